@@ -1,0 +1,23 @@
+"""The README's examples run, in order, in one session."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_readme_runs(tmp_path):
+    blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert blocks
+    script = tmp_path / "readme.py"
+    script.write_text("\n".join(blocks))
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "(4000,) float64 ((1000, 1000, 1000, 1000),)"
+    assert done.stdout.splitlines()[-1] == "windrow"
