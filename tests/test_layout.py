@@ -1,0 +1,85 @@
+"""The package's shape: where it is imported from, what it imports, how long its files are."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("graph", "scheduler", "workers", "arrays", "ml")
+SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+FILES = sorted(
+    path
+    for folder in (*ROOMS, "tests", "examples", "benchmarks", "src")
+    for path in (ROOT / folder).rglob("*.py")
+)
+LONGEST = 500
+HEAVY = ("mpi4py", "numba", "matplotlib", "networkx", "sklearn", "tensorflow", "dask")
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def imported(path: Path) -> set[str]:
+    """The top-level modules that a file names in its absolute imports, wherever they stand."""
+    modules: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            modules.add(node.module)
+    return {module.partition(".")[0] for module in modules}
+
+
+def python(code: str) -> str:
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_from_the_root_takes_the_package_and_no_stray_folder():
+    code = f"import sys, windrow; print(*sorted(set({ROOMS}) & set(sys.modules)), windrow.__file__)"
+    assert python(code).split() == [str(ROOT / "src" / "windrow" / "__init__.py")]
+
+
+def test_import_is_light():
+    code = f"import sys, windrow; print(*sorted(set({HEAVY}) & set(sys.modules)))"
+    assert python(code).split() == []
+
+
+def test_links_point_to_the_folders():
+    links = {
+        path.name: os.readlink(path) for path in (ROOT / "src" / "windrow").iterdir() if path.is_symlink()
+    }
+    assert links == {room: f"../../{room}" for room in ROOMS}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_folder_of_modules_is_a_package(room):
+    folders = {path.parent for path in (ROOT / room).rglob("*.py")}
+    assert [name(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_no_file_is_long(path):
+    assert len(path.read_text().splitlines()) <= LONGEST
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_imports_inside_the_package_are_relative(path):
+    assert imported(path).isdisjoint({"windrow", *ROOMS})
+
+
+def test_only_workers_mpi_imports_mpi4py():
+    users = {name(path) for path in SOURCES if "mpi4py" in imported(path)}
+    assert {user for user in users if not re.match(r"workers/mpi(\.py|/)", user)} == set()
