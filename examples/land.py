@@ -56,15 +56,23 @@ def globe() -> Iterator[tuple[NDArray[np.bool_], NDArray[np.float64]]]:
         yield np.load(path, mmap_mode="r"), latitude
 
 
+def north(latitude: float, _: object = None) -> str:
+    return f"{abs(latitude):.0f}°{'N' if latitude > 0 else 'S' if latitude < 0 else ''}"
+
+
+def east(longitude: float, _: object = None) -> str:
+    return f"{abs(longitude):.0f}°{'E' if longitude > 0 else 'W' if longitude < 0 else ''}"
+
+
 def draw(coarse: NDArray[np.float64], profile: NDArray[np.float64], share: float, path: str) -> None:
     figure = Figure(figsize=(12, 5), dpi=150, layout="constrained")
     world, side = figure.subplots(1, 2, width_ratios=[5, 1], sharey=True)
     colours = LinearSegmentedColormap.from_list("land", ["#dbe9f1", "#c9d6b0", "#5b7a3a"])
     world.imshow(coarse, cmap=colours, extent=(-180, 180, -90, 90), vmin=0, vmax=1, aspect="auto")
     world.set_title(f"Land covers {share:.1%} of the Earth", loc="left", fontsize=14)
-    world.set(xticks=range(-180, 181, 60), yticks=range(-90, 91, 30))
-    world.xaxis.set_major_formatter(lambda x, _: f"{abs(x):.0f}°{'W' if x < 0 else 'E' if x > 0 else ''}")
-    world.yaxis.set_major_formatter(lambda y, _: f"{abs(y):.0f}°{'S' if y < 0 else 'N' if y > 0 else ''}")
+    world.set(xticks=range(-120, 121, 60), yticks=range(-90, 91, 30))
+    world.xaxis.set_major_formatter(east)
+    world.yaxis.set_major_formatter(north)
     latitude = 90 - (np.arange(profile.size) + 0.5) * 180 / profile.size
     side.fill_betweenx(latitude, profile, color="#5b7a3a", linewidth=0)
     side.fill_betweenx(latitude, profile, 1, color="#dbe9f1", linewidth=0)
@@ -91,10 +99,10 @@ def main() -> None:
         results = wr.compute(rows.sum() / area.sum(), band_land, band_area, coarse, rows / area)
     share, band_land, band_area, coarse, profile = results
 
-    print("  latitude     land   of the globe")
+    print("latitude        land   of the globe")
     edges = np.linspace(90, -90, ROWS // BAND + 1)
-    for (north, south), inside, whole in zip(pairwise(edges), band_land, band_area, strict=True):
-        print(f"{north:+4.0f} to {south:+4.0f}  {inside / whole:6.1%}  {whole / band_area.sum():10.1%}")
+    for (top, bottom), inside, whole in zip(pairwise(edges), band_land, band_area, strict=True):
+        print(f"{north(top):>4} to {north(bottom):<4} {inside / whole:6.1%}  {whole / band_area.sum():12.1%}")
     draw(coarse, profile, float(share), "land.png")
     print("picture in land.png")
     print(f"land share {float(share):.12f}")
