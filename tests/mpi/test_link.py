@@ -1,0 +1,156 @@
+"""The MPI link with real ranks: every job runs in a subprocess with a limit, and must leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mpi4py")
+if shutil.which("mpirun") is None:
+    pytest.skip("no mpirun on PATH", allow_module_level=True)
+
+from windrow.workers.mpi import environment
+
+PROGRAMS = Path(__file__).parent / "programs"
+LIMIT = 60
+LAUNCHED = ["mpirun", "--with-ft", "ulfm", "--oversubscribe", "-n"]
+WAYS = ["mpirun", "spawn"]
+
+
+@pytest.fixture
+def job(tmp_path):
+    """Run one of the programs, in a temporary folder of its own that must be empty in the end."""
+
+    def run(ranks, program, *args, how="mpirun", launcher=None):
+        command = launcher or (LAUNCHED if how == "mpirun" else [])
+        command = [*command, str(ranks)] if command else []
+        full = ["timeout", "-k", "2", str(LIMIT), *command, sys.executable, str(PROGRAMS / program), how, *args]
+        return subprocess.run(full, env=surroundings(tmp_path), capture_output=True, text=True, timeout=LIMIT + 10)
+
+    before = leftovers(tmp_path)
+    yield run
+    deadline = time.monotonic() + 5
+    while (left := leftovers(tmp_path) - before) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not left
+
+
+def surroundings(folder):
+    """The environment of a job: its own temporary folder, and this interpreter's programs on PATH."""
+    found = dict(os.environ) | environment.AS_ROOT
+    for name in [x for x in found if x.startswith(("OMPI_MCA", "PRTE_MCA"))]:
+        del found[name]
+    found["TMPDIR"] = str(folder)
+    found["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), found["PATH"]])
+    return found
+
+
+def leftovers(folder):
+    """What a job could leave: files in its temporary folder, shared memory, processes that mention the folder."""
+    # Open MPI makes this one under the user's name, for all jobs of the user, and never removes it.
+    files = {str(x) for x in folder.iterdir() if not x.name.startswith("ompi.")}
+    shared = {x for x in os.listdir("/dev/shm") if x.startswith(("windrow-", "sm_segment"))}
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            continue
+        if f"TMPDIR={folder}".encode() in words.split(b"\0"):
+            found.add(pid)
+    return files | shared | found
+
+
+def gone(pid):
+    """Tell whether a process has ended; a zombie has."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def check(done, *lines):
+    """The job ended well and said these things."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = done.stdout.replace("\0", "").splitlines()
+    for line in lines:
+        assert line in said, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_messages_keep_order_and_never_wait(job, how):
+    check(job(3, "messages.py", how=how), "order", "large")
+
+
+def test_plain_mpirun_ends_properly(job):
+    done = job(3, "messages.py", launcher=["mpirun", "--oversubscribe", "-n"])
+    check(done, "order", "large")
+    assert "improper" not in done.stderr
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize(("transport", "route"), [("auto", "map"), ("map", "map"), ("get", "get"), ("service", "service")])
+def test_all_routes_bring_the_same_bytes(job, how, transport, route):
+    check(job(3, "routes.py", transport, route, how=how), "equal", "spilled")
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("transport", ["map", "get", "service"])
+def test_a_death_is_reported_once_and_the_rest_goes_on(job, how, transport):
+    check(job(4, "deaths.py", transport, how=how), "went on")
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_ranks_end_with_rank_0(job, how):
+    begin = time.monotonic()
+    done = job(3, "driver_killed.py", how=how)
+    pids = next(x for x in done.stdout.splitlines() if x.startswith("pids")).split()[1:]
+    while not all(map(gone, pids)) and time.monotonic() - begin < 20:
+        time.sleep(0.05)
+    assert all(map(gone, pids))
+    assert time.monotonic() - begin < 8  # the start included; the rank in C code would sleep for a minute
+
+
+def test_one_process_spawns_again_and_again(job):
+    done = job(3, "spawn_twice.py", how="spawn")
+    assert done.returncode == 7, done.stdout + done.stderr
+    assert "lives" in done.stdout
+
+
+def test_ctrl_c_reaches_the_driver_alone(tmp_path):
+    pid, terminal = pty.fork()  # the child leads a session of its own, as a shell's job or a notebook kernel may
+    if pid == 0:
+        os.execve(sys.executable, [sys.executable, str(PROGRAMS / "interrupts.py")], surroundings(tmp_path))
+    said = b""
+    sent = 0
+    deadline = time.monotonic() + 30
+    try:
+        while time.monotonic() < deadline:
+            if not select.select([terminal], [], [], 0.1)[0]:
+                continue
+            try:
+                said += os.read(terminal, 4096)
+            except OSError:
+                break
+            if sent < 2 and f"READY {sent}".encode() in said:
+                sent += 1
+                time.sleep(0.2)
+                os.write(terminal, b"\x03")
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(terminal)
+    text = said.decode(errors="replace")
+    assert "INTERRUPTED 0" in text, text
+    assert "INTERRUPTED 1" in text, text
+    assert "ALIVE" in text, text
+    assert "bort" not in text, text

@@ -1,0 +1,106 @@
+"""What must stand in the environment before `MPI_Init`, and what it tells about the job. Imports no MPI.
+
+Open MPI reads its settings once, at `MPI_Init`; its launcher reads some of them earlier still, when the job
+starts. So there are three cases: a driver that starts MPI itself sets everything (`prepare_driver`), a rank under
+a user's `mpirun` sets what each process decides alone (`prepare_rank`), and what only the launcher can decide
+is left to the user's shell (`exports`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+# Containers run as root, and Open MPI refuses root unless it is told twice.
+AS_ROOT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_ALLOW_RUN_AS_ROOT": "1",
+    "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+}
+# A death is reported to the other ranks (the first), and the launcher lets the job go on (the second).
+FAULT_TOLERANCE = {"OMPI_MCA_mpi_ft_enable": "1", "PRTE_MCA_state_base_recoverable": "1"}
+# btl/ofi alone takes a second of every MPI_Init; osc/ucx does not work with fault tolerance and says so each time.
+QUICK = {"OMPI_MCA_btl": "^ofi", "OMPI_MCA_osc": "^ucx"}
+# More ranks than cores are the user's decision, not an error.
+OVERSUBSCRIBE = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The job this process is a rank of, as its launcher's variables tell it."""
+
+    launcher: str
+    rank: int
+    size: int
+    name: str
+
+
+def under_mpirun(environ: MutableMapping[str, str] | None = None) -> Job | None:
+    """Tell which job this process is a rank of, or None when nobody launched it as a rank.
+
+    Parameters
+    ----------
+    environ
+        The environment to look at; this process's by default.
+    """
+    env = os.environ if environ is None else environ
+    for launcher, rank, size, name in (
+        ("openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"),
+        ("pmi", "PMI_RANK", "PMI_SIZE", "PMI_JOBID"),
+        ("mvapich", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "SLURM_JOB_ID"),
+        ("pmix", "PMIX_RANK", "SLURM_NTASKS", "PMIX_NAMESPACE"),
+    ):
+        if rank in env and size in env:
+            return Job(launcher, int(env[rank]), int(env[size]), env.get(name, ""))
+    # A batch script and `salloc` carry SLURM_PROCID too: only a step of several tasks is a job of ranks.
+    if env.get("SLURM_STEP_ID", "").isdigit() and int(env.get("SLURM_STEP_NUM_TASKS", "1")) > 1:
+        name = f"{env.get('SLURM_JOB_ID', '')}.{env['SLURM_STEP_ID']}"
+        return Job("slurm", int(env["SLURM_PROCID"]), int(env["SLURM_STEP_NUM_TASKS"]), name)
+    return None
+
+
+def ulfm_enabled() -> bool:
+    """Tell whether this job survives the death of a rank, as far as the environment says."""
+    return os.environ.get("OMPI_MCA_mpi_ft_enable", "").lower() in ("1", "true", "yes", "t")
+
+
+def exports() -> dict[str, str]:
+    """Return what a user exports so that a plain `mpirun` goes on after a rank's death."""
+    found = dict(FAULT_TOLERANCE | QUICK | OVERSUBSCRIBE)
+    if os.geteuid() == 0:
+        found |= AS_ROOT
+    return found
+
+
+def prepare_rank() -> None:
+    """Set what a rank decides for itself under somebody's `mpirun`; what is set already stays.
+
+    Fault tolerance is left alone: switched on here, its launcher would not know, and end the job.
+    """
+    _set_missing(os.environ, QUICK)
+
+
+def prepare_driver() -> None:
+    """Set what a process needs that starts MPI itself and spawns ranks; what is set already stays."""
+    env = os.environ
+    _set_missing(env, AS_ROOT | FAULT_TOLERANCE | QUICK)
+    wheel = Path(sys.prefix) / "lib" / "libmpi.so"
+    if wheel.exists():  # MPI came as a wheel: it finds its own files only when told where
+        env.setdefault("OPAL_PREFIX", sys.prefix)
+    scripts = str(Path(sys.prefix) / "bin")
+    path = env.get("PATH", os.defpath).split(os.pathsep)
+    if scripts not in path:  # Spawn looks for `prte` on PATH and nowhere else
+        env["PATH"] = os.pathsep.join([scripts, *path])
+
+
+def _set_missing(env: MutableMapping[str, str], wanted: dict[str, str]) -> None:
+    """Set the variables that are not there yet."""
+    for key, value in wanted.items():
+        env.setdefault(key, value)

@@ -1,0 +1,157 @@
+"""A tiny process that outlives the driver and cleans up after it. Run as a script; it imports nothing of Windrow.
+
+It reads lines from its standard input, whose other end only the driver holds, and watches the driver itself:
+
+- ``guard PID``: a rank on this host. Its process is held by a pidfd, so that its number cannot come to mean another.
+- ``daemon PID``: the launcher, which is given time to leave by itself.
+- ``folder PATH``: a folder to delete in the end.
+- ``leave SECONDS PID…``: these ranks have been told to stop; what is still there after that many seconds is killed.
+
+When the driver is gone, by whatever end, the ranks get half a second to leave, then SIGKILL: a rank that sits in C code
+holding the interpreter's lock hears nothing else. Then the folders go, and then the janitor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+
+RANK_GRACE = 0.5
+DAEMON_GRACE = 1.5
+KILLED_LIMIT = 2.0
+
+
+class Janitor:
+    """What is guarded, and what is to be done at the end."""
+
+    def __init__(self, driver: int) -> None:
+        self.driver = driver
+        self.ranks: dict[int, int] = {}
+        self.daemons: dict[int, int] = {}
+        self.folders: list[str] = []
+        self.leaving: list[tuple[float, list[int]]] = []
+        self.rest = b""
+
+    def watch(self) -> None:
+        """Do as told until the driver is gone."""
+        poll = select.poll()
+        poll.register(0, select.POLLIN)
+        driver = open_process(self.driver)
+        if driver is None:
+            return
+        poll.register(driver, select.POLLIN)
+        while True:
+            ready = poll.poll(250 if self.leaving else None)
+            for fd, _ in ready:
+                if fd == 0 and not self.read():
+                    return
+            if any(fd == driver for fd, _ in ready):
+                while self.read():  # what it said last still counts
+                    pass
+                return
+            self.end_late()
+
+    def read(self) -> bool:
+        """Take what stands in the pipe; False at its end, or when nothing is there."""
+        if not select.select([0], [], [], 0)[0]:
+            return False
+        data = os.read(0, 65536)
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        for line in lines:
+            self.obey(line.decode("utf-8", "surrogateescape"))
+        return bool(data)
+
+    def obey(self, line: str) -> None:
+        """Carry out one line."""
+        word, _, what = line.partition(" ")
+        if word in ("guard", "daemon"):
+            fd = open_process(int(what))
+            if fd is not None:
+                (self.ranks if word == "guard" else self.daemons)[int(what)] = fd
+        elif word == "folder":
+            self.folders.append(what)
+        elif word == "leave":
+            seconds, *pids = what.split()
+            self.leaving.append((time.monotonic() + float(seconds), [int(p) for p in pids]))
+
+    def end_late(self) -> None:
+        """Kill the ranks that should have left by now, and forget those that have."""
+        now = time.monotonic()
+        for deadline, pids in self.leaving:
+            if now >= deadline:
+                for pid in pids:
+                    fd = self.ranks.pop(pid, None)
+                    if fd is not None:
+                        kill(fd)
+                        os.close(fd)
+        self.leaving = [x for x in self.leaving if now < x[0]]
+
+    def finish(self) -> None:
+        """End what is left, and delete the folders."""
+        for processes, grace in ((self.ranks, RANK_GRACE), (self.daemons, DAEMON_GRACE)):
+            for fd in await_end(list(processes.values()), grace):
+                kill(fd)
+            await_end(list(processes.values()), KILLED_LIMIT)
+        for folder in self.folders:
+            remove(folder)
+
+
+def open_process(pid: int) -> int | None:
+    """Return a pidfd, or None when the process is gone."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
+
+
+def kill(fd: int) -> None:
+    """SIGKILL a process, if it is still there."""
+    with contextlib.suppress(OSError):
+        signal.pidfd_send_signal(fd, signal.SIGKILL)
+
+
+def await_end(fds: list[int], limit: float) -> list[int]:
+    """Wait for processes to end; return those that have not within the limit in seconds."""
+    poll = select.poll()
+    left = set(fds)
+    for fd in left:
+        poll.register(fd, select.POLLIN)
+    deadline = time.monotonic() + limit
+    while left and (wait := deadline - time.monotonic()) > 0:
+        for fd, _ in poll.poll(wait * 1000 + 1):
+            left.discard(fd)
+            poll.unregister(fd)
+    return list(left)
+
+
+def remove(folder: str) -> None:
+    """Delete a folder and all in it; twice, since a process just killed may have written meanwhile."""
+    for _ in range(2):
+        for path, folders, files in os.walk(folder, topdown=False):
+            for name in files + folders:
+                full = os.path.join(path, name)
+                with contextlib.suppress(OSError):
+                    os.unlink(full) if name in files or os.path.islink(full) else os.rmdir(full)
+        try:
+            os.rmdir(folder)
+        except FileNotFoundError:
+            return
+        except OSError:
+            continue
+
+
+def main() -> None:
+    """Guard the driver whose process number is the argument."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP):
+        signal.signal(number, signal.SIG_IGN)
+    janitor = Janitor(int(sys.argv[1]))
+    janitor.watch()
+    janitor.finish()
+
+
+if __name__ == "__main__":
+    main()

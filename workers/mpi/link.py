@@ -1,0 +1,209 @@
+"""The transport between MPI processes: messages, news of deaths, and reads of other ranks' memory.
+
+One thread of the rank drives a link (`wake` excepted). Nothing in it waits for a peer: sends and receives go on in the
+background, a read has a limit, and `poll` sleeps on a socket, not inside MPI.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from mpi4py import MPI
+
+from ..transport import Bytes, RanksLost, Region
+from .fetch import MESSAGE, REFUSED, REQUEST, RING_EVERY, Fetcher
+from .handshake import greet, token
+from .mailbox import Mailbox
+from .memory import Arena, PeerMemory, arena_name
+from .wakeup import Bell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SPINS = 20  # probes before sleeping: a round trip is over within them
+_LONGEST_SLEEP = 0.05  # a death is noticed after that at the latest, and a lost ring costs no more
+_BUSY_FOR = 1.0  # after traffic with another host, which cannot ring, look often for so long
+
+
+class MpiLink:
+    """A rank's `Transport` over an MPI communicator.
+
+    Parameters
+    ----------
+    comm
+        A communicator of this link's own. Creating the link is collective over it.
+    arena_bytes
+        The size of this rank's arena.
+    transport
+        How other ranks' chunks are read: "auto", or "map", "get" or "service" for all.
+    fetch_limit
+        Seconds until a read that gets no answer is given up.
+    """
+
+    def __init__(
+        self, comm: MPI.Intracomm, arena_bytes: int, transport: str = "auto", fetch_limit: float = 10.0
+    ) -> None:
+        for each in (comm, MPI.COMM_WORLD, MPI.COMM_SELF):
+            each.Set_errhandler(MPI.ERRORS_RETURN)
+        self.comm, self.rank, self.size = comm, comm.rank, comm.size
+        word = token(comm)
+        self._arena = Arena(arena_name(word, self.rank), arena_bytes)
+        self._memory = PeerMemory()
+        self._bell = Bell(word, self.rank)
+        roster = greet(comm, word, self._arena, self._memory, transport)
+        self.peers = roster.peers
+        self.transport = transport
+        self._pidfds = {r: fd for r in roster.killable if (fd := _open_process(self.peers[r].pid)) is not None}
+        self._mailbox = Mailbox(comm)
+        self._fetcher = Fetcher(self._mailbox, roster.window, self._ring, self._own, fetch_limit)
+        self._reported: set[int] = set()
+        self._remote = any(not x.same_node for x in self.peers)
+        self._traffic = 0.0
+        self.closed = False
+        comm.Barrier()  # every bell hangs, every arena is mapped: from here on a rank may die
+
+    def send(self, rank: int, message: object) -> None:
+        """Queue a message for a rank (not the own one); silently dropped when it is dead."""
+        if rank in self._mailbox.dead:
+            return
+        self._mailbox.send(rank, MESSAGE, pickle.dumps(message, 5))
+        self._ring(rank)
+
+    def poll(self, timeout: float) -> list[object]:
+        """Return what has come: messages and `RanksLost`; see `Transport.poll`.
+
+        Returns early, perhaps with nothing, after `wake` and when a read has ended.
+        """
+        deadline = time.monotonic() + timeout
+        found: list[object] = []
+        spins, patience = _SPINS, RING_EVERY
+        while True:
+            ended = self._step(found)
+            if self._bell.take_wake() or found or ended:
+                return found
+            if timeout <= 0:
+                return found
+            if spins:
+                spins -= 1
+                os.sched_yield()
+                continue
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return found
+            patience, longest = self._patience(patience)
+            spins = _SPINS if self._bell.wait(min(left, longest)) else 3
+            if not found and time.monotonic() >= deadline and not spins:
+                return found
+
+    def _patience(self, now: float) -> tuple[float, float]:
+        """Return the next and the present limit of a sleep, in seconds."""
+        if self._fetcher.under_way or (self._remote and time.monotonic() - self._traffic < _BUSY_FOR):
+            return RING_EVERY, RING_EVERY
+        if self._mailbox.under_way:  # the other side may need us, or compute for a long time: look less and less often
+            return min(now * 1.5, _LONGEST_SLEEP), now
+        return RING_EVERY, _LONGEST_SLEEP
+
+    def _step(self, found: list[object]) -> int:
+        """Look once at everything; returns the number of reads that ended."""
+        for message in self._mailbox.arrived():
+            if message.tag == MESSAGE:
+                found.append(pickle.loads(message.buffer.data))
+                self._traffic = time.monotonic() if self._remote else 0.0
+            elif message.tag in (REQUEST, REFUSED):
+                self._fetcher.answer(message)
+        if len(self._mailbox.dead) > len(self._reported):
+            lost = sorted(self._mailbox.dead - self._reported)
+            self._reported.update(lost)
+            found.append(RanksLost(tuple(lost)))
+        return self._fetcher.progress()
+
+    def wake(self) -> None:
+        """Make `poll` return at once, from any thread."""
+        self._bell.wake()
+
+    def _ring(self, rank: int) -> None:
+        if self.peers[rank].same_node:
+            self._bell.ring(rank)
+        else:
+            self._traffic = time.monotonic()
+
+    def declare_dead(self, rank: int) -> None:
+        """Count a rank as dead, one that is silent, say: the next `poll` reports it.
+
+        It is killed where it runs on this host. Elsewhere it may live on, and is not listened to any more.
+        """
+        fd = self._pidfds.get(rank)
+        if fd is not None:
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(fd, signal.SIGKILL)
+        self._mailbox.bury(rank)
+
+    @property
+    def dead(self) -> frozenset[int]:
+        """The ranks known to be dead."""
+        return frozenset(self._mailbox.dead)
+
+    def arena(self, rank: int) -> Bytes | None:
+        """Return a rank's arena where it can be read in place; see `Transport.arena`."""
+        return self._arena.bytes if rank == self.rank else self._memory.arena(rank)
+
+    def touch(self, limit: float) -> bool:
+        """Have memory provided ahead of need, in idle time; see `Arena.touch`. Callable from any one thread."""
+        return self._arena.touch(limit)
+
+    def spilled(self, rank: int, source: int) -> Bytes | None:
+        """Return a rank's spill file where it can be read in place; see `Transport.spilled`."""
+        if self.peers[rank].route not in ("own", "map"):
+            return None
+        return self._memory.spilled(rank, self.peers[rank].pid, source)
+
+    def forget(self, rank: int, source: int) -> None:
+        """Drop the mapping of a spill file."""
+        self._memory.forget(rank, source)
+
+    def _own(self, source: int) -> Bytes | None:
+        """Return the own memory by its source."""
+        return self._arena.bytes if source < 0 else self.spilled(self.rank, source)
+
+    def fetch(self, rank: int, region: Region, into: Bytes, done: Callable[[bool], None]) -> None:
+        """Read a region of a rank's memory into `into`; see `Transport.fetch`.
+
+        A "map" peer can be fetched from as well: by asking it.
+        """
+        self._fetcher.start(self.peers[rank].route, rank, region, into, done)
+
+    def close(self) -> None:
+        """Flush what is queued for up to a second, and free what the rank holds. Not collective.
+
+        The window and the communicator are not freed: that would wait for ranks that may be dead.
+        """
+        if self.closed:
+            return
+        self.closed = True
+        deadline = time.monotonic() + 1.0
+        while not self._mailbox.idle and time.monotonic() < deadline:
+            self._step([])
+            self._bell.wait(RING_EVERY)
+        for fd in self._pidfds.values():
+            os.close(fd)
+        self._pidfds = {}
+        self._memory.close()
+        self._arena.close()
+        self._bell.close()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+
+
+def _open_process(pid: int) -> int | None:
+    """Return a pidfd: it means this process for ever, even when its number is used again."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None

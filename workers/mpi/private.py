@@ -1,0 +1,119 @@
+"""The folders that belong to this process's MPI alone, so that all of it can be deleted when the process ends.
+
+Open MPI leaves its shared memory segments and session folders behind when it is killed. Where they lie in folders of
+their own, the janitor deletes those and nothing else.
+
+The folder also holds a `prte` of two lines, found first on PATH while ranks are spawned. It starts the real one
+in a session of its own: a Ctrl-C in the driver's terminal (or a notebook's interrupt, which goes to the kernel's process
+group) would otherwise reach the launcher too, and it would abort the job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SHARED_MEMORY = "/dev/shm"
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The private folders: shared memory segments, session files, and the launcher (empty when it is the plain one)."""
+
+    segments: str
+    sessions: str
+    launcher: str
+
+    def all(self) -> tuple[str, ...]:
+        """Return every folder to delete, each once."""
+        return tuple(dict.fromkeys(x for x in (self.segments, self.sessions, self.launcher) if x))
+
+
+def make(name: str) -> Folders:
+    """Make the folders of a driver that starts MPI itself."""
+    sessions = tempfile.mkdtemp(prefix=f"{name}-")
+    memory = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None
+    segments = tempfile.mkdtemp(prefix=f"{name}-", dir=memory) if memory else sessions
+    # A temporary folder may be mounted noexec: then the other one may serve.
+    launcher = next((x for x in dict.fromkeys((sessions, segments)) if _write_launcher(x)), "")
+    return Folders(segments, sessions, launcher)
+
+
+def job_segments(job: str) -> str:
+    """Make the folder of a launched job's shared memory segments on this host; empty when that is impossible.
+
+    Parameters
+    ----------
+    job
+        The launcher's name of the job, which is unique on the host: all ranks find the same folder.
+    """
+    if not job or not os.access(SHARED_MEMORY, os.W_OK):
+        return ""
+    name = "".join(c if c.isalnum() else "-" for c in job)
+    path = os.path.join(SHARED_MEMORY, f"windrow-{os.geteuid()}-{name}")
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+    except OSError:
+        return ""
+    return path if os.stat(path).st_uid == os.geteuid() else ""
+
+
+@contextlib.contextmanager
+def in_force(folders: Folders) -> Iterator[None]:
+    """Make MPI use the folders inside the block, where it is initialised and spawns; then restore the environment.
+
+    `TMPDIR` is the exception: it would reach the ranks, and the user's code in them, so it is set by `initialising`.
+    """
+    settings = {
+        "OMPI_MCA_btl_sm_backing_directory": folders.segments,
+        "PRTE_MCA_prte_tmpdir_base": folders.sessions,
+    }
+    if folders.launcher:
+        settings["PATH"] = os.pathsep.join([folders.launcher, os.environ.get("PATH", os.defpath)])
+    with _environment(settings):
+        yield
+
+
+@contextlib.contextmanager
+def initialising(folders: Folders) -> Iterator[None]:
+    """Point `TMPDIR` at the folder of sessions, for `MPI_Init` only."""
+    with _environment({"TMPDIR": folders.sessions}):
+        yield
+
+
+@contextlib.contextmanager
+def _environment(settings: dict[str, str]) -> Iterator[None]:
+    """Set variables for the time of the block."""
+    before = {key: os.environ.get(key) for key in settings}
+    os.environ.update(settings)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
+
+
+def _write_launcher(folder: str) -> bool:
+    """Write the `prte` that starts the real one in its own session; False when it could not be executed."""
+    real = shutil.which("prte")
+    if real is None:
+        return False
+    code = "import os,sys; os.setsid(); os.execv(sys.argv[1], sys.argv[1:])"
+    call = [sys.executable, "-I", "-S", "-E", "-c", code, real]
+    path = os.path.join(folder, "prte")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\nexec {shlex.join(call)} "$@"\n')
+    os.chmod(path, 0o700)
+    return os.access(path, os.X_OK)

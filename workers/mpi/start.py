@@ -1,0 +1,181 @@
+"""How a rank comes to its link: launched by `mpirun`, spawning the others, or spawned.
+
+Importing this module does not initialise MPI; calling its functions does, after the environment has been set.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import os
+import signal
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, NoReturn
+
+from . import environment, private
+from .guard import guard
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mpi4py import MPI
+
+    from .link import MpiLink
+
+_PR_SET_PDEATHSIG = 1
+_FINALIZE_LIMIT = 5.0
+_STOPPING_LIMIT = 3.0
+_folders: private.Folders | None = None
+_daemons: set[int] = set()
+
+
+def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
+    """Return the link of a rank that `mpirun` (or `srun`) launched. Collective over the job.
+
+    Parameters
+    ----------
+    arena_bytes
+        The size of this rank's arena.
+    transport
+        How other ranks' chunks are read: "auto", "map", "get" or "service".
+    """
+    job = environment.under_mpirun()
+    environment.prepare_rank()
+    segments = ""
+    if job is not None and "OMPI_MCA_btl_sm_backing_directory" not in os.environ:
+        segments = private.job_segments(job.name)
+        if segments:
+            os.environ["OMPI_MCA_btl_sm_backing_directory"] = segments
+    if job is None or job.rank == 0:
+        guard().folders([segments] if segments else [])
+    MPI = _mpi()
+    if MPI.COMM_WORLD.rank:
+        _follow()
+    return _linked(MPI.COMM_WORLD.Dup(), arena_bytes, transport)
+
+
+def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[str] = ()) -> MpiLink:
+    """Spawn the other ranks from this process, which becomes rank 0, and return its link.
+
+    May be called again, after the link before was closed or beside it. The process lives on whatever happens to
+    its ranks.
+
+    Parameters
+    ----------
+    ranks
+        The number of ranks, this one included.
+    arena_bytes, transport
+        As in `world`; the spawned ranks are told.
+    argv
+        The arguments of the Python interpreter of a spawned rank, which calls `joined`.
+    """
+    global _folders
+    environment.prepare_driver()
+    if _folders is None:
+        _folders = private.make("windrow")
+        guard().folders(_folders.all())
+    with private.in_force(_folders):
+        with private.initialising(_folders):
+            MPI = _mpi()
+        if ranks > 1:
+            info = MPI.Info.Create()
+            info.Set("map_by", ":OVERSUBSCRIBE")
+            inter = MPI.COMM_SELF.Spawn(sys.executable, list(argv), maxprocs=ranks - 1, info=info)
+            info.Free()
+            _guard_daemons()
+            comm = inter.Merge(high=False)
+            comm.bcast((arena_bytes, transport))
+        else:
+            comm = MPI.COMM_SELF.Dup()
+    return _linked(comm, arena_bytes, transport)
+
+
+def joined() -> MpiLink:
+    """Return the link of a rank that `spawn` made."""
+    environment.prepare_driver()
+    _follow()
+    MPI = _mpi()
+    # The launcher's private folder was for the driver: what this rank starts shall find the plain `prte`.
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    os.environ["PATH"] = os.pathsep.join(x for x in path if not os.path.basename(x).startswith("windrow-"))
+    comm = MPI.Comm.Get_parent().Merge(high=True)
+    arena_bytes, transport = comm.bcast(None)
+    return _linked(comm, arena_bytes, transport)
+
+
+def end_ranks(link: MpiLink, limit: float = _STOPPING_LIMIT) -> None:
+    """Close rank 0's link after it has told the others to stop: the janitor kills what is not gone in time."""
+    pids = [x.pid for x in link.peers if x.rank and x.same_node and x.rank not in link.dead]
+    link.close()
+    guard().leaving(pids, limit)
+
+
+def leave(link: MpiLink, status: int = 0) -> NoReturn:
+    """End this process as a rank: close the link, flush, and exit.
+
+    Finalize can hang after a death, so it is left out where the launcher does not mind, which is with
+    fault tolerance. Without it the launcher would call the exit improper, and no death can have happened.
+    """
+    from mpi4py import MPI
+
+    alone = bool(link.dead) or environment.ulfm_enabled() or link.comm.size == 1
+    link.close()
+    if not alone:
+        _watchdog(status)
+        with contextlib.suppress(MPI.Exception):
+            request = link.comm.Ibarrier()
+            deadline = time.monotonic() + _FINALIZE_LIMIT / 2
+            while not request.Test() and time.monotonic() < deadline:
+                time.sleep(0.001)
+            MPI.Finalize()
+    os._exit(status)
+
+
+def _watchdog(status: int) -> None:
+    """Exit in any case after a while."""
+
+    def end() -> None:
+        time.sleep(_FINALIZE_LIMIT)
+        os._exit(status)
+
+    threading.Thread(target=end, name="windrow-finalize-limit", daemon=True).start()
+
+
+def _mpi() -> type[MPI] | MPI:  # type: ignore[valid-type]
+    """Initialise MPI, once, and return its module."""
+    import mpi4py
+
+    mpi4py.rc.finalize = False  # ranks leave without it, and a driver may have lost some
+    return importlib.import_module("mpi4py.MPI")
+
+
+def _linked(comm: MPI.Intracomm, arena_bytes: int, transport: str) -> MpiLink:
+    """Make the link, and have the janitor guard the ranks of this host."""
+    from .link import MpiLink
+
+    link = MpiLink(comm, arena_bytes, transport)
+    if link.rank == 0:
+        guard().processes(x.pid for x in link.peers if x.rank and x.same_node)
+    return link
+
+
+def _follow() -> None:
+    """Die with the launcher, and leave Ctrl-C to rank 0."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _guard_daemons() -> None:
+    """Have the janitor guard the launcher that Spawn started, which is a child of this process."""
+    with contextlib.suppress(OSError):
+        for task in os.listdir("/proc/self/task"):
+            with open(f"/proc/self/task/{task}/children", encoding="ascii") as file:
+                for pid in map(int, file.read().split()):
+                    with open(f"/proc/{pid}/comm", encoding="ascii") as name:
+                        if name.read().strip() == "prte" and pid not in _daemons:
+                            _daemons.add(pid)
+                            guard().daemon(pid)
