@@ -1,0 +1,189 @@
+"""How positions along one axis of a result follow from positions along one axis of an operand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from .access import Pick, Rows, ragged
+from .grid import Axis, Index
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A run of one result block along an axis: `take` within block `block` of the source goes to `put`."""
+
+    block: int
+    take: Pick
+    put: Pick
+
+
+class AxisMap(Protocol):
+    """Where the positions of a result's axis come from."""
+
+    def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
+        """Return which chunks of the source's axis each of the result's chunks needs."""
+        ...
+
+    def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
+        """Return the segments that one chunk of the result is made of."""
+        ...
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Result position p is source position `start + step * p`, where the source has it."""
+
+    start: int = 0
+    step: int = 1
+
+    def _valid(self, lo: Index, hi: Index, length: int) -> tuple[Index, Index]:
+        """Cut result ranges [lo, hi) to those that come from within the source."""
+        if self.step > 0:
+            first, last = -(self.start // self.step), (length - 1 - self.start) // self.step
+        else:
+            first, last = -((length - 1 - self.start) // -self.step), self.start // -self.step
+        return np.maximum(lo, first), np.minimum(hi, last + 1)
+
+    def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
+        """See `AxisMap`."""
+        lo, hi = self._valid(out.start(chunks), out.stop(chunks), source.length)
+        some = hi > lo
+        ends = np.stack([self.start + self.step * lo, self.start + self.step * (hi - 1)])
+        first = np.where(some, source.find(np.where(some, ends.min(0), 0)), 0)
+        last = np.where(some, source.find(np.where(some, ends.max(0), 0)), -1)
+        lengths = last - first + 1
+        items = ragged(first, lengths)
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        rows = Rows(start, items)
+        begin, end = source.start(items), source.stop(items)
+        row = rows.row_numbers()
+        if self.step > 0:
+            p = np.maximum(-((self.start - begin) // self.step), lo[row])
+            keep = (self.start + self.step * p < end) & (p < hi[row])
+        else:
+            p = np.maximum(-((end - 1 - self.start) // -self.step), lo[row])
+            keep = (self.start + self.step * p >= begin) & (p < hi[row])
+        if keep.all():
+            return rows
+        return Rows(np.concatenate([[0], np.cumsum(np.bincount(row[keep], minlength=len(chunks)))]), items[keep])
+
+    def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
+        """See `AxisMap`."""
+        base = out.start(chunk)
+        found = []
+        for block in self.rows(out, source, np.array([chunk])).items.tolist():
+            begin, end = source.start(block), source.stop(block)
+            edge = (begin, end - 1) if self.step > 0 else (end - 1, begin)
+            size = abs(self.step)
+            sign = 1 if self.step > 0 else -1
+            lo = max(base, -((self.start - edge[0]) * sign // size))
+            hi = min(out.stop(chunk), (edge[1] - self.start) * sign // size + 1)
+            at = self.start + self.step * lo - begin
+            stop: int | None = at + self.step * (hi - lo - 1) + sign
+            stop = None if stop is not None and stop < 0 else stop
+            found.append(Segment(block, slice(at, stop, self.step), slice(lo - base, hi - base)))
+        return found
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """One position of the source; no axis of the result runs along it."""
+
+    index: int
+
+    def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
+        """See `AxisMap`."""
+        block = source.find(self.index)
+        return Rows(np.arange(len(chunks) + 1), np.full(len(chunks), block))
+
+    def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
+        """See `AxisMap`."""
+        block = source.find(self.index)
+        return [Segment(block, self.index - source.start(block), 0)]
+
+
+@dataclass(frozen=True)
+class Take:
+    """Result position p is source position `index[p]`."""
+
+    index: Index
+
+    def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
+        """See `AxisMap`."""
+        start, stop = out.start(chunks), out.stop(chunks)
+        row = np.repeat(np.arange(len(chunks)), stop - start)
+        blocks = source.find(self.index[ragged(start, stop - start)])
+        return Rows.from_pairs(row, blocks, len(chunks), source.count)
+
+    def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
+        """See `AxisMap`."""
+        index = self.index[out.start(chunk) : out.stop(chunk)]
+        return gather_segments(index, np.arange(len(index)), source)
+
+
+@dataclass(frozen=True)
+class Halo:
+    """Each chunk of the result is the source's chunk with `before` and `after` positions of its neighbours.
+
+    Beyond the ends: boundary "periodic", "reflect" (the edge repeated, as in dask), "nearest", "none" (no halo
+    there) or "constant" (the move's fill value stays).
+    """
+
+    before: int
+    after: int
+    boundary: str
+
+    def reach(self, source: Axis, chunk: int) -> tuple[int, int]:
+        """Return the range of (virtual) source positions that one chunk covers."""
+        lo, hi = source.start(chunk) - self.before, source.stop(chunk) + self.after
+        if self.boundary == "none":
+            return max(lo, 0), min(hi, source.length)
+        return lo, hi
+
+    def axis(self, source: Axis) -> Axis:
+        """Return the axis of the result."""
+        reach = [self.reach(source, k) for k in range(source.count)]
+        return Axis.of_sizes(hi - lo for lo, hi in reach)
+
+    def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
+        """See `AxisMap`."""
+        items = [sorted({s.block for s in self.segments(out, source, int(k))}) for k in chunks]
+        lengths = np.array([len(i) for i in items], np.int64)
+        flat = [b for row in items for b in row]
+        return Rows(np.concatenate([[0], np.cumsum(lengths)]), np.array(flat, np.int64))
+
+    def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
+        """See `AxisMap`."""
+        lo, hi = self.reach(source, chunk)
+        n = source.length
+        found = []
+        for block in range(source.find(max(lo, 0)), source.find(min(hi, n) - 1) + 1):
+            begin, end = max(lo, source.start(block)), min(hi, source.stop(block))
+            shift = source.start(block)
+            found.append(Segment(block, slice(begin - shift, end - shift, 1), slice(begin - lo, end - lo)))
+        if self.boundary not in ("none", "constant"):
+            outside = np.concatenate([np.arange(lo, min(0, hi)), np.arange(max(n, lo), hi)])
+            if outside.size:
+                found += gather_segments(self._inside(outside, n), outside - lo, source)
+        return found
+
+    def _inside(self, position: Index, n: int) -> Index:
+        if self.boundary == "periodic":
+            return position % n
+        if self.boundary == "nearest":
+            return np.clip(position, 0, n - 1)
+        folded = position % (2 * n)
+        return np.where(folded < n, folded, 2 * n - 1 - folded)
+
+
+def gather_segments(index: Index, put: Index, source: Axis) -> list[Segment]:
+    """Return segments that take any positions of a source, one for each block that has some of them."""
+    blocks = source.find(index)
+    found = []
+    for block in np.unique(blocks).tolist():
+        mine = np.flatnonzero(blocks == block)
+        found.append(Segment(block, index[mine] - source.start(block), put[mine]))
+    return found

@@ -1,0 +1,50 @@
+"""Windrow's own exceptions; each is also the built-in that NumPy's users would catch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class WindrowError(Exception):
+    """Base of every exception that Windrow raises by itself."""
+
+
+class ShapeError(WindrowError, ValueError):
+    """Shapes that don't fit together, or a shape that an operation can't take."""
+
+
+class ChunksError(WindrowError, ValueError):
+    """A `chunks=` that can't be read, or that doesn't fit the shape."""
+
+
+class DTypeError(WindrowError, TypeError):
+    """A dtype that an operation can't take."""
+
+
+class AxisError(WindrowError, np.exceptions.AxisError):
+    """An axis that the array doesn't have."""
+
+
+class ArgumentError(WindrowError, TypeError):
+    """An argument of the wrong kind, or an unknown keyword."""
+
+
+class IndexingError(WindrowError, IndexError):
+    """An index that the array doesn't take."""
+
+
+class OutOfMemory(WindrowError, MemoryError):
+    """The arenas can't hold what a computation needs."""
+
+
+class ClusterError(WindrowError, RuntimeError):
+    """The cluster is closed, was started wrongly, or has lost what it can't do without."""
+
+
+class SourceChanged(WindrowError, RuntimeError):
+    """A file behind an array has changed since the array was made."""
+
+
+def bad(operation: str, argument: str, got: object, expected: str) -> str:
+    """Return the text of a message about a bad argument: operation, argument, what came, what was expected."""
+    return f"{operation}: argument {argument!r} is {got!r}; expected {expected}"

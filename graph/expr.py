@@ -1,0 +1,86 @@
+"""Expressions: one immutable node for each array operation."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .grid import Grid
+from .token import token_of
+
+DType = np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class Op:
+    """The operation of a node: a frozen value of one of the kinds in `graph.kinds`.
+
+    A kind says what the result looks like; `lower` turns nodes of each kind into stages.
+    """
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return type(self).__name__.lower()
+
+
+@dataclass(frozen=True, eq=False)
+class Expr:
+    """A node of the graph: operation, operands, and what the result looks like.
+
+    `origin` is the user's own line that made it; `pin` keeps something alive as long as the node is (the chunks of a
+    persisted array). Neither is part of the token.
+    """
+
+    op: Op
+    operands: tuple[Expr, ...]
+    grid: Grid
+    dtype: DType
+    origin: str = ""
+    pin: object = None
+    token: str = field(default="")
+
+    def __post_init__(self) -> None:
+        if not self.token:
+            name = token_of(type(self.op).__name__, self.op, [e.token for e in self.operands], self.grid, self.dtype)
+            object.__setattr__(self, "token", name)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the result."""
+        return self.grid.shape
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole result."""
+        return self.grid.size * self.dtype.itemsize
+
+
+def walk(roots: list[Expr]) -> Iterator[Expr]:
+    """Yield every node under the roots once, operands before their users."""
+    seen: set[str] = set()
+    stack = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            yield node
+        elif node.token not in seen:
+            seen.add(node.token)
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.operands))
+
+
+def user_line() -> str:
+    """Return `file:line` of the nearest caller outside the package."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not str(frame.f_globals.get("__name__", "")).startswith("windrow"):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return ""

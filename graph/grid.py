@@ -1,0 +1,235 @@
+"""Chunk grids: how an array's axes are cut, in a form whose size doesn't grow with the number of chunks.
+
+An `Axis` is regular (one step, the last chunk may be shorter), which takes two integers, or irregular, which takes
+one array of bounds. All arithmetic takes arrays of chunk indices as well as single ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import ChunksError
+
+Index = NDArray[np.int64]
+
+
+class Axis:
+    """One axis of a chunk grid: `count` chunks that cover `length` elements."""
+
+    __slots__ = ("_bounds", "count", "length", "step")
+
+    def __init__(self, length: int, step: int, bounds: Index | None = None) -> None:
+        self.length = length
+        self.step = step
+        self._bounds = bounds
+        self.count = len(bounds) - 1 if bounds is not None else max(1, -(-length // step))
+
+    @classmethod
+    def regular(cls, length: int, step: int) -> Axis:
+        """An axis of chunks of `step` elements; the last one holds what is left."""
+        return cls(length, max(1, min(step, length) if length else 1))
+
+    @classmethod
+    def of_sizes(cls, sizes: Iterable[int]) -> Axis:
+        """An axis of chunks of the given sizes; regular sizes are recognised."""
+        array = np.fromiter(sizes, np.int64)
+        if array.size == 0:
+            return cls.regular(0, 1)
+        bounds = np.concatenate([[0], np.cumsum(array)])
+        step, length = int(array[0]), int(bounds[-1])
+        if step > 0 and bool((array[:-1] == step).all()) and 0 < array[-1] <= step:
+            return cls.regular(length, step)
+        if length == 0 and array.size == 1:
+            return cls.regular(0, 1)
+        return cls(length, 0, bounds)
+
+    @overload
+    def start(self, chunk: int) -> int: ...
+    @overload
+    def start(self, chunk: Index) -> Index: ...
+    def start(self, chunk: Any) -> Any:
+        """First position of a chunk."""
+        if self._bounds is None:
+            return chunk * self.step
+        found = self._bounds[chunk]
+        return int(found) if isinstance(chunk, int) else found
+
+    @overload
+    def stop(self, chunk: int) -> int: ...
+    @overload
+    def stop(self, chunk: Index) -> Index: ...
+    def stop(self, chunk: Any) -> Any:
+        """One past the last position of a chunk."""
+        if self._bounds is not None:
+            return self.start(chunk + 1)
+        if isinstance(chunk, int):
+            return min((chunk + 1) * self.step, self.length)
+        return np.minimum((chunk + 1) * self.step, self.length)
+
+    @overload
+    def size(self, chunk: int) -> int: ...
+    @overload
+    def size(self, chunk: Index) -> Index: ...
+    def size(self, chunk: Any) -> Any:
+        """Number of positions in a chunk."""
+        return self.stop(chunk) - self.start(chunk)
+
+    @overload
+    def find(self, position: int) -> int: ...
+    @overload
+    def find(self, position: Index) -> Index: ...
+    def find(self, position: Any) -> Any:
+        """The chunk that holds a position."""
+        if self._bounds is None:
+            return position // self.step
+        found = np.searchsorted(self._bounds, position, side="right") - 1
+        return int(found) if isinstance(position, int) else found
+
+    @property
+    def largest(self) -> int:
+        """Size of the largest chunk."""
+        if self._bounds is None:
+            return min(self.step, self.length)
+        return int(np.diff(self._bounds).max())
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether all chunks but the last have one size."""
+        return self._bounds is None
+
+    def sizes(self) -> tuple[int, ...]:
+        """Sizes of all chunks, dask's spelling of an axis."""
+        if self._bounds is not None:
+            return tuple(np.diff(self._bounds).tolist())
+        return (self.step,) * (self.count - 1) + (self.length - (self.count - 1) * self.step,)
+
+    def key(self) -> tuple[int, int, bytes]:
+        """What tells this axis from another."""
+        return (self.length, self.step, b"" if self._bounds is None else self._bounds.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Axis) and self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+    def __repr__(self) -> str:
+        if self._bounds is None:
+            return f"Axis({self.length} by {self.step})"
+        return f"Axis({self.length} in {self.count})"
+
+
+class Grid:
+    """A chunk grid: an axis for each dimension. Blocks are numbered in C order."""
+
+    def __init__(self, axes: Sequence[Axis]) -> None:
+        self.axes = tuple(axes)
+
+    @classmethod
+    def single(cls, shape: Sequence[int]) -> Grid:
+        """The grid of one chunk."""
+        return cls([Axis.regular(n, max(1, n)) for n in shape])
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array."""
+        return tuple(a.length for a in self.axes)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.axes)
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """Number of chunks along each axis."""
+        return tuple(a.count for a in self.axes)
+
+    @cached_property
+    def nblocks(self) -> int:
+        """Number of chunks."""
+        return math.prod(self.counts)
+
+    @cached_property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def largest(self) -> int:
+        """Number of elements in the largest chunk."""
+        return math.prod(a.largest for a in self.axes)
+
+    def chunks(self) -> tuple[tuple[int, ...], ...]:
+        """Sizes of the chunks along each axis, dask's `chunks`."""
+        return tuple(a.sizes() for a in self.axes)
+
+    def index(self, block: int) -> tuple[int, ...]:
+        """Block number to block index."""
+        out = []
+        for count in reversed(self.counts):
+            block, k = divmod(block, count)
+            out.append(k)
+        return tuple(reversed(out))
+
+    def indices(self, blocks: Index) -> list[Index]:
+        """Block numbers to block indices, an array for each axis."""
+        out = []
+        for count in reversed(self.counts):
+            out.append(blocks % count)
+            blocks = blocks // count
+        return out[::-1]
+
+    def number(self, index: Sequence[Any]) -> Any:
+        """Block index (integers, or arrays that broadcast) to block number."""
+        block: Any = 0
+        for count, k in zip(self.counts, index, strict=True):
+            block = block * count + k
+        return block
+
+    def block_shape(self, block: int) -> tuple[int, ...]:
+        """Shape of one block."""
+        return tuple(a.size(k) for a, k in zip(self.axes, self.index(block), strict=True))
+
+    def block_origin(self, block: int) -> tuple[int, ...]:
+        """Position of a block's first element."""
+        return tuple(a.start(k) for a, k in zip(self.axes, self.index(block), strict=True))
+
+    def block_slices(self, block: int) -> tuple[slice, ...]:
+        """Where a block lies in the array."""
+        return tuple(slice(a.start(k), a.stop(k)) for a, k in zip(self.axes, self.index(block), strict=True))
+
+    def block_sizes(self, blocks: Index) -> Index:
+        """Number of elements of each of the blocks."""
+        out = np.ones(len(blocks), np.int64)
+        for axis, k in zip(self.axes, self.indices(blocks), strict=True):
+            out *= axis.size(k)
+        return out
+
+    def key(self) -> tuple[Any, ...]:
+        """What tells this grid from another."""
+        return tuple(a.key() for a in self.axes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Grid) and self.axes == other.axes
+
+    def __hash__(self) -> int:
+        return hash(self.axes)
+
+    def __repr__(self) -> str:
+        return f"Grid({' x '.join(map(repr, self.axes))})"
+
+
+def check_sizes(operation: str, sizes: Sequence[int], length: int, axis: int) -> None:
+    """Raise when chunk sizes don't cover an axis."""
+    if any(s < 0 for s in sizes) or sum(sizes) != length:
+        raise ChunksError(
+            f"{operation}: argument 'chunks' has sizes {tuple(sizes)!r} for axis {axis}, which add up to "
+            f"{sum(sizes)}; expected non-negative sizes that add up to the axis' length {length}"
+        )

@@ -1,0 +1,61 @@
+"""Elementwise operations: NumPy's ufuncs and what behaves like them, with NumPy 2's promotion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..expr import DType, Op
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A scalar argument. Python's own numbers promote weakly, as NumPy 2 has it."""
+
+    value: Any
+
+
+Arg = int | Scalar
+
+
+@dataclass(frozen=True)
+class Elementwise(Op):
+    """`function(*args)` for each element; an integer argument is the number of an operand.
+
+    The function is named: a ufunc of NumPy, or an entry of `workers.kernels.functions`.
+    """
+
+    function: str
+    args: tuple[Arg, ...]
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return self.function
+
+
+def result_dtype(function: str, args: list[DType | bool | int | float | complex | np.generic]) -> DType:
+    """Return the dtype that a ufunc of NumPy gives for dtypes and scalars.
+
+    Raises
+    ------
+    TypeError
+        When the ufunc has no loop for them.
+    """
+    name, _, part = function.partition(":")
+    ufunc = getattr(np, name)
+    given: list[Any] = []
+    for arg in args:
+        if isinstance(arg, np.dtype):
+            given.append(arg)
+        elif isinstance(arg, np.generic):
+            given.append(arg.dtype)
+        elif isinstance(arg, bool):
+            given.append(np.dtype(bool))
+        else:
+            given.append(type(arg))
+    found = ufunc.resolve_dtypes(tuple(given) + (None,) * ufunc.nout)
+    dtype: DType = found[ufunc.nin + (int(part) if part else 0)]
+    return dtype

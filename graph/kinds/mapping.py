@@ -1,0 +1,50 @@
+"""Functions of whole blocks: the user's own (map_blocks), and built-in ones that need a block as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..expr import Op
+
+
+class Payload:
+    """A user's function with its arguments, pickled when the operation was made, so that it fails there."""
+
+    def __init__(self, name: str, pickled: bytes, digest: str) -> None:
+        self.name, self.pickled, self.digest = name, pickled, digest
+
+    def token_key(self) -> tuple[Any, ...]:
+        """Name by content."""
+        return (self.name, self.digest)
+
+
+@dataclass(frozen=True)
+class MapBlocks(Op):
+    """`function(*blocks)` for each block index.
+
+    `axes` gives, for each operand, the result's axis that each of its axes runs along (None: one block serves all).
+    `wants` are the keywords block_id and block_info that the function takes.
+    """
+
+    payload: Payload
+    axes: tuple[tuple[int | None, ...], ...]
+    wants: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return self.payload.name
+
+
+@dataclass(frozen=True)
+class BlockFunction(Op):
+    """A built-in function of aligned blocks, by its name in `workers.kernels.functions.BLOCKS`."""
+
+    function: str
+    params: tuple[Any, ...] = field(default=())
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return self.function

@@ -1,0 +1,119 @@
+"""Reductions: a fixed tree over the blocks, so that the bits depend on the chunks alone.
+
+`Reduce` is what the user wrote. Lowering makes a `Partial` for the leaves (each covers a group of blocks) and
+`Combine` levels above, until one group is left along each reduced axis; the last level also finishes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..expr import DType, Expr, Op
+from ..grid import Axis, Grid
+
+GROUP_BYTES = 1 << 20
+GROUP_BLOCKS = 4096
+
+
+@dataclass(frozen=True)
+class Reduce(Op):
+    """A reduction over `axes`; `head` names it in `workers.kernels.heads`."""
+
+    head: str
+    axes: tuple[int, ...]
+    keepdims: bool
+    ddof: float = 0.0
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return self.head
+
+
+@dataclass(frozen=True)
+class Level(Op):
+    """One level of a reduction's tree: each block of the result covers `groups` blocks along each axis.
+
+    `leaf` says whether it takes the array's own elements or partial results; `final` whether it finishes.
+    """
+
+    reduce: Reduce
+    groups: tuple[int, ...]
+    leaf: bool
+    final: bool
+    shape: tuple[int, ...]
+    source: DType
+    target: DType
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return self.reduce.head if self.final else f"{self.reduce.head}-partial"
+
+
+def accumulator(head: str, dtype: DType) -> DType:
+    """Return the dtype in which NumPy adds or multiplies elements of `dtype`."""
+    if head in ("sum", "prod"):
+        found: DType = getattr(np, "add" if head == "sum" else "multiply").reduce(np.empty(0, dtype)).dtype
+        return found
+    return dtype
+
+
+def partial_dtype(reduce: Reduce, source: DType, target: DType) -> DType:
+    """Return the dtype of partial results."""
+    if reduce.head in ("var", "std"):
+        real = np.dtype(target)
+        wide = np.result_type(source, real)
+        return np.dtype([("n", "f8"), ("mean", wide), ("m2", real)])
+    if reduce.head in ("argmin", "argmax"):
+        return np.dtype([("value", source), ("index", "i8")])
+    return target
+
+
+def expand(expr: Expr, operand: Expr) -> Expr:
+    """Return the tree of levels for a reduction; the last one bears the reduction's own token."""
+    reduce = expr.op
+    assert isinstance(reduce, Reduce)
+    partial = partial_dtype(reduce, operand.dtype, expr.dtype)
+    current, leaf = operand, True
+    while True:
+        itemsize = operand.dtype.itemsize if leaf else partial.itemsize
+        groups = _groups(current.grid, reduce.axes, current.grid.largest * itemsize, leaf)
+        counts = [-(-n // g) for n, g in zip(current.grid.counts, groups, strict=True)]
+        final = all(counts[a] == 1 for a in reduce.axes)
+        op = Level(reduce, groups, leaf, final, operand.shape, operand.dtype, expr.dtype)
+        if final:
+            return Expr(op, (current,), expr.grid, expr.dtype, expr.origin, None, expr.token)
+        axes = [
+            Axis.regular(n, 1) if i in reduce.axes else axis
+            for i, (axis, n) in enumerate(zip(current.grid.axes, counts, strict=True))
+        ]
+        current, leaf = Expr(op, (current,), Grid(axes), partial, expr.origin), False
+
+
+def _groups(grid: Grid, axes: tuple[int, ...], block_bytes: int, leaf: bool) -> tuple[int, ...]:
+    """How many blocks a group has along each axis, by bytes: a level is a round trip, a group one task."""
+    least = 1 if leaf else 4
+    left = max(least, min(GROUP_BLOCKS, GROUP_BYTES // max(1, block_bytes)))
+    groups = [1] * grid.ndim
+    for a in sorted(axes, reverse=True):
+        groups[a] = max(1, min(grid.counts[a], left))
+        left //= groups[a]
+    return tuple(groups)
+
+
+def reduced_grid(grid: Grid, axes: tuple[int, ...], keepdims: bool) -> Grid:
+    """Return the grid of a reduction's result."""
+    if keepdims:
+        return Grid([Axis.regular(1, 1) if i in axes else a for i, a in enumerate(grid.axes)])
+    return Grid([a for i, a in enumerate(grid.axes) if i not in axes])
+
+
+def reduced_count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """Return the number of elements that one result covers."""
+    return math.prod(shape[a] for a in axes)
+
+

@@ -1,0 +1,163 @@
+"""Sources: arrays that a formula in the element's position gives, and arrays that the user handed in."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import SourceChanged
+from ..expr import Op
+
+
+@dataclass(frozen=True)
+class Source(Op):
+    """Base of the sources whose elements follow from their position."""
+
+
+@dataclass(frozen=True)
+class Full(Source):
+    """Every element has one value."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Ramp(Source):
+    """The element at position p is `start + p * step`; the last one may be given exactly (linspace)."""
+
+    start: Any
+    step: Any
+    last: Any = None
+
+
+@dataclass(frozen=True)
+class Eye(Source):
+    """One on the k-th diagonal, zero elsewhere."""
+
+    k: int
+
+
+@dataclass(frozen=True)
+class Random(Source):
+    """The element at flat C-order position p follows from (key, offset + p): see `workers.kernels.randoms`."""
+
+    distribution: str
+    key: tuple[int, int]
+    offset: int
+    params: tuple[Any, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return self.distribution
+
+
+_counter = itertools.count()
+
+
+class HostData:
+    """An array that the user handed in: in the driver's memory, or in a file that any rank can map.
+
+    Its identity names it, not its content. `array` is anything with shape, dtype and slicing. For a file that NumPy
+    has mapped, other ranks open the file again; its size and time of change are compared each time it is read.
+    """
+
+    def __init__(self, array: Any, *, in_place: bool) -> None:
+        self.array = array
+        self.name = (os.getpid(), next(_counter))
+        self.in_place = in_place
+        self.file = _FileView.of(array)
+        self._lock = threading.Lock()
+        self._on_release: list[Callable[[], None]] = []
+
+    def token_key(self) -> tuple[Any, ...]:
+        """Name by identity: two arrays with the same content are two sources."""
+        return self.name
+
+    def read(self, where: tuple[slice, ...]) -> np.ndarray[Any, Any]:
+        """Return the elements in a rectangle: a view where the source is a NumPy array, else a copy."""
+        if self.file is not None:
+            self.file.check()
+        if self.array is None and self.file is not None:
+            self.array = self.file.open()
+        if self.in_place:
+            view: np.ndarray[Any, Any] = np.asarray(self.array)[where]
+            return view
+        with self._lock:
+            return np.asarray(self.array[where])
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.file is None:
+            raise TypeError("an array in the driver's memory doesn't travel with the graph")
+        return {"name": self.name, "file": self.file}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.name, self.file = state["name"], state["file"]
+        self.array, self.in_place = None, True
+        self._lock, self._on_release = threading.Lock(), []
+
+
+@dataclass(frozen=True)
+class _FileView:
+    """Where a memory map lies in its file, and what the file looked like when the array was made."""
+
+    path: str
+    offset: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    size: int
+    mtime: int
+
+    @classmethod
+    def of(cls, array: Any) -> _FileView | None:
+        if not isinstance(array, np.memmap) or array.filename is None or array.mode not in ("r", "c", "r+"):
+            return None
+        base: Any = array
+        while isinstance(base.base, np.memmap):
+            base = base.base
+        path = os.path.abspath(str(array.filename))
+        try:
+            status = os.stat(path)
+        except OSError:
+            return None
+        shift = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        if any(s < 0 for s in array.strides):
+            return None
+        return cls(path, base.offset + shift, array.dtype, array.shape, array.strides, status.st_size, status.st_mtime_ns)
+
+    def check(self) -> None:
+        try:
+            status = os.stat(self.path)
+        except OSError as error:
+            raise SourceChanged(f"from_array: the file {self.path} behind the array is gone: {error}") from error
+        if (status.st_size, status.st_mtime_ns) != (self.size, self.mtime):
+            raise SourceChanged(
+                f"from_array: the file {self.path} changed underneath the array: it had {self.size} bytes, last "
+                f"changed at {self.mtime} ns; now {status.st_size} bytes, {status.st_mtime_ns} ns"
+            )
+
+    def open(self) -> np.ndarray[Any, Any]:
+        extent = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + self.dtype.itemsize
+        if 0 in self.shape:
+            return np.empty(self.shape, self.dtype)
+        flat = np.memmap(self.path, np.uint8, "r", self.offset, (extent,))
+        return np.ndarray(self.shape, self.dtype, flat, 0, self.strides)
+
+
+@dataclass(frozen=True)
+class Host(Op):
+    """An array handed in by the user; the root of every lineage that starts from data."""
+
+    data: HostData = field()
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return "from_array"

@@ -1,0 +1,206 @@
+"""From expressions to stages: find which nodes run together, then write each stage's program.
+
+Every node gets a home: the stage it runs in. A node is computed where it is used when all its users live in one
+stage and the edge between them can be fused; else it is a stage of its own. What is stored already is never a home,
+only an input. Cheap sources are generated again wherever they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .access import ByBlock
+from .expr import Expr, walk
+from .grid import Grid
+from .kinds.contraction import Contract
+from .kinds.elementwise import Elementwise, Scalar
+from .kinds.mapping import BlockFunction, MapBlocks
+from .kinds.move import Move, Reshape
+from .kinds.reduction import Level
+from .kinds.source import Eye, Full, Host, Ramp, Source
+from .program import Apply, Call, Generate, Load, Product, Program, Value
+from .simplify import simplify
+from .stage import Stage
+
+_CHEAP = (Full, Ramp, Eye)
+_WHOLE = (Contract, MapBlocks, BlockFunction)
+
+
+def lower(roots: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
+    """Return the stages that compute the roots, inputs before their readers.
+
+    Parameters
+    ----------
+    roots : list of Expr
+    stored : callable
+        Tells by its token whether an expression has chunks already (or a stage that makes them): it is read.
+    """
+    simple = simplify(roots, stored)
+    nodes = _walk_until(simple, stored)
+    homes = _homes(nodes, {r.token for r in simple}, stored)
+    return [_Writer(node, homes).stage() for node in nodes if homes[node.token] == node.token and not stored(node.token)]
+
+
+def _walk_until(roots: list[Expr], stored: Callable[[str], bool]) -> list[Expr]:
+    seen: dict[str, Expr] = {}
+    stack = [(r, False) for r in reversed(roots)]
+    done: set[str] = set()
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            if node.token not in seen:
+                seen[node.token] = node
+        elif node.token not in done:
+            done.add(node.token)
+            stack.append((node, True))
+            if not stored(node.token):
+                stack.extend((child, False) for child in reversed(node.operands))
+    return list(seen.values())
+
+
+def _homes(nodes: list[Expr], roots: set[str], stored: Callable[[str], bool]) -> dict[str, str]:
+    users: dict[str, list[tuple[Expr, int]]] = {n.token: [] for n in nodes}
+    for node in nodes:
+        if not stored(node.token):
+            for i, child in enumerate(node.operands):
+                users[child.token].append((node, i))
+    homes: dict[str, str] = {}
+    for node in reversed(nodes):
+        token = node.token
+        if token in roots or stored(token) or isinstance(node.op, Host):
+            homes[token] = token
+            continue
+        if isinstance(node.op, _CHEAP) and all(_fuses(node, user) for user, _ in users[token]):
+            homes[token] = ""
+            continue
+        where = {homes[user.token] if _fuses(node, user) else token for user, _ in users[token]}
+        whole = isinstance(node.op, _WHOLE) and len(users[token]) > 1
+        homes[token] = where.pop() if len(where) == 1 and not whole else token
+    return homes
+
+
+def _fuses(node: Expr, user: Expr) -> bool:
+    """Whether a node can be computed inside the stage of one of its users."""
+    if isinstance(user.op, Elementwise):
+        return not isinstance(node.op, Level)
+    if isinstance(user.op, Level):
+        return user.op.leaf and not isinstance(node.op, Level)
+    if isinstance(user.op, BlockFunction | MapBlocks):
+        if isinstance(node.op, Elementwise | Source):
+            return node.grid == user.grid
+        return isinstance(node.op, Move)
+    return False
+
+
+@dataclass
+class _Writer:
+    """Writes the program of the stage whose last node is `root`."""
+
+    root: Expr
+    homes: dict[str, str]
+    inputs: list[Expr] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+    written: dict[tuple[str, tuple[int | None, ...]], int] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+
+    def stage(self) -> Stage:
+        op = self.root.op
+        level = op if isinstance(op, Level) else None
+        domain = self.root.operands[0].grid if level is not None else self.root.grid
+        self.domain = domain
+        if isinstance(op, Host):
+            access = ByBlock(tuple(range(domain.ndim)))
+            program = Program((Load(access, (), self.root.dtype, (True,) * domain.ndim),))
+            return self._make(domain, program, op)
+        top = self.root.operands[0] if level is not None else self.root
+        axes = tuple(range(domain.ndim))
+        if level is not None and not self._inlined(top):
+            self._load(top, axes)
+        else:
+            self._value(top, axes, top is self.root)
+        if level is not None:
+            self.names.append(level.label)
+        return self._make(domain, Program(tuple(self.values), level), None)
+
+    def _make(self, domain: Grid, program: Program, host: Host | None) -> Stage:
+        root = self.root
+        name = "+".join(dict.fromkeys(self.names)) or root.op.label
+        tokens = tuple(e.token for e in self.inputs)
+        grids = tuple(e.grid for e in self.inputs)
+        data = host.data if host is not None else None
+        return Stage(root.token, name, root.origin, domain, root.grid, root.dtype, tokens, grids, program, data)
+
+    def _inlined(self, node: Expr) -> bool:
+        return self.homes[node.token] in ("", self.root.token)
+
+    def _value(self, node: Expr, axes: tuple[int | None, ...], top: bool = False) -> int:
+        """Write a node, whose axes run along these axes of the domain; return the number of its value."""
+        key = (node.token, axes)
+        if key in self.written:
+            return self.written[key]
+        if not top and not self._inlined(node):
+            number = self._load(node, axes)
+        else:
+            self.names.append(node.op.label)
+            number = self._compute(node, axes)
+        self.written[key] = number
+        return number
+
+    def _compute(self, node: Expr, axes: tuple[int | None, ...]) -> int:
+        op, full = node.op, self._full(axes)
+        if isinstance(op, Elementwise):
+            operands = [self._value(child, self._align(child, node, axes)) for child in node.operands]
+            args = tuple(a if isinstance(a, Scalar) else operands[a] for a in op.args)
+            return self._add(Apply(op.function, args, node.dtype, full))
+        if isinstance(op, Source):
+            return self._add(Generate(op, axes, node.shape, node.dtype, full))
+        if isinstance(op, Contract):
+            left, right = (self._input(child) for child in node.operands)
+            return self._add(Product(op, (left, right), node.dtype, full))
+        if isinstance(op, Move | Reshape):
+            inputs = tuple(self._input(child) for child in node.operands)
+            return self._add(Load(op, inputs, node.dtype, full, node.grid, axes))
+        assert isinstance(op, MapBlocks | BlockFunction), op
+        args = []
+        for i, child in enumerate(node.operands):
+            way = op.axes[i] if isinstance(op, MapBlocks) else tuple(range(child.grid.ndim))
+            args.append(self._argument(child, axes, way))
+        return self._add(Call(op, tuple(args), node.dtype, full))
+
+    def _argument(self, node: Expr, axes: tuple[int | None, ...], way: tuple[int | None, ...]) -> int:
+        """Write an argument of a function of whole blocks: it keeps its own blocks' shape."""
+        if not self._inlined(node):
+            return self._add(Load(ByBlock(way), (self._input(node),), node.dtype, ()))
+        if isinstance(node.op, Move):
+            inputs = tuple(self._input(child) for child in node.operands)
+            return self._add(Load(node.op, inputs, node.dtype, (), node.grid, way))
+        return self._value(node, axes)
+
+    def _align(self, child: Expr, node: Expr, axes: tuple[int | None, ...]) -> tuple[int | None, ...]:
+        """Broadcasting: the operand's axes are the last ones; an axis of length one serves all positions."""
+        mine = axes[len(axes) - child.grid.ndim :]
+        wide = node.shape[node.grid.ndim - child.grid.ndim :]
+        return tuple(None if n == 1 and m != 1 else a for a, n, m in zip(mine, child.shape, wide, strict=True))
+
+    def _full(self, axes: tuple[int | None, ...]) -> tuple[bool, ...]:
+        return tuple(i in axes for i in range(self.domain.ndim))
+
+    def _load(self, node: Expr, axes: tuple[int | None, ...]) -> int:
+        return self._add(Load(ByBlock(axes), (self._input(node),), node.dtype, self._full(axes)))
+
+    def _input(self, node: Expr) -> int:
+        for i, known in enumerate(self.inputs):
+            if known.token == node.token:
+                return i
+        self.inputs.append(node)
+        return len(self.inputs) - 1
+
+    def _add(self, value: Value) -> int:
+        self.values.append(value)
+        return len(self.values) - 1
+
+
+def operations(roots: list[Expr]) -> list[Expr]:
+    """Return every operation under the roots, operands first."""
+    return list(walk(roots))

@@ -1,0 +1,106 @@
+"""Programs: what a stage does to one block, as a short list of values in SSA form.
+
+A value is read from an input, generated from positions, applied elementwise, or computed from whole blocks. All
+values are seen in the frame of the stage's domain: `full` says along which of its axes a value really extends.
+Programs name their kernels; only users' functions are pickled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .access import ByBlock
+from .expr import DType
+from .grid import Grid, Index
+from .kinds.contraction import Contract
+from .kinds.elementwise import Arg
+from .kinds.mapping import BlockFunction, MapBlocks
+from .kinds.move import Move, Reshape
+from .kinds.reduction import Level
+from .kinds.source import Source
+
+Full = tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Load:
+    """A block read from the stage's inputs (their numbers) by an access.
+
+    A move has a grid of its own, `frame`, whose axes run along `axes` of the domain. `full` is empty for what only a
+    function of whole blocks takes, and what has no place in the domain's frame.
+    """
+
+    access: ByBlock | Move | Reshape
+    inputs: tuple[int, ...]
+    dtype: DType
+    full: Full
+    frame: Grid | None = None
+    axes: tuple[int | None, ...] = ()
+
+    def frame_blocks(self, domain: Grid, blocks: Index) -> tuple[Grid, Index]:
+        """Return the grid that the access speaks of, and the blocks in it for blocks of the domain."""
+        if self.frame is None:
+            return domain, blocks
+        index = domain.indices(blocks)
+        picked = [0 if a is None or n == 1 else index[a] for a, n in zip(self.axes, self.frame.counts, strict=True)]
+        number = np.broadcast_to(np.asarray(self.frame.number(picked), np.int64), blocks.shape)
+        return self.frame, number
+
+
+@dataclass(frozen=True)
+class Generate:
+    """A source's elements; `axes` gives the domain's axis for each of its own, `shape` its own shape."""
+
+    source: Source
+    axes: tuple[int | None, ...]
+    shape: tuple[int, ...]
+    dtype: DType
+    full: Full
+
+
+@dataclass(frozen=True)
+class Apply:
+    """`function(*args)`; an integer argument is the number of an earlier value."""
+
+    function: str
+    args: tuple[Arg, ...]
+    dtype: DType
+    full: Full
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of whole blocks."""
+
+    op: MapBlocks | BlockFunction
+    args: tuple[int, ...]
+    dtype: DType
+    full: Full
+
+
+@dataclass(frozen=True)
+class Product:
+    """A block of a contraction of two inputs."""
+
+    op: Contract
+    inputs: tuple[int, int]
+    dtype: DType
+    full: Full
+
+
+Value = Load | Generate | Apply | Call | Product
+
+
+@dataclass(frozen=True)
+class Program:
+    """Values in order; the last one is the result, or what `level` reduces."""
+
+    values: tuple[Value, ...]
+    level: Level | None = None
+
+    @property
+    def result(self) -> Value:
+        """The last value."""
+        return self.values[-1]

@@ -1,0 +1,79 @@
+"""Rewrites of the graph that keep every value: moves are composed, reductions become trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .expr import Expr
+from .kinds.contraction import Contract
+from .kinds.elementwise import Elementwise
+from .kinds.move import Move
+from .kinds.reduction import Reduce, expand
+from .axismap import Slice
+
+
+def simplify(roots: list[Expr], stored: Callable[[str], bool]) -> list[Expr]:
+    """Return the roots rewritten; a node keeps its token, since it keeps its value.
+
+    What is stored is not looked into: it is read, not computed.
+    """
+    done: dict[str, Expr] = {}
+    stack = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, ready = stack.pop()
+        if node.token in done:
+            continue
+        if stored(node.token):
+            done[node.token] = node
+        elif not ready:
+            stack.append((node, True))
+            stack.extend((child, False) for child in node.operands)
+        else:
+            done[node.token] = _rewrite(node, tuple(done[c.token] for c in node.operands), stored)
+    return [done[root.token] for root in roots]
+
+
+def _rewrite(node: Expr, operands: tuple[Expr, ...], stored: Callable[[str], bool]) -> Expr:
+    op = node.op
+    if isinstance(op, Reduce):
+        return expand(node, operands[0])
+    if isinstance(op, Move):
+        inner = operands[0]
+        if len(operands) == 1 and isinstance(inner.op, Move) and not stored(inner.token):
+            composed = inner.op.composed(op)
+            if composed is not None:
+                op, operands = composed, inner.operands
+        if len(operands) == 1 and _identity(op, operands[0], node):
+            return Expr(Elementwise("positive:copy", (0,)), operands, node.grid, node.dtype, node.origin, None, node.token)
+    if isinstance(op, Contract):
+        op, operands = _absorb_transposes(op, operands, stored)
+    if op is node.op and all(a is b for a, b in zip(operands, node.operands, strict=True)):
+        return node
+    return Expr(op, operands, node.grid, node.dtype, node.origin, node.pin, node.token)
+
+
+def _identity(op: Move, source: Expr, node: Expr) -> bool:
+    axes = op.routes[0].axes
+    return source.grid == node.grid and all(
+        a == i and isinstance(way, Slice) and way == Slice() for i, (a, way) in enumerate(axes)
+    )
+
+
+def _absorb_transposes(
+    op: Contract, operands: tuple[Expr, ...], stored: Callable[[str], bool]
+) -> tuple[Contract, tuple[Expr, ...]]:
+    """Read a transposed operand of a contraction where it lies: labels follow the axes."""
+    labels = [op.left, op.right]
+    found = list(operands)
+    for i, operand in enumerate(operands):
+        move = operand.op
+        if not isinstance(move, Move) or move.name != "transpose" or stored(operand.token):
+            continue
+        source = operand.operands[0]
+        axes = move.routes[0].axes
+        if len(axes) == operand.grid.ndim and all(a is not None and w == Slice() for a, w in axes):
+            targets = [a for a, _ in axes if a is not None]
+            if all(source.grid.axes[k] == operand.grid.axes[a] for k, a in enumerate(targets)):
+                labels[i] = tuple(labels[i][a] for a in targets)
+                found[i] = source
+    return Contract(labels[0], labels[1], op.out, op.split), tuple(found)

@@ -1,0 +1,134 @@
+"""Stages: what one kind of task does. A task is the pair (stage, number) and covers a fixed run of blocks.
+
+A stage's domain is the grid its program runs over; without a reduction that is the grid of its result, with one each
+result block covers a group of the domain's blocks. Everything here follows from grids, never from ranks or memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .access import Rows, ragged
+from .expr import DType
+from .grid import Grid, Index
+from .kinds.source import HostData
+from .program import Load, Product, Program
+
+FOLD_BYTES = 1 << 18
+FOLD_BLOCKS = 4096
+ALIGN = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A program over a domain, its inputs (tokens and grids of the stages it reads), and what it makes.
+
+    `data` is set instead of a program's values for arrays that the user handed in.
+    """
+
+    token: str
+    name: str
+    origin: str
+    domain: Grid
+    grid: Grid
+    dtype: DType
+    inputs: tuple[str, ...]
+    input_grids: tuple[Grid, ...]
+    program: Program
+    data: HostData | None = None
+
+    @cached_property
+    def groups(self) -> tuple[int, ...]:
+        """Blocks of the domain along each axis that one block of the result covers."""
+        level = self.program.level
+        return level.groups if level is not None else (1,) * self.domain.ndim
+
+    @cached_property
+    def group_counts(self) -> tuple[int, ...]:
+        """Number of groups along each axis of the domain."""
+        return tuple(-(-n // g) for n, g in zip(self.domain.counts, self.groups, strict=True))
+
+    @cached_property
+    def fold(self) -> int:
+        """Blocks of the result that one task covers."""
+        widest = max([self.dtype.itemsize, *(v.dtype.itemsize for v in self.program.values)])
+        bytes_each = self.domain.largest * widest
+        for g in self.groups:
+            bytes_each *= g
+        per_block = max(1, FOLD_BLOCKS // int(np.prod(self.groups)))
+        return int(max(1, min(per_block, FOLD_BYTES // max(1, bytes_each), self.grid.nblocks)))
+
+    @property
+    def ntasks(self) -> int:
+        """Number of tasks."""
+        return -(-self.grid.nblocks // self.fold)
+
+    def blocks(self, task: int) -> range:
+        """Blocks of the result that a task makes."""
+        return range(task * self.fold, min((task + 1) * self.fold, self.grid.nblocks))
+
+    def domain_blocks(self, block: int) -> list[int]:
+        """Blocks of the domain that a block of the result covers, in C order."""
+        if self.program.level is None:
+            return [block]
+        ranges = []
+        for g, n in zip(np.unravel_index(block, self.group_counts), self._group_ranges, strict=True):
+            ranges.append(range(int(g) * n[0], min((int(g) + 1) * n[0], n[1])))
+        return [int(self.domain.number(index)) for index in itertools.product(*ranges)]
+
+    @cached_property
+    def _group_ranges(self) -> tuple[tuple[int, int], ...]:
+        return tuple(zip(self.groups, self.domain.counts, strict=True))
+
+    def offsets(self, task: int) -> Index:
+        """Return where each block of a task begins in the task's slab, and at the end the slab's size, in bytes."""
+        run = self.blocks(task)
+        sizes = self.grid.block_sizes(np.arange(run.start, run.stop)) * self.dtype.itemsize
+        return np.concatenate([[0], np.cumsum(sizes)])
+
+    def slab_bytes(self, tasks: Index) -> Index:
+        """Return the bytes of each task's slab, rounded up for the arena."""
+        if self.fold == 1:
+            sizes = self.grid.block_sizes(tasks) * self.dtype.itemsize
+        else:
+            start = tasks * self.fold
+            lengths = np.minimum(start + self.fold, self.grid.nblocks) - start
+            each = self.grid.block_sizes(ragged(start, lengths))
+            sizes = np.add.reduceat(each, np.concatenate([[0], np.cumsum(lengths)[:-1]])) * self.dtype.itemsize
+        return np.maximum(ALIGN, -(-sizes // ALIGN) * ALIGN)
+
+    def _tasks_of_domain(self, blocks: Index) -> Index:
+        if self.program.level is None:
+            return blocks // self.fold
+        index = self.domain.indices(blocks)
+        number: Index = np.zeros(len(blocks), np.int64)
+        for i, g, n in zip(index, self.groups, self.group_counts, strict=True):
+            number = number * n + i // g
+        return number // self.fold
+
+    def reads(self, number: int, fold: int) -> Rows:
+        """Return which tasks of input `number`, whose tasks cover `fold` blocks each, each task reads."""
+        source = self.input_grids[number]
+        ntasks = -(-source.nblocks // fold)
+        blocks = np.arange(self.domain.nblocks)
+        pairs = [self._pairs(value, number, blocks, fold) for value in self.program.values]
+        row = np.concatenate([p[0] for p in pairs if p is not None])
+        item = np.concatenate([p[1] for p in pairs if p is not None])
+        return Rows.from_pairs(row, item, self.ntasks, ntasks)
+
+    def _pairs(self, value: object, number: int, blocks: Index, fold: int) -> tuple[Index, Index] | None:
+        if not isinstance(value, Load | Product) or number not in value.inputs:
+            return None
+        grids = tuple(self.input_grids[i] for i in value.inputs)
+        if isinstance(value, Load):
+            frame, within = value.frame_blocks(self.domain, blocks)
+            rows = value.access.rows(frame, grids, within)
+        else:
+            rows = value.op.rows(self.domain, grids[0], grids[1], blocks)
+        mine = [r for r, i in zip(rows, value.inputs, strict=True) if i == number]
+        task = np.concatenate([self._tasks_of_domain(blocks)[r.row_numbers()] for r in mine])
+        return task, np.concatenate([r.items for r in mine]) // fold

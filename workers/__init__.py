@@ -1,0 +1,1 @@
+"""What a rank does: its arena, its command loop, running programs, and the ways between ranks."""

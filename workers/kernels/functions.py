@@ -1,0 +1,83 @@
+"""Functions that programs name: NumPy's ufuncs, and the few others with the same manners (`out=` is filled)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+def _cast(x: Any, *, out: Array) -> None:
+    np.copyto(out, x, casting="unsafe")
+
+
+def _where(condition: Any, a: Any, b: Any, *, out: Array) -> None:
+    np.copyto(out, b, casting="unsafe")
+    np.copyto(out, a, where=np.asarray(condition, bool), casting="unsafe")
+
+
+def _real(x: Any, *, out: Array) -> None:
+    np.copyto(out, np.real(x))
+
+
+def _imag(x: Any, *, out: Array) -> None:
+    np.copyto(out, np.imag(x))
+
+
+def _angle(x: Any, *, out: Array) -> None:
+    np.copyto(out, np.angle(x))
+
+
+def _round(x: Any, decimals: Any, *, out: Array) -> None:
+    np.round(x, decimals, out=out)
+
+
+_NAMED: dict[str, Callable[..., Any]] = {
+    "copy": _cast,
+    "cast": _cast,
+    "where": _where,
+    "real": _real,
+    "imag": _imag,
+    "angle": _angle,
+    "round": _round,
+}
+
+# One operand's buffer may be overwritten by the result: these read each element before they write it, in any loop.
+IN_PLACE = frozenset(
+    "add subtract multiply divide sqrt square negative absolute minimum maximum fmin fmax positive reciprocal "
+    "bitwise_and bitwise_or bitwise_xor invert logical_and logical_or logical_xor logical_not copy cast".split()
+)
+
+
+@lru_cache(maxsize=None)
+def function(name: str) -> Callable[..., Any]:
+    """Return the kernel of an elementwise function: `f(*args, out=array)`."""
+    if name in _NAMED:
+        return _NAMED[name]
+    ufunc, _, part = name.partition(":")
+    found = getattr(np, ufunc)
+    if not isinstance(found, np.ufunc):
+        raise KeyError(f"no kernel is named {name!r}")
+    if not part:
+        return found
+    return _one_output(found, int(part))
+
+
+def _one_output(ufunc: np.ufunc, part: int) -> Callable[..., Any]:
+    def pick(*args: Any, out: Array) -> None:
+        wanted: list[Array | None] = [None] * ufunc.nout
+        wanted[part] = out
+        ufunc(*args, out=tuple(wanted))
+
+    return pick
+
+
+def _select(x: Array, mask: Array) -> Array:
+    return x[mask]
+
+
+BLOCKS: dict[str, Callable[..., Array]] = {"select": _select}

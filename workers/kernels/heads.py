@@ -1,0 +1,238 @@
+"""Heads: how a reduction goes over tiles, merges them, and combines blocks. The order follows from shapes alone.
+
+A sum of floating-point numbers over whole blocks runs on 512 lanes: row after row of 512 elements is added to them
+within a tile, tile after tile is added up, and the lanes are folded in halves at the end of the block. Compiled
+kernels do the same additions in the same order. Sums along some axes only are NumPy's own on one tile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...graph.kinds.reduction import Level, reduced_count
+
+Array = np.ndarray[Any, Any]
+LANES = 512
+
+
+@dataclass(frozen=True)
+class Head:
+    """The steps of a reduction.
+
+    tile(x, axes, level, origin) -> state; merge(a, b) -> state; close(state, shape) -> partial result;
+    combine(stack) -> partial result; finish(partial, level) -> result. States and partial results have a first axis
+    of blocks, and length one along reduced axes.
+    """
+
+    tile: Callable[[Array, tuple[int, ...], Level, Array], Array]
+    merge: Callable[[Array, Array], Array]
+    combine: Callable[[Array], Array]
+    close: Callable[[Array, tuple[int, ...]], Array]
+    finish: Callable[[Array, Level], Array]
+
+
+def lanes_of(x: Array) -> Array:
+    """Add up (n, m) elements to (n, min(m, 512)) lanes."""
+    n, m = x.shape
+    rows = m // LANES
+    if rows == 0:
+        return x.copy()
+    head = x[:, : rows * LANES].reshape(n, rows, LANES)
+    lanes: Array = np.add.reduce(head, axis=1) if rows > 1 else head[:, 0].copy()
+    tail = m - rows * LANES
+    if tail:
+        np.add(lanes[:, :tail], x[:, rows * LANES :], out=lanes[:, :tail])
+    return lanes
+
+
+def fold(lanes: Array) -> Array:
+    """Fold (n, w) lanes in halves to (n,)."""
+    width = lanes.shape[1]
+    if width == 0:
+        return np.zeros(len(lanes), lanes.dtype)
+    while width > 1:
+        half = (width + 1) // 2
+        np.add(lanes[:, : width - half], lanes[:, half:width], out=lanes[:, : width - half])
+        width = half
+    return lanes[:, 0]
+
+
+def _whole(x: Array, axes: tuple[int, ...]) -> bool:
+    return len(axes) == x.ndim - 1 and x.dtype.kind in "fc"
+
+
+def _sum_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
+    if x.dtype != level.target and (x.dtype.kind in "fc" or level.target.kind in "fc"):
+        x = x.astype(level.target)
+    if _whole(x, axes):
+        return lanes_of(x.reshape(len(x), -1))
+    return np.asarray(np.add.reduce(x, axis=axes, dtype=level.target, keepdims=True))
+
+
+def _sum_merge(a: Array, b: Array) -> Array:
+    if a.shape == b.shape:
+        return np.asarray(np.add(a, b, out=a))
+    np.add(a[:, : b.shape[1]], b, out=a[:, : b.shape[1]])
+    return a
+
+
+def _sum_close(state: Array, shape: tuple[int, ...]) -> Array:
+    if math.prod(shape) == math.prod(state.shape[1:]) and state.ndim == len(shape) + 1:
+        return state.reshape(-1, *shape)
+    return fold(state).reshape(-1, *shape)
+
+
+def _keep(state: Array, shape: tuple[int, ...]) -> Array:
+    return state.reshape(-1, *shape)
+
+
+def _as_is(partial: Array, level: Level) -> Array:
+    return partial
+
+
+def _mean_finish(partial: Array, level: Level) -> Array:
+    count = reduced_count(level.shape, level.reduce.axes)
+    return np.asarray(np.true_divide(partial, count, dtype=level.target))
+
+
+def _ufunc_head(name: str) -> Head:
+    ufunc: np.ufunc = getattr(np, name)
+
+    def tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
+        return np.asarray(ufunc.reduce(x, axis=axes, dtype=level.target, keepdims=True))
+
+    def merge(a: Array, b: Array) -> Array:
+        return np.asarray(ufunc(a, b, out=a))
+
+    def combine(stack: Array) -> Array:
+        return np.asarray(ufunc.reduce(stack, axis=0))
+
+    return Head(tile, merge, combine, _keep, _as_is)
+
+
+def _logical_head(name: str) -> Head:
+    ufunc: np.ufunc = getattr(np, name)
+
+    def tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
+        return np.asarray(ufunc.reduce(x, axis=axes, keepdims=True))
+
+    def merge(a: Array, b: Array) -> Array:
+        return np.asarray(ufunc(a, b, out=a))
+
+    def combine(stack: Array) -> Array:
+        return np.asarray(ufunc.reduce(stack, axis=0))
+
+    return Head(tile, merge, combine, _keep, _as_is)
+
+
+def _count_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
+    return np.asarray(np.add.reduce(x != 0, axis=axes, dtype=level.target, keepdims=True))
+
+
+def _moments_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
+    """Count, mean and sum of squared deviations of a tile."""
+    dtype = np.dtype([("n", "f8"), ("mean", np.result_type(level.source, level.target)), ("m2", level.target)])
+    x = x.astype(dtype["mean"], copy=False)
+    shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+    out = np.empty(shape, dtype)
+    count = math.prod(x.shape[a] for a in axes)
+    out["n"] = count
+    out["mean"] = _plain_sum(x, axes, shape) / max(count, 1)
+    deviation = x - out["mean"]
+    squares = deviation.real**2 + deviation.imag**2 if x.dtype.kind == "c" else np.square(deviation, out=deviation)
+    out["m2"] = _plain_sum(squares, axes, shape)
+    return out
+
+
+def _plain_sum(x: Array, axes: tuple[int, ...], shape: tuple[int, ...]) -> Array:
+    if _whole(x, axes):
+        return fold(lanes_of(x.reshape(len(x), -1))).reshape(shape)
+    return np.asarray(np.add.reduce(x, axis=axes, keepdims=True))
+
+
+def _moments_merge(a: Array, b: Array) -> Array:
+    """Chan, Golub and LeVeque's update of the moments of two sets, elementwise."""
+    out = np.empty_like(a)
+    n = a["n"] + b["n"]
+    share = b["n"] / np.maximum(n, 1)
+    delta = b["mean"] - a["mean"]
+    out["n"] = n
+    out["mean"] = a["mean"] + delta * share
+    square = delta.real**2 + delta.imag**2 if delta.dtype.kind == "c" else delta * delta
+    out["m2"] = a["m2"] + b["m2"] + square * (a["n"] * share)
+    return out
+
+
+def _moments_finish(partial: Array, level: Level) -> Array:
+    freedom = np.maximum(reduced_count(level.shape, level.reduce.axes) - level.reduce.ddof, 0)
+    with np.errstate(all="ignore"):
+        variance = np.true_divide(partial["m2"], freedom)
+        return np.asarray(np.sqrt(variance) if level.reduce.head == "std" else variance).astype(level.target)
+
+
+def _halving(merge: Callable[[Array, Array], Array]) -> Callable[[Array], Array]:
+    def combine(stack: Array) -> Array:
+        while len(stack) > 1:
+            half = len(stack) // 2
+            merged = merge(stack[:half], stack[half : 2 * half])
+            stack = np.concatenate([merged, stack[2 * half :]]) if len(stack) % 2 else merged
+        return np.asarray(stack[0])
+
+    return combine
+
+
+def _extreme_head(name: str) -> Head:
+    find: Callable[..., Array] = getattr(np, name)
+    better: np.ufunc = np.less if name == "argmin" else np.greater
+
+    def tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
+        kept = [i for i in range(x.ndim) if i not in axes]
+        flat = x.transpose(*kept, *axes).reshape(*(x.shape[i] for i in kept), -1)
+        local = find(flat, axis=-1)
+        inner = np.unravel_index(local, tuple(x.shape[a] for a in axes))
+        index: Any = 0
+        for a, i in zip(axes, inner, strict=True):
+            begin = origin[:, a - 1].reshape(-1, *(1,) * (len(kept) - 1))
+            index = index * level.shape[a - 1] + i + begin
+        shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+        out = np.empty(shape, [("value", x.dtype), ("index", "i8")])
+        out["value"] = np.take_along_axis(flat, local[..., None], -1).reshape(shape)
+        out["index"] = np.asarray(index).reshape(shape)
+        return out
+
+    def merge(a: Array, b: Array) -> Array:
+        x, y = a["value"], b["value"]
+        lost_x, lost_y = x != x, y != y  # noqa: PLR0124 - NaN and NaT win, the first of them
+        first = b["index"] < a["index"]
+        take = np.where(lost_x | lost_y, lost_y & (~lost_x | first), better(y, x) | ((x == y) & first))
+        return np.where(take, b, a)
+
+    def finish(partial: Array, level: Level) -> Array:
+        return np.asarray(partial["index"])
+
+    return Head(tile, merge, _halving(merge), _keep, finish)
+
+
+def _sum_combine(stack: Array) -> Array:
+    return np.asarray(np.add.reduce(stack, axis=0))
+
+
+HEADS: dict[str, Head] = {
+    "sum": Head(_sum_tile, _sum_merge, _sum_combine, _sum_close, _as_is),
+    "mean": Head(_sum_tile, _sum_merge, _sum_combine, _sum_close, _mean_finish),
+    "prod": _ufunc_head("multiply"),
+    "min": _ufunc_head("minimum"),
+    "max": _ufunc_head("maximum"),
+    "any": _logical_head("logical_or"),
+    "all": _logical_head("logical_and"),
+    "count_nonzero": Head(_count_tile, _sum_merge, _sum_combine, _keep, _as_is),
+    "var": Head(_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _moments_finish),
+    "std": Head(_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _moments_finish),
+    "argmin": _extreme_head("argmin"),
+    "argmax": _extreme_head("argmax"),
+}

@@ -1,0 +1,318 @@
+"""The tile interpreter: runs a program over frames of blocks with NumPy's own kernels, temporaries in cache.
+
+A frame is one block, or several small blocks of one shape; arrays have a first axis of blocks and then the domain's
+axes, of length one where a value is broadcast. A large block is run tile by tile. Each operand is seen in C order,
+whatever way it came, so that the bits are the same.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...graph.access import ByBlock, Piece
+from ...graph.kinds.contraction import Contract
+from ...graph.kinds.elementwise import Scalar
+from ...graph.program import Apply, Call, Generate, Load, Product, Program
+from ...graph.stage import Stage
+from ..reader import Reader
+from .functions import function
+from .generate import generate
+from .heads import HEADS
+from .plan import Plan, plan_for
+from .product import contract
+from .tiles import TILE, Region, regions
+from .whole import call_function
+
+Array = np.ndarray[Any, Any]
+_scratch = threading.local()
+
+
+@dataclass
+class Frame:
+    """Blocks of the domain that are run at once: their numbers, their common shape, where each begins."""
+
+    stage: Stage
+    reader: Reader
+    blocks: list[int]
+    shape: tuple[int, ...]
+    plans: dict[int, Plan]
+    origins: Array = field(init=False)
+    wholes: dict[int, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        origins = [self.stage.domain.block_origin(b) for b in self.blocks]
+        self.origins = np.array(origins, np.int64).reshape(len(self.blocks), len(self.shape))
+
+    @property
+    def program(self) -> Program:
+        """The stage's program."""
+        return self.stage.program
+
+    def plan(self, last: int) -> Plan:
+        """Return the plan for a value of the program."""
+        if last not in self.plans:
+            self.plans[last] = plan_for(self.program, last)
+        return self.plans[last]
+
+    def store(self, out: Array) -> None:
+        """Compute the program's result into `out` (blocks, *shape)."""
+        last = len(self.program.values) - 1
+        value = self.program.values[last]
+        if isinstance(value, Apply | Generate):
+            self._tiles(last, lambda region, made: _put(out, region, made), out)
+        elif isinstance(value, Load) and isinstance(value.access, ByBlock):
+            np.copyto(out, self.whole(last))
+        else:
+            self._make(last, out)
+
+    def reduce(self) -> Array:
+        """Reduce the program's result over the level's axes; return a partial result for each block."""
+        level = self.program.level
+        assert level is not None
+        last = len(self.program.values) - 1
+        head = HEADS[level.reduce.head]
+        axes = tuple(a + 1 for a in level.reduce.axes)
+        target = (len(self.blocks), *(1 if i in level.reduce.axes else n for i, n in enumerate(self.shape)))
+        if len(regions(self.shape)) == 1 or len(self.blocks) > 1:
+            made = self._tile(last, tuple(slice(0, n) for n in self.shape), None)
+            return head.close(head.tile(made, axes, level, self.origins), target[1:])
+        states: dict[tuple[int, ...], tuple[Region, Array]] = {}
+
+        def add(region: Region, made: Array) -> None:
+            kept = tuple(slice(0, 1) if i in level.reduce.axes else s for i, s in enumerate(region))
+            key = tuple(s.start for s in kept)
+            origin = self.origins + [s.start for s in region]
+            state = head.tile(made, axes, level, origin)
+            if key in states:
+                state = head.merge(states[key][1], state)
+            states[key] = (kept, state)
+
+        self._tiles(last, add, None)
+        if len(states) == 1:
+            ((_, state),) = states.values()
+            return head.close(state, target[1:])
+        out: Array | None = None
+        for kept, state in states.values():
+            part = head.close(state, tuple(s.stop - s.start for s in kept))
+            if out is None:
+                out = np.empty(target, part.dtype)
+            out[(slice(None), *kept)] = part
+        assert out is not None
+        return out
+
+    def _tiles(self, last: int, take: Callable[[Region, Array], None], out: Array | None) -> None:
+        if len(self.blocks) > 1:
+            region = tuple(slice(0, n) for n in self.shape)
+            take(region, self._tile(last, region, out))
+            return
+        for region in regions(self.shape):
+            take(region, self._tile(last, region, out))
+
+    def _tile(self, last: int, region: Region, out: Array | None) -> Array:
+        """Make one tile of a value; straight in `out` where that lies in one piece."""
+        value = self.program.values[last]
+        if not isinstance(value, Apply | Generate):
+            return self._part(last, region)
+        plan = self.plan(last)
+        made: dict[int, Array] = {i: self._part(i, region) for i in plan.wholes}
+        for i in plan.tiled:
+            step = self.program.values[i]
+            target: Array | None = None
+            if i == last and out is not None:
+                place = out[(slice(None), *region)]
+                if place.flags.c_contiguous and place.shape == self._extent(i, region):
+                    target = place
+            if target is None:
+                target = self._buffer(plan.slot[i], step.dtype, self._extent(i, region))
+            if isinstance(step, Generate):
+                self._generate(step, region, target)
+            else:
+                assert isinstance(step, Apply)
+                args = [a.value if isinstance(a, Scalar) else made[a] for a in step.args]
+                function(step.function)(*args, out=target)
+            made[i] = target
+        return made[last]
+
+    def _generate(self, step: Generate, region: Region, target: Array) -> None:
+        axes = step.axes
+        origin = np.zeros((len(self.blocks), len(axes)), np.int64)
+        for own, a in enumerate(axes):
+            if a is not None:
+                origin[:, own] = self.origins[:, a] + region[a].start
+        extents = [1 if a is None else region[a].stop - region[a].start for a in axes]
+        generate(step.source, step.shape, origin, target.reshape(len(self.blocks), *extents))
+
+    def _extent(self, number: int, region: Region) -> tuple[int, ...]:
+        full = self.program.values[number].full
+        return (len(self.blocks), *(s.stop - s.start if f else 1 for s, f in zip(region, full, strict=True)))
+
+    def _part(self, number: int, region: Region) -> Array:
+        """Return a tile of a whole-block value, in C order."""
+        whole = self.whole(number)
+        full = self.program.values[number].full
+        part = whole[(slice(None), *(s if f else slice(None) for s, f in zip(region, full, strict=True)))]
+        if part.flags.c_contiguous:
+            return part
+        buffer = self._buffer(-2 - number, part.dtype, part.shape)
+        np.copyto(buffer, part)
+        return buffer
+
+    def whole(self, number: int) -> Array:
+        """Return a whole-block value of all blocks of the frame, (blocks, *extents)."""
+        if number not in self.wholes:
+            value = self.program.values[number]
+            if isinstance(value, Load) and isinstance(value.access, ByBlock):
+                self.wholes[number] = self._load(value, value.access)
+            elif isinstance(value, Load) and len(self.blocks) == 1 and (view := self._view(value)) is not None:
+                self.wholes[number] = view
+            else:
+                shapes = {self._own_shape(number, b) for b in self.blocks}
+                (shape,) = shapes
+                out = np.empty((len(self.blocks), *shape), value.dtype)
+                self._make(number, out)
+                self.wholes[number] = self._framed(number, out)
+        return self.wholes[number]
+
+    def _own_shape(self, number: int, block: int) -> tuple[int, ...]:
+        value = self.program.values[number]
+        if isinstance(value, Load) and value.frame is not None:
+            frame, within = value.frame_blocks(self.stage.domain, np.array([block]))
+            return frame.block_shape(int(within[0]))
+        return self.shape
+
+    def _framed(self, number: int, own: Array) -> Array:
+        """Put axes of length one where a value doesn't extend along the domain's axes."""
+        value = self.program.values[number]
+        if not isinstance(value, Load) or not value.full:
+            return own
+        if isinstance(value.access, ByBlock):
+            axes = value.access.axes
+        elif value.frame is not None:
+            axes = value.axes
+        else:
+            return own
+        lengths = {a: n for a, n in zip(axes, own.shape[1:], strict=True) if a is not None}
+        return own.reshape(len(own), *(lengths.get(i, 1) for i in range(len(value.full))))
+
+    def _load(self, value: Load, access: ByBlock) -> Array:
+        (number,) = value.inputs
+        source = self.stage.input_grids[number]
+        mine = [access.source_block(self.stage.domain, source, b) for b in self.blocks]
+        if len(mine) == 1:
+            own = self.reader.block(number, mine[0])[None]
+        else:
+            run = self.reader.run(number, mine)
+            own = run if run is not None else np.stack([self.reader.block(number, b) for b in mine])
+        if not value.full:
+            return own
+        lengths = {a: n for a, n in zip(access.axes, own.shape[1:], strict=True) if a is not None}
+        index: list[Any] = [slice(None)]
+        index += [0 if a is None else slice(None) for a in access.axes]
+        own = own[tuple(index)]
+        return own[(slice(None), *(slice(None) if i in lengths else None for i in range(len(value.full))))]
+
+    def _pieces(self, value: Load, block: int) -> tuple[list[Piece], tuple[int, ...]]:
+        assert not isinstance(value.access, ByBlock)
+        frame, within = value.frame_blocks(self.stage.domain, np.array([block]))
+        grids = tuple(self.stage.input_grids[i] for i in value.inputs)
+        at = int(within[0])
+        return value.access.pieces(frame, grids, at), value.access.target_shape(frame, at)
+
+    def _view(self, value: Load) -> Array | None:
+        """Return a moved block as a view, where it is one rectangle of one block."""
+        pieces, shape = self._pieces(value, self.blocks[0])
+        if len(pieces) != 1 or any(isinstance(t, np.ndarray) for t in pieces[0].put):
+            return None
+        found = self.reader.piece(value.inputs, pieces[0])
+        if value.frame is not None and len(shape) == value.frame.ndim:
+            found = np.broadcast_to(found, shape)
+            if math.prod(shape) != math.prod(found.shape):
+                return None
+            own = self._own_frame(value, found)
+            return own[None]
+        return None
+
+    def _own_frame(self, value: Load, own: Array) -> Array:
+        if not value.full:
+            return own
+        index = tuple(0 if a is None else slice(None) for a in value.axes)
+        axes = [a for a in value.axes if a is not None]
+        own = own[index]
+        return own[tuple(slice(None) if i in axes else None for i in range(len(value.full)))]
+
+    def _make(self, number: int, out: Array) -> None:
+        """Compute a whole-block value into `out` (blocks, *own shape)."""
+        value = self.program.values[number]
+        for i, block in enumerate(self.blocks):
+            if isinstance(value, Load):
+                self._assemble(value, block, out[i])
+            elif isinstance(value, Product):
+                self._contract(value.op, value.inputs, block, out[i])
+            else:
+                assert isinstance(value, Call)
+                made = call_function(value, self._arguments(value, i), self.stage, block, out[i].shape)
+                np.copyto(out[i], made, casting="unsafe")
+
+    def _assemble(self, value: Load, block: int, out: Array) -> None:
+        assert not isinstance(value.access, ByBlock)
+        pieces, shape = self._pieces(value, block)
+        target = out.reshape(shape)
+        if not np.shares_memory(target, out) and out.size:
+            target = np.empty(shape, out.dtype)
+        fill = getattr(value.access, "fill", None)
+        if fill is not None:
+            target.fill(fill)
+        for piece in pieces:
+            found = self.reader.piece(value.inputs, piece)
+            if any(isinstance(p, np.ndarray) for p in piece.put):
+                lengths = [np.arange(n)[p] if isinstance(p, slice) else p for p, n in zip(piece.put, shape, strict=True)]
+                target[np.ix_(*lengths)] = found
+            else:
+                target[piece.put] = found
+        if not np.shares_memory(target, out) and out.size:
+            np.copyto(out, target.reshape(out.shape))
+
+    def _contract(self, op: Contract, inputs: tuple[int, int], block: int, out: Array) -> None:
+        left, right = (self.stage.input_grids[i] for i in inputs)
+        pairs = [
+            (self.reader.block(inputs[0], a), self.reader.block(inputs[1], b))
+            for a, b in op.reads(self.stage.domain, left, right, block)
+        ]
+        contract(op, pairs, out[0] if op.split > 1 else out)
+
+    def _arguments(self, value: Call, i: int) -> list[Array]:
+        """Return a call's arguments for block i of the frame, as whole blocks."""
+        found = []
+        for number in value.args:
+            if isinstance(self.program.values[number], Apply | Generate):
+                if number not in self.wholes:
+                    out = np.empty((len(self.blocks), *self.shape), self.program.values[number].dtype)
+                    self._tiles(number, lambda region, made, out=out: _put(out, region, made), out)  # type: ignore[misc]
+                    self.wholes[number] = out
+                found.append(self.wholes[number][i])
+            else:
+                found.append(self.whole(number)[i])
+        return found
+
+    def _buffer(self, slot: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+        """Return a thread's buffer for a slot; kept from task to task, so that its pages are hot."""
+        buffers: dict[int, Array] = _scratch.__dict__.setdefault("buffers", {})
+        count = math.prod(shape) * dtype.itemsize
+        held = buffers.get(slot)
+        if held is None or held.nbytes < count:
+            held = np.empty(max(count, TILE * 8), np.uint8)
+            if count <= TILE * 16:
+                buffers[slot] = held
+        return held[:count].view(dtype).reshape(shape)
+
+
+def _put(out: Array, region: Region, made: Array) -> None:
+    place = out[(slice(None), *region)]
+    if place.size and place.ctypes.data != made.ctypes.data:
+        np.copyto(place, made)

@@ -1,0 +1,65 @@
+"""Calling functions of whole blocks: the user's own with what they ask for, and built-in ones."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...graph.errors import ShapeError
+from ...graph.kinds.mapping import BlockFunction
+from ...graph.program import Call
+from ...graph.stage import Stage
+from .functions import BLOCKS
+
+Array = np.ndarray[Any, Any]
+
+
+@lru_cache(maxsize=512)
+def _unpickled(pickled: bytes) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    found: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] = pickle.loads(pickled)
+    return found
+
+
+def call_function(value: Call, args: list[Array], stage: Stage, block: int, shape: tuple[int, ...]) -> Array:
+    """Call a function for one block.
+
+    Raises
+    ------
+    ShapeError
+        When what it returns doesn't have the block's shape.
+    """
+    op = value.op
+    if isinstance(op, BlockFunction):
+        made = BLOCKS[op.function](*args, *op.params)
+    else:
+        function, extra, keywords = _unpickled(op.payload.pickled)
+        keywords = dict(keywords)
+        if "block_id" in op.wants:
+            keywords["block_id"] = stage.domain.index(block)
+        if "block_info" in op.wants:
+            keywords["block_info"] = _info(stage, block)
+        with np.errstate(all="warn"):
+            made = np.asarray(function(*args, *extra, **keywords))
+    if made.shape != shape:
+        raise ShapeError(
+            f"{op.label}: the function returned shape {made.shape} for block {stage.domain.index(block)}; "
+            f"expected {shape}, as the result's chunks have it"
+        )
+    return made
+
+
+def _info(stage: Stage, block: int) -> dict[str, Any]:
+    domain = stage.domain
+    where = domain.block_slices(block)
+    return {
+        "shape": domain.shape,
+        "num-chunks": domain.counts,
+        "chunk-location": domain.index(block),
+        "array-location": [(s.start, s.stop) for s in where],
+        "chunk-shape": domain.block_shape(block),
+        "dtype": stage.dtype,
+    }

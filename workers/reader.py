@@ -1,0 +1,140 @@
+"""Where a program's inputs come from: chunks in arenas that can be read in place, spilled ones, fetched pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..graph.access import Piece
+from ..graph.stage import Stage
+from .transport import Bytes, Region
+
+Array = np.ndarray[Any, Any]
+HOST = -2
+"""Owner of chunks that lie in the user's own array or file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a task's slab lies: a rank's arena (`source` -1) or one of its spill files, from `offset` on."""
+
+    owner: int
+    offset: int
+    source: int = -1
+
+
+@dataclass
+class Reader:
+    """The inputs of one batch: a place for each (input, task), and what had to be fetched beforehand.
+
+    `memory(place)` returns the bytes that hold the place where they can be read in place, else None.
+    """
+
+    stage: Stage
+    producers: tuple[Stage, ...]
+    places: list[dict[int, Place]]
+    memory: Callable[[Place], Bytes | None]
+    fetched: dict[tuple[int, int, tuple[Any, ...]], Array] = field(default_factory=dict)
+
+    def block(self, number: int, block: int) -> Array:
+        """Return one block of an input in place."""
+        producer = self.producers[number]
+        found = self._slab(number, block)
+        if found is None:
+            return self.fetched[number, block, ()]
+        if isinstance(found, slice):
+            assert producer.data is not None
+            return producer.data.read(producer.grid.block_slices(block)).view(np.ndarray)
+        shape = producer.grid.block_shape(block)
+        count = int(np.prod(shape)) * producer.dtype.itemsize
+        at = self._at(producer, block)
+        return found[at : at + count].view(producer.dtype).reshape(shape)
+
+    def _slab(self, number: int, block: int) -> Bytes | slice | None:
+        producer = self.producers[number]
+        place = self.places[number][block // producer.fold]
+        if place.owner == HOST:
+            return slice(None)
+        memory = self.memory(place)
+        return None if memory is None else memory[place.offset :]
+
+    def _at(self, producer: Stage, block: int) -> int:
+        if producer.fold == 1:
+            return 0
+        return int(producer.offsets(block // producer.fold)[block % producer.fold])
+
+    def run(self, number: int, blocks: list[int]) -> Array | None:
+        """Return consecutive blocks of one shape as (blocks, *shape) in place, where one slab holds them all."""
+        producer = self.producers[number]
+        first, last = blocks[0], blocks[-1]
+        if last - first + 1 != len(blocks) or first // producer.fold != last // producer.fold:
+            return None
+        slab = self._slab(number, first)
+        if slab is None or isinstance(slab, slice):
+            return None
+        shape = (len(blocks), *producer.grid.block_shape(first))
+        at = self._at(producer, first)
+        return slab[at : at + int(np.prod(shape)) * producer.dtype.itemsize].view(producer.dtype).reshape(shape)
+
+    def piece(self, inputs: tuple[int, ...], piece: Piece) -> Array:
+        """Return what a piece takes, transposed and shaped as it is to be put."""
+        number = inputs[piece.operand]
+        key = (number, piece.block, take_key(piece.take))
+        if key in self.fetched:
+            rest = tuple(t if isinstance(t, np.ndarray) else 0 if isinstance(t, int) else slice(None) for t in piece.take)
+            found = taken(self.fetched[key], rest)
+        else:
+            found = taken(self.block(number, piece.block), piece.take)
+        if piece.order is not None:
+            found = found.transpose(piece.order)
+        if piece.shape is not None:
+            lengths = iter(found.shape)
+            found = found.reshape([next(lengths) if n == -1 else n for n in piece.shape] if -1 in piece.shape else piece.shape)
+        return found
+
+
+def taken(block: Array, take: tuple[Any, ...]) -> Array:
+    """Apply slices, integers and arrays of positions, each to its own axis."""
+    found = block[tuple(slice(None) if isinstance(t, np.ndarray) else t for t in take)]
+    kept = [t for t in take if not isinstance(t, int)]
+    for axis, pick in enumerate(kept):
+        if isinstance(pick, np.ndarray):
+            found = np.take(found, pick, axis)
+    return found
+
+
+def take_key(take: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a hashable form of a piece's `take`."""
+    return tuple(
+        t.tobytes() if isinstance(t, np.ndarray) else (t.start, t.stop, t.step) if isinstance(t, slice) else t for t in take
+    )
+
+
+def region_of(stage: Stage, place: Place, block: int, take: tuple[Any, ...]) -> tuple[Region, tuple[int, ...]]:
+    """Return the bytes to fetch for a piece (arrays of positions are cut from their range), and their shape."""
+    shape = stage.grid.block_shape(block)
+    at = place.offset
+    if stage.fold > 1:
+        at += int(stage.offsets(block // stage.fold)[block % stage.fold])
+    stride = stage.dtype.itemsize
+    strides: list[int] = []
+    for n in reversed(shape):
+        strides.append(stride)
+        stride *= n
+    strides.reverse()
+    counts = []
+    for axis, pick in enumerate(take):
+        if isinstance(pick, slice):
+            start, stop, step = pick.indices(shape[axis])
+            counts.append(len(range(start, stop, step)))
+            at += start * strides[axis]
+            strides[axis] *= step
+        elif isinstance(pick, int):
+            counts.append(1)
+            at += pick * strides[axis]
+        else:
+            counts.append(shape[axis])
+    return Region(at, tuple(counts), tuple(strides), stage.dtype.itemsize, place.source), tuple(counts)
