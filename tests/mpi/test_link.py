@@ -1,4 +1,4 @@
-"""The MPI link with real ranks: every job runs in a subprocess with a limit, and must leave nothing behind."""
+"""The MPI link with real ranks: every job is a subprocess with a limit, and must leave nothing behind."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ WAYS = ["mpirun", "spawn"]
 def job(tmp_path):
     """Run one of the programs, in a temporary folder of its own that must be empty in the end."""
 
-    def run(ranks, program, *args, how="mpirun", launcher=None):
+    def run(ranks, program, *args, how="mpirun", launcher=None, through=()):
         command = launcher or (LAUNCHED if how == "mpirun" else [])
         command = [*command, str(ranks)] if command else []
-        full = ["timeout", "-k", "2", str(LIMIT), *command, sys.executable, str(PROGRAMS / program), how, *args]
-        return subprocess.run(full, env=surroundings(tmp_path), capture_output=True, text=True, timeout=LIMIT + 10)
+        limited = ["timeout", "-k", "2", str(LIMIT), *command]
+        full = [*limited, *through, sys.executable, str(PROGRAMS / program), how, *args]
+        env = surroundings(tmp_path)
+        return subprocess.run(full, env=env, capture_output=True, text=True, timeout=LIMIT + 10)
 
     before = leftovers(tmp_path)
     yield run
@@ -55,10 +57,10 @@ def surroundings(folder):
 
 
 def leftovers(folder):
-    """What a job could leave: files in its temporary folder, shared memory, processes that mention the folder."""
+    """What a job could leave: files in its temporary folder, shared memory, processes that know it."""
     # Open MPI makes this one under the user's name, for all jobs of the user, and never removes it.
     files = {str(x) for x in folder.iterdir() if not x.name.startswith("ompi.")}
-    shared = {x for x in os.listdir("/dev/shm") if x.startswith(("windrow-", "sm_segment"))}
+    shared = {x for x in os.listdir("/dev/shm") if x.startswith("windrow-")}
     found = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -98,7 +100,9 @@ def test_plain_mpirun_ends_properly(job):
 
 
 @pytest.mark.parametrize("how", WAYS)
-@pytest.mark.parametrize(("transport", "route"), [("auto", "map"), ("map", "map"), ("get", "get"), ("service", "service")])
+@pytest.mark.parametrize(
+    ("transport", "route"), [("auto", "map"), ("map", "map"), ("get", "get"), ("service", "service")]
+)
 def test_all_routes_bring_the_same_bytes(job, how, transport, route):
     check(job(3, "routes.py", transport, route, how=how), "equal", "spilled")
 
@@ -127,7 +131,7 @@ def test_one_process_spawns_again_and_again(job):
 
 
 def test_ctrl_c_reaches_the_driver_alone(tmp_path):
-    pid, terminal = pty.fork()  # the child leads a session of its own, as a shell's job or a notebook kernel may
+    pid, terminal = pty.fork()  # the child leads a session of its own, as a notebook kernel does
     if pid == 0:
         os.execve(sys.executable, [sys.executable, str(PROGRAMS / "interrupts.py")], surroundings(tmp_path))
     said = b""
@@ -154,3 +158,27 @@ def test_ctrl_c_reaches_the_driver_alone(tmp_path):
     assert "INTERRUPTED 1" in text, text
     assert "ALIVE" in text, text
     assert "bort" not in text, text
+
+
+def test_other_hosts_are_asked(job):
+    """Each rank has a host name of its own: nothing is mapped, and TCP is not one-sided."""
+    apart = ["unshare", "--uts", "true"]
+    if shutil.which("unshare") is None or subprocess.run(apart, check=False, capture_output=True).returncode:
+        pytest.skip("no rights to give a process a host name of its own")
+    named = 'hostname "host$OMPI_COMM_WORLD_RANK" && exec "$@"'
+    through = ["unshare", "--uts", "sh", "-c", named, "sh"]
+    launcher = [*LAUNCHED[:-1], "--mca", "btl", "tcp,self", "-n"]
+    check(job(3, "routes.py", "auto", "service", launcher=launcher, through=through), "equal", "spilled")
+
+
+def test_all_end_when_the_launcher_is_killed(tmp_path):
+    full = [*LAUNCHED, "3", sys.executable, str(PROGRAMS / "waits.py"), "mpirun"]
+    env = surroundings(tmp_path)
+    with subprocess.Popen(full, env=env, stdout=subprocess.PIPE, text=True) as launcher:
+        pids = launcher.stdout.readline().replace("\0", "").split()[1:]
+        launcher.kill()
+    deadline = time.monotonic() + 5
+    while not all(map(gone, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(pids) == 3
+    assert all(map(gone, pids))

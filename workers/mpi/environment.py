@@ -1,9 +1,9 @@
 """What must stand in the environment before `MPI_Init`, and what it tells about the job. Imports no MPI.
 
 Open MPI reads its settings once, at `MPI_Init`; its launcher reads some of them earlier still, when the job
-starts. So there are three cases: a driver that starts MPI itself sets everything (`prepare_driver`), a rank under
-a user's `mpirun` sets what each process decides alone (`prepare_rank`), and what only the launcher can decide
-is left to the user's shell (`exports`).
+starts. So there are three cases: a driver that starts MPI itself sets everything (`prepare_driver`), a rank
+under a user's `mpirun` sets what each process decides alone (`prepare_rank`), and what only the launcher can
+decide is left to the user's shell (`exports`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ AS_ROOT = {
     "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 }
 # A death is reported to the other ranks (the first), and the launcher lets the job go on (the second).
-FAULT_TOLERANCE = {"OMPI_MCA_mpi_ft_enable": "1", "PRTE_MCA_state_base_recoverable": "1"}
-# btl/ofi alone takes a second of every MPI_Init; osc/ucx does not work with fault tolerance and says so each time.
+_FT_ENABLE = "OMPI_MCA_mpi_ft_enable"
+FAULT_TOLERANCE = {_FT_ENABLE: "1", "PRTE_MCA_state_base_recoverable": "1"}
+# btl/ofi alone takes a second of every MPI_Init; osc/ucx does not work with fault tolerance and says so each
+# time.
 QUICK = {"OMPI_MCA_btl": "^ofi", "OMPI_MCA_osc": "^ucx"}
 # More ranks than cores are the user's decision, not an error.
 OVERSUBSCRIBE = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
@@ -68,7 +70,7 @@ def under_mpirun(environ: MutableMapping[str, str] | None = None) -> Job | None:
 
 def ulfm_enabled() -> bool:
     """Tell whether this job survives the death of a rank, as far as the environment says."""
-    return os.environ.get("OMPI_MCA_mpi_ft_enable", "").lower() in ("1", "true", "yes", "t")
+    return os.environ.get(_FT_ENABLE, "").lower() in ("1", "true", "yes", "t")
 
 
 def exports() -> dict[str, str]:

@@ -1,16 +1,15 @@
 """Reads of memory that is not mapped: by `MPI_Get` where the network is one-sided, else by asking the owner.
 
-Asking ("service"): the owner's I/O thread sends the region, packed, and the reader has posted the receive before it
-asked. Such a receive fails when the owner dies.
+Asking ("service"): the owner's I/O thread sends the region, packed, and the reader has posted the receive
+before it asked. Such a receive fails when the owner dies.
 
-Getting ("get"): nobody is asked, but a Get of a dead rank never ends, and one of a busy rank may need that rank inside
-MPI. So it goes into a buffer of its own, which a late answer can do no harm to, and it has a limit.
+Getting ("get"): nobody is asked, but a Get of a dead rank never ends, and one of a busy rank may need that
+rank inside MPI. So it goes into a buffer of its own, which a late answer can do no harm to, and has a limit.
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import pickle
 import signal
@@ -24,6 +23,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from mpi4py import MPI
 
+from .mailbox import counted
+from .regions import datatypes, pack, pieces
+
 if TYPE_CHECKING:
     from ..transport import Bytes, Region
     from .mailbox import Mailbox, Message
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 MESSAGE, REQUEST, REFUSED, DATA = 1, 2, 3, 16  # tags; DATA + ticket is the answer to a request
 _TICKETS = 1 << 16
 _MOST_PIECES = 4096  # a Get of more separate pieces is slower than asking
+_MOST_GOT = 2**31 - 1  # bytes
 RING_EVERY = 0.001
 
 Done = Callable[[bool], None]
@@ -46,7 +49,7 @@ class _Read:
     ticket: int = -1
     buffer: Bytes | None = None
     cancelled: bool = False
-    datatypes: list[MPI.Datatype] = field(default_factory=list)
+    types: list[MPI.Datatype] = field(default_factory=list)
 
 
 class Fetcher:
@@ -61,7 +64,8 @@ class Fetcher:
     ring
         Wakes a rank of this host; does nothing for another host's.
     memory
-        Returns the own memory by source: -1 for the arena, else a spill file; None when there is no such file.
+        Returns the own memory by source: -1 for the arena, else a spill file; None when there is no such
+        file.
     limit
         Seconds until an unanswered read is given up.
     """
@@ -95,7 +99,7 @@ class Fetcher:
             return
         get = route == "get" and self._window is not None and region.source < 0 and rank not in self.slow
         try:
-            if get and _pieces(region) <= _MOST_PIECES:
+            if get and pieces(region) <= _MOST_PIECES and into.size <= _MOST_GOT:
                 self._reads.append(self._get(rank, region, into, done))
             else:
                 self._reads.append(self._ask(rank, region, into, done))
@@ -105,14 +109,14 @@ class Fetcher:
     def _ask(self, rank: int, region: Region, into: Bytes, done: Done) -> _Read:
         """Post the receive, then ask."""
         self._ticket = (self._ticket + 1) % _TICKETS
-        request = self._mailbox.comm.Irecv([into, MPI.BYTE], rank, DATA + self._ticket)
+        request = self._mailbox.comm.Irecv(counted(into), rank, DATA + self._ticket)
         self._mailbox.send(rank, REQUEST, pickle.dumps((self._ticket, region), 5))
         self._ring(rank)
         return _Read(rank, request, into, done, time.monotonic() + self.limit, self._ticket)
 
     @contextlib.contextmanager
     def _watchdog(self, name: str) -> Iterator[None]:
-        """End this process when a call into MPI does not return: nothing else frees it, and its rank can be replaced."""
+        """End this process when a call into MPI does not return: nothing else frees it."""
         timer = threading.Timer(2 * self.limit, _give_up, (name, 2 * self.limit))
         timer.daemon = True
         timer.start()
@@ -126,7 +130,7 @@ class Fetcher:
         assert self._window is not None
         self._ring(rank)
         buffer: Bytes = np.empty(into.size, np.uint8)
-        types = _datatypes(region)
+        types = datatypes(region)
         with self._watchdog(f"a Get of rank {rank}"):
             request = self._window.Rget([buffer, MPI.BYTE], rank, (region.offset, 1, types[-1]))
         return _Read(rank, request, into, done, time.monotonic() + self.limit, -1, buffer, False, types)
@@ -162,7 +166,8 @@ class Fetcher:
                 return False
             return self._got(read)
         if (dead or now > read.deadline) and not read.cancelled:
-            # Cancelled once the answer streams in, a receive goes on all the same, into memory that must wait for it.
+            # Cancelled once the answer streams in, a receive goes on all the same, into memory that must wait
+            # for it.
             read.cancelled = True
             with contextlib.suppress(MPI.Exception):
                 read.request.Cancel()
@@ -177,7 +182,7 @@ class Fetcher:
             return False
         assert read.buffer is not None
         read.into[:] = read.buffer
-        for datatype in read.datatypes:
+        for datatype in read.types:
             datatype.Free()
         return True
 
@@ -189,7 +194,7 @@ class Fetcher:
                 return None
         except MPI.Exception:
             return False
-        return not status.Is_cancelled() and status.Get_count(MPI.BYTE) == read.into.size
+        return not status.Is_cancelled() and status.Get_elements(MPI.BYTE) == read.into.size
 
     def _ring_targets(self, now: float) -> None:
         """Keep the targets of Gets inside MPI, where they are on this host."""
@@ -215,7 +220,7 @@ class Fetcher:
             self._ring(message.source)
 
     def _pack(self, region: Region) -> Bytes | None:
-        """Return a region's bytes in C order, without a copy where they lie so; None when they are not there."""
+        """Return a region's bytes in C order, not copied where they lie so; None when they are not there."""
         memory = self._memory(region.source)
         return None if memory is None else pack(memory, region)
 
@@ -225,39 +230,3 @@ def _give_up(name: str, limit: float) -> None:
     sys.stderr.write(f"windrow: {name} did not return within {limit} s; this rank ends itself\n")
     sys.stderr.flush()
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def pack(memory: Bytes, region: Region) -> Bytes | None:
-    """Return a region of a piece of memory, its bytes in C order; None when it reaches beyond the memory."""
-    ends = [(n - 1) * s for n, s in zip(region.shape, region.strides, strict=True)]
-    if 0 in region.shape:
-        return np.empty(0, np.uint8)
-    low = region.offset + sum(x for x in ends if x < 0)
-    high = region.offset + sum(x for x in ends if x > 0) + region.itemsize
-    if low < 0 or high > memory.size:
-        return None
-    shape, strides = (*region.shape, region.itemsize), (*region.strides, 1)
-    view = np.lib.stride_tricks.as_strided(memory[region.offset :], shape, strides, writeable=False)
-    return np.ascontiguousarray(view).reshape(-1)
-
-
-def _pieces(region: Region) -> int:
-    """Count the separate runs of bytes in a region."""
-    run, pieces = region.itemsize, math.prod(region.shape)
-    for n, stride in zip(reversed(region.shape), reversed(region.strides), strict=True):
-        if n > 1 and stride != run:
-            break
-        run *= n
-        pieces //= max(n, 1)
-    return pieces
-
-
-def _datatypes(region: Region) -> list[MPI.Datatype]:
-    """Return the datatypes of a region, each made of the one before; the last is committed."""
-    types = [MPI.BYTE.Create_contiguous(region.itemsize)]
-    run: int | None = region.itemsize  # as long as the bytes follow on each other
-    for n, stride in zip(reversed(region.shape), reversed(region.strides), strict=True):
-        types.append(types[-1].Create_contiguous(n) if stride == run else types[-1].Create_hvector(n, 1, stride))
-        run = run * n if run is not None and stride == run else None
-    types[-1].Commit()
-    return types

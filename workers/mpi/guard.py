@@ -15,16 +15,23 @@ _guard: Guard | None = None
 
 
 class Guard:
-    """The pipe to this process's janitor."""
+    """The pipe to this process's janitor.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    kill_ranks
+        Whether the ranks of this host end with this process, as they do with the driver.
+    """
+
+    def __init__(self, kill_ranks: bool = True) -> None:
         read, self._write = os.pipe()
         self.owner = os.getpid()
         script = str(Path(__file__).with_name("janitor.py"))
-        # Its output goes nowhere: it lives longer than the driver, and who reads the driver's pipes waits for their end.
+        # Its output goes nowhere: it lives longer than the driver, and who reads the driver's pipes waits for
+        # their end.
         self.pid = os.posix_spawn(
             sys.executable,
-            [sys.executable, "-I", "-S", "-E", script, str(self.owner)],
+            [sys.executable, "-I", "-S", "-E", script, str(self.owner), "kill" if kill_ranks else "wait"],
             {"PATH": os.defpath},
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, read, 0),
@@ -57,9 +64,9 @@ class Guard:
             os.write(self._write, "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
 
 
-def guard() -> Guard:
+def guard(kill_ranks: bool = True) -> Guard:
     """Return this process's janitor, started at the first call (and again in a forked child)."""
     global _guard
     if _guard is None or _guard.owner != os.getpid():
-        _guard = Guard()
+        _guard = Guard(kill_ranks)
     return _guard

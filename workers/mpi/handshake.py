@@ -1,4 +1,4 @@
-"""What ranks tell each other at start: who is where, whose memory is mapped, and by which route the rest is read."""
+"""What ranks tell each other at start: who is where, whose memory is mapped, and how the rest is read."""
 
 from __future__ import annotations
 
@@ -81,7 +81,10 @@ def greet(comm: MPI.Intracomm, word: str, arena: Arena, memory: PeerMemory, tran
     rest, window = "service", None
     if transport == "get" or (transport == "auto" and total):
         window = _window(comm, arena)
-        rest = "get" if transport == "get" else _choose(comm, window, unmapped)
+        if transport == "get" and window is None:
+            raise RuntimeError('transport="get": this MPI cannot make a window over the ranks\' arenas')
+        if window is not None:
+            rest = "get" if transport == "get" else _choose(comm, window, unmapped)
     # A Get of a rank that dies meanwhile may never return, and the driver must: in "auto" it asks instead.
     if transport == "auto" and comm.rank == 0:
         rest = "service"
@@ -103,13 +106,18 @@ def _namespace() -> str:
         return f"unknown to {os.getpid()}"
 
 
-def _window(comm: MPI.Intracomm, arena: Arena) -> MPI.Win:
-    """Expose the arena, locked by all for reading from now on.
+def _window(comm: MPI.Intracomm, arena: Arena) -> MPI.Win | None:
+    """Expose the arena, locked by all for reading from now on; None when MPI cannot, on all ranks alike.
 
     Made only where chunks may travel through it: with fault tolerance Open MPI prints a warning at each.
     """
     memory = MPI.memory.fromaddress(arena.address, arena.size)
-    window = MPI.Win.Create(memory, 1, MPI.INFO_NULL, comm)
+    try:
+        window = MPI.Win.Create(memory, 1, MPI.INFO_NULL, comm)
+    except MPI.Exception:
+        window = None
+    if not comm.allreduce(window is not None, MPI.LAND) or window is None:
+        return None
     window.Set_errhandler(MPI.ERRORS_RETURN)
     window.Lock_all(MPI.MODE_NOCHECK)
     return window

@@ -1,14 +1,16 @@
-"""A tiny process that outlives the driver and cleans up after it. Run as a script; it imports nothing of Windrow.
+"""A tiny process that outlives the driver and cleans up after it. A script; it imports nothing of Windrow.
 
 It reads lines from its standard input, whose other end only the driver holds, and watches the driver itself:
 
-- ``guard PID``: a rank on this host. Its process is held by a pidfd, so that its number cannot come to mean another.
+- ``guard PID``: a rank on this host. Its process is held by a pidfd, so that its number cannot come to mean
+  another.
 - ``daemon PID``: the launcher, which is given time to leave by itself.
 - ``folder PATH``: a folder to delete in the end.
-- ``leave SECONDS PID…``: these ranks have been told to stop; what is still there after that many seconds is killed.
+- ``leave SECONDS PID…``: these ranks have been told to stop; what is still there after that many seconds is
+  killed.
 
-When the driver is gone, by whatever end, the ranks get half a second to leave, then SIGKILL: a rank that sits in C code
-holding the interpreter's lock hears nothing else. Then the folders go, and then the janitor.
+When the driver is gone, by whatever end, the ranks get half a second to leave, then SIGKILL: a rank that sits
+in C code holding the interpreter's lock hears nothing else. Then the folders go, and then the janitor.
 """
 
 from __future__ import annotations
@@ -90,8 +92,10 @@ class Janitor:
                         os.close(fd)
         self.leaving = [x for x in self.leaving if now < x[0]]
 
-    def finish(self) -> None:
-        """End what is left, and delete the folders."""
+    def finish(self, kill_ranks: bool) -> None:
+        """End what is left, or wait for it, and delete the folders."""
+        if not kill_ranks:
+            await_end(list(self.ranks.values()), None)
         for processes, grace in ((self.ranks, RANK_GRACE), (self.daemons, DAEMON_GRACE)):
             for fd in await_end(list(processes.values()), grace):
                 kill(fd)
@@ -114,15 +118,18 @@ def kill(fd: int) -> None:
         signal.pidfd_send_signal(fd, signal.SIGKILL)
 
 
-def await_end(fds: list[int], limit: float) -> list[int]:
-    """Wait for processes to end; return those that have not within the limit in seconds."""
+def await_end(fds: list[int], limit: float | None) -> list[int]:
+    """Wait for processes to end; return those that have not within the limit in seconds, if there is one."""
     poll = select.poll()
     left = set(fds)
     for fd in left:
         poll.register(fd, select.POLLIN)
-    deadline = time.monotonic() + limit
-    while left and (wait := deadline - time.monotonic()) > 0:
-        for fd, _ in poll.poll(wait * 1000 + 1):
+    deadline = None if limit is None else time.monotonic() + limit
+    while left:
+        wait = None if deadline is None else deadline - time.monotonic()
+        if wait is not None and wait <= 0:
+            break
+        for fd, _ in poll.poll(None if wait is None else wait * 1000 + 1):
             left.discard(fd)
             poll.unregister(fd)
     return list(left)
@@ -145,12 +152,16 @@ def remove(folder: str) -> None:
 
 
 def main() -> None:
-    """Guard the driver whose process number is the argument."""
+    """Guard the process whose number is the first argument.
+
+    With "wait" as the second one that process is an ordinary rank, the first of its host: when it ends, the
+    host's others may go on, so they are waited for, and the janitor only deletes.
+    """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP):
         signal.signal(number, signal.SIG_IGN)
     janitor = Janitor(int(sys.argv[1]))
     janitor.watch()
-    janitor.finish()
+    janitor.finish(kill_ranks="wait" not in sys.argv[2:])
 
 
 if __name__ == "__main__":

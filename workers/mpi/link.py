@@ -1,7 +1,7 @@
 """The transport between MPI processes: messages, news of deaths, and reads of other ranks' memory.
 
-One thread of the rank drives a link (`wake` excepted). Nothing in it waits for a peer: sends and receives go on in the
-background, a read has a limit, and `poll` sleeps on a socket, not inside MPI.
+One thread of the rank drives a link (`wake` excepted). Nothing in it waits for a peer: sends and receives go
+on in the background, a read has a limit, and `poll` sleeps on a socket, not inside MPI.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _SPINS = 20  # probes before sleeping: a round trip is over within them
 _LONGEST_SLEEP = 0.05  # a death is noticed after that at the latest, and a lost ring costs no more
+_LONGEST_UNDER_WAY = 0.005  # while something large is on its way, which moves only inside MPI
 _BUSY_FOR = 1.0  # after traffic with another host, which cannot ring, look often for so long
 
 
@@ -59,7 +60,8 @@ class MpiLink:
         roster = greet(comm, word, self._arena, self._memory, transport)
         self.peers = roster.peers
         self.transport = transport
-        self._pidfds = {r: fd for r in roster.killable if (fd := _open_process(self.peers[r].pid)) is not None}
+        opened = {r: _open_process(self.peers[r].pid) for r in roster.killable}
+        self._pidfds = {r: fd for r, fd in opened.items() if fd is not None}
         self._mailbox = Mailbox(comm)
         self._fetcher = Fetcher(self._mailbox, roster.window, self._ring, self._own, fetch_limit)
         self._reported: set[int] = set()
@@ -105,8 +107,8 @@ class MpiLink:
         """Return the next and the present limit of a sleep, in seconds."""
         if self._fetcher.under_way or (self._remote and time.monotonic() - self._traffic < _BUSY_FOR):
             return RING_EVERY, RING_EVERY
-        if self._mailbox.under_way:  # the other side may need us, or compute for a long time: look less and less often
-            return min(now * 1.5, _LONGEST_SLEEP), now
+        if self._mailbox.under_way:  # the other side may need us, or be busy for long: look ever less often
+            return min(now * 1.02, _LONGEST_UNDER_WAY), now
         return RING_EVERY, _LONGEST_SLEEP
 
     def _step(self, found: list[object]) -> int:
@@ -154,7 +156,7 @@ class MpiLink:
         return self._arena.bytes if rank == self.rank else self._memory.arena(rank)
 
     def touch(self, limit: float) -> bool:
-        """Have memory provided ahead of need, in idle time; see `Arena.touch`. Callable from any one thread."""
+        """Have memory provided ahead of need, in idle time; see `Arena.touch`. Any one thread may call it."""
         return self._arena.touch(limit)
 
     def spilled(self, rank: int, source: int) -> Bytes | None:

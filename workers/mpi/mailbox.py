@@ -1,13 +1,14 @@
 """Messages over a communicator, without ever waiting for the other side; and the news of deaths.
 
-A send is an `Isend` from a buffer that is kept until it has gone: a blocking one would wait until the receiver
-enters MPI, which is as long as a kernel runs. A message is received in the background too, since a large one
-needs its sender until the end. What comes from one rank is handed out in the order of sending.
+A send is an `Isend` from a buffer that is kept until it has gone: a blocking one would wait until the
+receiver enters MPI, which is as long as a kernel runs. A message is received in the background too, since a
+large one needs its sender until the end. What comes from one rank is handed out in the order of sending.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     from ..transport import Bytes
 
-_MOST = 2**31 - 1  # bytes that one MPI message counts without tricks
+_MOST = 2**31 - 1  # what MPI counts of anything
+_UNIT = 1 << 20
 LARGE = 1 << 16  # above it a message needs both sides until it is through
 
 
@@ -57,13 +59,10 @@ class Mailbox:
         """Send bytes, which must not change until they have gone; dropped when the rank is dead."""
         if rank in self.dead:
             return
-        size = len(data)
-        if size > _MOST:
-            raise ValueError(f"a message of {size} bytes to rank {rank}: more than the {_MOST} that MPI counts")
         try:
-            request = self.comm.Isend([data, MPI.BYTE], rank, tag)
+            request = self.comm.Isend(counted(data), rank, tag)
             if not request.Test():
-                self._sending.append(_Sending(request, rank, data, size > LARGE))
+                self._sending.append(_Sending(request, rank, data, len(data) > LARGE))
         except MPI.Exception:  # it died: the next probe tells
             return
 
@@ -91,8 +90,8 @@ class Mailbox:
             handle = self.comm.Improbe(MPI.ANY_SOURCE, MPI.ANY_TAG, self._status)
             if handle is None:
                 return None
-            buffer: Bytes = np.empty(self._status.Get_count(MPI.BYTE), np.uint8)
-            request = handle.Irecv([buffer, MPI.BYTE])
+            buffer: Bytes = np.empty(self._status.Get_elements(MPI.BYTE), np.uint8)
+            request = handle.Irecv(counted(buffer))
         except MPI.Exception:
             self._learn()
             return None
@@ -131,6 +130,20 @@ class Mailbox:
     def idle(self) -> bool:
         """Tell whether all that was sent has gone."""
         return not self._sending
+
+
+def counted(data: bytes | Bytes) -> tuple[bytes | Bytes, int, MPI.Datatype]:
+    """Return bytes as MPI takes them: beyond what it counts, as one item of a type that big."""
+    size = len(data)
+    return (data, size, MPI.BYTE) if size <= _MOST else (data, 1, _huge(size))
+
+
+@functools.lru_cache(maxsize=64)
+def _huge(size: int) -> MPI.Datatype:
+    """Return a type of more bytes than MPI counts."""
+    units, rest = divmod(size, _UNIT)
+    whole = MPI.BYTE.Create_contiguous(_UNIT).Create_contiguous(units)
+    return MPI.Datatype.Create_struct([1, rest], [0, units * _UNIT], [whole, MPI.BYTE]).Commit()
 
 
 def _sent(request: MPI.Request) -> bool:

@@ -53,7 +53,7 @@ class Arena:
         return int(self.bytes.ctypes.data)
 
     def touch(self, limit: float) -> bool:
-        """Have the kernel provide memory ahead of need, for up to `limit` seconds; tell whether more is to do.
+        """Have the kernel provide memory ahead of need, for up to `limit` seconds; tell whether more is left.
 
         A page's first use costs 25 times a later one. What the pages hold does not change, so kernels may
         write to the arena meanwhile.
@@ -114,8 +114,8 @@ class PeerMemory:
     def spilled(self, rank: int, pid: int, fd: int) -> Bytes | None:
         """Return a spill file of a rank, or None when it is not to be had.
 
-        A number may be used again for another file. A file that is mapped keeps its inode, so device and inode
-        tell; when the owner is dead, the number means what it meant.
+        A number may be used again for another file. A file that is mapped keeps its inode, so device and
+        inode tell; when the owner is dead, the number means what it meant.
         """
         path = f"/proc/{pid}/fd/{fd}"
         known = self._files.get((rank, fd))
@@ -126,13 +126,14 @@ class PeerMemory:
             if known is not None and not gone:
                 self.forget(rank, fd)
             return known.bytes if known is not None and gone else None
-        if known is not None and (known.device, known.inode, known.size) == (now.st_dev, now.st_ino, now.st_size):
+        found = (now.st_dev, now.st_ino, now.st_size)
+        if known is not None and (known.device, known.inode, known.size) == found:
             return known.bytes
         try:
             view = _map(path, now.st_size)
         except (OSError, ValueError):
             return None
-        self._files[rank, fd] = _File(now.st_dev, now.st_ino, now.st_size, view)
+        self._files[rank, fd] = _File(*found, view)
         return view
 
     def forget(self, rank: int, fd: int) -> None:

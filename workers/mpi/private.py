@@ -1,11 +1,11 @@
-"""The folders that belong to this process's MPI alone, so that all of it can be deleted when the process ends.
+"""The folders that belong to this process's MPI alone, to be deleted when the process ends.
 
-Open MPI leaves its shared memory segments and session folders behind when it is killed. Where they lie in folders of
-their own, the janitor deletes those and nothing else.
+Open MPI leaves its shared memory segments and session folders behind when it is killed. Where they lie in
+folders of their own, the janitor deletes those and nothing else.
 
-The folder also holds a `prte` of two lines, found first on PATH while ranks are spawned. It starts the real one
-in a session of its own: a Ctrl-C in the driver's terminal (or a notebook's interrupt, which goes to the kernel's process
-group) would otherwise reach the launcher too, and it would abort the job.
+The folder also holds a `prte` of two lines, found first on PATH while ranks are spawned. It starts the real
+one in a session of its own: a Ctrl-C in the driver's terminal (or a notebook's interrupt, which goes to the
+kernel's process group) would otherwise reach the launcher too, and it would abort the job.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHARED_MEMORY = "/dev/shm"
+SEGMENTS = "OMPI_MCA_btl_sm_backing_directory"
 
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The private folders: shared memory segments, session files, and the launcher (empty when it is the plain one)."""
+    """The private folders: of shared memory segments, session files, and the launcher, if any."""
 
     segments: str
     sessions: str
@@ -69,12 +70,13 @@ def job_segments(job: str) -> str:
 
 @contextlib.contextmanager
 def in_force(folders: Folders) -> Iterator[None]:
-    """Make MPI use the folders inside the block, where it is initialised and spawns; then restore the environment.
+    """Make MPI use the folders inside the block, where it is initialised and spawns.
 
-    `TMPDIR` is the exception: it would reach the ranks, and the user's code in them, so it is set by `initialising`.
+    `TMPDIR` is the exception: it would reach the ranks, and the user's code in them, so it is set by
+    `initialising`.
     """
     settings = {
-        "OMPI_MCA_btl_sm_backing_directory": folders.segments,
+        SEGMENTS: folders.segments,
         "PRTE_MCA_prte_tmpdir_base": folders.sessions,
     }
     if folders.launcher:

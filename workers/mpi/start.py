@@ -20,6 +20,7 @@ from .guard import guard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
     from mpi4py import MPI
 
@@ -45,23 +46,26 @@ def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
     job = environment.under_mpirun()
     environment.prepare_rank()
     segments = ""
-    if job is not None and "OMPI_MCA_btl_sm_backing_directory" not in os.environ:
+    if job is not None and private.SEGMENTS not in os.environ:
         segments = private.job_segments(job.name)
         if segments:
-            os.environ["OMPI_MCA_btl_sm_backing_directory"] = segments
-    if job is None or job.rank == 0:
-        guard().folders([segments] if segments else [])
+            os.environ[private.SEGMENTS] = segments
+    rank = 0 if job is None else job.rank
+    first_here = rank == 0 or os.environ.get("OMPI_COMM_WORLD_LOCAL_RANK") == "0"
+    if first_here:
+        guard(kill_ranks=rank == 0).folders([segments] if segments else [])
     MPI = _mpi()
+    _die_with_parent()  # rank 0 too: without its launcher nobody hears it
     if MPI.COMM_WORLD.rank:
-        _follow()
-    return _linked(MPI.COMM_WORLD.Dup(), arena_bytes, transport)
+        _ignore_interrupts()
+    return _linked(MPI.COMM_WORLD.Dup(), arena_bytes, transport, first_here)
 
 
 def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[str] = ()) -> MpiLink:
     """Spawn the other ranks from this process, which becomes rank 0, and return its link.
 
-    May be called again, after the link before was closed or beside it. The process lives on whatever happens to
-    its ranks.
+    May be called again, after the link before was closed or beside it. The process lives on whatever happens
+    to its ranks.
 
     Parameters
     ----------
@@ -90,24 +94,25 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
             comm.bcast((arena_bytes, transport))
         else:
             comm = MPI.COMM_SELF.Dup()
-    return _linked(comm, arena_bytes, transport)
+    return _linked(comm, arena_bytes, transport, True)
 
 
 def joined() -> MpiLink:
     """Return the link of a rank that `spawn` made."""
     environment.prepare_driver()
-    _follow()
+    _die_with_parent()
+    _ignore_interrupts()
     MPI = _mpi()
     # The launcher's private folder was for the driver: what this rank starts shall find the plain `prte`.
     path = os.environ.get("PATH", os.defpath).split(os.pathsep)
     os.environ["PATH"] = os.pathsep.join(x for x in path if not os.path.basename(x).startswith("windrow-"))
     comm = MPI.Comm.Get_parent().Merge(high=True)
     arena_bytes, transport = comm.bcast(None)
-    return _linked(comm, arena_bytes, transport)
+    return _linked(comm, arena_bytes, transport, False)
 
 
 def end_ranks(link: MpiLink, limit: float = _STOPPING_LIMIT) -> None:
-    """Close rank 0's link after it has told the others to stop: the janitor kills what is not gone in time."""
+    """Close rank 0's link, after it told the others to stop: the janitor kills what is not gone in time."""
     pids = [x.pid for x in link.peers if x.rank and x.same_node and x.rank not in link.dead]
     link.close()
     guard().leaving(pids, limit)
@@ -144,7 +149,7 @@ def _watchdog(status: int) -> None:
     threading.Thread(target=end, name="windrow-finalize-limit", daemon=True).start()
 
 
-def _mpi() -> type[MPI] | MPI:  # type: ignore[valid-type]
+def _mpi() -> ModuleType:
     """Initialise MPI, once, and return its module."""
     import mpi4py
 
@@ -152,19 +157,23 @@ def _mpi() -> type[MPI] | MPI:  # type: ignore[valid-type]
     return importlib.import_module("mpi4py.MPI")
 
 
-def _linked(comm: MPI.Intracomm, arena_bytes: int, transport: str) -> MpiLink:
-    """Make the link, and have the janitor guard the ranks of this host."""
+def _linked(comm: MPI.Intracomm, arena_bytes: int, transport: str, guarding: bool) -> MpiLink:
+    """Make the link, and have this process's janitor, if it has one, guard the other ranks of this host."""
     from .link import MpiLink
 
     link = MpiLink(comm, arena_bytes, transport)
-    if link.rank == 0:
-        guard().processes(x.pid for x in link.peers if x.rank and x.same_node)
+    if guarding:
+        guard().processes(x.pid for x in link.peers if x.rank != link.rank and x.same_node)
     return link
 
 
-def _follow() -> None:
-    """Die with the launcher, and leave Ctrl-C to rank 0."""
+def _die_with_parent() -> None:
+    """Have the kernel kill this rank when its launcher on this host is gone."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to rank 0."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 

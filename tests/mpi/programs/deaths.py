@@ -19,7 +19,7 @@ assert collect(link, 1) == ["ready"]
 
 ended = []
 into = np.zeros(8192, np.uint8)
-if transport == "service":  # one read is under way when its owner dies; a Get might not return from the first call
+if transport == "service":  # a read is under way when its owner dies; a Get might not even return
     os.kill(link.peers[3].pid, signal.SIGSTOP)
     link.fetch(3, region, into, ended.append)
     link.poll(0.01)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from windrow.workers.mpi.start import joined, leave, spawn, world
-from windrow.workers.transport import RanksLost, Region
+from windrow.workers.transport import RanksLost
 
 ARENA = 32 << 20
 LIMIT = 20.0
@@ -120,5 +120,3 @@ def stop(link):
 if __name__ == "__main__":
     sys.stdout.reconfigure(line_buffering=True)
     serve(joined())
-
-__all__ = ["Region"]

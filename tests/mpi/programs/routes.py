@@ -1,4 +1,4 @@
-"""Strided regions have the same bytes by every route, also while their owner computes, and from spill files."""
+"""Strided regions have the same bytes by every route, while their owner computes, and from spill files."""
 
 import sys
 import tempfile
@@ -38,7 +38,7 @@ for busy in (False, True):
             assert np.array_equal(data, expected(owner, region)), (owner, region)
         for reader, owner in ((1, 2), (2, 1), (1, 0)):
             link.send(reader, ("read", owner, region))
-            (_, ok, data), = collect(link, 1)
+            ((_, ok, data),) = collect(link, 1)
             assert ok, (reader, owner, region)
             assert np.array_equal(data, expected(owner, region)), (reader, owner, region)
     if not busy:
@@ -47,11 +47,12 @@ print("equal")
 
 for owner in (1, 2):
     link.send(owner, ("spill", tempfile.gettempdir()))
-    (_, fd), = collect(link, 1)
+    ((_, fd),) = collect(link, 1)
     ok, data = read(link, owner, Region(10, (100, 3), (1000, 2), 2, fd))
     whole = pattern(owner + 100)
     assert ok
-    assert np.array_equal(data, np.lib.stride_tricks.as_strided(whole[10:], (100, 3, 2), (1000, 2, 1)).reshape(-1))
+    part = np.lib.stride_tricks.as_strided(whole[10:], (100, 3, 2), (1000, 2, 1))
+    assert np.array_equal(data, part.reshape(-1))
     view = link.spilled(owner, fd)
     assert (view is None) == (route != "map")
     assert view is None or np.array_equal(view, whole)
