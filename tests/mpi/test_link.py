@@ -182,3 +182,18 @@ def test_all_end_when_the_launcher_is_killed(tmp_path):
         time.sleep(0.05)
     assert len(pids) == 3
     assert all(map(gone, pids))
+
+
+@pytest.mark.parametrize("launcher", [LAUNCHED, ["mpirun", "--oversubscribe", "-n"]], ids=["ulfm", "plain"])
+@pytest.mark.parametrize(("ranks", "status"), [(1, 0), (3, 0), (3, 3)])
+def test_the_exit_status_is_rank_0s(job, launcher, ranks, status):
+    done = job(ranks, "ends.py", str(ranks), str(status), launcher=launcher)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "ended" in done.stdout
+    assert "improper" not in done.stderr
+
+
+def test_ranks_that_never_come_are_an_error(job):
+    done = job(3, "spawn_fails.py", how="spawn")
+    check(done, "refused")
+    assert "there_is_no_such_module" in done.stderr

@@ -44,6 +44,8 @@ class Janitor:
         poll.register(0, select.POLLIN)
         driver = open_process(self.driver)
         if driver is None:
+            while self.read():
+                pass
             return
         poll.register(driver, select.POLLIN)
         while True:
@@ -71,9 +73,10 @@ class Janitor:
         """Carry out one line."""
         word, _, what = line.partition(" ")
         if word in ("guard", "daemon"):
-            fd = open_process(int(what))
+            held = self.ranks if word == "guard" else self.daemons
+            fd = None if int(what) in held else open_process(int(what))
             if fd is not None:
-                (self.ranks if word == "guard" else self.daemons)[int(what)] = fd
+                held[int(what)] = fd
         elif word == "folder":
             self.folders.append(what)
         elif word == "leave":

@@ -81,20 +81,20 @@ def in_force(folders: Folders) -> Iterator[None]:
     }
     if folders.launcher:
         settings["PATH"] = os.pathsep.join([folders.launcher, os.environ.get("PATH", os.defpath)])
-    with _environment(settings):
+    with environment_with(settings):
         yield
 
 
 @contextlib.contextmanager
 def initialising(folders: Folders) -> Iterator[None]:
     """Point `TMPDIR` at the folder of sessions, for `MPI_Init` only."""
-    with _environment({"TMPDIR": folders.sessions}):
+    with environment_with({"TMPDIR": folders.sessions}):
         yield
 
 
 @contextlib.contextmanager
-def _environment(settings: dict[str, str]) -> Iterator[None]:
-    """Set variables for the time of the block."""
+def environment_with(settings: dict[str, str]) -> Iterator[None]:
+    """Set variables of the environment for the time of the block."""
     before = {key: os.environ.get(key) for key in settings}
     os.environ.update(settings)
     try:
@@ -116,6 +116,7 @@ def _write_launcher(folder: str) -> bool:
     call = [sys.executable, "-I", "-S", "-E", "-c", code, real]
     path = os.path.join(folder, "prte")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f'#!/bin/sh\nexec {shlex.join(call)} "$@"\n')
+        # In another session it could read the driver's terminal, and take away what is typed there.
+        file.write(f'#!/bin/sh\nexec {shlex.join(call)} "$@" </dev/null\n')
     os.chmod(path, 0o700)
     return os.access(path, os.X_OK)

@@ -13,24 +13,26 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from typing import TYPE_CHECKING, NoReturn
 
 from . import environment, private
 from .guard import guard
+from .spawning import SpawnWatch, launchers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
-    from mpi4py import MPI
+    from mpi4py.MPI import Intracomm
 
     from .link import MpiLink
 
 _PR_SET_PDEATHSIG = 1
 _FINALIZE_LIMIT = 5.0
 _STOPPING_LIMIT = 3.0
+_SPAWN_LIMIT = 60.0
 _folders: private.Folders | None = None
-_daemons: set[int] = set()
 
 
 def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
@@ -48,13 +50,12 @@ def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
     segments = ""
     if job is not None and private.SEGMENTS not in os.environ:
         segments = private.job_segments(job.name)
-        if segments:
-            os.environ[private.SEGMENTS] = segments
     rank = 0 if job is None else job.rank
     first_here = rank == 0 or os.environ.get("OMPI_COMM_WORLD_LOCAL_RANK") == "0"
     if first_here:
         guard(kill_ranks=rank == 0).folders([segments] if segments else [])
-    MPI = _mpi()
+    with private.environment_with({private.SEGMENTS: segments} if segments else {}):
+        MPI = _mpi()
     _die_with_parent()  # rank 0 too: without its launcher nobody hears it
     if MPI.COMM_WORLD.rank:
         _ignore_interrupts()
@@ -77,6 +78,13 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
         The arguments of the Python interpreter of a spawned rank, which calls `joined`.
     """
     global _folders
+    if "mpi4py.MPI" in sys.modules and _folders is None and not environment.ulfm_enabled():
+        warnings.warn(
+            "MPI was initialised before Windrow could set it up: the death of a rank will end this process."
+            " Import mpi4py later, or export what `python -m windrow env` prints.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     environment.prepare_driver()
     if _folders is None:
         _folders = private.make("windrow")
@@ -84,17 +92,28 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
     with private.in_force(_folders):
         with private.initialising(_folders):
             MPI = _mpi()
-        if ranks > 1:
-            info = MPI.Info.Create()
-            info.Set("map_by", ":OVERSUBSCRIBE")
-            inter = MPI.COMM_SELF.Spawn(sys.executable, list(argv), maxprocs=ranks - 1, info=info)
-            info.Free()
-            _guard_daemons()
-            comm = inter.Merge(high=False)
-            comm.bcast((arena_bytes, transport))
-        else:
-            comm = MPI.COMM_SELF.Dup()
+        comm = _spawned(MPI, ranks - 1, list(argv)) if ranks > 1 else MPI.COMM_SELF.Dup()
+    comm.bcast((arena_bytes, transport))
     return _linked(comm, arena_bytes, transport, True)
+
+
+def _spawned(MPI: ModuleType, ranks: int, argv: list[str]) -> Intracomm:
+    """Return a communicator of this process and new ones."""
+    MPI.COMM_SELF.Set_errhandler(MPI.ERRORS_RETURN)
+    info = MPI.Info.Create()
+    info.Set("map_by", ":OVERSUBSCRIBE")
+    watch = SpawnWatch(_SPAWN_LIMIT)
+    try:
+        with watch:
+            inter = MPI.COMM_SELF.Spawn(sys.executable, argv, maxprocs=ranks, info=info)
+    except MPI.Exception as error:
+        raise RuntimeError(f"no ranks could be spawned: {watch.reason or error}") from error
+    finally:
+        info.Free()
+        for pid in launchers():
+            guard().daemon(pid)
+    comm: Intracomm = inter.Merge(high=False)
+    return comm
 
 
 def joined() -> MpiLink:
@@ -126,9 +145,9 @@ def leave(link: MpiLink, status: int = 0) -> NoReturn:
     """
     from mpi4py import MPI
 
-    alone = bool(link.dead) or environment.ulfm_enabled() or link.comm.size == 1
+    at_once = bool(link.dead) or environment.ulfm_enabled() or environment.under_mpirun() is None
     link.close()
-    if not alone:
+    if not at_once:
         _watchdog(status)
         with contextlib.suppress(MPI.Exception):
             request = link.comm.Ibarrier()
@@ -157,7 +176,7 @@ def _mpi() -> ModuleType:
     return importlib.import_module("mpi4py.MPI")
 
 
-def _linked(comm: MPI.Intracomm, arena_bytes: int, transport: str, guarding: bool) -> MpiLink:
+def _linked(comm: Intracomm, arena_bytes: int, transport: str, guarding: bool) -> MpiLink:
     """Make the link, and have this process's janitor, if it has one, guard the other ranks of this host."""
     from .link import MpiLink
 
@@ -176,15 +195,3 @@ def _ignore_interrupts() -> None:
     """Leave Ctrl-C to rank 0."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _guard_daemons() -> None:
-    """Have the janitor guard the launcher that Spawn started, which is a child of this process."""
-    with contextlib.suppress(OSError):
-        for task in os.listdir("/proc/self/task"):
-            with open(f"/proc/self/task/{task}/children", encoding="ascii") as file:
-                for pid in map(int, file.read().split()):
-                    with open(f"/proc/{pid}/comm", encoding="ascii") as name:
-                        if name.read().strip() == "prte" and pid not in _daemons:
-                            _daemons.add(pid)
-                            guard().daemon(pid)

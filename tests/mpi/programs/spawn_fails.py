@@ -1,0 +1,9 @@
+"""Ranks that end before they join are an error, not a wait."""
+
+import pytest
+
+from windrow.workers.mpi.start import spawn
+
+with pytest.raises(RuntimeError, match="ended before they joined"):
+    spawn(3, 1 << 20, "auto", ["-c", "import there_is_no_such_module"])
+print("refused")

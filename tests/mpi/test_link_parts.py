@@ -1,0 +1,206 @@
+"""The parts of the MPI link that need no MPI."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from windrow.workers.mpi import environment, janitor, private
+from windrow.workers.mpi.memory import Arena, PeerMemory
+from windrow.workers.mpi.wakeup import Bell
+
+SCRIPT = Path(janitor.__file__)
+
+
+@pytest.mark.parametrize(
+    ("variables", "found"),
+    [
+        ({}, None),
+        (
+            {"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4", "PMIX_NAMESPACE": "a@1"},
+            ("openmpi", 2, 4, "a@1"),
+        ),
+        ({"PMI_RANK": "0", "PMI_SIZE": "2"}, ("pmi", 0, 2, "")),
+        ({"PMIX_RANK": "1", "SLURM_NTASKS": "2", "PMIX_NAMESPACE": "s.1"}, ("pmix", 1, 2, "s.1")),
+        (
+            {
+                "SLURM_PROCID": "1",
+                "SLURM_STEP_ID": "0",
+                "SLURM_STEP_NUM_TASKS": "8",
+                "SLURM_JOB_ID": "5",
+            },
+            ("slurm", 1, 8, "5.0"),
+        ),
+        # A batch script is one process, whatever its allocation.
+        ({"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_JOB_ID": "5"}, None),
+        ({"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"}, None),
+    ],
+)
+def test_a_rank_knows_its_job(variables, found):
+    job = environment.under_mpirun(variables)
+    assert job == (None if found is None else environment.Job(*found))
+
+
+def test_exports_are_what_recovery_needs():
+    found = environment.exports()
+    assert found["OMPI_MCA_mpi_ft_enable"] == "1"
+    assert found["PRTE_MCA_state_base_recoverable"] == "1"
+
+
+def test_importing_the_package_does_not_start_mpi():
+    code = (
+        "import sys, windrow.workers.mpi.start, windrow.workers.mpi.environment;"
+        "sys.exit('mpi4py' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_arena_is_mapped_by_its_name():
+    arena = Arena("windrow-word-3", 1 << 20)
+    arena.bytes[:5] = range(5)
+    memory = PeerMemory()
+    assert not memory.map_arena(3, os.getpid(), arena.fd, arena.size, "windrow-other-3")
+    assert memory.map_arena(3, os.getpid(), arena.fd, arena.size, "windrow-word-3")
+    view = memory.arena(3)
+    assert view is not None
+    assert view[:5].tolist() == [0, 1, 2, 3, 4]
+    arena.bytes[0] = 9
+    assert view[0] == 9
+    assert not view.flags.writeable
+
+
+def test_touching_keeps_what_is_there():
+    arena = Arena("windrow-word-0", 4 << 20)
+    arena.bytes[:] = 7
+    while arena.touch(0.001):
+        pass
+    assert np.all(arena.bytes == 7)
+
+
+def test_a_views_memory_outlives_its_arena():
+    arena = Arena("windrow-word-0", 1 << 20)
+    view = arena.bytes[:10]
+    view[:] = 5
+    arena.close()
+    assert view.tolist() == [5] * 10
+
+
+def test_a_number_used_again_is_another_file(tmp_path):
+    memory = PeerMemory()
+    fd = os.open(tmp_path, os.O_TMPFILE | os.O_RDWR)
+    os.write(fd, b"first")
+    first = memory.spilled(1, os.getpid(), fd)
+    assert first is not None
+    assert memory.spilled(1, os.getpid(), fd) is first
+    os.write(fd, b" longer")
+    longer = memory.spilled(1, os.getpid(), fd)
+    assert longer is not None
+    assert longer.tobytes() == b"first longer"
+    os.close(fd)
+    assert memory.spilled(1, os.getpid(), fd) is None
+    again = os.open(tmp_path, os.O_TMPFILE | os.O_RDWR)
+    assert again == fd
+    os.write(again, b"second")
+    second = memory.spilled(1, os.getpid(), again)
+    assert second is not None
+    assert second.tobytes() == b"second"
+    assert first.tobytes() == b"first"
+    os.close(again)
+
+
+def test_a_bell_wakes_and_tells_who():
+    one, two = Bell("test-word", 1), Bell("test-word", 2)
+    two.ring(1)
+    assert one.wait(1.0)
+    assert not one.take_wake()
+    assert not one.wait(0.01)
+    one.wake()
+    assert one.wait(1.0)
+    assert one.take_wake()
+    assert not one.take_wake()
+    two.ring(7)  # nobody there
+    one.close()
+    two.close()
+
+
+def start_janitor(driver, *words):
+    """A janitor, and the pipe to it."""
+    command = [sys.executable, "-I", "-S", "-E", str(SCRIPT), str(driver), *words]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+
+
+def sleeper():
+    """A process that would stay for a minute, without this one's pipes."""
+    return subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
+
+
+def test_the_janitor_ends_ranks_and_deletes_when_the_driver_dies(tmp_path):
+    folder = tmp_path / "private"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "file").write_text("x")
+    (folder / "link").symlink_to(tmp_path)
+    driver, rank = sleeper(), sleeper()
+    with start_janitor(driver.pid) as process:
+        assert process.stdin is not None
+        process.stdin.write(f"guard {rank.pid}\nfolder {folder}\n".encode())
+        process.stdin.flush()
+        time.sleep(0.3)
+        assert rank.poll() is None
+        driver.kill()  # the pipe stays open, as it does when the driver has forked
+        driver.wait()
+        assert rank.wait(5) == -9
+        assert process.wait(5) == 0
+    assert not folder.exists()
+    assert tmp_path.exists()
+
+
+def test_the_janitor_ends_late_ranks_alone():
+    late, other = sleeper(), sleeper()
+    with start_janitor(os.getpid()) as process:
+        assert process.stdin is not None
+        process.stdin.write(f"guard {late.pid}\nguard {other.pid}\nleave 0.2 {late.pid}\n".encode())
+        process.stdin.flush()
+        assert late.wait(5) == -9
+        assert other.poll() is None
+        process.stdin.close()
+        assert other.wait(5) == -9
+
+
+def test_a_waiting_janitor_kills_nobody(tmp_path):
+    folder = tmp_path / "private"
+    folder.mkdir()
+    first, rank = sleeper(), sleeper()
+    with start_janitor(first.pid, "wait") as process:
+        assert process.stdin is not None
+        process.stdin.write(f"guard {rank.pid}\nfolder {folder}\n".encode())
+        process.stdin.flush()
+        time.sleep(0.2)
+        first.kill()
+        first.wait()
+        time.sleep(1.0)
+        assert rank.poll() is None
+        assert folder.exists()
+        rank.kill()
+        rank.wait()
+        assert process.wait(5) == 0
+    assert not folder.exists()
+
+
+def test_private_folders_leave_the_environment_as_it_was(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    folders = private.make("windrow-test")
+    before = dict(os.environ)
+    with private.in_force(folders), private.initialising(folders):
+        assert os.environ["TMPDIR"] == folders.sessions
+        assert os.environ[private.SEGMENTS] == folders.segments
+    assert dict(os.environ) == before
+    for folder in folders.all():
+        janitor.remove(folder)
+        assert not os.path.exists(folder)
