@@ -7,7 +7,7 @@ result block covers a group of the domain's blocks. Everything here follows from
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -40,6 +40,10 @@ class Stage:
     input_grids: tuple[Grid, ...]
     program: Program
     data: HostData | None = None
+
+    def renamed(self, token: str) -> Stage:
+        """Return the same stage under a name of its own."""
+        return replace(self, token=token)
 
     @cached_property
     def groups(self) -> tuple[int, ...]:

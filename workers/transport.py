@@ -76,5 +76,8 @@ class Transport(Protocol):
         `ok` is False when the owner died, or did not answer within the watchdog's limit.
         """
 
+    def declare_dead(self, rank: int) -> None:
+        """Kill a rank that hangs (where it can be reached), and report it lost like any other."""
+
     def close(self) -> None:
         """Leave: flush what is queued, as far as peers take it, and free what the rank holds."""

@@ -1,0 +1,94 @@
+"""Who has which bytes of a rank's arena: a pure allocator, run by the scheduler for every rank.
+
+Since the scheduler places every slab itself, a rank needs no word about what is freed, and free bytes are known
+exactly. Freed ranges of one size are reused at once, hot; when none fits, neighbours are merged.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+ALIGN = 64
+STAGGER = 4160
+LARGE = 1 << 16
+
+
+class Arena:
+    """Allocates byte ranges in [0, size)."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.used = 0
+        self._top = 0
+        self._free: defaultdict[int, list[int]] = defaultdict(list)
+
+    @property
+    def free(self) -> int:
+        """Bytes not in use."""
+        return self.size - self.used
+
+    def take(self, nbytes: int) -> int | None:
+        """Return the offset of a new range, or None when no range of this size is left."""
+        nbytes = self.padded(nbytes)
+        if nbytes > self.free:
+            return None
+        stack = self._free.get(nbytes)
+        if stack:
+            self.used += nbytes
+            return stack.pop()
+        if self._top + nbytes <= self.size:
+            offset = self._top
+            self._top += nbytes
+            self.used += nbytes
+            return offset
+        offset = self._split(nbytes)
+        if offset < 0:
+            self._merge()
+            offset = self._split(nbytes)
+        if offset < 0 and self._top + nbytes <= self.size:
+            offset = self._top
+            self._top += nbytes
+        if offset < 0:
+            return None
+        self.used += nbytes
+        return offset
+
+    def give(self, offset: int, nbytes: int) -> None:
+        """Take a range back."""
+        nbytes = self.padded(nbytes)
+        self.used -= nbytes
+        self._free[nbytes].append(offset)
+
+    @staticmethod
+    def padded(nbytes: int) -> int:
+        """Return what a range really takes: large ones are staggered, so that equal chunks don't share cache sets."""
+        nbytes = max(ALIGN, -(-nbytes // ALIGN) * ALIGN)
+        return nbytes + STAGGER if nbytes >= LARGE else nbytes
+
+    def _split(self, nbytes: int) -> int:
+        fitting = [size for size, stack in self._free.items() if stack and size >= nbytes]
+        if not fitting:
+            return -1
+        size = min(fitting)
+        offset = self._free[size].pop()
+        if size > nbytes:
+            self._free[size - nbytes].append(offset + nbytes)
+        return offset
+
+    def _merge(self) -> None:
+        ranges = [(offset, size) for size, stack in self._free.items() for offset in stack]
+        self._free.clear()
+        if not ranges:
+            return
+        array = np.array(sorted(ranges), np.int64)
+        begin, end = array[:, 0], array[:, 0] + array[:, 1]
+        heads = np.concatenate([[True], begin[1:] != end[:-1]])
+        first = begin[heads]
+        last = end[np.concatenate([np.flatnonzero(heads)[1:] - 1, [len(end) - 1]])]
+        for lo, hi in zip(first.tolist(), last.tolist(), strict=True):
+            if hi == self._top:
+                self._top = lo
+            else:
+                self._free[hi - lo].append(lo)

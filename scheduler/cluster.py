@@ -1,0 +1,346 @@
+"""Clusters as users see them: the embedded engine, ranks under mpirun, ranks that the driver starts itself."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import weakref
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ..graph.chunks import parse_bytes
+from ..graph.errors import ArgumentError, ClusterError, bad
+from ..graph.expr import Expr
+from ..graph.grid import Index
+from ..graph.lower import lower
+from ..graph.stage import Stage
+from ..workers.config import config
+from ..workers.embedded import EmbeddedTransport
+from ..workers.transport import Transport
+from .engine import Engine
+from .gather import Gather
+from .job import Cancel, Close, Job, Release, Submit
+from .launch import check_launch, start_ranks
+from .limits import arena_bytes, usable_cores
+
+Array = np.ndarray[Any, Any]
+
+
+class Kept:
+    """The chunks of a persisted array: they are freed when this object goes, or by `release`."""
+
+    def __init__(self, cluster: Cluster, token: str, job: Job) -> None:
+        self.cluster, self.token, self.job = cluster, token, job
+        self._finalizer = weakref.finalize(self, cluster._drop, token, job)
+
+    def release(self) -> None:
+        """Free the chunks now; arrays made from them compute them again."""
+        self._finalizer()
+
+    @property
+    def held(self) -> bool:
+        """Whether the chunks are (or will be) there."""
+        return self._finalizer.alive and self.job.error is None
+
+    def wait(self) -> None:
+        """Wait until all chunks are stored; raise what stopped the computation."""
+        Gather(self.cluster.engine, self.job, []).run()
+
+
+class Cluster:
+    """Ranks that hold and compute chunks.
+
+    Without `ranks` the embedded engine: one rank with threads in this process, no MPI. With `ranks` this process is
+    rank 0 and starts the others.
+
+    Parameters
+    ----------
+    ranks : int, optional
+        Number of ranks, this process included.
+    memory : int or str, optional
+        Bytes of each rank's arena, such as "2 GiB". Default: a share of what the machine or its control group has.
+    threads : int, optional
+        Compute threads of each rank. Default: the usable cores (embedded), or 1.
+    transport : {"auto", "map", "get", "service"}
+        How ranks read each other's chunks.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> with wr.Cluster(threads=2, memory="64 MiB") as cluster:
+    ...     float(wr.ones(10).sum())
+    10.0
+    """
+
+    def __init__(
+        self,
+        ranks: int | None = None,
+        memory: int | str | None = None,
+        threads: int | None = None,
+        transport: str | None = None,
+    ) -> None:
+        for name, value in (("ranks", ranks), ("threads", threads)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise ArgumentError(bad("Cluster", name, value, "a positive integer"))
+        if transport not in (None, "auto", "map", "get", "service"):
+            raise ArgumentError(bad("Cluster", "transport", transport, "'auto', 'map', 'get' or 'service'"))
+        arena = self._arena(memory, ranks or 1)
+        if ranks is None or ranks == 1:
+            link: Transport = EmbeddedTransport(arena)
+            threads = threads or config.threads or usable_cores()
+        else:
+            threads = threads or 1
+            link = start_ranks(ranks, arena, threads, transport or config.transport)
+        self._start(link, arena, threads)
+        _enter(self)
+
+    @classmethod
+    def over(cls, transport: Transport, arena: int, threads: int) -> Cluster:
+        """Return the cluster of ranks that run already; `transport` is rank 0's."""
+        cluster = cls.__new__(cls)
+        cluster._start(transport, arena, threads)
+        _enter(cluster)
+        return cluster
+
+    @staticmethod
+    def _arena(memory: int | str | None, ranks: int) -> int:
+        memory = memory if memory is not None else config.memory
+        if memory is None:
+            return arena_bytes(ranks)
+        try:
+            return max(1 << 16, parse_bytes(memory))
+        except ValueError as error:
+            raise ArgumentError(bad("Cluster", "memory", memory, "bytes, such as '2 GiB'")) from error
+
+    def _start(self, transport: Transport, arena: int, threads: int) -> None:
+        self._lock = threading.RLock()
+        self._kept: dict[str, tuple[int, Job]] = {}
+        self._fed: set[str] = set()
+        size = transport.size
+        self.engine = Engine(transport, [arena] * size, [threads] * size, config.heartbeat, config.spill_dir)
+        self.closed = False
+
+    # ---------------------------------------------------------------- computing
+
+    def run(self, roots: Sequence[Expr]) -> list[Array]:
+        """Compute expressions and return their values as arrays of the caller's own."""
+        self._open()
+        unique = {root.token: root for root in roots}
+        gather = self._submit(list(unique.values()))
+        gather.run()
+        return [gather.results[root.token] for root in roots]
+
+    def _submit(self, roots: list[Expr]) -> Gather:
+        stages = self.stages(roots)
+        results = [np.empty(root.shape, root.dtype) for root in roots]
+        names = [root.token for root in roots]
+        sinks: dict[str, Array] = {}
+        if self.engine.shared:
+            stages, names, sinks = _with_sinks(stages, names, results)
+        job = Job(stages, names, results, sinks)
+        self._feed(stages)
+        gather = Gather(self.engine, job, [root.token for root in roots])
+        self.engine.request(Submit(job))
+        return gather
+
+    def keep(self, root: Expr) -> Kept:
+        """Start computing an expression behind the caller's back, and keep its chunks."""
+        self._open()
+        stages = self.stages([root])
+        self._feed(stages)
+        with self._lock:
+            known = self._kept.get(root.token)
+            if known is not None and known[1].error is None:
+                self._kept[root.token] = (known[0] + 1, known[1])
+                return Kept(self, root.token, known[1])
+            job = Job(stages, [root.token], None)
+            self._kept[root.token] = (1, job)
+        self.engine.request(Submit(job))
+        return Kept(self, root.token, job)
+
+    def stages(self, roots: Sequence[Expr]) -> list[Stage]:
+        """Return the stages that computing these expressions would run."""
+        return lower(list(roots), self._stored)
+
+    def chunk(self, root: Expr, block: int) -> Array:
+        """Return one chunk of a persisted array, read-only and in place where it lies on this node."""
+        kept = root.pin
+        if not isinstance(kept, Kept) or not kept.held:
+            raise ClusterError("chunk: the array is not persisted")
+        kept.wait()
+
+        def look(engine: Engine) -> Array | None:
+            record = engine.ledger.records[root.token]
+            stage = record.stage
+            slab = engine.slab(record, block // stage.fold)
+            if slab is None:
+                return None
+            at = int(stage.offsets(block // stage.fold)[block % stage.fold])
+            shape = stage.grid.block_shape(block)
+            return slab[at : at + int(np.prod(shape)) * stage.dtype.itemsize].view(stage.dtype).reshape(shape)
+
+        found: Array | None = self.engine.ask(look)
+        if found is None:
+            found = self.run([root])[0][root.grid.block_slices(block)]
+        found = found.view()
+        found.flags.writeable = False
+        return found
+
+    def _stored(self, token: str) -> bool:
+        found = self._kept.get(token)
+        if found is None:
+            return False
+        if found[1].error is not None:
+            raise found[1].error
+        return True
+
+    def _drop(self, token: str, job: Job) -> None:
+        with self._lock:
+            count, known = self._kept.get(token, (0, job))
+            if known is not job:
+                return
+            if count > 1:
+                self._kept[token] = (count - 1, job)
+                return
+            self._kept.pop(token, None)
+        if not job.finished:
+            self.engine.request(Cancel(job))
+        elif job.error is None:
+            self.engine.request(Release(token))
+
+    def _feed(self, stages: list[Stage]) -> None:
+        """Keep what is sent to ranks from the driver's memory as long as the user's array lives: it is sent once."""
+        if self.engine.shared:
+            return
+        for stage in stages:
+            if stage.data is not None and stage.data.file is None and stage.token not in self._fed:
+                self._fed.add(stage.token)
+                self.engine.request(Submit(Job([stage], [stage.token], None)))
+                weakref.finalize(stage.data, self._unfeed, stage.token)
+
+    def _unfeed(self, token: str) -> None:
+        self._fed.discard(token)
+        self.engine.request(Release(token))
+
+    # ---------------------------------------------------------------- the cluster itself
+
+    def info(self) -> list[dict[str, Any]]:
+        """Return what is known of each live rank: rank, host, pid, arena_used, arena_size, chunks, state."""
+        self._open()
+        rows: list[dict[str, Any]] = self.engine.ask(_info)
+        return rows
+
+    @property
+    def losses(self) -> list[str]:
+        """What was reported of lost ranks."""
+        return list(self.engine.losses)
+
+    def close(self) -> None:
+        """End the cluster: ranks leave, chunks are gone. Safe to call twice."""
+        if self.closed:
+            return
+        self.closed = True
+        _leave(self)
+        self.engine.request(Close())
+        self.engine.thread.join(timeout=10)
+
+    def _open(self) -> None:
+        if self.closed or not self.engine.thread.is_alive():
+            raise ClusterError("the cluster is closed")
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<Cluster: closed>"
+        size = self.engine.transport.size
+        kind = "embedded" if size == 1 else f"{sum(self.engine.ledger.alive)} of {size} ranks"
+        return f"<Cluster: {kind}, {self.engine.ledger.threads[0]} threads each>"
+
+
+def _with_sinks(
+    stages: list[Stage], names: list[str], results: list[Array]
+) -> tuple[list[Stage], list[str], dict[str, Array]]:
+    """Let kernels write targets that nobody else reads straight into the results, under names of their own."""
+    read = {token for stage in stages for token in stage.inputs}
+    sinks: dict[str, Array] = {}
+    made: dict[str, Stage] = {}
+    for stage in stages:
+        if stage.token in names and stage.token not in read and stage.data is None and stage.fold == 1:
+            result = results[names.index(stage.token)]
+            token = f"{stage.token}/{id(result):x}"
+            made[stage.token] = stage.renamed(token)
+            sinks[token] = result
+    stages = [made.get(s.token, s) for s in stages]
+    names = [made[n].token if n in made else n for n in names]
+    return stages, names, sinks
+
+
+def _info(engine: Engine) -> list[dict[str, Any]]:
+    rows = []
+    for rank, peer in enumerate(engine.transport.peers):
+        if not engine.ledger.alive[rank]:
+            continue
+        chunks = sum(_stored_on(r.owner, r.state, rank) for r in engine.ledger.records.values() if not r.in_place)
+        arena = engine.ledger.arenas[rank]
+        rows.append(
+            {
+                "rank": rank,
+                "host": peer.host,
+                "pid": peer.pid,
+                "arena_used": arena.used,
+                "arena_size": arena.size,
+                "chunks": chunks,
+                "state": "busy" if engine.inflight[rank] else "idle",
+            }
+        )
+    return rows
+
+
+def _stored_on(owner: Index, state: Any, rank: int) -> int:
+    return int(((owner == rank) & (state == 4)).sum())
+
+
+_clusters: list[Cluster] = []
+_guard = threading.RLock()
+
+
+def _enter(cluster: Cluster) -> None:
+    with _guard:
+        _clusters.append(cluster)
+
+
+def _leave(cluster: Cluster) -> None:
+    with _guard:
+        if cluster in _clusters:
+            _clusters.remove(cluster)
+
+
+def current() -> Cluster:
+    """Return the present cluster: the one made last and not closed, else the embedded engine, started now.
+
+    Raises
+    ------
+    ClusterError
+        In a process of an mpirun job that was not started as ``python -m windrow``.
+    """
+    with _guard:
+        if not _clusters:
+            check_launch()
+            Cluster()
+        return _clusters[-1]
+
+
+@atexit.register
+def _close_all() -> None:
+    for cluster in list(_clusters):
+        cluster.close()

@@ -1,0 +1,35 @@
+"""From a block's failure on some rank to the exception that the user sees."""
+
+from __future__ import annotations
+
+import pickle
+
+from ..graph.errors import OutOfMemory, WindrowError
+from ..graph.stage import Stage
+from ..workers.protocol import Failed
+from ..workers.transport import Peer
+
+
+def exception_of(event: Failed, stage: Stage, peer: Peer) -> BaseException:
+    """Return the original exception with notes: operation, block, rank, the user's line, the remote traceback."""
+    if event.error:
+        error: BaseException = pickle.loads(event.error)
+    else:
+        error = WindrowError(event.name)
+    block = f" block {stage.grid.index(event.block)}" if event.block >= 0 else ""
+    error.add_note(f"in operation {stage.name},{block} on rank {event.rank} (host {peer.host}, pid {peer.pid})")
+    if stage.origin:
+        error.add_note(f"the operation was created at {stage.origin}")
+    error.add_note("remote traceback:\n" + event.text.rstrip())
+    return error
+
+
+def out_of_memory(stage: Stage, needed: int, free: int, size: int, why: str) -> OutOfMemory:
+    """Return the exception for a slab that no arena can take."""
+    error = OutOfMemory(
+        f"{stage.name}: a block needs {needed:,} bytes; the arena of {size:,} bytes has {free:,} free and {why}. "
+        "Use smaller chunks, release() persisted arrays, or give the cluster more memory"
+    )
+    if stage.origin:
+        error.add_note(f"the operation was created at {stage.origin}")
+    return error

@@ -1,0 +1,72 @@
+"""The calling thread's side of a job: wait, copy what arrives into the results, show progress."""
+
+from __future__ import annotations
+
+from queue import Empty
+from typing import Any
+
+import numpy as np
+
+from ..workers.config import config
+from .engine import Engine
+from .job import Arrival, Cancel, Gathered, Job
+from .progress import Bar, wanted
+
+Array = np.ndarray[Any, Any]
+TICK = 0.1
+
+
+class Gather:
+    """Brings a job's results together; a keyboard interrupt cancels the job."""
+
+    def __init__(self, engine: Engine, job: Job, names: list[str]) -> None:
+        self.engine, self.job = engine, job
+        self.results: dict[str, Array] = dict(zip(names, job.results or [], strict=True)) if names else {}
+        self._open = {i: None for i in range(len(names))}
+        self._seen: dict[int, Array] = {}
+
+    def run(self) -> None:
+        """Return when all results are complete (or all chunks stored); raise what stopped the job."""
+        job = self.job
+        bar = Bar(wanted(config.progress))
+        try:
+            while not job.finished or (job.error is None and self._open):
+                try:
+                    arrival = job.arrivals.get(timeout=TICK)
+                except Empty:
+                    if not self.engine.thread.is_alive():
+                        break
+                    bar.update(job.done, job.total)
+                    continue
+                if arrival is not None:
+                    self._copy(arrival)
+                    bar.update(job.done, job.total)
+                if self.results and not self._open:
+                    break
+        except BaseException:
+            self.engine.request(Cancel(job))
+            raise
+        finally:
+            bar.close()
+        if job.error is not None:
+            raise job.error
+        if self.results:
+            job.finished = True
+            self.engine.request(Cancel(job))
+
+    def _copy(self, arrival: Arrival) -> None:
+        stage, number = arrival.stage, arrival.target
+        if arrival.slabs is not None:
+            assert self.job.results is not None
+            result = self.job.results[number]
+            for task, slab in zip(arrival.tasks.tolist(), arrival.slabs, strict=True):
+                offsets = stage.offsets(task)
+                for i, block in enumerate(stage.blocks(task)):
+                    shape = stage.grid.block_shape(block)
+                    content = slab[int(offsets[i]) : int(offsets[i + 1])].view(stage.dtype).reshape(shape)
+                    result[(..., *stage.grid.block_slices(block))] = content
+        seen = self._seen.setdefault(number, np.zeros(stage.ntasks, bool))
+        seen[arrival.tasks] = True
+        self.engine.request(Gathered(stage.token, arrival.tasks))
+        if seen.all():
+            self._open.pop(number, None)

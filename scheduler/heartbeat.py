@@ -1,0 +1,71 @@
+"""Watching for ranks that are silent: a stopped process or a dead link, which MPI doesn't notice.
+
+A rank whose I/O thread is well answers a ping within milliseconds, whatever its compute threads do. One that stays
+silent for the limit is killed, unless it is seen, on this host, to be computing (a call that keeps Python's lock).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+
+from ..workers.protocol import Ping
+from ..workers.transport import Transport
+
+log = logging.getLogger("windrow")
+
+
+class Heartbeat:
+    """When each rank was last heard of."""
+
+    def __init__(self, transport: Transport, limit: float) -> None:
+        self.transport = transport
+        self.limit = limit
+        now = time.monotonic()
+        self._heard = [now] * transport.size
+        self._asked = [now] * transport.size
+        self._named: set[int] = set()
+        self._cpu: dict[int, int] = {}
+
+    def heard(self, rank: int, now: float) -> None:
+        """Note that a rank has spoken."""
+        self._heard[rank] = now
+        self._named.discard(rank)
+
+    def check(self, now: float, alive: list[bool]) -> None:
+        """Ask the quiet ranks, and kill those that have been silent for too long; the transport reports them lost."""
+        for rank in range(1, self.transport.size):
+            quiet = now - self._heard[rank]
+            if not alive[rank] or quiet < self.limit / 3:
+                continue
+            if now - self._asked[rank] > self.limit / 6:
+                self._asked[rank] = now
+                self._cpu[rank] = self._ticks(rank)
+                self.transport.send(rank, Ping())
+            if quiet > self.limit and rank not in self._named:
+                self._judge(rank, quiet)
+
+    def _judge(self, rank: int, quiet: float) -> None:
+        peer = self.transport.peers[rank]
+        name = f"rank {rank} (host {peer.host}, pid {peer.pid}) has been silent for {quiet:.1f} s"
+        if peer.same_node and self._state(rank) == "R" and self._ticks(rank) > self._cpu.get(rank, 0):
+            log.warning("%s; it is computing in a call that keeps Python's lock", name)
+            self._named.add(rank)
+            return
+        log.warning("%s and counts as hung; it is killed", name)
+        self.transport.declare_dead(rank)
+
+    def _stat(self, rank: int) -> list[str]:
+        try:
+            return Path(f"/proc/{self.transport.peers[rank].pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return []
+
+    def _state(self, rank: int) -> str:
+        stat = self._stat(rank)
+        return stat[0] if stat else "X"
+
+    def _ticks(self, rank: int) -> int:
+        stat = self._stat(rank)
+        return int(stat[11]) + int(stat[12]) if stat else 0

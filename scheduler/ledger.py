@@ -1,0 +1,383 @@
+"""The ledger: what is known of every task and chunk, and the rules by which it changes. Pure: no I/O, no clock.
+
+Events come in as method calls, what follows is returned. One rule, `plan`, serves the first run and every recovery:
+walk back from what is wanted to what is needed, forward to what is missing. A slab is freed only when no task that
+is running or still to run reads it; a completion counts only for the batch that was given out under its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.grid import Index
+from ..graph.stage import Stage
+from .arena import Arena
+from .record import Input, Record, State
+
+BATCH_SECONDS = 0.004
+FIRST_BYTES = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Tasks of one stage given to one rank: where their slabs go, and the attempt's number."""
+
+    number: int
+    rank: int
+    record: Record
+    tasks: Index
+    offsets: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What a rank's death cost."""
+
+    rank: int
+    lost: int
+    recomputed: int
+
+
+class Ledger:
+    """All stages, in an order in which inputs come before their readers."""
+
+    def __init__(self, arenas: Sequence[int], threads: Sequence[int]) -> None:
+        self.arenas = [Arena(size) for size in arenas]
+        self.threads = list(threads)
+        self.alive = [True] * len(arenas)
+        self.records: dict[str, Record] = {}
+        self.batches: dict[int, Batch] = {}
+        self.dropped: list[tuple[int, int]] = []
+        self._number = 0
+        self._files: dict[tuple[int, int], int] = {}
+        self._doomed: list[tuple[set[int], int, int, int]] = []
+
+    # ---------------------------------------------------------------- stages
+
+    def add(self, stages: Iterable[Stage], in_place: bool) -> list[Stage]:
+        """Enter stages that aren't known yet, and return them.
+
+        `in_place` says whether data in the driver's memory can be read where it lies (else it is fed to ranks).
+        """
+        new = []
+        for stage in stages:
+            if stage.token in self.records:
+                continue
+            here = stage.data is not None and (in_place or stage.data.file is not None)
+            record = Record(stage, in_place=here)
+            for number, token in enumerate(stage.inputs):
+                other = self.records[token]
+                reads = stage.reads(number, other.stage.fold)
+                edge = Input(other, reads, reads.inverse(other.ntasks))
+                record.inputs.append(edge)
+                other.users.append((record, edge))
+            if here:
+                record.state[:] = State.STORED
+                record.owner[:] = -2
+                record.nstored = record.ntasks
+            self.records[stage.token] = record
+            new.append(stage)
+        return new
+
+    def hold(self, token: str) -> None:
+        """Keep all chunks of a stage; they are wanted from the next `plan` on."""
+        self.records[token].hold += 1
+
+    def unhold(self, token: str) -> None:
+        """Take a hold back; chunks that nobody reads any more are freed."""
+        record = self.records.get(token)
+        if record is not None and record.hold:
+            record.hold -= 1
+            self._sweep(record)
+
+    def owe(self, token: str) -> None:
+        """Note that all chunks of a stage are to be gathered to the user once."""
+        record = self.records[token]
+        record.gather += 1
+        record.owed += record.ntasks
+
+    def gathered(self, token: str, tasks: Index) -> None:
+        """Note that chunks have been gathered (or are not wanted any more)."""
+        record = self.records.get(token)
+        if record is None:
+            return
+        tasks = tasks[record.gather[tasks] > 0]
+        record.gather[tasks] -= 1
+        record.owed -= len(tasks)
+        record.left[tasks] -= 1
+        self._release(record, tasks)
+
+    def forget(self) -> list[str]:
+        """Drop stages that nothing held, owed or running depends on; return their tokens."""
+        keep: set[str] = set()
+        for token in reversed(self.records):
+            record = self.records[token]
+            if record.hold or record.owed or record.nrunning or token in keep:
+                keep.add(token)
+                keep.update(edge.record.stage.token for edge in record.inputs)
+        gone = [token for token in self.records if token not in keep]
+        for token in gone:
+            record = self.records.pop(token)
+            self._free(record, np.flatnonzero(record.state == State.STORED))
+            for edge in record.inputs:
+                edge.record.users = [u for u in edge.record.users if u[0] is not record]
+        return gone
+
+    # ---------------------------------------------------------------- planning
+
+    def plan(self) -> int:
+        """Find what has to run so that all that is held or owed is stored; return the number of tasks that waits."""
+        need: dict[str, NDArray[np.bool_]] = {}
+        active: dict[str, Index] = {}
+        for record in self.records.values():
+            record.left[:] = record.gather
+        for token in reversed(self.records):
+            record = self.records[token]
+            wanted = need.get(token)
+            if (record.hold and not record.complete) or record.owed:
+                owed = np.ones(record.ntasks, bool) if record.hold else record.gather > 0
+                wanted = owed if wanted is None else wanted | owed
+            if wanted is None and not record.nrunning:
+                self._idle(record)
+                continue
+            running = record.state == State.RUNNING
+            todo = running if wanted is None else (wanted & (record.state != State.STORED)) | running
+            fresh = np.flatnonzero(todo & ~running)
+            active[token] = fresh
+            tasks = np.flatnonzero(todo)
+            for edge in record.inputs:
+                other = edge.record
+                other.left += np.bincount(edge.reads.of(tasks), minlength=other.ntasks).astype(np.int32)
+                if len(fresh):
+                    mask = need.setdefault(other.stage.token, np.zeros(other.ntasks, bool))
+                    mask[edge.reads.of(fresh)] = True
+        return sum(self._wait(token, active[token]) for token in self.records if token in active) + self._tidy()
+
+    def _idle(self, record: Record) -> None:
+        if record.nready or (record.state == State.WAITING).any():
+            record.state[(record.state == State.WAITING) | (record.state == State.READY)] = State.RELEASED
+            record.clear_queues()
+
+    def _wait(self, token: str, fresh: Index) -> int:
+        record = self.records[token]
+        record.state[(record.state == State.WAITING) | (record.state == State.READY)] = State.RELEASED
+        record.clear_queues()
+        record.missing[fresh] = 0
+        for edge in record.inputs:
+            rows = edge.reads
+            absent = edge.record.state[rows.of(fresh)] != State.STORED
+            row = np.repeat(np.arange(len(fresh)), rows.lengths[fresh])
+            record.missing[fresh] += np.bincount(row[absent], minlength=len(fresh)).astype(np.int32)
+        record.state[fresh] = State.WAITING
+        self._enqueue(record, fresh[record.missing[fresh] == 0])
+        return len(fresh)
+
+    def _tidy(self) -> int:
+        for record in self.records.values():
+            self._sweep(record)
+        return 0
+
+    def _enqueue(self, record: Record, tasks: Index) -> None:
+        if len(tasks):
+            record.enqueue(tasks, self._preferred(record, tasks))
+
+    def _preferred(self, record: Record, tasks: Index) -> NDArray[np.int64]:
+        """Return the rank each task should run on: where its first input lies, else contiguous runs for each."""
+        ranks = np.array([r for r, ok in enumerate(self.alive) if ok])
+        dealt: NDArray[np.int64] = ranks[tasks * len(ranks) // max(1, record.ntasks)]
+        if record.inputs and len(ranks) > 1:
+            edge = record.inputs[0]
+            some = edge.reads.lengths[tasks] > 0
+            first = edge.reads.items[np.minimum(edge.reads.start[tasks], max(0, len(edge.reads.items) - 1))]
+            owner = edge.record.owner[first].astype(np.int64)
+            alive = np.array([*self.alive, False, False])[owner]
+            return np.where(some & alive & (owner >= 0), owner, dealt)
+        return dealt
+
+    # ---------------------------------------------------------------- running
+
+    def take(self, rank: int) -> Batch | None:
+        """Give out ready tasks to a rank, the latest stages first; None when none is ready or none fits."""
+        for record in reversed(self.records.values()):
+            if record.nready:
+                tasks = record.dequeue(rank, self._share(record))
+                offsets = self._place(rank, record, tasks)
+                if len(offsets) < len(tasks):
+                    record.put_back(rank, tasks[len(offsets) :])
+                if len(offsets):
+                    return self._give(rank, record, tasks[: len(offsets)], offsets)
+        return None
+
+    def _share(self, record: Record) -> int:
+        slots = sum(t for t, ok in zip(self.threads, self.alive, strict=True) if ok)
+        fair = -(-record.nready // (2 * slots))
+        if record.seconds:
+            return max(1, min(fair, int(BATCH_SECONDS / record.seconds)))
+        stage = record.stage
+        work = stage.domain.largest * stage.dtype.itemsize * int(np.prod(stage.groups)) * stage.fold
+        return max(1, min(fair, FIRST_BYTES // max(1, work)))
+
+    def _place(self, rank: int, record: Record, tasks: Index) -> Index:
+        offsets = []
+        for nbytes in record.bytes[tasks].tolist():
+            offset = self.arenas[rank].take(nbytes)
+            if offset is None:
+                break
+            offsets.append(offset)
+        return np.array(offsets, np.int64)
+
+    def _give(self, rank: int, record: Record, tasks: Index, offsets: Index) -> Batch:
+        self._number += 1
+        batch = Batch(self._number, rank, record, tasks, offsets)
+        self.batches[batch.number] = batch
+        record.state[tasks] = State.RUNNING
+        record.owner[tasks] = rank
+        record.offset[tasks] = offsets
+        record.source[tasks] = -1
+        record.nrunning += len(tasks)
+        return batch
+
+    def done(self, number: int, seconds: float) -> tuple[Record, Index] | None:
+        """Note that a batch is stored; return what is stored now, None for a batch that doesn't count any more."""
+        batch = self.batches.pop(number, None)
+        if batch is None:
+            return None
+        record, tasks = batch.record, batch.tasks
+        each = seconds / len(tasks)
+        record.seconds = each if not record.seconds else (record.seconds + each) / 2
+        record.state[tasks] = State.STORED
+        record.nrunning -= len(tasks)
+        record.nstored += len(tasks)
+        for user, edge in record.users:
+            self._arrived(user, edge.readers.of(tasks))
+        for edge in record.inputs:
+            self._read(edge, tasks)
+        self._release(record, tasks)
+        self._bury(number)
+        return record, tasks
+
+    def _arrived(self, user: Record, readers: Index) -> None:
+        np.subtract.at(user.missing, readers, 1)
+        readers = np.unique(readers)
+        ready = readers[(user.missing[readers] == 0) & (user.state[readers] == State.WAITING)]
+        self._enqueue(user, ready)
+
+    def _read(self, edge: Input, tasks: Index) -> None:
+        items = edge.reads.of(tasks)
+        np.subtract.at(edge.record.left, items, 1)
+        self._release(edge.record, np.unique(items))
+
+    def refused(self, number: int) -> None:
+        """Note that a batch came to nothing (its inputs could not be read, or it failed); call `plan` next."""
+        batch = self.batches.pop(number, None)
+        if batch is None:
+            return
+        record = batch.record
+        record.state[batch.tasks] = State.LOST
+        record.nrunning -= len(batch.tasks)
+        for edge in record.inputs:
+            self._read(edge, batch.tasks)
+        for offset, nbytes in zip(batch.offsets.tolist(), record.bytes[batch.tasks].tolist(), strict=True):
+            self.arenas[batch.rank].give(offset, nbytes)
+        self._bury(number)
+
+    # ---------------------------------------------------------------- releasing
+
+    def _sweep(self, record: Record) -> None:
+        if record.nstored and not record.hold and not record.in_place:
+            self._free(record, np.flatnonzero((record.state == State.STORED) & (record.left <= 0)))
+
+    def _release(self, record: Record, tasks: Index) -> None:
+        if not record.hold and not record.in_place:
+            self._free(record, tasks[(record.left[tasks] <= 0) & (record.state[tasks] == State.STORED)])
+
+    def _free(self, record: Record, tasks: Index) -> None:
+        if not len(tasks) or record.in_place:
+            return
+        record.state[tasks] = State.RELEASED
+        record.nstored -= len(tasks)
+        columns = (record.owner[tasks], record.offset[tasks], record.source[tasks], record.bytes[tasks])
+        for rank, offset, source, nbytes in zip(*(c.tolist() for c in columns), strict=True):
+            if source < 0:
+                self.arenas[rank].give(offset, nbytes)
+            else:
+                self._leave_file(rank, source)
+
+    def _leave_file(self, rank: int, source: int) -> None:
+        self._files[rank, source] -= 1
+        if not self._files[rank, source]:
+            del self._files[rank, source]
+            self.dropped.append((rank, source))
+
+    # ---------------------------------------------------------------- loss and spill
+
+    def lose(self, rank: int) -> Loss:
+        """Note a rank's death: what it held is lost, what it ran will be run again; plans anew."""
+        self.alive[rank] = False
+        before = self.waiting()
+        lost = again = 0
+        for record in self.records.values():
+            mine = record.owner == rank
+            stored = mine & (record.state == State.STORED)
+            running = mine & (record.state == State.RUNNING)
+            lost += int(stored.sum())
+            again += int(running.sum())
+            record.nstored -= int(stored.sum())
+            record.nrunning -= int(running.sum())
+            record.state[stored | running] = State.LOST
+        self.batches = {n: b for n, b in self.batches.items() if b.rank != rank}
+        self._doomed = [d for d in self._doomed if d[1] != rank]
+        self._files = {k: n for k, n in self._files.items() if k[0] != rank}
+        self.plan()
+        return Loss(rank, lost, max(0, self.waiting() - before - again))
+
+    def waiting(self) -> int:
+        """Number of tasks that wait or are ready."""
+        return sum(
+            int(((r.state == State.WAITING) | (r.state == State.READY)).sum()) for r in self.records.values()
+        )
+
+    def victims(self, rank: int, nbytes: int) -> list[tuple[Record, Index]]:
+        """Return stored slabs of a rank, about `nbytes` of them, that could go to disk: held ones, oldest first."""
+        found = []
+        for record in sorted(self.records.values(), key=lambda r: r.hold == 0):
+            mine = np.flatnonzero((record.owner == rank) & (record.state == State.STORED) & (record.source < 0))
+            if not len(mine) or nbytes <= 0:
+                continue
+            total = np.cumsum(record.bytes[mine])
+            some = mine[: int(np.searchsorted(total, nbytes)) + 1]
+            found.append((record, some))
+            nbytes -= int(record.bytes[some].sum())
+        return found
+
+    def spilled(self, rank: int, record: Record, tasks: Index, offsets: Index, source: int, places: Index) -> None:
+        """Note that slabs are in a spill file now; their arena ranges go when all that runs now has ended."""
+        current = (record.state[tasks] == State.STORED) & (record.owner[tasks] == rank)
+        current &= (record.offset[tasks] == offsets) & (record.source[tasks] < 0)
+        tasks, offsets, places = tasks[current], offsets[current], places[current]
+        record.source[tasks] = source
+        record.offset[tasks] = places
+        if not len(tasks) and (rank, source) not in self._files:
+            self.dropped.append((rank, source))
+        elif len(tasks):
+            self._files[rank, source] = self._files.get((rank, source), 0) + len(tasks)
+        for offset, nbytes in zip(offsets.tolist(), record.bytes[tasks].tolist(), strict=True):
+            self._doomed.append((set(self.batches), rank, offset, nbytes))
+        self._bury(-1)
+
+    def _bury(self, number: int) -> None:
+        if not self._doomed:
+            return
+        rest = []
+        for readers, rank, offset, nbytes in self._doomed:
+            readers.discard(number)
+            readers &= self.batches.keys()
+            if readers:
+                rest.append((readers, rank, offset, nbytes))
+            else:
+                self.arenas[rank].give(offset, nbytes)
+        self._doomed = rest

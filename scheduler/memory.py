@@ -1,0 +1,76 @@
+"""When arenas are full: spill what is held to disk, or say what is missing. Never wait for what can't come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..graph.grid import Index
+from ..workers.protocol import Spill, Spilled
+from .failure import out_of_memory
+from .record import Record
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+
+class Spiller:
+    """Makes room when nothing runs and nothing that is ready fits."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.pending: dict[int, tuple[int, Record, Index, Index]] = {}
+        self.why = ""
+        self._number = 0
+
+    def relieve(self) -> None:
+        """Act if the engine is stuck: spill on every rank that holds something, else fail the jobs that wait."""
+        ledger = self.engine.ledger
+        if ledger.batches or self.pending:
+            return
+        stuck = next((r for r in reversed(ledger.records.values()) if r.nready), None)
+        if stuck is None:
+            return
+        needed = int(stuck.bytes.max())
+        sizes = [a.size for a, ok in zip(ledger.arenas, ledger.alive, strict=True) if ok]
+        if needed > max(sizes):
+            self._give_up(stuck, needed, "that is more than the whole")
+            return
+        if self.why:
+            self._give_up(stuck, needed, f"the disk refused what was to be spilled ({self.why})")
+            self.why = ""
+            return
+        for rank, alive in enumerate(ledger.alive):
+            if alive and ledger.arenas[rank].size >= needed:
+                self._spill(rank, max(needed, ledger.arenas[rank].size // 8))
+        if not self.pending:
+            self._give_up(stuck, needed, "nothing that could be spilled")
+
+    def _spill(self, rank: int, nbytes: int) -> None:
+        for record, tasks in self.engine.ledger.victims(rank, nbytes):
+            self._number += 1
+            offsets = record.offset[tasks].copy()
+            self.pending[self._number] = (rank, record, tasks, offsets)
+            sizes = record.bytes[tasks]
+            self.engine.send(rank, Spill(self._number, record.stage.token, tasks, offsets, sizes))
+
+    def spilled(self, event: Spilled) -> None:
+        """Take a rank's answer."""
+        found = self.pending.pop(event.number, None)
+        if found is None:
+            return
+        rank, record, tasks, offsets = found
+        if event.source < 0:
+            self.why = event.why
+        else:
+            self.engine.ledger.spilled(rank, record, tasks, offsets, event.source, event.offsets)
+
+    def lost(self, ranks: tuple[int, ...]) -> None:
+        """Forget what dead ranks were to spill."""
+        self.pending = {n: p for n, p in self.pending.items() if p[0] not in ranks}
+
+    def _give_up(self, record: Record, needed: int, why: str) -> None:
+        ledger = self.engine.ledger
+        alive = [a for a, ok in zip(ledger.arenas, ledger.alive, strict=True) if ok]
+        best = max(alive, key=lambda a: a.free)
+        error = out_of_memory(record.stage, needed, best.free, best.size, why)
+        self.engine.fail(record.stage.token, error)

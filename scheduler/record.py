@@ -1,0 +1,110 @@
+"""One stage in the ledger: a few columns, a row for each task."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.access import Rows
+from ..graph.grid import Index
+from ..graph.stage import Stage
+
+
+class State(IntEnum):
+    """What is true of a task."""
+
+    RELEASED = 0
+    WAITING = 1
+    READY = 2
+    RUNNING = 3
+    STORED = 4
+    LOST = 5
+
+
+@dataclass(eq=False)
+class Input:
+    """An edge: which tasks of `record` each of our tasks reads, and the relation read backwards."""
+
+    record: Record
+    reads: Rows
+    readers: Rows
+
+
+@dataclass(eq=False)
+class Record:
+    """A stage's tasks.
+
+    state, owner (rank), offset, source (-1: the owner's arena, else a spill file) say what is known of a task;
+    `left` counts readers that aren't done, `missing` inputs that aren't stored, `gather` gathers to the user that
+    are owed. `hold` keeps all chunks (persisted arrays).
+    """
+
+    stage: Stage
+    inputs: list[Input] = field(default_factory=list)
+    users: list[tuple[Record, Input]] = field(default_factory=list)
+    hold: int = 0
+    nstored: int = 0
+    nrunning: int = 0
+    seconds: float = 0.0
+    in_place: bool = False
+    queues: dict[int, deque[Index]] = field(default_factory=dict)
+    nready: int = 0
+
+    def __post_init__(self) -> None:
+        n = self.stage.ntasks
+        self.state: NDArray[np.uint8] = np.zeros(n, np.uint8)
+        self.owner: NDArray[np.int16] = np.full(n, -1, np.int16)
+        self.offset: Index = np.zeros(n, np.int64)
+        self.source: NDArray[np.int32] = np.full(n, -1, np.int32)
+        self.left: NDArray[np.int32] = np.zeros(n, np.int32)
+        self.missing: NDArray[np.int32] = np.zeros(n, np.int32)
+        self.gather: NDArray[np.int16] = np.zeros(n, np.int16)
+        self.owed = 0
+        self.bytes = self.stage.slab_bytes(np.arange(n)) if not self.in_place else np.zeros(n, np.int64)
+
+    @property
+    def ntasks(self) -> int:
+        """Number of tasks."""
+        return self.stage.ntasks
+
+    @property
+    def complete(self) -> bool:
+        """Whether every task is stored."""
+        return self.nstored == self.ntasks
+
+    def enqueue(self, tasks: Index, preferred: NDArray[np.int64]) -> None:
+        """Put tasks that became ready into the queues of the ranks they should run on."""
+        self.state[tasks] = State.READY
+        self.nready += len(tasks)
+        for rank in np.unique(preferred).tolist():
+            self.queues.setdefault(rank, deque()).append(tasks[preferred == rank])
+
+    def dequeue(self, rank: int, limit: int) -> Index:
+        """Take up to `limit` ready tasks: the rank's own first, else from the longest queue."""
+        queue = self.queues.get(rank)
+        if not queue:
+            some = [r for r, q in self.queues.items() if q]
+            if not some:
+                return np.zeros(0, np.int64)
+            rank = max(some, key=lambda r: sum(len(run) for run in self.queues[r]))
+            queue = self.queues[rank]
+        run = queue.popleft()
+        tasks, rest = run[:limit], run[limit:]
+        if len(rest):
+            queue.appendleft(rest)
+        self.nready -= len(tasks)
+        return tasks
+
+    def put_back(self, rank: int, tasks: Index) -> None:
+        """Return tasks that were taken and could not be placed."""
+        self.nready += len(tasks)
+        self.queues.setdefault(rank, deque()).appendleft(tasks)
+
+    def clear_queues(self) -> None:
+        """Forget which tasks are ready."""
+        self.queues.clear()
+        self.nready = 0

@@ -1,0 +1,67 @@
+"""The embedded engine's transport: one rank, in the driver's own process; no MPI, nothing to send."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+
+import numpy as np
+
+from .transport import Bytes, Peer, Region
+
+
+NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
+"""Python before 3.13 has no name for it."""
+
+
+class EmbeddedTransport:
+    """Implements `Transport` for a single rank. Its arena is private memory, which gets huge pages."""
+
+    rank = 0
+    size = 1
+
+    def __init__(self, arena_bytes: int) -> None:
+        self.peers = (Peer(0, socket.gethostname(), os.getpid(), True, "own"),)
+        self._wakes: SimpleQueue[None] = SimpleQueue()
+        self._spills: dict[int, Bytes] = {}
+        self._memory = mmap.mmap(-1, arena_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE)
+        self._arena: Bytes = np.frombuffer(self._memory, np.uint8)
+
+    def send(self, rank: int, message: object) -> None:
+        """There is nobody to send to."""
+        raise ValueError(f"the embedded engine has no rank {rank}")
+
+    def poll(self, timeout: float) -> list[object]:
+        """Wait for a `wake`."""
+        try:
+            self._wakes.get(timeout=timeout) if timeout > 0 else self._wakes.get_nowait()
+            while True:
+                self._wakes.get_nowait()
+        except Empty:
+            return []
+
+    def wake(self) -> None:
+        """Make `poll` return."""
+        self._wakes.put(None)
+
+    def arena(self, rank: int) -> Bytes | None:
+        """The own arena."""
+        return self._arena
+
+    def spilled(self, rank: int, source: int) -> Bytes | None:
+        """A spill file is mapped by who wrote it: see `workers.spill`."""
+        return None
+
+    def fetch(self, rank: int, region: Region, into: Bytes, done: Callable[[bool], None]) -> None:
+        """Everything is in place."""
+        done(False)
+
+    def declare_dead(self, rank: int) -> None:
+        """There is no other rank."""
+
+    def close(self) -> None:
+        """Drop the arena; arrays that still look into it keep it alive."""
+        self._arena = np.zeros(0, np.uint8)

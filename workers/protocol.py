@@ -1,0 +1,142 @@
+"""The whole wire: commands to a rank, events from a rank. Frozen values; arrays carry many tasks at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..graph.grid import Index
+from ..graph.stage import Stage
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Define:
+    """Command: know these stages from now on."""
+
+    stages: tuple[Stage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """Command: these stages will not be spoken of again."""
+
+    tokens: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the tasks of one input lie: parallel columns."""
+
+    tasks: Index
+    owners: Array
+    offsets: Index
+    sources: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Command: run these tasks; slab i goes to `offsets[i]` of the rank's arena.
+
+    `sink` is the user's own result, written in place of the arena (only where memory is shared with the driver).
+    `fed` are the blocks' contents for stages whose data lie in the driver's memory.
+    """
+
+    batch: int
+    token: str
+    tasks: Index
+    offsets: Index
+    inputs: tuple[Places, ...]
+    sink: Array | None = None
+    fed: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Spill:
+    """Command: write these slabs to one new spill file."""
+
+    number: int
+    token: str
+    tasks: Index
+    offsets: Index
+    sizes: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Command: close spill files."""
+
+    sources: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """Command: say that you are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Command: leave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Event: a batch is stored; `seconds` is what its kernels took."""
+
+    rank: int
+    batch: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Event: a block raised. `error` is the pickled exception (empty when it can't be), `text` its traceback."""
+
+    rank: int
+    batch: int
+    block: int
+    error: bytes
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Event: a batch's inputs could not be read (their owner is gone)."""
+
+    rank: int
+    batch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spilled:
+    """Event: slabs are in file `source` (-1: the disk refused, `why`), at these offsets."""
+
+    rank: int
+    number: int
+    source: int
+    offsets: Index
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Event: what a user's function printed or warned on a rank."""
+
+    rank: int
+    stream: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pong:
+    """Event: a rank is there."""
+
+    rank: int
+
+
+Command = Define | Forget | Run | Spill | Drop | Ping | Stop
+Event = Done | Failed | Refused | Spilled | Output | Pong

@@ -1,0 +1,237 @@
+"""What a rank does with commands: fetch inputs that can't be read in place, run batches on its threads, spill.
+
+The I/O thread calls `handle` and `events`; only it touches the transport. Compute threads take batches whose inputs
+are at hand from a queue, and wake the I/O thread when they are through.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+import traceback
+
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from ..graph.access import ByBlock
+from ..graph.program import Load, Product
+from ..graph.stage import Stage
+from .blas import BlasLimit
+from .executor import BlockError, Target, run_task
+from .protocol import Command, Define, Done, Drop, Event, Failed, Forget, Ping, Places, Pong, Refused, Run, Spill, Spilled
+from .reader import HOST, Place, Reader, region_of, take_key
+from .spill import SpillFile
+from .transport import Bytes, Transport
+
+Array = np.ndarray[Any, Any]
+
+
+class Rank:
+    """A rank's stages, compute threads and spill files."""
+
+    def __init__(self, transport: Transport, threads: int, spill_folder: str | None = None) -> None:
+        self.transport = transport
+        self.rank = transport.rank
+        self.stages: dict[str, Stage] = {}
+        self.spills: dict[int, SpillFile] = {}
+        self.blas = BlasLimit()
+        self._folder = spill_folder
+        self._work: SimpleQueue[tuple[Run, Reader] | None] = SimpleQueue()
+        self._events: SimpleQueue[Event] = SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._compute, name=f"windrow-compute-{i}", daemon=True) for i in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def handle(self, command: Command) -> None:
+        """Do what a command says, or start it."""
+        if isinstance(command, Run):
+            self._accept(command)
+        elif isinstance(command, Define):
+            self.blas.before(command.stages)
+            self.stages.update((s.token, s) for s in command.stages)
+        elif isinstance(command, Forget):
+            for token in command.tokens:
+                self.stages.pop(token, None)
+        elif isinstance(command, Spill):
+            self._spill(command)
+        elif isinstance(command, Drop):
+            for source in command.sources:
+                self.spills.pop(source).close()
+        elif isinstance(command, Ping):
+            self._events.put(Pong(self.rank))
+
+    def events(self) -> list[Event]:
+        """Return what has happened since the last call."""
+        found = []
+        while not self._events.empty():
+            found.append(self._events.get())
+        return found
+
+    def emit(self, event: Event) -> None:
+        """Add an event; from any thread."""
+        self._events.put(event)
+        self.transport.wake()
+
+    def close(self) -> None:
+        """End the compute threads once their present batch is through."""
+        for _ in self._threads:
+            self._work.put(None)
+        for spill in self.spills.values():
+            spill.close()
+        self.spills.clear()
+
+    # ---------------------------------------------------------------- inputs
+
+    def memory(self, place: Place) -> Bytes | None:
+        """Return the bytes that hold a place, where they can be read in place."""
+        if place.source < 0:
+            return self.transport.arena(place.owner)
+        if place.owner == self.rank:
+            return self.spills[place.source].memory
+        return self.transport.spilled(place.owner, place.source)
+
+    def _accept(self, run: Run) -> None:
+        stage = self.stages[run.token]
+        producers = tuple(self.stages[token] for token in stage.inputs)
+        reader = Reader(stage, producers, [_by_task(p) for p in run.inputs], self.memory)
+        remote = {
+            (number, task)
+            for number, places in enumerate(reader.places)
+            for task, place in places.items()
+            if place.owner != HOST and self.memory(place) is None
+        }
+        if not remote:
+            self._work.put((run, reader))
+            return
+        _Fetch(self, run, reader, remote).start()
+
+    def _compute(self) -> None:
+        arena = self.transport.arena(self.rank)
+        assert arena is not None
+        while (item := self._work.get()) is not None:
+            run, reader = item
+            begin = time.perf_counter()
+            try:
+                for i, task in enumerate(run.tasks.tolist()):
+                    if run.fed:
+                        place = int(run.offsets[i])
+                        data = np.ascontiguousarray(run.fed[i]).reshape(-1).view(np.uint8)
+                        arena[place : place + data.nbytes] = data
+                    else:
+                        target = _target(reader.stage, task, arena, int(run.offsets[i]), run.sink)
+                        run_task(reader.stage, task, reader, target)
+                self.emit(Done(self.rank, run.batch, time.perf_counter() - begin))
+            except BlockError as error:
+                self.emit(_failure(self.rank, run.batch, error.block, error.error))
+            except BaseException as error:
+                self.emit(_failure(self.rank, run.batch, -1, error))
+            item = run = reader = None  # type: ignore[assignment] # a batch keeps the user's arrays alive
+
+    # ---------------------------------------------------------------- spill
+
+    def _spill(self, command: Spill) -> None:
+        arena = self.transport.arena(self.rank)
+        assert arena is not None
+        slabs = [arena[o : o + n] for o, n in zip(command.offsets.tolist(), command.sizes.tolist(), strict=True)]
+        try:
+            file = SpillFile(self._folder, slabs)
+        except OSError as error:
+            self._events.put(Spilled(self.rank, command.number, -1, command.offsets, str(error)))
+            return
+        self.spills[file.descriptor] = file
+        self._events.put(Spilled(self.rank, command.number, file.descriptor, file.offsets))
+
+
+class _Fetch:
+    """Brings the pieces of a batch that lie where they can't be read in place; then hands the batch on."""
+
+    def __init__(self, rank: Rank, run: Run, reader: Reader, remote: set[tuple[int, int]]) -> None:
+        self.rank, self.run, self.reader, self.remote = rank, run, reader, remote
+        self.pending = 0
+        self.failed = False
+
+    def start(self) -> None:
+        wanted: dict[tuple[int, int, tuple[Any, ...]], tuple[Any, ...]] = {}
+        for number, block, take in self._wanted():
+            if (number, block // self.reader.producers[number].fold) in self.remote:
+                wanted[number, block, take_key(take) if take else ()] = take
+        self.pending = len(wanted) + 1
+        for (number, block, key), take in wanted.items():
+            producer = self.reader.producers[number]
+            place = self.reader.places[number][block // producer.fold]
+            full = take or tuple(slice(None) for _ in producer.grid.shape)
+            region, shape = region_of(producer, place, block, full)
+            into = np.empty(int(np.prod(shape)) * producer.dtype.itemsize, np.uint8)
+            self.reader.fetched[number, block, key] = into.view(producer.dtype).reshape(shape)
+            self.rank.transport.fetch(place.owner, region, into, self._arrived)
+        self._arrived(True)
+
+    def _arrived(self, ok: bool) -> None:
+        self.pending -= 1
+        self.failed |= not ok
+        if self.pending == 0:
+            if self.failed:
+                self.rank.emit(Refused(self.rank.rank, self.run.batch))
+            else:
+                self.rank._work.put((self.run, self.reader))
+
+    def _wanted(self) -> list[tuple[int, int, tuple[Any, ...]]]:
+        """Return (input, block, take) for all that the batch reads; an empty take is the whole block."""
+        stage = self.reader.stage
+        found: list[tuple[int, int, tuple[Any, ...]]] = []
+        for task in self.run.tasks.tolist():
+            for block in (d for b in stage.blocks(task) for d in stage.domain_blocks(b)):
+                for value in stage.program.values:
+                    if isinstance(value, Load):
+                        found += self._load(stage, value, block)
+                    elif isinstance(value, Product):
+                        left, right = (stage.input_grids[i] for i in value.inputs)
+                        for pair in value.op.reads(stage.domain, left, right, block):
+                            found += [(i, b, ()) for i, b in zip(value.inputs, pair, strict=True)]
+        return found
+
+    @staticmethod
+    def _load(stage: Stage, value: Load, block: int) -> list[tuple[int, int, tuple[Any, ...]]]:
+        grids = tuple(stage.input_grids[i] for i in value.inputs)
+        if isinstance(value.access, ByBlock):
+            return [(value.inputs[0], value.access.source_block(stage.domain, grids[0], block), ())]
+        frame, within = value.frame_blocks(stage.domain, np.array([block]))
+        pieces = value.access.pieces(frame, grids, int(within[0]))
+        return [(value.inputs[p.operand], p.block, p.take) for p in pieces]
+
+
+def _by_task(places: Places) -> dict[int, Place]:
+    columns = (places.tasks, places.owners, places.offsets, places.sources)
+    return {t: Place(o, f, s) for t, o, f, s in zip(*(c.tolist() for c in columns), strict=True)}
+
+
+def _target(stage: Stage, task: int, arena: Bytes, offset: int, sink: Array | None) -> Target:
+    if sink is not None:
+        result = sink
+        return lambda first, count: result[(..., *stage.grid.block_slices(first))][None]
+    run = stage.blocks(task)
+    starts = stage.offsets(task)
+
+    def place(first: int, count: int) -> Array:
+        lo, hi = (offset + int(starts[first - run.start + k]) for k in (0, count))
+        shape = (count, *stage.grid.block_shape(first))
+        return arena[lo:hi].view(stage.dtype).reshape(shape)
+
+    return place
+
+
+def _failure(rank: int, batch: int, block: int, error: BaseException) -> Failed:
+    text = "".join(traceback.format_exception(error))
+    try:
+        pickled = pickle.dumps(error)
+        pickle.loads(pickled)
+    except Exception:
+        pickled = b""
+    return Failed(rank, batch, block, pickled, f"{type(error).__name__}: {error}", text)
+
+
