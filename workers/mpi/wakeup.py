@@ -32,6 +32,8 @@ class Bell:
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
         self._woken = False
+        self._watched: dict[int, int] = {}
+        self._ended: list[int] = []
 
     def _address(self, rank: int) -> bytes:
         return f"\0windrow-{self._token}-{rank}".encode()
@@ -54,9 +56,24 @@ class Bell:
         self._woken = False
         return True
 
+    def watch(self, rank: int, pidfd: int) -> None:
+        """Wake up when this process of a rank ends."""
+        self._watched[pidfd] = rank
+        self._poll.register(pidfd, select.POLLIN)
+
+    def take_ended(self) -> list[int]:
+        """Return the watched ranks whose processes have ended since the last time."""
+        ended, self._ended = self._ended, []
+        return ended
+
     def wait(self, seconds: float) -> bool:
-        """Sleep until somebody rings, or the time is over; tell whether somebody rang."""
-        if not self._poll.poll(seconds * 1000):
+        """Sleep until somebody rings or ends, or the time is over; tell which."""
+        ready = self._poll.poll(seconds * 1000)
+        for fd, _ in ready:
+            if fd in self._watched:
+                self._poll.unregister(fd)
+                self._ended.append(self._watched.pop(fd))
+        if not ready:
             return False
         with contextlib.suppress(OSError):
             while True:
