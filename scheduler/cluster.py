@@ -23,7 +23,7 @@ from ..workers.transport import Transport
 from .engine import Engine
 from .gather import Gather
 from .job import Cancel, Close, Job, Release, Submit
-from .launch import check_launch, start_ranks
+from .launch import check_launch, end_ranks, start_ranks
 from .limits import arena_bytes, usable_cores
 
 Array = np.ndarray[Any, Any]
@@ -93,8 +93,9 @@ class Cluster:
             threads = threads or config.threads or usable_cores()
         else:
             threads = threads or 1
-            link = start_ranks(ranks, arena, threads, transport or config.transport)
+            link = start_ranks(ranks, arena, transport or config.transport)
         self._start(link, arena, threads)
+        self._spawned = link.size > 1
         _enter(self)
 
     @classmethod
@@ -122,6 +123,7 @@ class Cluster:
         size = transport.size
         self.engine = Engine(transport, [arena] * size, [threads] * size, config.heartbeat, config.spill_dir)
         self.closed = False
+        self._spawned = False
 
     # ---------------------------------------------------------------- computing
 
@@ -246,6 +248,8 @@ class Cluster:
         _leave(self)
         self.engine.request(Close())
         self.engine.thread.join(timeout=10)
+        if self._spawned:
+            end_ranks(self.engine.transport)
 
     def _open(self) -> None:
         if self.closed or not self.engine.thread.is_alive():

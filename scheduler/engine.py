@@ -7,6 +7,7 @@ gives. Rank 0's own tasks take the same way, without the wire.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import time
@@ -20,7 +21,7 @@ import numpy as np
 from ..graph.errors import ClusterError
 from ..graph.grid import Index
 from ..workers.protocol import (
-    Command, Define, Done, Drop, Event, Failed, Forget, Output, Places, Pong, Refused, Run, Spilled, Stop,
+    Command, Define, Done, Drop, Event, Failed, Forget, Output, Places, Pong, Refused, Run, Setup, Spilled, Stop,
 )  # fmt: skip
 from ..workers.rank import Rank
 from ..workers.reader import Place
@@ -66,6 +67,9 @@ class Engine:
         self.losses: list[str] = []
         self._inbox: SimpleQueue[Request] = SimpleQueue()
         self._closing = False
+        setup = Setup(threads[0], spill_folder, tuple(sys.path), os.getcwd())
+        for rank in range(1, transport.size):
+            transport.send(rank, setup)
         self.thread = threading.Thread(target=self._loop, name="windrow-engine", daemon=True)
         self.thread.start()
 
@@ -262,9 +266,11 @@ class Engine:
         if self._sink(record) is not None:
             job.tell(Arrival(number, record.stage, tasks, None))
             return
-        slabs = []
-        for task in tasks.tolist():
-            slabs.append(self.slab(record, task))
+        try:
+            slabs = [self.slab(record, task) for task in tasks.tolist()]
+        except Exception as error:  # the user's file could not be read
+            self.fail(record.stage.token, error)
+            return
         if all(s is not None for s in slabs):
             job.tell(Arrival(number, record.stage, tasks, tuple(s for s in slabs if s is not None)))
         else:
@@ -347,13 +353,24 @@ class Engine:
                     if batch is None:
                         break
                     self.inflight[rank] += 1
-                    self.send(rank, self._command(batch))
+                    self._start(batch)
         self.spiller.relieve()
         if self.ledger.dropped:
             dropped, self.ledger.dropped = self.ledger.dropped, []
-            for rank, source in dropped:
-                if self.ledger.alive[rank]:
-                    self.send(rank, Drop((source,)))
+            for owner, source in dropped:
+                for rank, alive in enumerate(self.ledger.alive):
+                    if alive:
+                        self.send(rank, Drop(owner, source))
+
+    def _start(self, batch: Batch) -> None:
+        try:
+            command = self._command(batch)
+        except Exception as error:  # the user's array or file could not be read
+            self.inflight[batch.rank] -= 1
+            self.ledger.refused(batch.number)
+            self.fail(batch.record.stage.token, error)
+            return
+        self.send(batch.rank, command)
 
     def _command(self, batch: Batch) -> Run:
         record, tasks = batch.record, batch.tasks

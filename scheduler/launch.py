@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from ..graph.errors import ClusterError
+from ..workers.mpi.environment import under_mpirun
 from ..workers.transport import Transport
 
 
@@ -17,16 +17,25 @@ def check_launch() -> None:
     ClusterError
         With the command that does what was meant.
     """
-    for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
-        size = os.environ.get(name, "")
-        if size.isdigit() and int(size) > 1:
-            script = sys.argv[0] or "script.py"
-            raise ClusterError(
-                f"this process is one of {size} in an MPI job, but was not started as a rank of Windrow; "
-                f"use: mpirun -n {size} python -m windrow {script}"
-            )
+    job = under_mpirun()
+    if job is not None and job.size > 1:
+        raise ClusterError(
+            f"this process is one of {job.size} of an MPI job, but was not started as a rank of Windrow; "
+            f"use: mpirun -n {job.size} python -m windrow {sys.argv[0] or 'script.py'}"
+        )
 
 
-def start_ranks(ranks: int, arena: int, threads: int, transport: str) -> Transport:
+def start_ranks(ranks: int, arena: int, transport: str) -> Transport:
     """Start `ranks - 1` more processes and return rank 0's transport."""
-    raise NotImplementedError
+    from ..workers.mpi.start import spawn
+
+    return spawn(ranks, arena, transport, ["-m", "windrow.workers"])
+
+
+def end_ranks(transport: Transport) -> None:
+    """See to it that the ranks that were started are gone."""
+    from ..workers.mpi.link import MpiLink
+    from ..workers.mpi.start import end_ranks
+
+    if isinstance(transport, MpiLink):
+        end_ranks(transport)

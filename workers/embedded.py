@@ -55,6 +55,9 @@ class EmbeddedTransport:
         """A spill file is mapped by who wrote it: see `workers.spill`."""
         return None
 
+    def forget(self, rank: int, source: int) -> None:
+        """There is no other rank."""
+
     def fetch(self, rank: int, region: Region, into: Bytes, done: Callable[[bool], None]) -> None:
         """Everything is in place."""
         done(False)

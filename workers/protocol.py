@@ -14,6 +14,16 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Setup:
+    """Command, the first one: how to run. `path` and `folder` are the driver's sys.path and working directory."""
+
+    threads: int
+    spill_folder: str | None
+    path: tuple[str, ...]
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
 class Define:
     """Command: know these stages from now on."""
 
@@ -67,9 +77,10 @@ class Spill:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Command: close spill files."""
+    """Command: a rank's spill file is not needed any more; the owner closes it, the others forget it."""
 
-    sources: tuple[int, ...]
+    rank: int
+    source: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,5 +149,5 @@ class Pong:
     rank: int
 
 
-Command = Define | Forget | Run | Spill | Drop | Ping | Stop
+Command = Setup | Define | Forget | Run | Spill | Drop | Ping | Stop
 Event = Done | Failed | Refused | Spilled | Output | Pong

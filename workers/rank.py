@@ -60,8 +60,10 @@ class Rank:
         elif isinstance(command, Spill):
             self._spill(command)
         elif isinstance(command, Drop):
-            for source in command.sources:
-                self.spills.pop(source).close()
+            if command.rank == self.rank:
+                self.spills.pop(command.source).close()
+            else:
+                self.transport.forget(command.rank, command.source)
         elif isinstance(command, Ping):
             self._events.put(Pong(self.rank))
 

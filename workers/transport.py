@@ -70,6 +70,9 @@ class Transport(Protocol):
     def spilled(self, rank: int, source: int) -> Bytes | None:
         """A spill file of a rank, mapped read-only, where that is possible in place, else None."""
 
+    def forget(self, rank: int, source: int) -> None:
+        """Drop the mapping of a rank's spill file: its number may come again for another."""
+
     def fetch(self, rank: int, region: Region, into: Bytes, done: Callable[[bool], None]) -> None:
         """Read a region of a rank's memory into `into`; `poll` calls `done(ok)` when it is there.
 
