@@ -205,6 +205,16 @@ class Grid:
         """Where a block lies in the array."""
         return tuple(slice(a.start(k), a.stop(k)) for a, k in zip(self.axes, self.index(block), strict=True))
 
+    def block_origins(self, blocks: Index) -> Index:
+        """Positions of the blocks' first elements, (blocks, ndim)."""
+        columns = [a.start(k) for a, k in zip(self.axes, self.indices(blocks), strict=True)]
+        return np.stack(columns, 1) if columns else np.zeros((len(blocks), 0), np.int64)
+
+    def block_shapes(self, blocks: Index) -> Index:
+        """Shapes of the blocks, (blocks, ndim)."""
+        columns = [a.size(k) for a, k in zip(self.axes, self.indices(blocks), strict=True)]
+        return np.stack(columns, 1) if columns else np.zeros((len(blocks), 0), np.int64)
+
     def block_sizes(self, blocks: Index) -> Index:
         """Number of elements of each of the blocks."""
         out = np.ones(len(blocks), np.int64)

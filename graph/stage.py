@@ -6,7 +6,6 @@ result block covers a group of the domain's blocks. Everything here follows from
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -75,18 +74,17 @@ class Stage:
         """Blocks of the result that a task makes."""
         return range(task * self.fold, min((task + 1) * self.fold, self.grid.nblocks))
 
-    def domain_blocks(self, block: int) -> list[int]:
+    def domain_blocks(self, block: int) -> Index:
         """Blocks of the domain that a block of the result covers, in C order."""
         if self.program.level is None:
-            return [block]
+            return np.array([block])
         ranges = []
-        for g, n in zip(np.unravel_index(block, self.group_counts), self._group_ranges, strict=True):
-            ranges.append(range(int(g) * n[0], min((int(g) + 1) * n[0], n[1])))
-        return [int(self.domain.number(index)) for index in itertools.product(*ranges)]
-
-    @cached_property
-    def _group_ranges(self) -> tuple[tuple[int, int], ...]:
-        return tuple(zip(self.groups, self.domain.counts, strict=True))
+        for g, size, n in zip(_unravel(block, self.group_counts), self.groups, self.domain.counts, strict=True):
+            ranges.append(np.arange(g * size, min((g + 1) * size, n)))
+        number: Index = np.zeros(1, np.int64)
+        for count, axis in zip(self.domain.counts, ranges, strict=True):
+            number = (number[:, None] * count + axis).reshape(-1)
+        return number
 
     def offsets(self, task: int) -> Index:
         """Return where each block of a task begins in the task's slab, and at the end the slab's size, in bytes."""
@@ -136,3 +134,11 @@ class Stage:
         mine = [r for r, i in zip(rows, value.inputs, strict=True) if i == number]
         task = np.concatenate([self._tasks_of_domain(blocks)[r.row_numbers()] for r in mine])
         return task, np.concatenate([r.items for r in mine]) // fold
+
+
+def _unravel(block: int, counts: tuple[int, ...]) -> tuple[int, ...]:
+    out = []
+    for count in reversed(counts):
+        block, k = divmod(block, count)
+        out.append(k)
+    return tuple(reversed(out))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..graph.grid import Index
 from ..graph.kinds.reduction import Level
 from ..graph.stage import Stage
 from .kernels.heads import HEADS
@@ -38,67 +39,51 @@ def run_task(stage: Stage, task: int, reader: Reader, target: Target) -> None:
         When a kernel or a user's function raises.
     """
     plans: dict[int, Plan] = {}
-    run = stage.blocks(task)
+    run = np.arange(stage.blocks(task).start, stage.blocks(task).stop)
     level = stage.program.level
     grouped = level is not None and math.prod(stage.groups) > 1
-    for first, count in [(b, 1) for b in run] if grouped else _frames(stage, list(run)):
+    for frame in ([b] for b in run) if grouped else _frames(stage, run):
+        first, count = int(frame[0]), len(frame)
         try:
             with np.errstate(all="ignore"):
                 if level is None:
-                    _frame(stage, reader, list(range(first, first + count)), plans).store(target(first, count))
-                elif level.leaf or grouped:
-                    blocks = stage.domain_blocks(first) if grouped else list(range(first, first + count))
-                    _reduce(stage, level, reader, blocks, plans, target(first, count))
+                    _frame(stage, reader, np.asarray(frame), plans).store(target(first, count))
+                elif grouped:
+                    _group(stage, level, reader, stage.domain_blocks(first), plans, target(first, 1))
+                elif level.leaf:
+                    _finish(level, _frame(stage, reader, np.asarray(frame), plans).reduce(), target(first, count))
                 else:
-                    _combine(level, [_partial(stage, reader, first)], target(first, 1))
+                    for block in range(first, first + count):
+                        _finish(level, reader.block(0, block)[None], target(block, 1))
         except Exception as error:
             raise BlockError(first, error) from error
 
 
-def _frames(stage: Stage, blocks: list[int]) -> list[tuple[int, int]]:
-    """Cut a run of blocks into runs of one shape that fit a tile."""
+def _frames(stage: Stage, blocks: Index) -> list[Index]:
+    """Cut blocks into runs of one shape that fit a tile."""
     if len(blocks) == 1:
-        return [(blocks[0], 1)]
-    frames: list[tuple[int, int]] = []
-    shape: tuple[int, ...] = ()
-    for block in blocks:
-        mine = stage.domain.block_shape(block)
-        if frames and mine == shape and (frames[-1][1] + 1) * math.prod(shape) <= TILE:
-            frames[-1] = (frames[-1][0], frames[-1][1] + 1)
-        else:
-            frames.append((block, 1))
-            shape = mine
+        return [blocks]
+    shapes = stage.domain.block_shapes(blocks)
+    borders = np.flatnonzero((shapes[1:] != shapes[:-1]).any(1)) + 1 if shapes.shape[1] else np.zeros(0, np.int64)
+    frames: list[Index] = []
+    for run in np.split(np.arange(len(blocks)), borders):
+        step = max(1, TILE // max(1, int(np.prod(shapes[run[0]]))))
+        frames += [blocks[run[i : i + step]] for i in range(0, len(run), step)]
     return frames
 
 
-def _frame(stage: Stage, reader: Reader, blocks: list[int], plans: dict[int, Plan]) -> Frame:
-    return Frame(stage, reader, blocks, stage.domain.block_shape(blocks[0]), plans)
+def _frame(stage: Stage, reader: Reader, blocks: Index, plans: dict[int, Plan]) -> Frame:
+    return Frame(stage, reader, blocks.tolist(), stage.domain.block_shape(int(blocks[0])), plans)
 
 
-def _reduce(stage: Stage, level: Level, reader: Reader, blocks: list[int], plans: dict[int, Plan], out: Array) -> None:
-    """Reduce blocks: those of one group to one result, or else each to its own."""
-    if not level.leaf:
-        _combine(level, [_partial(stage, reader, b) for b in blocks], out)
-        return
-    partials = []
-    for first, count in _frames(stage, blocks):
-        at = blocks.index(first) if count > 1 else 0
-        mine = blocks[at : at + count] if count > 1 else [first]
-        partials.append(_frame(stage, reader, mine, plans).reduce())
-    stack = np.concatenate(partials) if len(partials) > 1 else partials[0]
-    if len(out) == len(stack) and len(blocks) == len(out) and len(blocks) > 1:
-        _finish(level, stack, out)
+def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, plans: dict[int, Plan], out: Array) -> None:
+    """Reduce the blocks of one group to one result."""
+    if level.leaf:
+        partials = [_frame(stage, reader, frame, plans).reduce() for frame in _frames(stage, blocks)]
+        stack = np.concatenate(partials) if len(partials) > 1 else partials[0]
     else:
-        _combine(level, list(stack), out)
-
-
-def _partial(stage: Stage, reader: Reader, block: int) -> Array:
-    return reader.block(0, block)
-
-
-def _combine(level: Level, partials: list[Array], out: Array) -> None:
-    combined = HEADS[level.reduce.head].combine(np.stack(partials)) if len(partials) > 1 else np.asarray(partials[0])
-    _finish(level, combined[None], out)
+        stack = np.stack([reader.block(0, block) for block in blocks.tolist()])
+    _finish(level, HEADS[level.reduce.head].combine(stack)[None] if len(stack) > 1 else stack, out)
 
 
 def _finish(level: Level, partial: Array, out: Array) -> None:

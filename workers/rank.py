@@ -187,7 +187,7 @@ class _Fetch:
         stage = self.reader.stage
         found: list[tuple[int, int, tuple[Any, ...]]] = []
         for task in self.run.tasks.tolist():
-            for block in (d for b in stage.blocks(task) for d in stage.domain_blocks(b)):
+            for block in (int(d) for b in stage.blocks(task) for d in stage.domain_blocks(b)):
                 for value in stage.program.values:
                     if isinstance(value, Load):
                         found += self._load(stage, value, block)

@@ -46,8 +46,7 @@ class Frame:
     wholes: dict[int, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        origins = [self.stage.domain.block_origin(b) for b in self.blocks]
-        self.origins = np.array(origins, np.int64).reshape(len(self.blocks), len(self.shape))
+        self.origins = self.stage.domain.block_origins(np.asarray(self.blocks, np.int64))
 
     @property
     def program(self) -> Program:
