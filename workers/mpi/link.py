@@ -60,7 +60,7 @@ class MpiLink:
         roster = greet(comm, word, self._arena, self._memory, transport)
         self.peers = roster.peers
         self.transport = transport
-        # Rank 0 watches the processes of its host, the others watch rank 0: quicker than MPI's news when idle.
+        # Rank 0 watches the processes of its host, the others watch rank 0: quicker than MPI when idle.
         watched = [r for r in roster.killable if 0 in (r, self.rank)]
         opened = {r: _open_process(self.peers[r].pid) for r in watched}
         self._pidfds = {r: fd for r, fd in opened.items() if fd is not None}

@@ -14,7 +14,8 @@ import time
 from typing import Self
 
 _LAUNCHER = "prte"
-_LOOK_EVERY = 0.02
+_LOOK_EVERY = 0.003  # an interpreter that fails at once is there for some ten milliseconds
+_NOBODY_FOR = 5.0  # seconds: a launcher without any child has had them, between two looks
 _LAST_WORDS = 0.3  # until what the ranks said before they ended has been passed on
 
 
@@ -67,9 +68,13 @@ class SpawnWatch:
         """End the launcher when all new ranks have ended, or time is over."""
         deadline = time.monotonic() + self.limit
         seen = False
+        alone = time.monotonic()
         while not self._over.wait(_LOOK_EVERY):
-            there = {child for pid in launchers() for child in children(pid)} - self._before
-            if seen and not there:
+            found = launchers()
+            there = {child for pid in found for child in children(pid)} - self._before
+            if there or not found:
+                alone = time.monotonic()
+            if not there and (seen or time.monotonic() - alone > _NOBODY_FOR):
                 self._end("the spawned ranks ended before they joined; what they said stands above")
                 return
             seen = seen or bool(there)

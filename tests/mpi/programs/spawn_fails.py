@@ -4,6 +4,6 @@ import pytest
 
 from windrow.workers.mpi.start import spawn
 
-with pytest.raises(RuntimeError, match="ended before they joined"):
+with pytest.raises(RuntimeError, match="no ranks could be spawned"):
     spawn(3, 1 << 20, "auto", ["-c", "import there_is_no_such_module"])
 print("refused")
