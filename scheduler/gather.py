@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..graph.errors import ClusterError
 from ..workers.config import config
 from .engine import Engine
 from .job import Arrival, Cancel, Gathered, Job
@@ -35,7 +36,7 @@ class Gather:
                     arrival = job.arrivals.get(timeout=TICK)
                 except Empty:
                     if not self.engine.thread.is_alive():
-                        break
+                        job.fail(ClusterError("the cluster was closed, or its engine ended, while it computed"))
                     bar.update(job.done, job.total)
                     continue
                 if arrival is not None:

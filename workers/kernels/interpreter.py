@@ -18,10 +18,12 @@ import numpy as np
 from ...graph.access import ByBlock, Piece
 from ...graph.kinds.contraction import Contract
 from ...graph.kinds.elementwise import Scalar
+from ...graph.kinds.move import Move
 from ...graph.program import Apply, Call, Generate, Load, Product, Program
 from ...graph.stage import Stage
 from ..reader import Reader
 from .functions import function
+from .gathered import Gathered
 from .generate import generate
 from .heads import HEADS
 from .plan import Plan, plan_for
@@ -44,6 +46,7 @@ class Frame:
     plans: dict[int, Plan]
     origins: Array = field(init=False)
     wholes: dict[int, Array] = field(default_factory=dict)
+    gathers: dict[int, Gathered | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.origins = self.stage.domain.block_origins(np.asarray(self.blocks, np.int64))
@@ -153,6 +156,11 @@ class Frame:
 
     def _part(self, number: int, region: Region) -> Array:
         """Return a tile of a whole-block value, in C order."""
+        value = self.program.values[number]
+        if number not in self.wholes and isinstance(value, Load) and (gathered := self._gathered(number, value)):
+            buffer = self._buffer(-2 - number, value.dtype, self._extent(number, region))
+            gathered.fill(region, buffer[0])
+            return buffer
         whole = self.whole(number)
         full = self.program.values[number].full
         part = whole[(slice(None), *(s if f else slice(None) for s, f in zip(region, full, strict=True)))]
@@ -161,6 +169,17 @@ class Frame:
         buffer = self._buffer(-2 - number, part.dtype, part.shape)
         np.copyto(buffer, part)
         return buffer
+
+    def _gathered(self, number: int, value: Load) -> Gathered | None:
+        """Return the pieces of a moved block that is made tile by tile: several, in the domain's own frame."""
+        if number not in self.gathers:
+            self.gathers[number] = None
+            plain = len(self.blocks) == 1 and isinstance(value.access, Move) and value.frame == self.stage.domain
+            if plain and value.axes == tuple(range(len(self.shape))) and len(regions(self.shape)) > 1:
+                pieces, shape = self._pieces(value, self.blocks[0])
+                if len(pieces) > 1 and Gathered.takes(pieces):
+                    self.gathers[number] = Gathered(value, pieces, shape, self.reader)
+        return self.gathers[number]
 
     def whole(self, number: int) -> Array:
         """Return a whole-block value of all blocks of the frame, (blocks, *extents)."""

@@ -1,0 +1,47 @@
+"""Moved inputs made of several pieces, brought together tile by tile, so that the whole block is never copied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...graph.access import Piece
+from ...graph.program import Load
+from ..reader import Reader
+from .tiles import Region
+
+Array = np.ndarray[Any, Any]
+
+
+class Gathered:
+    """The pieces of one moved block; `fill` copies those parts that lie in a tile."""
+
+    def __init__(self, value: Load, pieces: list[Piece], shape: tuple[int, ...], reader: Reader) -> None:
+        self._parts = [np.broadcast_to(reader.piece(value.inputs, p), self._extent(p, shape)) for p in pieces]
+        bounds = [[s.indices(n)[:2] for s, n in zip(p.put, shape, strict=True)] for p in pieces]  # type: ignore[union-attr]
+        self._bounds = np.array(bounds, np.int64).reshape(len(pieces), len(shape), 2)
+        self._value = getattr(value.access, "fill", None)
+
+    @staticmethod
+    def _extent(piece: Piece, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(len(range(*s.indices(n))) for s, n in zip(piece.put, shape, strict=True))  # type: ignore[union-attr]
+
+    @staticmethod
+    def takes(pieces: list[Piece]) -> bool:
+        """Whether all pieces go to plain rectangles."""
+        return all(isinstance(s, slice) for p in pieces for s in p.put)
+
+    def fill(self, region: Region, out: Array) -> None:
+        """Copy what lies in a region of the block to `out`, which has the region's shape."""
+        if self._value is not None:
+            out.fill(self._value)
+        corner = np.array([s.start for s in region])
+        lo = np.maximum(self._bounds[:, :, 0], corner)
+        hi = np.minimum(self._bounds[:, :, 1], [s.stop for s in region])
+        mine = np.flatnonzero((lo < hi).all(1))
+        begin, end = lo[mine] - self._bounds[mine, :, 0], hi[mine] - self._bounds[mine, :, 0]
+        at, to = lo[mine] - corner, hi[mine] - corner
+        for k, number in enumerate(mine.tolist()):
+            part = self._parts[number][tuple(map(slice, begin[k].tolist(), end[k].tolist()))]
+            np.copyto(out[tuple(map(slice, at[k].tolist(), to[k].tolist()))], part)
