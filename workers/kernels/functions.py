@@ -80,4 +80,8 @@ def _select(x: Array, mask: Array) -> Array:
     return x[mask]
 
 
-BLOCKS: dict[str, Callable[..., Array]] = {"select": _select}
+def _count(mask: Array) -> Array:
+    return np.array([np.count_nonzero(mask)])
+
+
+BLOCKS: dict[str, Callable[..., Array]] = {"select": _select, "count": _count}

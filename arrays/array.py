@@ -1,0 +1,187 @@
+"""The array that users hold."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph.errors import ArgumentError, ShapeError
+from ..workers.config import config
+from . import verbs
+from .arrow import to_arrow
+from .blocks import BlockView
+from .core import Node, register
+from .dispatch import replacement
+from .draw import visualize
+from .explain import Explanation, explain
+from .graphs import operation_graph
+from .indexing import getitem
+from .methods import Methods
+from .operators import Operators
+from .ops.elementwise import UFUNCS
+from .ops.products import matmul
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import networkx
+    import pyarrow
+
+
+@register
+class Array(Operators, Methods):
+    """A lazy, chunked array with the manners of NumPy's.
+
+    Functions such as `ones`, `arange`, `from_array` and `random.default_rng` make arrays; operations on them make new
+    ones, and nothing is computed before `compute`, `persist`, or a conversion such as `float` or `np.asarray`.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.ones((1000, 1000), chunks=500)
+    >>> y = (x + x.T).sum(axis=0)
+    >>> y
+    Array(shape=(1000,), dtype=float64, chunksize=(500,), op=sum)
+    >>> y[:2].compute()
+    array([2000., 2000.])
+    """
+
+    __slots__ = ()
+    __array_priority__ = 100
+
+    def __repr__(self) -> str:
+        return f"Array(shape={self.shape}, dtype={self.dtype}, chunksize={self.chunksize}, op={self.expr.op.label})"
+
+    # ------------------------------------------------------------------ verbs
+
+    def compute(self) -> Any:
+        """Compute the array; see `windrow.compute`."""
+        return verbs.compute(self)
+
+    def persist(self) -> Array:
+        """Start computing the array, and keep its chunks; see `windrow.persist`."""
+        kept: Array = verbs.persist(self)
+        return kept
+
+    def release(self) -> None:
+        """Let go of the chunks that `persist` kept; see `windrow.release`."""
+        verbs.release(self)
+
+    def explain(self) -> Explanation:
+        """Tell what computing the array would do; see `windrow.explain`."""
+        return explain(self)
+
+    def graph(self) -> networkx.DiGraph:
+        """Return the graph of operations; see `windrow.graph_of`."""
+        return operation_graph(self)
+
+    def visualize(self, path: str) -> str:
+        """Draw operations and stages to an SVG or PNG file; see `windrow.visualize`."""
+        return visualize(self, path)
+
+    def to_arrow(self) -> pyarrow.Array:
+        """Return the elements as an Arrow array; see `windrow.to_arrow`."""
+        return to_arrow(self)
+
+    @property
+    def blocks(self) -> BlockView:
+        """The chunks: `x.blocks[i, j]` is an array of some of them."""
+        return BlockView(self)
+
+    # ------------------------------------------------------------------ Python's protocols
+
+    def __getitem__(self, key: Any) -> Array:
+        return getitem(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise ArgumentError(
+            "setitem: arrays don't change; use windrow.where(condition, value, x) for a new one"
+        )
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len: the array has no axes")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Array]:
+        if not self.ndim:
+            raise TypeError("iteration: the array has no axes")
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    def _single(self, operation: str) -> Any:
+        if self.size != 1:
+            raise ShapeError(f"{operation}: array has shape {self.shape}; expected a single element")
+        return np.asarray(self.compute()).reshape(())[()]
+
+    def item(self) -> Any:
+        """Return the single element as one of Python's numbers."""
+        return self._single("item").item()
+
+    def __bool__(self) -> bool:
+        return bool(self._single("bool"))
+
+    def __float__(self) -> float:
+        return float(self._single("float"))
+
+    def __int__(self) -> int:
+        return int(self._single("int"))
+
+    def __complex__(self) -> complex:
+        return complex(self._single("complex"))
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu" or self.ndim:
+            raise TypeError(
+                f"index: array has dtype {self.dtype} and shape {self.shape}; expected a single integer"
+            )
+        return operator.index(self._single("index"))
+
+    def tolist(self) -> Any:
+        """Compute, and return nested lists."""
+        return self.compute().tolist()
+
+    # ------------------------------------------------------------------ NumPy's protocols
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise ValueError("asarray: argument 'copy' is False; a lazy array is computed to a new one")
+        if self.nbytes > config.warn_gather_bytes:
+            warnings.warn(
+                f"asarray gathers a whole array of {self.nbytes} bytes; "
+                "raise wr.config's warn_gather_bytes, or use compute(), where this is meant",
+                UserWarning,
+                stacklevel=2,
+            )
+        return np.asarray(self.compute(), dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        function: Callable[..., Any] | None = matmul if ufunc is np.matmul else UFUNCS.get(ufunc)
+        out = keywords.pop("out", (None,))
+        if function is None or method != "__call__" or keywords or any(o is not None for o in out):
+            how = "" if method == "__call__" else f".{method}"
+            given = (
+                f" with {', '.join(keywords)}"
+                if keywords
+                else " with out"
+                if any(o is not None for o in out)
+                else ""
+            )
+            raise ArgumentError(
+                f"numpy.{ufunc.__name__}{how}{given} doesn't take lazy arrays; expected a plain call of an elementwise "
+                "function; use windrow's own functions, or compute() first"
+            )
+        return function(*inputs)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, keywords: Any) -> Any:
+        return replacement(function)(*args, **keywords)
+
+
+def is_array(x: Any) -> bool:
+    """Tell whether something is an array of Windrow."""
+    return isinstance(x, Node)

@@ -1,0 +1,209 @@
+"""What every operation needs: the base of `Array`, making new nodes, reading operands and arguments.
+
+Operations make arrays without importing `Array`, whose methods call the operations: `wrap` makes one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph.chunks import normalize
+from ..graph.errors import ArgumentError, AxisError, DTypeError, ShapeError, bad
+from ..graph.expr import DType, Expr, Op, user_line
+from ..graph.kinds.source import Host, HostData
+from ..workers.config import config
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..graph.grid import Grid
+    from .array import Array
+
+SMALL = 1 << 16
+"""NumPy operands of at most so many bytes are copied, so that changing them later doesn't matter."""
+
+SCALARS = (bool, int, float, complex, np.generic)
+
+
+class Node:
+    """A lazy array: an expression. `Array` adds methods and operators."""
+
+    __slots__ = ("__weakref__", "expr")
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis."""
+        return self.expr.grid.shape
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the elements."""
+        return self.expr.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.expr.grid.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.expr.grid.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.expr.nbytes
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.expr.dtype.itemsize
+
+    @property
+    def chunks(self) -> tuple[tuple[int, ...], ...]:
+        """Sizes of the chunks along each axis."""
+        return self.expr.grid.chunks()
+
+    @property
+    def chunksize(self) -> tuple[int, ...]:
+        """Shape of the largest chunk."""
+        return tuple(a.largest for a in self.expr.grid.axes)
+
+    @property
+    def numblocks(self) -> tuple[int, ...]:
+        """Number of chunks along each axis."""
+        return self.expr.grid.counts
+
+    @property
+    def npartitions(self) -> int:
+        """Number of chunks."""
+        return self.expr.grid.nblocks
+
+
+_class: list[type[Array]] = []
+
+
+def register(cls: type[Array]) -> type[Array]:
+    """Name the class that `wrap` makes instances of."""
+    _class[:] = [cls]
+    return cls
+
+
+def wrap(expr: Expr) -> Array:
+    """Return the array of an expression."""
+    return _class[0](expr)
+
+
+def make(op: Op, operands: Sequence[Node], grid: Grid, dtype: Any) -> Array:
+    """Return the array of a new node, which bears the user's line."""
+    return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(dtype), user_line()))
+
+
+def host(array: Any, grid: Grid, dtype: DType, *, in_place: bool) -> Array:
+    """Return the array of what a user handed in."""
+    return make(Host(HostData(array, in_place=in_place)), (), grid, dtype)
+
+
+def grid_for(
+    operation: str, chunks: Any, shape: Sequence[int], dtype: DType, previous: Grid | None = None
+) -> Grid:
+    """Return the grid that `chunks` means under the settings in force."""
+    return normalize(operation, chunks, shape, dtype, config.chunk_bytes, previous)
+
+
+def as_array(operation: str, argument: str, value: Any) -> Array:
+    """Return an operand as an array: NumPy arrays and sequences become sources.
+
+    A NumPy array of more than 64 KiB is referred to, not copied.
+    """
+    if isinstance(value, Node):
+        return value  # type: ignore[return-value]
+    if isinstance(value, np.ndarray):
+        found = value
+    elif isinstance(value, (SCALARS, list | tuple)) or hasattr(value, "__array__"):
+        try:
+            found = np.asarray(value)
+        except ValueError as error:
+            raise ArgumentError(bad(operation, argument, value, "an array")) from error
+    else:
+        raise ArgumentError(bad(operation, argument, value, "a Windrow or NumPy array, or a number"))
+    check_dtype(operation, argument, found.dtype)
+    if found is value and found.nbytes <= SMALL:
+        found = found.copy()
+    return host(found, grid_for(operation, "auto", found.shape, found.dtype), found.dtype, in_place=True)
+
+
+def check_dtype(operation: str, argument: str, dtype: Any) -> DType:
+    """Return a dtype, or raise when it is none, or one of Python objects."""
+    try:
+        found: DType = np.dtype(dtype)
+    except TypeError as error:
+        raise DTypeError(bad(operation, argument, dtype, "a dtype of NumPy")) from error
+    if found.hasobject:
+        raise DTypeError(bad(operation, argument, found, "a dtype without Python objects"))
+    if found.kind in "SUV" and found.itemsize == 0 and found.names is None:
+        raise DTypeError(bad(operation, argument, found, "a dtype of a known size, such as 'U8'"))
+    return found
+
+
+def check_axis(operation: str, axis: Any, ndim: int, argument: str = "axis") -> int:
+    """Return an axis as a number from 0 on."""
+    if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
+        raise ArgumentError(bad(operation, argument, axis, "an integer"))
+    if not -ndim <= axis < ndim:
+        raise AxisError(bad(operation, argument, axis, f"an axis of an array of {ndim} axes"))
+    return int(axis) % ndim
+
+
+def check_axes(operation: str, axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:
+    """Return axes (None: all; an integer or a sequence of them) as sorted numbers from 0 on."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = [check_axis(operation, a, ndim, argument) for a in given]
+    if len(set(axes)) != len(axes):
+        raise ShapeError(bad(operation, argument, axis, "each axis once"))
+    return tuple(sorted(axes))
+
+
+def check_shape(operation: str, shape: Any, argument: str = "shape") -> tuple[int, ...]:
+    """Return a shape as a tuple."""
+    given = (shape,) if isinstance(shape, int | np.integer) else shape
+    try:
+        found = tuple(given)
+    except TypeError as error:
+        raise ArgumentError(bad(operation, argument, shape, "an integer or a tuple of integers")) from error
+    for n in found:
+        if isinstance(n, bool) or not isinstance(n, int | np.integer):
+            raise ArgumentError(bad(operation, argument, shape, "an integer or a tuple of integers"))
+        if n < 0:
+            raise ShapeError(bad(operation, argument, shape, "lengths that are not negative"))
+    found = tuple(int(n) for n in found)
+    if math.prod(found) >= 1 << 62:
+        raise ShapeError(bad(operation, argument, shape, "fewer than 2**62 elements"))
+    return found
+
+
+def broadcast_shape(operation: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that shapes broadcast to."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        listed = ", ".join(map(str, shapes))
+        raise ShapeError(
+            f"{operation}: operands have shapes {listed}; expected shapes that broadcast"
+        ) from error
+
+
+def no_keywords(operation: str, unknown: dict[str, Any], expected: str) -> None:
+    """Raise for keywords that an operation doesn't know."""
+    if unknown:
+        name, value = next(iter(unknown.items()))
+        raise ArgumentError(bad(operation, name, value, f"no such keyword, only {expected}"))

@@ -1,0 +1,179 @@
+"""What a computation would do, before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph.access import ByBlock
+from ..graph.errors import ArgumentError, bad
+from ..graph.program import Load, Product
+from ..scheduler.cluster import current
+from .core import Node
+
+if TYPE_CHECKING:
+    from ..graph.grid import Grid, Index
+    from ..graph.stage import Stage
+
+
+@dataclass(frozen=True)
+class StageCost:
+    """One stage: what it does, in how many tasks, and the bytes that it reads, moves and holds.
+
+    Attributes
+    ----------
+    name, origin : str
+        Its operations, and the user's line of the last one.
+    tasks, blocks : int
+    bytes_read : int
+        Read from the user's arrays and files.
+    bytes_moved : int
+        Read from chunks across their borders: moves, contractions, upper levels of reductions.
+    bytes_held : int
+        Of the stage's result.
+    """
+
+    name: str
+    origin: str
+    tasks: int
+    blocks: int
+    bytes_read: int
+    bytes_moved: int
+    bytes_held: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The stages of a computation; print it for a table. Totals are attributes.
+
+    Attributes
+    ----------
+    stages : tuple of StageCost
+        In order; what is stored already has none.
+    """
+
+    stages: tuple[StageCost, ...]
+
+    @property
+    def tasks(self) -> int:
+        """Number of tasks."""
+        return sum(s.tasks for s in self.stages)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read from the user's arrays and files."""
+        return sum(s.bytes_read for s in self.stages)
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes read across the borders of chunks."""
+        return sum(s.bytes_moved for s in self.stages)
+
+    @property
+    def bytes_held(self) -> int:
+        """Bytes of all results; intermediate ones are freed as soon as they have been read."""
+        return sum(s.bytes_held for s in self.stages)
+
+    def __str__(self) -> str:
+        head = ("stage", "tasks", "blocks", "read", "moved", "held", "from")
+        rows = [head]
+        for s in self.stages:
+            sizes = (size_text(n) for n in (s.bytes_read, s.bytes_moved, s.bytes_held))
+            name = s.name if len(s.name) <= 48 else s.name[:45] + "..."
+            rows.append((name, f"{s.tasks:,}", f"{s.blocks:,}", *sizes, s.origin.rpartition("/")[2]))  # type: ignore[arg-type]
+        totals = (size_text(n) for n in (self.bytes_read, self.bytes_moved, self.bytes_held))
+        rows.append(("total", f"{self.tasks:,}", "", *totals, ""))  # type: ignore[arg-type]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+        lines = []
+        for row in rows:
+            cells = [
+                c.ljust(w) if i in (0, 6) else c.rjust(w)
+                for i, (c, w) in enumerate(zip(row, widths, strict=True))
+            ]
+            lines.append("  ".join(cells).rstrip())
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def size_text(count: int) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> size_text(3 << 20)
+    '3.0 MiB'
+    """
+    if count < 1024:
+        return f"{count} B"
+    value = float(count)
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        value /= 1024
+        if value < 1024:
+            return f"{value:.1f} {unit}"
+    return f"{value / 1024:.1f} PiB"
+
+
+def explain(*arrays: Any) -> Explanation:
+    """Tell what computing arrays would do: stages, tasks, bytes. Nothing runs.
+
+    Parameters
+    ----------
+    *arrays : Array
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.ones((1000, 1000), chunks=500)
+    >>> plan = wr.explain((x + 1).sum())
+    >>> [stage.name for stage in plan.stages]
+    ['full+add+sum-partial', 'sum']
+    """
+    for array in arrays:
+        if not isinstance(array, Node):
+            raise ArgumentError(bad("explain", "arrays", array, "Windrow arrays"))
+    stages = current().stages([a.expr for a in arrays])
+    hosts = {s.token for s in stages if s.data is not None}
+    return Explanation(tuple(_cost(s, hosts) for s in stages if s.data is None))
+
+
+def _cost(stage: Stage, hosts: set[str]) -> StageCost:
+    read = moved = 0
+    blocks = np.arange(stage.domain.nblocks)
+    for value in stage.program.values:
+        if isinstance(value, Load | Product):
+            for number, count in _bytes_by_input(stage, value, blocks):
+                if stage.inputs[number] in hosts:
+                    read += count
+                elif not isinstance(value, Load) or not isinstance(value.access, ByBlock):
+                    moved += count
+    level = stage.program.level
+    if level is not None and not level.leaf:
+        moved += stage.domain.size * stage.program.result.dtype.itemsize
+    held = stage.grid.size * stage.dtype.itemsize
+    return StageCost(stage.name, stage.origin, stage.ntasks, stage.grid.nblocks, read, moved, held)
+
+
+def _bytes_by_input(stage: Stage, value: Load | Product, blocks: Index) -> list[tuple[int, int]]:
+    """Return (input, bytes) for what a value reads of each input."""
+    itemsize = value.dtype.itemsize
+    grids = tuple(stage.input_grids[i] for i in value.inputs)
+    if isinstance(value, Product):
+        rows = value.op.rows(stage.domain, grids[0], grids[1], blocks)
+        pairs = zip(value.inputs, grids, rows, strict=True)
+        return [(i, int(grid.block_sizes(r.items).sum()) * itemsize) for i, grid, r in pairs]
+    if isinstance(value.access, ByBlock):
+        return [(value.inputs[0], grids[0].size * itemsize)] if value.inputs else []
+    frame: Grid = value.frame if value.frame is not None else stage.domain
+    each = frame.size * itemsize
+    total = sum(g.size for g in grids)
+    return [
+        (i, min(each, g.size * itemsize) if len(grids) == 1 else each * g.size // max(1, total))
+        for i, g in zip(value.inputs, grids, strict=True)
+    ]

@@ -1,0 +1,150 @@
+"""Methods of arrays that are functions of the same name; these hold the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .align import rechunk
+from .core import Node
+from .ops import elementwise as ew
+from .ops import joining, moving, products, reshaping
+from .ops import reductions as red
+
+if TYPE_CHECKING:
+    from .array import Array
+
+Axes = int | Sequence[int] | None
+
+
+class Methods(Node):
+    """NumPy's methods."""
+
+    __slots__ = ()
+
+    def sum(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+        """See `windrow.sum`."""
+        return red.sum(self, axis, dtype, keepdims=keepdims, **unknown)
+
+    def prod(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+        """See `windrow.prod`."""
+        return red.prod(self, axis, dtype, keepdims=keepdims, **unknown)
+
+    def mean(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+        """See `windrow.mean`."""
+        return red.mean(self, axis, dtype, keepdims=keepdims, **unknown)
+
+    def var(self, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False, **unknown: Any) -> Array:
+        """See `windrow.var`."""
+        return red.var(self, axis, ddof=ddof, keepdims=keepdims, **unknown)
+
+    def std(self, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False, **unknown: Any) -> Array:
+        """See `windrow.std`."""
+        return red.std(self, axis, ddof=ddof, keepdims=keepdims, **unknown)
+
+    def min(self, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+        """See `windrow.min`."""
+        return red.min(self, axis, keepdims=keepdims, **unknown)
+
+    def max(self, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+        """See `windrow.max`."""
+        return red.max(self, axis, keepdims=keepdims, **unknown)
+
+    def any(self, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+        """See `windrow.any`."""
+        return red.any(self, axis, keepdims=keepdims, **unknown)
+
+    def all(self, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+        """See `windrow.all`."""
+        return red.all(self, axis, keepdims=keepdims, **unknown)
+
+    def argmin(self, axis: int | None = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+        """See `windrow.argmin`."""
+        return red.argmin(self, axis, keepdims=keepdims, **unknown)
+
+    def argmax(self, axis: int | None = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+        """See `windrow.argmax`."""
+        return red.argmax(self, axis, keepdims=keepdims, **unknown)
+
+    def astype(self, dtype: Any) -> Array:
+        """See `windrow.astype`."""
+        return ew.astype(self, dtype)
+
+    def round(self, decimals: int = 0) -> Array:
+        """See `windrow.round`."""
+        return ew.round(self, decimals)
+
+    def clip(self, min: Any = None, max: Any = None) -> Array:
+        """See `windrow.clip`."""
+        return ew.clip(self, min, max)
+
+    def conj(self) -> Array:
+        """See `windrow.conj`."""
+        return ew.conjugate(self)  # type: ignore[no-any-return]
+
+    @property
+    def real(self) -> Array:
+        """The real parts."""
+        return ew.real(self)
+
+    @property
+    def imag(self) -> Array:
+        """The imaginary parts."""
+        return ew.imag(self)
+
+    @property
+    def T(self) -> Array:
+        """The array with its axes reversed."""
+        return moving.transpose(self)
+
+    @property
+    def mT(self) -> Array:
+        """The array with its last two axes swapped."""
+        return moving.matrix_transpose(self)
+
+    def transpose(self, *axes: Any) -> Array:
+        """See `windrow.transpose`."""
+        given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return moving.transpose(self, given or None)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Array:
+        """See `windrow.swapaxes`."""
+        return moving.swapaxes(self, axis1, axis2)
+
+    def squeeze(self, axis: Axes = None) -> Array:
+        """See `windrow.squeeze`."""
+        return moving.squeeze(self, axis)
+
+    def reshape(self, *shape: Any, chunks: Any = None) -> Array:
+        """See `windrow.reshape`."""
+        return reshaping.reshape(self, shape[0] if len(shape) == 1 else shape, chunks=chunks)
+
+    def ravel(self) -> Array:
+        """See `windrow.ravel`."""
+        return reshaping.ravel(self)
+
+    flatten = ravel
+
+    def rechunk(self, chunks: Any = "auto") -> Array:
+        """See `windrow.rechunk`."""
+        return rechunk(self, chunks)
+
+    def take(self, indices: Any, axis: int | None = None) -> Array:
+        """See `windrow.take`."""
+        return moving.take(self, indices, axis)
+
+    def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Array:
+        """See `windrow.repeat`."""
+        return joining.repeat(self, repeats, axis)
+
+    def dot(self, other: Any) -> Array:
+        """See `windrow.dot`."""
+        return products.dot(self, other)
+
+    def trace(self) -> Array:
+        """See `windrow.trace`."""
+        return products.trace(self)
+
+    def diagonal(self) -> Array:
+        """See `windrow.diagonal`."""
+        return products.diagonal(self)

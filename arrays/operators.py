@@ -1,0 +1,76 @@
+"""Python's operators on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .core import SCALARS, Node
+from .ops import elementwise as ew
+from .ops.products import matmul
+
+if TYPE_CHECKING:
+    from .array import Array
+    from .ops.apply import Ufunc
+
+_OPERANDS = (*SCALARS, Node, np.ndarray, list, tuple, str, bytes)
+Binary = Callable[[Any, Any], Any]
+
+
+def _taken(other: Any) -> bool:
+    """Whether an operator takes an operand, or leaves it to the operand's own."""
+    return isinstance(other, _OPERANDS)
+
+
+def _both(function: Ufunc) -> tuple[Binary, Binary]:
+    def forward(self: Node, other: Any) -> Any:
+        return function(self, other) if _taken(other) else NotImplemented
+
+    def reflected(self: Node, other: Any) -> Any:
+        return function(other, self) if _taken(other) else NotImplemented
+
+    return forward, reflected
+
+
+def _one(function: Ufunc) -> Callable[[Any], Array]:
+    def forward(self: Node) -> Array:
+        found: Array = function(self)
+        return found
+
+    return forward
+
+
+class Operators(Node):
+    """Arithmetic, comparison and bitwise operators; each is one of the elementwise functions."""
+
+    __slots__ = ()
+
+    __add__, __radd__ = _both(ew.add)
+    __sub__, __rsub__ = _both(ew.subtract)
+    __mul__, __rmul__ = _both(ew.multiply)
+    __truediv__, __rtruediv__ = _both(ew.divide)
+    __floordiv__, __rfloordiv__ = _both(ew.floor_divide)
+    __mod__, __rmod__ = _both(ew.remainder)
+    __divmod__, __rdivmod__ = _both(ew.divmod)
+    __pow__, __rpow__ = _both(ew.power)
+    __and__, __rand__ = _both(ew.bitwise_and)
+    __or__, __ror__ = _both(ew.bitwise_or)
+    __xor__, __rxor__ = _both(ew.bitwise_xor)
+    __lshift__, __rlshift__ = _both(ew.left_shift)
+    __rshift__, __rrshift__ = _both(ew.right_shift)
+    __lt__, __gt__ = _both(ew.less)[0], _both(ew.greater)[0]
+    __le__, __ge__ = _both(ew.less_equal)[0], _both(ew.greater_equal)[0]
+    __eq__, __ne__ = _both(ew.equal)[0], _both(ew.not_equal)[0]  # type: ignore[assignment]
+    __neg__, __pos__ = _one(ew.negative), _one(ew.positive)
+    __abs__, __invert__ = _one(ew.absolute), _one(ew.invert)
+
+    def __matmul__(self, other: Any) -> Any:
+        return matmul(self, other) if _taken(other) else NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return matmul(other, self) if _taken(other) else NotImplemented
+
+    def __hash__(self) -> int:
+        return id(self)

@@ -1,0 +1,249 @@
+"""Joining arrays along an old or a new axis, and repeating them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import Slice
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.move import Move, Route
+from ..core import as_array, check_axis, make
+from .elementwise import astype
+from .moving import expand_dims, taken
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+
+def _operands(operation: str, arrays: Any) -> list[Array]:
+    if not isinstance(arrays, Sequence) or not arrays:
+        raise ArgumentError(bad(operation, "arrays", arrays, "a sequence of at least one array"))
+    found = [as_array(operation, f"arrays[{i}]", a) for i, a in enumerate(arrays)]
+    try:
+        dtype = np.result_type(*(a.dtype for a in found))
+    except TypeError as error:
+        raise DTypeError(
+            f"{operation}: arguments 'arrays' have dtypes without a common one: {error}"
+        ) from error
+    return [astype(a, dtype) for a in found]
+
+
+def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Array:
+    """Join arrays along an axis that they have.
+
+    Parameters
+    ----------
+    arrays : sequence of array
+        Their shapes agree but along `axis`.
+    axis : int or None
+        None: flattened.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.concatenate([wr.arange(2), wr.arange(3)]).compute()
+    array([0, 1, 0, 1, 2])
+    """
+    found = _operands("concatenate", arrays)
+    if axis is None:
+        found, axis = [a.reshape(-1) for a in found], 0
+    first = found[0]
+    at = check_axis("concatenate", axis, first.ndim)
+    for array in found[1:]:
+        same = len(array.shape) == first.ndim and all(
+            n == m for i, (n, m) in enumerate(zip(array.shape, first.shape, strict=True)) if i != at
+        )
+        if not same:
+            shapes = ", ".join(str(a.shape) for a in found)
+            raise ShapeError(
+                f"concatenate: arrays have shapes {shapes}; expected shapes that agree but along axis {at}"
+            )
+    return found[0] if len(found) == 1 else _joined("concatenate", found, at)
+
+
+def _joined(name: str, arrays: list[Array], at: int) -> Array:
+    """Join arrays whose shapes fit; other axes have the chunks of the largest."""
+    axes = list(max(arrays, key=lambda a: a.nbytes).expr.grid.axes)
+    sizes = [n for a in arrays for n in a.expr.grid.axes[at].sizes() if n]
+    axes[at] = Axis.of_sizes(sizes)
+    routes, offset = [], 0
+    for array in arrays:
+        routes.append(Route(tuple((i, Slice(-offset if i == at else 0)) for i in range(array.ndim))))
+        offset += array.shape[at]
+    return make(Move(name, tuple(routes)), arrays, Grid(axes), arrays[0].dtype)
+
+
+concat = concatenate
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> Array:
+    """Join arrays of one shape along a new axis.
+
+    Parameters
+    ----------
+    arrays : sequence of array
+    axis : int
+        The new axis in the result.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.stack([wr.zeros(2), wr.ones(2)]).compute()
+    array([[0., 0.],
+           [1., 1.]])
+    """
+    found = _operands("stack", arrays)
+    if any(a.shape != found[0].shape for a in found):
+        raise ShapeError(
+            f"stack: arrays have shapes {', '.join(str(a.shape) for a in found)}; expected one shape"
+        )
+    at = check_axis("stack", axis, found[0].ndim + 1)
+    return _joined("stack", [expand_dims(a, at) for a in found], at)
+
+
+def hstack(arrays: Sequence[Any]) -> Array:
+    """Join arrays side by side: along axis 1, or 0 for arrays of one axis.
+
+    Parameters
+    ----------
+    arrays : sequence of array
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.hstack([wr.ones((2, 1)), wr.ones((2, 2))]).shape
+    (2, 3)
+    """
+    found = [a.reshape(1) if a.ndim == 0 else a for a in _operands("hstack", arrays)]
+    return concatenate(found, 0 if found[0].ndim == 1 else 1)
+
+
+def vstack(arrays: Sequence[Any]) -> Array:
+    """Join arrays one below the other; an array of one axis is a row.
+
+    Parameters
+    ----------
+    arrays : sequence of array
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.vstack([wr.ones(3), wr.ones((2, 3))]).shape
+    (3, 3)
+    """
+    found = [a.reshape(1, -1) if a.ndim < 2 else a for a in _operands("vstack", arrays)]
+    return concatenate(found, 0)
+
+
+def repeat(x: Any, repeats: int | Sequence[int], axis: int | None = None) -> Array:
+    """Repeat each element along an axis.
+
+    Parameters
+    ----------
+    x : array
+    repeats : int or sequence of int
+    axis : int or None
+        None: of the flattened array.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.repeat(wr.arange(3), 2).compute()
+    array([0, 0, 1, 1, 2, 2])
+    """
+    array = as_array("repeat", "x", x)
+    if axis is None:
+        array, axis = array.reshape(-1), 0
+    at = check_axis("repeat", axis, array.ndim)
+    try:
+        index = np.repeat(np.arange(array.shape[at]), repeats)
+    except (ValueError, TypeError) as error:
+        raise ShapeError(
+            bad("repeat", "repeats", repeats, f"one count, or {array.shape[at]} of them")
+        ) from error
+    return taken("repeat", array, at, index)
+
+
+def roll(x: Any, shift: int, axis: int | None = None) -> Array:
+    """Shift elements along an axis; those that leave at the end come in at the front.
+
+    Parameters
+    ----------
+    x : array
+    shift : int
+    axis : int or None
+        None: the flattened array is shifted, and takes its shape again.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.roll(wr.arange(5), 2).compute()
+    array([3, 4, 0, 1, 2])
+    """
+    array = as_array("roll", "x", x)
+    if axis is None and array.ndim != 1:
+        return roll(array.reshape(-1), shift, 0).reshape(array.shape)
+    at = check_axis("roll", 0 if axis is None else axis, array.ndim)
+    n = array.shape[at]
+    if n == 0 or shift % n == 0:
+        return array
+    by = int(shift) % n
+    routes = [Route(tuple((i, Slice(s if i == at else 0)) for i in range(array.ndim))) for s in (n - by, -by)]
+    return make(Move("roll", tuple(routes)), (array, array), array.expr.grid, array.dtype)
+
+
+def tile(x: Any, reps: int | Sequence[int]) -> Array:
+    """Lay copies of an array side by side.
+
+    Parameters
+    ----------
+    x : array
+    reps : int or sequence of int
+        Copies along each axis.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.tile(wr.arange(2), 3).compute()
+    array([0, 1, 0, 1, 0, 1])
+    """
+    array = as_array("tile", "x", x)
+    counts = (reps,) if isinstance(reps, int | np.integer) else tuple(reps)
+    if array.ndim < len(counts):
+        array = array.reshape((1,) * (len(counts) - array.ndim) + array.shape)
+    for at, count in enumerate((1,) * (array.ndim - len(counts)) + counts):
+        if count != 1:
+            array = taken("tile", array, at, np.tile(np.arange(array.shape[at]), count))
+    return array

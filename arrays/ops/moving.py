@@ -1,0 +1,352 @@
+"""Moves along axes: transposing, slicing, flipping, broadcasting. No element is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import AxisMap, Fixed, Slice, Take
+from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.move import Move, Route
+from ..align import common_axes
+from ..core import Node, as_array, broadcast_shape, check_axes, check_axis, check_shape, make
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+Step = tuple[int | None, AxisMap]
+
+
+def move(name: str, x: Node, steps: Sequence[Step], axes: Sequence[Axis]) -> Array:
+    """Return the array of a move of one operand."""
+    return make(Move(name, (Route(tuple(steps)),)), (x,), Grid(axes), x.dtype)
+
+
+def sliced_axis(axis: Axis, start: int, step: int, count: int) -> Axis:
+    """Return the chunks of `count` positions from `start` on by `step`: the source's borders are kept."""
+    if count == 0:
+        return Axis.regular(0, 1)
+    if step == 1 and (start == 0 or (axis.is_regular and start % axis.step == 0)) and axis.is_regular:
+        return Axis.regular(count, axis.step)
+    bounds = np.append(axis.start(np.arange(axis.count)), axis.length)
+    before = -((start - bounds) // step) if step > 0 else (start - bounds[::-1]) // -step + 1
+    sizes = np.diff(np.unique(np.clip(before, 0, count)))
+    return Axis.of_sizes(sizes.tolist())
+
+
+def transpose(x: Any, axes: Sequence[int] | None = None) -> Array:
+    """Permute the axes.
+
+    Parameters
+    ----------
+    x : array
+    axes : sequence of int, optional
+        The new order; None reverses it.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.transpose(wr.ones((2, 3))).shape
+    (3, 2)
+    """
+    array = as_array("transpose", "x", x)
+    if axes is None:
+        order = tuple(reversed(range(array.ndim)))
+    else:
+        order = tuple(check_axis("transpose", a, array.ndim, "axes") for a in axes)
+        if len(order) != array.ndim or len(set(order)) != array.ndim:
+            raise ShapeError(bad("transpose", "axes", tuple(axes), f"each of {array.ndim} axes once"))
+    if order == tuple(range(array.ndim)):
+        return array
+    steps = [(order.index(i), Slice()) for i in range(array.ndim)]
+    return move("transpose", array, steps, [array.expr.grid.axes[a] for a in order])
+
+
+permute_dims = transpose
+
+
+def matrix_transpose(x: Any) -> Array:
+    """Swap the last two axes.
+
+    Parameters
+    ----------
+    x : array of at least two axes
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.matrix_transpose(wr.ones((4, 2, 3))).shape
+    (4, 3, 2)
+    """
+    array = as_array("matrix_transpose", "x", x)
+    if array.ndim < 2:
+        raise ShapeError(bad("matrix_transpose", "x", array.shape, "at least two axes"))
+    return swapaxes(array, -1, -2)
+
+
+def swapaxes(x: Any, axis1: int, axis2: int) -> Array:
+    """Swap two axes.
+
+    Parameters
+    ----------
+    x : array
+    axis1, axis2 : int
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.swapaxes(wr.ones((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
+    array = as_array("swapaxes", "x", x)
+    a = check_axis("swapaxes", axis1, array.ndim, "axis1")
+    b = check_axis("swapaxes", axis2, array.ndim, "axis2")
+    order = list(range(array.ndim))
+    order[a], order[b] = b, a
+    return transpose(array, order)
+
+
+def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
+    """Move axes to other places; the others keep their order.
+
+    Parameters
+    ----------
+    x : array
+    source, destination : int or sequence of int
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.moveaxis(wr.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    array = as_array("moveaxis", "x", x)
+    given = [s if isinstance(s, Sequence) else (s,) for s in (source, destination)]
+    names = ("source", "destination")
+    first, last = (
+        [check_axis("moveaxis", a, array.ndim, n) for a in s] for s, n in zip(given, names, strict=True)
+    )
+    if len(first) != len(last) or len(set(first)) != len(first) or len(set(last)) != len(last):
+        raise ShapeError(
+            bad("moveaxis", "destination", destination, f"as many different axes as in {source!r}")
+        )
+    order = [a for a in range(array.ndim) if a not in first]
+    for to, a in sorted(zip(last, first, strict=True)):
+        order.insert(to, a)
+    return transpose(array, order)
+
+
+def expand_dims(x: Any, axis: int | Sequence[int]) -> Array:
+    """Put in axes of length one.
+
+    Parameters
+    ----------
+    x : array
+    axis : int or sequence of int
+        Where they are in the result.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.expand_dims(wr.ones(3), 0).shape
+    (1, 3)
+    """
+    array = as_array("expand_dims", "x", x)
+    count = len(axis) if isinstance(axis, Sequence) else 1
+    new = check_axes("expand_dims", axis, array.ndim + count)
+    old = [i for i in range(array.ndim + count) if i not in new]
+    axes = [Axis.regular(1, 1)] * (array.ndim + count)
+    for target, own in zip(old, array.expr.grid.axes, strict=True):
+        axes[target] = own
+    return move("expand_dims", array, [(i, Slice()) for i in old], axes)
+
+
+def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Array:
+    """Drop axes of length one.
+
+    Parameters
+    ----------
+    x : array
+    axis : int, sequence of int or None
+        None: all of them.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.squeeze(wr.ones((1, 3, 1))).shape
+    (3,)
+    """
+    array = as_array("squeeze", "x", x)
+    if axis is None:
+        gone = tuple(i for i, n in enumerate(array.shape) if n == 1)
+    else:
+        gone = check_axes("squeeze", axis, array.ndim)
+        if any(array.shape[i] != 1 for i in gone):
+            raise ShapeError(bad("squeeze", "axis", axis, f"axes of length one of shape {array.shape}"))
+    kept = [i for i in range(array.ndim) if i not in gone]
+    steps: list[Step] = [
+        (kept.index(i), Slice()) if i in kept else (None, Fixed(0)) for i in range(array.ndim)
+    ]
+    return move("squeeze", array, steps, [array.expr.grid.axes[i] for i in kept]) if gone else array
+
+
+def flip(x: Any, axis: int | Sequence[int] | None = None) -> Array:
+    """Reverse the order of elements along axes.
+
+    Parameters
+    ----------
+    x : array
+    axis : int, sequence of int or None
+        None: all axes.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.flip(wr.arange(3)).compute()
+    array([2, 1, 0])
+    """
+    array = as_array("flip", "x", x)
+    turned = check_axes("flip", axis, array.ndim)
+    steps: list[Step] = []
+    axes = []
+    for i, own in enumerate(array.expr.grid.axes):
+        back = i in turned and own.length > 0
+        steps.append((i, Slice(own.length - 1, -1) if back else Slice()))
+        axes.append(sliced_axis(own, own.length - 1, -1, own.length) if back else own)
+    return move("flip", array, steps, axes)
+
+
+def broadcast_to(x: Any, shape: int | Sequence[int]) -> Array:
+    """Repeat an array along new axes and axes of length one.
+
+    Parameters
+    ----------
+    x : array
+    shape : int or tuple of int
+
+    Returns
+    -------
+    Array
+        Along repeated axes it has one chunk.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.broadcast_to(wr.arange(2), (2, 2)).compute()
+    array([[0, 1],
+           [0, 1]])
+    """
+    array = as_array("broadcast_to", "x", x)
+    wanted = check_shape("broadcast_to", shape)
+    if len(wanted) < array.ndim or broadcast_shape("broadcast_to", array.shape, wanted) != wanted:
+        raise ShapeError(bad("broadcast_to", "shape", wanted, f"a shape that {array.shape} broadcasts to"))
+    return _broadcast(array, [Axis.regular(n, max(1, n)) for n in wanted])
+
+
+def _broadcast(array: Array, axes: list[Axis]) -> Array:
+    """Broadcast to the lengths of `axes`, with their chunks where an axis is repeated."""
+    if array.shape == tuple(a.length for a in axes):
+        return array
+    axes, steps = list(axes), []
+    shift = len(axes) - array.ndim
+    for i, own in enumerate(array.expr.grid.axes):
+        same = own.length == axes[i + shift].length
+        steps.append((i + shift, Slice()) if same else (None, Fixed(0)))
+        axes[i + shift] = own if same else axes[i + shift]
+    return move("broadcast_to", array, steps, axes)
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Array, ...]:
+    """Broadcast arrays to their common shape.
+
+    Parameters
+    ----------
+    *arrays : array
+
+    Returns
+    -------
+    tuple of Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> [a.shape for a in wr.broadcast_arrays(wr.ones((2, 1)), wr.ones(3))]
+    [(2, 3), (2, 3)]
+    """
+    found = [as_array("broadcast_arrays", "arrays", a) for a in arrays]
+    shape = broadcast_shape("broadcast_arrays", *(a.shape for a in found))
+    axes = common_axes(found, shape)
+    return tuple(_broadcast(a, axes) for a in found)
+
+
+def take(x: Any, indices: Any, axis: int | None = None) -> Array:
+    """Take elements along an axis by their positions.
+
+    Parameters
+    ----------
+    x : array
+    indices : array of int
+        Known at the call: NumPy's, or computed there.
+    axis : int or None
+        None: positions in the flattened array.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.take(wr.arange(10) * 10, [3, -1]).compute()
+    array([30, 90])
+    """
+    array = as_array("take", "x", x)
+    if axis is None:
+        array, axis = array.reshape(-1), 0
+    at = check_axis("take", axis, array.ndim)
+    found = np.asarray(indices.compute() if isinstance(indices, Node) else indices)  # type: ignore[attr-defined]
+    if found.dtype.kind not in "iu" and found.size:
+        raise ArgumentError(bad("take", "indices", found.dtype, "integers"))
+    index = (slice(None),) * at + (found.astype(np.int64),)
+    taken: Array = array[index]
+    return taken
+
+
+def taken(name: str, array: Node, axis: int, index: np.ndarray[Any, Any], out: Axis | None = None) -> Array:
+    """Return the positions `index` (from 0 on) along an axis, in chunks about as large as the array's."""
+    steps: list[Step] = [(i, Slice()) for i in range(array.ndim)]
+    steps[axis] = (axis, Take(np.ascontiguousarray(index, np.int64)))
+    axes = list(array.expr.grid.axes)
+    axes[axis] = out if out is not None else Axis.regular(len(index), max(1, axes[axis].largest))
+    return move(name, array, steps, axes)

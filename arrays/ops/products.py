@@ -1,0 +1,266 @@
+"""Products: matmul, tensordot and what follows from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.contraction import Contract, split_for
+from ...graph.kinds.reduction import Reduce
+from ..align import regrid
+from ..core import Node, as_array, broadcast_shape, check_axis, make
+from .elementwise import astype, conjugate, multiply
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+Labels = tuple[int, ...]
+
+
+def contract(operation: str, left: Array, right: Array, labels: tuple[Labels, Labels, Labels]) -> Array:
+    """Sum products of elements over the labels that the result lacks.
+
+    Axes with one label must have one length. The chunks of the smaller operand follow the larger one's there; few
+    result blocks with many summed ones are computed in parts, which are added up.
+    """
+    try:
+        dtype = np.matmul(np.empty((0, 0), left.dtype), np.empty((0, 0), right.dtype)).dtype
+    except TypeError as error:
+        kinds = f"{left.dtype}, {right.dtype}"
+        raise DTypeError(f"{operation}: operands have dtypes {kinds}; expected numbers or bool") from error
+    left, right = astype(left, dtype), astype(right, dtype)
+    mine, theirs, out = labels
+    ahead = left.nbytes >= right.nbytes
+    axes: dict[int, Axis] = {}
+    order = [(right, theirs), (left, mine)] if ahead else [(left, mine), (right, theirs)]
+    for array, names in order:
+        axes |= dict(zip(names, array.expr.grid.axes, strict=True))
+    left = regrid(left, Grid([axes[a] for a in mine]))
+    right = regrid(right, Grid([axes[a] for a in theirs]))
+    grid = Grid([axes[a] for a in out])
+    summed = [a for a in mine if a in theirs and a not in out]
+    parts = split_for(grid.nblocks, math.prod(axes[a].count for a in summed))
+    op = Contract(mine, theirs, out, parts)
+    if parts == 1:
+        return make(op, (left, right), grid, dtype)
+    wide = make(op, (left, right), Grid([Axis.regular(parts, 1), *grid.axes]), dtype)
+    head = "any" if dtype == np.bool else "sum"
+    return make(Reduce(head, (0,), False), (wide,), grid, dtype)
+
+
+def matmul(x1: Any, x2: Any) -> Array:
+    """Multiply matrices; axes before the last two broadcast, an array of one axis is a vector.
+
+    Parameters
+    ----------
+    x1, x2 : array
+        Of numbers, or of bool (then "or" of "and"s, as in NumPy).
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.ones((3, 4), chunks=2)
+    >>> (x @ x.T).compute()
+    array([[4., 4., 4.],
+           [4., 4., 4.],
+           [4., 4., 4.]])
+    """
+    left, right = as_array("matmul", "x1", x1), as_array("matmul", "x2", x2)
+    for name, array in (("x1", left), ("x2", right)):
+        if array.ndim == 0:
+            raise ShapeError(bad("matmul", name, array.shape, "at least one axis (use * for scalars)"))
+    inner = right.shape[-2] if right.ndim > 1 else right.shape[0]
+    if left.shape[-1] != inner:
+        expected = f"as many columns in x1 ({left.shape[-1]}) as rows in x2 ({inner})"
+        raise ShapeError(f"matmul: operands have shapes {left.shape} and {right.shape}; expected {expected}")
+    batch = broadcast_shape("matmul", left.shape[:-2], right.shape[:-2])
+    n = len(batch)
+    row, column, summed = n, n + 1, n + 2
+    left, mine = _batch_labels(left, left.ndim - 2, batch)
+    right, theirs = _batch_labels(right, right.ndim - 2, batch)
+    mine += (row, summed) if len(mine) + 2 == left.ndim else (summed,)
+    theirs += (summed, column) if len(theirs) + 2 == right.ndim else (summed,)
+    known = (*mine, *theirs)
+    # An axis that is one long in both operands belongs to neither: it is put in at the end.
+    out = tuple(a for a in (*range(n), row, column) if a in known)
+    found = contract("matmul", left, right, (mine, theirs, out))
+    shape = (*batch, *(found.shape[len([a for a in out if a < n]) :]))
+    return found if found.shape == shape else found.reshape(shape)
+
+
+def _batch_labels(array: Array, count: int, batch: tuple[int, ...]) -> tuple[Array, Labels]:
+    """Drop batch axes of length one; return the labels of the others."""
+    if count <= 0:
+        return array, ()
+    first = len(batch) - count
+    kept = [i for i in range(count) if array.shape[i] != 1]
+    gone = tuple(i for i in range(count) if i not in kept)
+    return array.squeeze(gone) if gone else array, tuple(first + i for i in kept)
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
+    """Sum products of elements over several axes.
+
+    Parameters
+    ----------
+    a, b : array
+    axes : int, or a pair of sequences of int
+        So many last axes of `a` with as many first ones of `b`, or the axes of each, in matching order.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.tensordot(wr.ones((2, 3, 4)), wr.ones((4, 3)), ([1, 2], [1, 0])).compute()
+    array([12., 12.])
+    """
+    left, right = as_array("tensordot", "a", a), as_array("tensordot", "b", b)
+    first, second = _pairs(left, right, axes)
+    if [left.shape[i] for i in first] != [right.shape[i] for i in second]:
+        shapes = f"{left.shape} and {right.shape}"
+        raise ShapeError(bad("tensordot", "axes", axes, f"axes of equal lengths in shapes {shapes}"))
+    if not first:
+        return multiply(left.reshape(*left.shape, *(1,) * right.ndim), right)  # type: ignore[no-any-return]
+    mine = tuple(range(left.ndim))
+    theirs = tuple(first[second.index(i)] if i in second else left.ndim + i for i in range(right.ndim))
+    out = (
+        *(i for i in mine if i not in first),
+        *(left.ndim + i for i in range(right.ndim) if i not in second),
+    )
+    return contract("tensordot", left, right, (mine, theirs, out))
+
+
+def _pairs(left: Node, right: Node, axes: Any) -> tuple[list[int], list[int]]:
+    if isinstance(axes, int | np.integer):
+        if not 0 <= axes <= min(left.ndim, right.ndim):
+            raise ShapeError(bad("tensordot", "axes", axes, f"0 to {min(left.ndim, right.ndim)}"))
+        return list(range(left.ndim - int(axes), left.ndim)), list(range(int(axes)))
+    if not isinstance(axes, Sequence) or len(axes) != 2:
+        raise ArgumentError(bad("tensordot", "axes", axes, "an integer or a pair of sequences of axes"))
+    given = [a if isinstance(a, Sequence) else (a,) for a in axes]
+    first = [check_axis("tensordot", i, left.ndim, "axes") for i in given[0]]
+    second = [check_axis("tensordot", i, right.ndim, "axes") for i in given[1]]
+    if len(first) != len(second) or len(set(first)) != len(first) or len(set(second)) != len(second):
+        raise ShapeError(bad("tensordot", "axes", axes, "as many axes of a as of b, each once"))
+    return first, second
+
+
+def dot(a: Any, b: Any) -> Array:
+    """Multiply as NumPy's `dot`: the last axis of `a` with the last but one of `b`; scalars multiply.
+
+    Parameters
+    ----------
+    a, b : array or scalar
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.dot(wr.arange(3), wr.arange(3)).compute()
+    np.int64(5)
+    """
+    left, right = as_array("dot", "a", a), as_array("dot", "b", b)
+    if left.ndim == 0 or right.ndim == 0:
+        return multiply(left, right)  # type: ignore[no-any-return]
+    return tensordot(left, right, ([left.ndim - 1], [max(0, right.ndim - 2)]))
+
+
+def vdot(a: Any, b: Any) -> Array:
+    """Multiply flattened arrays, the first one conjugated, and add up.
+
+    Parameters
+    ----------
+    a, b : array
+
+    Returns
+    -------
+    Array without axes
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.vdot(wr.full(2, 1j), wr.full(2, 1j)).compute()
+    np.complex128(2+0j)
+    """
+    left, right = as_array("vdot", "a", a).reshape(-1), as_array("vdot", "b", b).reshape(-1)
+    return tensordot(conjugate(left) if left.dtype.kind == "c" else left, right, 1)
+
+
+def outer(a: Any, b: Any) -> Array:
+    """Multiply each element of one flattened array with each of another.
+
+    Parameters
+    ----------
+    a, b : array
+
+    Returns
+    -------
+    Array of two axes
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.outer(wr.arange(2), wr.arange(3)).compute()
+    array([[0, 0, 0],
+           [0, 1, 2]])
+    """
+    return multiply(as_array("outer", "a", a).reshape(-1, 1), as_array("outer", "b", b).reshape(-1))  # type: ignore[no-any-return]
+
+
+def trace(x: Any) -> Array:
+    """Add up the main diagonal of a matrix.
+
+    Parameters
+    ----------
+    x : array of two axes
+
+    Returns
+    -------
+    Array without axes
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.trace(wr.eye(3)).compute()
+    np.float64(3.0)
+    """
+    return diagonal(as_array("trace", "x", x)).sum()
+
+
+def diagonal(x: Any) -> Array:
+    """Return the main diagonal of a matrix.
+
+    Parameters
+    ----------
+    x : array of two axes
+
+    Returns
+    -------
+    Array of one axis
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.diagonal(wr.eye(3)).compute()
+    array([1., 1., 1.])
+    """
+    array = as_array("diagonal", "x", x)
+    if array.ndim != 2:
+        raise ShapeError(bad("diagonal", "x", array.shape, "two axes"))
+    n = min(array.shape)
+    return array.reshape(-1)[: n * array.shape[1] : array.shape[1] + 1]

@@ -1,0 +1,89 @@
+"""Users' functions: pickled when the operation is made, so that a function that can't travel fails there."""
+
+from __future__ import annotations
+
+import inspect
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+import numpy as np
+
+from ..graph.errors import ArgumentError, DTypeError, bad
+from ..graph.kinds.mapping import Payload
+from .core import check_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..graph.expr import DType
+
+WANTS = ("block_id", "block_info")
+
+
+def name_of(function: Any) -> str:
+    """Return a function's name for messages and drawings."""
+    return str(getattr(function, "__name__", None) or type(function).__name__)
+
+
+def payload(
+    operation: str,
+    function: Callable[..., Any],
+    extra: tuple[Any, ...],
+    keywords: dict[str, Any],
+    name: str = "",
+) -> Payload:
+    """Pickle a function with its arguments.
+
+    Raises
+    ------
+    ArgumentError
+        When it is no function, or can't be pickled.
+    """
+    if not callable(function):
+        raise ArgumentError(bad(operation, "func", function, "a function"))
+    name = name or name_of(function)
+    try:
+        pickled = cloudpickle.dumps((function, extra, keywords))
+    except Exception as error:
+        raise ArgumentError(
+            f"{operation}: argument 'func', the function {name!r} with its arguments, can't be pickled: "
+            f"{type(error).__name__}: {error}; expected one that can travel to other processes"
+        ) from error
+    return Payload(name, pickled, blake2b(pickled, digest_size=16).hexdigest())
+
+
+def wanted(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return which of block_id and block_info a function names among its parameters."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return ()
+    return tuple(w for w in WANTS if w in parameters)
+
+
+def inferred_dtype(
+    operation: str,
+    function: Callable[..., Any],
+    samples: list[np.ndarray[Any, Any]],
+    extra: tuple[Any, ...],
+    keywords: dict[str, Any],
+    wants: tuple[str, ...],
+) -> DType:
+    """Return the dtype of what a function gives for small arrays."""
+    keywords = dict(keywords)
+    if "block_id" in wants:
+        keywords["block_id"] = (0,) * max([s.ndim for s in samples], default=0)
+    if "block_info" in wants:
+        raise DTypeError(
+            f"{operation}: argument 'dtype' is None; expected one, since the function takes block_info"
+        )
+    try:
+        with np.errstate(all="ignore"):
+            found = np.asarray(function(*samples, *extra, **keywords))
+    except Exception as error:
+        raise DTypeError(
+            f"{operation}: argument 'dtype' is None, and calling {name_of(function)!r} on arrays of one element raised "
+            f"{type(error).__name__}: {error}; expected dtype="
+        ) from error
+    return check_dtype(operation, "dtype", found.dtype)

@@ -1,0 +1,226 @@
+"""Settings: from a file, from the environment, and set for a while in code; the later one wins.
+
+The file is the one that WINDROW_CONFIG names, or else `~/.config/windrow/config.toml`. The environment has a variable
+for each setting: WINDROW_CHUNK_BYTES, WINDROW_THREADS and so on.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import tomllib
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..graph.chunks import parse_bytes
+from ..graph.errors import ArgumentError, WindrowError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+
+
+class ConfigError(WindrowError, ValueError):
+    """A setting that isn't known, or a value that it can't take."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings with their defaults.
+
+    Attributes
+    ----------
+    chunk_bytes : int
+        Bytes of a chunk that `chunks="auto"` aims at. Set it by an integer or text such as "16 MiB".
+    threads : int or None
+        Threads of the embedded engine; None for the cores that the process may use.
+    memory : int or None
+        Bytes of a rank's arena; None for a share of what the machine or its control group has.
+    heartbeat : float
+        Seconds of silence after which a rank counts as hung.
+    transport : str
+        How ranks read each other's chunks; "auto" finds out.
+    spill_dir : str or None
+        Where chunks go that don't fit; None for the system's temporary directory.
+    progress : str
+        Whether long work shows a progress bar: "auto" (in a terminal), "on", "off".
+    warn_gather_bytes : int
+        From how many bytes on `np.asarray(x)` warns that it gathers a whole array.
+    jit : str
+        Compiled kernels: "auto", "on" or "off".
+    """
+
+    chunk_bytes: int = 1 << 24
+    threads: int | None = None
+    memory: int | None = None
+    heartbeat: float = 30.0
+    transport: str = "auto"
+    spill_dir: str | None = None
+    progress: str = "auto"
+    warn_gather_bytes: int = 1 << 30
+    jit: str = "auto"
+
+
+def _none_or(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None or value in ("", "none", "None", "auto") else read(value)
+
+
+def _positive_int(value: Any) -> int:
+    if isinstance(value, bool) or int(value) != float(value) or int(value) < 1:
+        raise ValueError(f"{value!r} is no positive integer")
+    return int(value)
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not float(value) > 0:
+        raise ValueError(f"{value!r} is no positive number of seconds")
+    return float(value)
+
+
+def _one_of(*choices: str) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        text = {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
+        if text not in choices:
+            raise ValueError(f"{value!r} is none of {', '.join(map(repr, choices))}")
+        return str(text)
+
+    return read
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    "chunk_bytes": parse_bytes,
+    "threads": _none_or(_positive_int),
+    "memory": _none_or(parse_bytes),
+    "heartbeat": _seconds,
+    "transport": _one_of("auto", "map", "get", "service"),
+    "spill_dir": _none_or(lambda value: os.fspath(value)),
+    "progress": _one_of("auto", "on", "off"),
+    "warn_gather_bytes": parse_bytes,
+    "jit": _one_of("auto", "on", "off"),
+}
+
+
+def _read(source: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    found = {}
+    for name, value in values.items():
+        if name not in _READ:
+            raise ConfigError(f"{source}: unknown setting {name!r}; expected one of {', '.join(_READ)}")
+        try:
+            found[name] = _READ[name](value)
+        except (ValueError, TypeError) as error:
+            raise ConfigError(f"{source}: setting {name!r} is {value!r}: {error}") from error
+    return found
+
+
+def load(environment: Mapping[str, str] = os.environ) -> Settings:
+    """Return the settings of the file and the environment.
+
+    Parameters
+    ----------
+    environment : mapping
+        Variables; those that begin with WINDROW_ and name a setting count.
+
+    Examples
+    --------
+    >>> load({"WINDROW_CONFIG": "", "WINDROW_THREADS": "3"}).threads
+    3
+    """
+    settings = Settings()
+    named = environment.get("WINDROW_CONFIG")
+    path = Path(named) if named else Path("~/.config/windrow/config.toml").expanduser()
+    if named and not path.exists():
+        raise ConfigError(f"WINDROW_CONFIG: there is no file {named!r}")
+    if (named or named is None) and path.exists():
+        try:
+            with path.open("rb") as file:
+                settings = replace(settings, **_read(str(path), tomllib.load(file)))
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(f"{path}: {error}") from error
+    names = {f"WINDROW_{field.name.upper()}": field.name for field in fields(Settings)}
+    for variable, name in names.items():
+        if variable in environment:
+            settings = replace(settings, **_read(variable, {name: environment[variable]}))
+    return settings
+
+
+class Config:
+    """The settings in force; read them as attributes, change them by `set`.
+
+    Examples
+    --------
+    >>> config = Config()
+    >>> with config.set(chunk_bytes="1 MiB"):
+    ...     config.chunk_bytes
+    1048576
+    """
+
+    def __init__(self) -> None:
+        self._settings: Settings | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def settings(self) -> Settings:
+        """All settings as one frozen value."""
+        with self._lock:
+            if self._settings is None:
+                self._settings = load()
+            return self._settings
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _READ:
+            raise AttributeError(f"no setting is named {name!r}; expected one of {', '.join(_READ)}")
+        return getattr(self.settings, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_"):
+            raise ArgumentError(f"config: use config.set({name}=...) to change a setting")
+        super().__setattr__(name, value)
+
+    def set(self, **values: Any) -> Setting:
+        """Change settings; as a context manager, until its end.
+
+        Parameters
+        ----------
+        **values
+            Settings by name.
+
+        Returns
+        -------
+        Setting
+            A context manager that puts the former values back.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown setting or a value that it can't take.
+        """
+        with self._lock:
+            before = self.settings
+            found = _read("config.set", values)
+            self._settings = replace(before, **found)
+        return Setting(self, {name: getattr(before, name) for name in found})
+
+    __call__ = set
+
+    def __repr__(self) -> str:
+        return repr(self.settings).replace("Settings(", "Config(", 1)
+
+
+class Setting:
+    """Puts former values back at the end of a `with`."""
+
+    def __init__(self, config: Config, before: dict[str, Any]) -> None:
+        self._config, self._before = config, before
+
+    def __enter__(self) -> Config:
+        return self._config
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._config.set(**self._before)
+
+
+config = Config()
+"""The settings in force in this process."""
