@@ -44,7 +44,7 @@ def _rewrite(node: Expr, operands: tuple[Expr, ...], stored: Callable[[str], boo
             if composed is not None:
                 op, operands = composed, inner.operands
         if len(operands) == 1 and _identity(op, operands[0], node):
-            return Expr(Elementwise("positive:copy", (0,)), operands, node.grid, node.dtype, node.origin, None, node.token)
+            return Expr(Elementwise("copy", (0,)), operands, node.grid, node.dtype, node.origin, None, node.token)
     if isinstance(op, Contract):
         op, operands = _absorb_transposes(op, operands, stored)
     if op is node.op and all(a is b for a, b in zip(operands, node.operands, strict=True)):
