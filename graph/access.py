@@ -7,7 +7,7 @@ one rectangle of one input block and the place where it goes in the result's blo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +57,7 @@ def ragged(start: Index, length: Index) -> Index:
     return shift + np.arange(total)
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """`target[put] = transform(block[take])`.
 
     `order` transposes what was taken, `shape` reshapes it (None: as it is); `put` has an entry for each axis of the

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from .errors import ChunksError
 
 Index = NDArray[np.int64]
+TABLE = 1 << 14
+"""Grids of at most so many blocks remember their blocks' shapes."""
 
 
 class Axis:
@@ -193,8 +195,17 @@ class Grid:
             block = block * count + k
         return block
 
+    @cached_property
+    def _shape_table(self) -> list[tuple[int, ...]] | None:
+        """Shapes of all blocks, where they are few enough to be remembered."""
+        if self.nblocks > TABLE:
+            return None
+        return [tuple(row) for row in self.block_shapes(np.arange(self.nblocks)).tolist()]
+
     def block_shape(self, block: int) -> tuple[int, ...]:
         """Shape of one block."""
+        if self._shape_table is not None:
+            return self._shape_table[block]
         return tuple(a.size(k) for a, k in zip(self.axes, self.index(block), strict=True))
 
     def block_origin(self, block: int) -> tuple[int, ...]:

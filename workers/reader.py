@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,7 +50,7 @@ class Reader:
             assert producer.data is not None
             return producer.data.read(producer.grid.block_slices(block)).view(np.ndarray)
         shape = producer.grid.block_shape(block)
-        count = int(np.prod(shape)) * producer.dtype.itemsize
+        count = math.prod(shape) * producer.dtype.itemsize
         at = self._at(producer, block)
         return found[at : at + count].view(producer.dtype).reshape(shape)
 
@@ -82,8 +83,7 @@ class Reader:
     def piece(self, inputs: tuple[int, ...], piece: Piece) -> Array:
         """Return what a piece takes, transposed and shaped as it is to be put."""
         number = inputs[piece.operand]
-        key = (number, piece.block, take_key(piece.take))
-        if key in self.fetched:
+        if self.fetched and (key := (number, piece.block, take_key(piece.take))) in self.fetched:
             rest = tuple(t if isinstance(t, np.ndarray) else 0 if isinstance(t, int) else slice(None) for t in piece.take)
             found = taken(self.fetched[key], rest)
         else:
@@ -98,6 +98,8 @@ class Reader:
 
 def taken(block: Array, take: tuple[Any, ...]) -> Array:
     """Apply slices, integers and arrays of positions, each to its own axis."""
+    if not any(isinstance(t, np.ndarray) for t in take):
+        return block[(..., *take)]
     found = block[tuple(slice(None) if isinstance(t, np.ndarray) else t for t in take)]
     kept = [t for t in take if not isinstance(t, int)]
     for axis, pick in enumerate(kept):

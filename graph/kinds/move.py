@@ -19,6 +19,10 @@ from ..expr import Op
 from ..grid import Axis, Grid, Index
 
 
+ONE = Axis.regular(1, 1)
+"""Stands for the result's axis where a map fixes one position of the source."""
+
+
 @dataclass(frozen=True)
 class Route:
     """How one operand feeds the result: for each of its axes the result's axis that it runs along, and the map."""
@@ -52,7 +56,7 @@ class Move(Op):
             per_axis = []
             for (target, way), axis in zip(route.axes, source.axes, strict=True):
                 if target is None:
-                    per_axis.append(way.rows(Axis.regular(1, 1), axis, np.zeros(len(blocks), np.int64)))
+                    per_axis.append(way.rows(ONE, axis, np.zeros(len(blocks), np.int64)))
                 else:
                     per_axis.append(_spread(way, domain.axes[target], axis, index[target]))
             if not per_axis:
@@ -67,29 +71,26 @@ class Move(Op):
         found = []
         for number, (route, source) in enumerate(zip(self.routes, sources, strict=True)):
             targets = route.targets
-            order = tuple(int(i) for i in np.argsort(targets, kind="stable"))
+            order: tuple[int, ...] | None = tuple(int(i) for i in np.argsort(targets, kind="stable"))
+            if order == tuple(range(len(targets))):
+                order = None
+            shape = self._expanded(domain, targets)
             segments = [
-                way.segments(domain.axes[a] if a is not None else Axis.regular(1, 1), axis, index[a] if a is not None else 0)
+                way.segments(domain.axes[a], axis, index[a]) if a is not None else way.segments(ONE, axis, 0)
                 for (a, way), axis in zip(route.axes, source.axes, strict=True)
             ]
+            whole: list[Any] = [slice(None)] * domain.ndim
             for chosen in itertools.product(*segments):
-                put: list[Any] = [slice(None)] * domain.ndim
-                for (a, _), segment in zip(route.axes, chosen, strict=True):
+                put = whole.copy()
+                at = 0
+                for (a, _), segment, count in zip(route.axes, chosen, source.counts, strict=True):
+                    at = at * count + segment.block
                     if a is not None:
                         put[a] = segment.put
-                found.append(
-                    Piece(
-                        number,
-                        source.number([s.block for s in chosen]),
-                        tuple(s.take for s in chosen),
-                        order if order != tuple(range(len(order))) else None,
-                        self._expanded(domain, block, targets),
-                        tuple(put),
-                    )
-                )
+                found.append(Piece(number, at, tuple([s.take for s in chosen]), order, shape, tuple(put)))
         return found
 
-    def _expanded(self, domain: Grid, block: int, targets: tuple[int, ...]) -> tuple[int, ...] | None:
+    def _expanded(self, domain: Grid, targets: tuple[int, ...]) -> tuple[int, ...] | None:
         """Return where axes of length one are to be put in (the shape with -1 for the others), if anywhere."""
         if len(targets) == domain.ndim:
             return None

@@ -18,14 +18,11 @@ class Gathered:
     """The pieces of one moved block; `fill` copies those parts that lie in a tile."""
 
     def __init__(self, value: Load, pieces: list[Piece], shape: tuple[int, ...], reader: Reader) -> None:
-        self._parts = [np.broadcast_to(reader.piece(value.inputs, p), self._extent(p, shape)) for p in pieces]
         bounds = [[s.indices(n)[:2] for s, n in zip(p.put, shape, strict=True)] for p in pieces]  # type: ignore[union-attr]
         self._bounds = np.array(bounds, np.int64).reshape(len(pieces), len(shape), 2)
+        extents = (self._bounds[:, :, 1] - self._bounds[:, :, 0]).tolist()
+        self._parts = [_extended(reader.piece(value.inputs, p), tuple(e)) for p, e in zip(pieces, extents, strict=True)]
         self._value = getattr(value.access, "fill", None)
-
-    @staticmethod
-    def _extent(piece: Piece, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(len(range(*s.indices(n))) for s, n in zip(piece.put, shape, strict=True))  # type: ignore[union-attr]
 
     @staticmethod
     def takes(pieces: list[Piece]) -> bool:
@@ -45,3 +42,7 @@ class Gathered:
         for k, number in enumerate(mine.tolist()):
             part = self._parts[number][tuple(map(slice, begin[k].tolist(), end[k].tolist()))]
             np.copyto(out[tuple(map(slice, at[k].tolist(), to[k].tolist()))], part)
+
+
+def _extended(part: Array, extent: tuple[int, ...]) -> Array:
+    return part if part.shape == extent else np.broadcast_to(part, extent)
