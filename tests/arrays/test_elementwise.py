@@ -1,0 +1,184 @@
+"""Every elementwise function against NumPy's, on one chunk and on uneven chunks."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pytest
+import windrow as wr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from windrow.arrays.ops.apply import Ufunc
+from windrow.arrays.ops.elementwise import UFUNCS
+
+NAMES = sorted(f.name for f in UFUNCS.values())
+CHUNKS = [-1, (5, 4)]
+RNG = np.random.default_rng(5)
+SAMPLES = {
+    "b": RNG.random((13, 11)) < 0.5,
+    "i": RNG.integers(1, 9, (13, 11)),
+    "f": RNG.uniform(0.1, 0.9, (13, 11)),
+    "g": RNG.uniform(1.1, 3.0, (13, 11)),
+    "c": RNG.random((13, 11)) + 1j * RNG.random((13, 11)),
+    "M": RNG.integers(0, 9, (13, 11)).astype("M8[s]"),
+}
+
+
+def kinds_of(name: str) -> list[str]:
+    """Kinds of operands that the function takes."""
+    ufunc = getattr(np, name)
+    found = []
+    for kind, sample in SAMPLES.items():
+        try:
+            with np.errstate(all="ignore"):
+                ufunc(*[sample] * ufunc.nin)
+        except TypeError:
+            continue
+        found.append(kind)
+    return found
+
+
+def same(got, expected):
+    for one, other in zip(got, expected, strict=True) if isinstance(expected, tuple) else [(got, expected)]:
+        made = one.compute()
+        assert made.dtype == other.dtype == one.dtype
+        assert made.shape == other.shape == one.shape
+        np.testing.assert_array_equal(made, other)
+
+
+def test_all_of_numpy_is_here():
+    elementwise = {u.__name__ for u in vars(np).values() if isinstance(u, np.ufunc) and u.signature is None}
+    assert set(NAMES) == elementwise
+    assert all(isinstance(getattr(wr, n), Ufunc) for n in NAMES)
+
+
+def test_aliases_are_numpys():
+    for name, value in vars(np).items():
+        if isinstance(value, np.ufunc) and value.signature is None:
+            assert getattr(wr, name).name == value.__name__
+
+
+@pytest.mark.parametrize("chunks", CHUNKS)
+@pytest.mark.parametrize("name", NAMES)
+def test_ufunc(name, chunks):
+    ufunc = getattr(np, name)
+    assert kinds_of(name)
+    for kind in kinds_of(name):
+        data = [SAMPLES[kind], SAMPLES[kind][::-1]][: ufunc.nin]
+        arrays = [wr.from_array(d, chunks=chunks) for d in data]
+        with np.errstate(all="ignore"):
+            expected = ufunc(*data)
+        same(getattr(wr, name)(*arrays), expected)
+        same(ufunc(*arrays), expected)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if getattr(np, n).nin == 2])
+def test_ufunc_broadcasts_and_takes_scalars(name):
+    ufunc = getattr(np, name)
+    for kind in kinds_of(name):
+        data = SAMPLES[kind]
+        x = wr.from_array(data, chunks=(4, 6))
+        row = data[3]
+        with np.errstate(all="ignore"):
+            same(getattr(wr, name)(x, row), ufunc(data, row))
+            same(getattr(wr, name)(x[:, 2:3], x[3]), ufunc(data[:, 2:3], data[3]))
+            same(getattr(wr, name)(x, data[0, 0]), ufunc(data, data[0, 0]))
+            if kind in "if":
+                same(getattr(wr, name)(2, x), ufunc(2, data))
+
+
+OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "le", "eq", "ne", "gt", "ge"]
+
+
+@pytest.mark.parametrize("name", [*OPERATORS, "and_", "or_", "xor", "lshift", "rshift"])
+def test_operator(name):
+    function = getattr(operator, name)
+    data, other = SAMPLES["i"], SAMPLES["i"][::-1].copy()
+    x, y = wr.from_array(data, chunks=(5, 4)), wr.from_array(other, chunks=(3, 11))
+    same(function(x, y), function(data, other))
+    same(function(x, 3), function(data, 3))
+    same(function(3, x), function(3, data))
+    same(function(other, x), function(other, data))
+    same(function(np.int64(2), x), function(np.int64(2), data))
+
+
+def test_unary_operators_and_divmod():
+    data = SAMPLES["i"]
+    x = wr.from_array(data, chunks=(5, 4))
+    same(-x, -data)
+    same(+x, +data)
+    same(abs(-x), data)
+    same(~x, ~data)
+    same(divmod(x, 3), divmod(data, 3))
+    same(divmod(100, x), divmod(100, data))
+
+
+def test_operators_in_place_bind_a_new_array():
+    x = y = wr.ones(3)
+    x += 1
+    assert x.compute().tolist() == [2, 2, 2]
+    assert y.compute().tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("chunks", CHUNKS)
+def test_functions_that_are_no_ufuncs(chunks):
+    for kind in "bifc":
+        data = SAMPLES[kind]
+        x = wr.from_array(data, chunks=chunks)
+        same(wr.real(x), np.real(data).copy())
+        same(wr.imag(x), np.imag(data).copy())
+        same(wr.where(x != 0, x, 0), np.where(data != 0, data, 0))
+        same(wr.angle(x), np.angle(data))
+        same(wr.isclose(x, data + 1e-9), np.isclose(data, data + 1e-9))
+        if kind != "b":
+            same(wr.round(x, 1), np.round(data, 1))
+        if kind in "if":
+            same(wr.clip(x, 0.3, 2), np.clip(data, 0.3, 2))
+            same(x.clip(max=3), np.clip(data, None, 3))
+    spoiled = np.array([np.nan, 1, np.inf, -np.inf])
+    same(wr.nan_to_num(spoiled), np.nan_to_num(spoiled))
+
+
+DTYPES = ["?", "i1", "u1", "i2", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"]
+SCALARS = [True, 3, 2.5, 1j, np.int8(3), np.float32(1.5), np.array(2, "u2"), np.bool(True)]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.sampled_from(DTYPES), st.sampled_from([*DTYPES, *range(len(SCALARS))]), st.sampled_from(["add", "multiply", "less", "divide", "where"]))
+def test_promotion(one, other, name):
+    left = np.arange(1, 5).astype(one)
+    right = SCALARS[other] if isinstance(other, int) else np.arange(2, 6).astype(other)
+    given = (left > 2, left, right) if name == "where" else (left, right)
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(*given)
+    same(getattr(wr, name)(*(wr.from_array(g) if isinstance(g, np.ndarray) and g.ndim else g for g in given)), expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_astype(dtype):
+    same(wr.from_array(SAMPLES["i"], chunks=5).astype(dtype), SAMPLES["i"].astype(dtype))
+
+
+def test_a_scalar_out_of_range_is_refused_at_the_call():
+    with pytest.raises(OverflowError, match="add"):
+        wr.zeros(3, "u1") + 300
+
+
+def test_errors_name_operation_and_operands():
+    with pytest.raises(wr.ShapeError, match=r"add.*\(3,\), \(4,\)"):
+        wr.ones(3) + wr.ones(4)
+    with pytest.raises(wr.DTypeError, match="bitwise_and.*float64"):
+        wr.ones(3) & 1
+    with pytest.raises(wr.ArgumentError, match="sqrt.*'out'"):
+        wr.sqrt(wr.ones(3), out=None)
+    with pytest.raises(wr.ArgumentError, match="add.*1 operands"):
+        wr.add(wr.ones(3))
+    with pytest.raises(wr.DTypeError, match="object"):
+        wr.ones(3) + np.array([object()])
+    with pytest.raises(TypeError):
+        wr.ones(3) + object()
+    with pytest.raises(wr.DTypeError, match="astype.*'dtype'"):
+        wr.ones(3).astype("nonsense")
+    with pytest.raises(wr.ArgumentError, match=r"numpy.add.reduce"):
+        np.add.reduce(wr.ones(3))
