@@ -216,6 +216,12 @@ class Grid:
         """Where a block lies in the array."""
         return tuple(slice(a.start(k), a.stop(k)) for a, k in zip(self.axes, self.index(block), strict=True))
 
+    def view(self, array: NDArray[Any], block: int) -> NDArray[Any]:
+        """Return the part of a whole array that is a block."""
+        where: tuple[Any, ...] = (..., *self.block_slices(block))
+        part: NDArray[Any] = array[where]
+        return part
+
     def block_origins(self, blocks: Index) -> Index:
         """Positions of the blocks' first elements, (blocks, ndim)."""
         columns = [a.start(k) for a, k in zip(self.axes, self.indices(blocks), strict=True)]

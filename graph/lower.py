@@ -151,8 +151,8 @@ class _Writer:
         op, full = node.op, self._full(axes)
         if isinstance(op, Elementwise):
             operands = [self._value(child, self._align(child, node, axes)) for child in node.operands]
-            args = tuple(a if isinstance(a, Scalar) else operands[a] for a in op.args)
-            return self._add(Apply(op.function, args, node.dtype, full))
+            values = tuple(a if isinstance(a, Scalar) else operands[a] for a in op.args)
+            return self._add(Apply(op.function, values, node.dtype, full))
         if isinstance(op, Source):
             return self._add(Generate(op, axes, node.shape, node.dtype, full))
         if isinstance(op, Contract):

@@ -24,7 +24,7 @@ class EmbeddedTransport:
     size = 1
 
     def __init__(self, arena_bytes: int) -> None:
-        self.peers = (Peer(0, socket.gethostname(), os.getpid(), True, "own"),)
+        self.peers: tuple[Peer, ...] = (Peer(0, socket.gethostname(), os.getpid(), True, "own"),)
         self._wakes: SimpleQueue[None] = SimpleQueue()
         self._spills: dict[int, Bytes] = {}
         self._memory = mmap.mmap(-1, arena_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE)

@@ -59,7 +59,7 @@ from .graph.errors import (
     ArgumentError, AxisError, ChunksError, ClusterError, DTypeError, IndexingError, OutOfMemory,
     ShapeError, SourceChanged, WindrowError,
 )
-from .scheduler import cluster
+from .scheduler.cluster import current as cluster
 from .scheduler.cluster import Cluster
 from .workers.config import config
 

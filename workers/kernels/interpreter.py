@@ -314,9 +314,18 @@ class Frame:
                     self._tiles(number, lambda region, made, out=out: _put(out, region, made), out)  # type: ignore[misc]
                     self.wholes[number] = out
                 found.append(self.wholes[number][i])
+            elif len(self.blocks) > 1:
+                found.append(self._alone(number, i))
             else:
                 found.append(self.whole(number)[i])
         return found
+
+    def _alone(self, number: int, i: int) -> Array:
+        """Return an argument for block i alone: equal blocks of a result may come from blocks of other shapes."""
+        value = self.program.values[number]
+        assert isinstance(value, Load)
+        frame = Frame(self.stage, self.reader, self.blocks[i : i + 1], self.shape, self.plans)
+        return frame.whole(number)[0]
 
     def _buffer(self, slot: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
         """Return a thread's buffer for a slot; kept from task to task, so that its pages are hot."""
