@@ -1,0 +1,144 @@
+"""Reductions against NumPy's, over single chunks, uneven chunks and empty arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import windrow as wr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+NAMES = ["sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "argmin", "argmax", "count_nonzero", "ptp"]
+RNG = np.random.default_rng(3)
+DATA = {
+    "?": RNG.random((7, 5, 6)) < 0.5,
+    "i1": RNG.integers(-9, 9, (7, 5, 6)).astype("i1"),
+    "i8": RNG.integers(-2, 3, (7, 5, 6)),
+    "u2": RNG.integers(0, 3, (7, 5, 6)).astype("u2"),
+    "f4": RNG.uniform(0.5, 1.5, (7, 5, 6)).astype("f4"),
+    "f8": RNG.uniform(0.5, 1.5, (7, 5, 6)),
+    "f2": RNG.uniform(0.5, 1.5, (7, 5, 6)).astype("f2"),
+    "c16": RNG.uniform(0.5, 1.5, (7, 5, 6)) + 1j * RNG.uniform(0.5, 1.5, (7, 5, 6)),
+}
+
+
+def check(name, data, chunks, axis, keepdims, **keywords):
+    x = wr.from_array(data, chunks=chunks)
+    if name == "count_nonzero" and keepdims:
+        return
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(data, axis=axis, keepdims=keepdims, **keywords)
+    lazy = getattr(wr, name)(x, axis=axis, keepdims=keepdims, **keywords)
+    made = lazy.compute()
+    assert made.dtype == np.asarray(expected).dtype == lazy.dtype
+    assert np.shape(made) == np.shape(expected) == lazy.shape
+    assert isinstance(made, np.ndarray) == isinstance(expected, np.ndarray)
+    exact = data.dtype.kind in "?iu" and name not in ("mean", "var", "std")
+    rtol = 0 if exact or name in ("min", "max", "ptp") else {2: 2e-2, 4: 1e-5}.get(np.asarray(expected).itemsize, 1e-12)
+    np.testing.assert_allclose(made, expected, rtol=rtol, atol=1e-12 if rtol else 0)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2), (0, 1, 2), ()])
+@pytest.mark.parametrize("dtype", list(DATA))
+@pytest.mark.parametrize("name", NAMES)
+def test_reduction(name, dtype, axis):
+    if name.startswith("arg") and isinstance(axis, tuple):
+        return
+    if name == "ptp" and dtype == "?":
+        return
+    for chunks in (-1, (3, 2, 4)):
+        for keepdims in (False, True):
+            check(name, DATA[dtype], chunks, axis, keepdims)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_reductions_of_any_shape(data):
+    shape = tuple(data.draw(st.lists(st.integers(1, 9), min_size=0, max_size=3)))
+    chunks = tuple(data.draw(st.integers(1, n)) for n in shape)
+    name = data.draw(st.sampled_from(NAMES))
+    axes = st.sampled_from(range(-len(shape), len(shape))) if shape else st.none()
+    axis = data.draw(st.none() | axes)
+    check(name, np.random.default_rng(len(shape)).integers(0, 4, shape).astype("f8"), chunks, axis, data.draw(st.booleans()))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "any", "all", "count_nonzero"])
+def test_no_elements(name):
+    data = np.zeros((0, 3))
+    for axis in (None, 0, 1):
+        check(name, data, -1, axis, False)
+
+
+@pytest.mark.parametrize("name", ["min", "max", "argmin", "argmax"])
+def test_extremes_of_no_elements_are_refused_at_the_call(name):
+    with pytest.raises(wr.ShapeError, match=name):
+        getattr(wr, name)(wr.zeros((0, 3)), axis=0)
+    assert getattr(wr, name)(wr.zeros((0, 3)), axis=1).compute().shape == (0,)
+
+
+def test_mean_of_no_elements_is_nan():
+    assert np.isnan(wr.zeros(0).mean().compute())
+
+
+def test_dtype_and_ddof():
+    for dtype in ("i1", "f4"):
+        x = wr.from_array(DATA[dtype], chunks=3)
+        for name in ("sum", "prod", "mean"):
+            expected = getattr(np, name)(DATA[dtype], axis=0, dtype="f8")
+            found = getattr(x, name)(axis=0, dtype="f8").compute()
+            assert found.dtype == expected.dtype
+            np.testing.assert_allclose(found, expected)
+    check("var", DATA["f8"], 3, 0, False, ddof=1)
+    check("std", DATA["f8"], 3, None, False, ddof=2)
+
+
+def test_nan_is_found_wherever_it_is():
+    data = np.arange(20.0)
+    data[[7, 13]] = np.nan
+    for chunks in (-1, 3):
+        x = wr.from_array(data, chunks=chunks)
+        assert x.argmin().compute() == x.argmax().compute() == 7
+        assert np.isnan(x.min().compute())
+        assert np.isnan(x.max().compute())
+
+
+def test_the_first_of_equal_elements_is_found():
+    x = wr.ones((4, 6), chunks=(3, 2))
+    assert x.argmax().compute() == 0
+    assert x.argmin(axis=1).compute().tolist() == [0] * 4
+
+
+def test_large_chunks_run_in_tiles():
+    data = np.random.default_rng(1).random((700, 600))
+    x = wr.from_array(data, chunks=(400, 500))
+    for axis in (None, 0, 1):
+        np.testing.assert_allclose(x.sum(axis).compute(), data.sum(axis))
+        np.testing.assert_allclose(x.var(axis).compute(), data.var(axis))
+        np.testing.assert_array_equal(x.argmax(axis).compute(), data.argmax(axis))
+        np.testing.assert_array_equal(x.max(axis).compute(), data.max(axis))
+
+
+def test_dates():
+    data = np.array(["2020-01-05", "2019-02-03", "2021-06-07"], "M8[D]")
+    x = wr.from_array(data, chunks=2)
+    assert x.min().compute() == data.min()
+    assert x.argmax().compute() == 2
+    assert (x - data[0]).sum().compute() == (data - data[0]).sum()
+
+
+def test_errors():
+    x = wr.ones((3, 4))
+    with pytest.raises(wr.AxisError, match="sum.*'axis' is 2"):
+        x.sum(axis=2)
+    with pytest.raises(wr.ShapeError, match="mean.*each axis once"):
+        x.mean(axis=(0, -2))
+    with pytest.raises(wr.ArgumentError, match="max.*'out'"):
+        x.max(out=None)
+    with pytest.raises(wr.ArgumentError, match="sum.*'axis'"):
+        x.sum(axis="first")
+    with pytest.raises(wr.ArgumentError, match="any.*'keepdims'"):
+        x.any(keepdims=2)
+    with pytest.raises(wr.ArgumentError, match="argmax.*'axis'"):
+        x.argmax(axis=(0, 1))
+    with pytest.raises(wr.DTypeError, match="sum.*<U1"):
+        wr.from_array(np.array(["a"])).sum()
