@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ShapeError, bad
 from ...graph.kinds.move import Reshape, reshape_grid, reshape_groups
-from ...workers.config import config
 from ..align import regrid
 from ..core import as_array, check_shape, grid_for, make
 
@@ -52,8 +51,7 @@ def reshape(x: Any, shape: int | Sequence[int], *, chunks: Any = None) -> Array:
             groups: Any = (((0, array.ndim), (0, len(wanted))),)
         else:
             groups = reshape_groups(array.shape, wanted)
-            budget = max(source.largest, config.chunk_bytes // max(1, array.itemsize) // 4, 1)
-            grid = reshape_grid(groups, source, wanted, budget)
+            grid = reshape_grid(groups, source, wanted)
         found = make(Reshape(groups), (array,), grid, array.dtype)
     if chunks is None:
         return found

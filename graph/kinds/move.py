@@ -186,6 +186,8 @@ def _runs(axes: tuple[Axis, ...], lo: int, hi: int) -> list[Run]:
     """Cut the flat range [lo, hi) of a group of axes into rectangles that each lie in one block and are one run."""
     if hi <= lo:
         return []
+    if not axes:
+        return [((), (), slice(0, 1))]
     runs: list[Run] = []
     _cut([a.length for a in axes], axes, lo, hi, lo, (), runs)
     return runs
@@ -247,22 +249,46 @@ def reshape_groups(source: tuple[int, ...], target: tuple[int, ...]) -> tuple[tu
 
 
 def reshape_grid(
-    groups: tuple[tuple[tuple[int, int], tuple[int, int]], ...], source: Grid, target: tuple[int, ...], budget: int
+    groups: tuple[tuple[tuple[int, int], tuple[int, int]], ...], source: Grid, target: tuple[int, ...]
 ) -> Grid:
-    """Return a grid for a reshape's result: in each group blocks are runs in C order, of at most `budget` elements.
+    """Return a grid for a reshape's result: in each group blocks are runs in C order, about as large as the source's.
 
-    A group of one axis on each side keeps its chunks; the others share what these leave of the budget.
+    Where the source's blocks are runs too and their borders fit, each block of the result comes from one block.
     """
     axes: list[Axis] = [Axis.regular(n, max(1, n)) for n in target]
     for (slo, shi), (tlo, thi) in groups:
-        if shi - slo == 1 and thi - tlo == 1:
-            axes[tlo] = source.axes[slo]
-            budget = max(1, budget // max(1, axes[tlo].largest))
-    for (slo, shi), (tlo, thi) in groups:
-        if shi - slo == 1 and thi - tlo == 1:
-            continue
-        for a in range(tlo, thi):
-            inner = math.prod(target[a + 1 : thi])
-            axes[a] = Axis.regular(target[a], max(1, budget // max(1, inner)))
-        budget = max(1, budget // max(1, math.prod(a.largest for a in axes[tlo:thi])))
+        axes[tlo:thi] = _split_run(_run_axis(source.axes[slo:shi]), target[tlo:thi])
     return Grid(axes)
+
+
+def _run_axis(axes: tuple[Axis, ...]) -> Axis:
+    """Return a group of axes seen as one in C order, with chunks that are whole blocks if these are runs."""
+    lengths = [a.length for a in axes]
+    if not axes:
+        return Axis.regular(1, 1)
+    lead = 0
+    while lead < len(axes) - 1 and axes[lead].largest <= 1:
+        lead += 1
+    inner, size = math.prod(lengths[lead + 1 :]), math.prod(lengths)
+    if all(a.count == 1 for a in axes[lead + 1 :]):
+        if math.prod(lengths[:lead]) == 1 and not axes[lead].is_regular:
+            return Axis.of_sizes(n * inner for n in axes[lead].sizes())
+        return Axis.regular(size, axes[lead].largest * inner)
+    block = math.prod(a.largest for a in axes)
+    return Axis.regular(size, block // inner * inner if block >= inner else block)
+
+
+def _split_run(run: Axis, lengths: tuple[int, ...]) -> list[Axis]:
+    """Cut axes into blocks that are runs in C order, with the borders of `run` where they fit."""
+    axes = [Axis.regular(n, n) for n in lengths]
+    for i, n in enumerate(lengths):
+        inner = math.prod(lengths[i + 1 :])
+        if not run.is_regular and i == 0 and all(size % inner == 0 for size in run.sizes()):
+            axes[0] = Axis.of_sizes(size // inner for size in run.sizes())
+            break
+        step = run.largest
+        axes[i] = Axis.regular(n, max(1, step // inner))
+        if step >= inner:
+            break
+        run = Axis.regular(inner, step)
+    return axes

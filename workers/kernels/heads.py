@@ -71,7 +71,12 @@ def _sum_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> A
         x = x.astype(level.target)
     if _whole(x, axes):
         return lanes_of(x.reshape(len(x), -1))
-    return np.asarray(np.add.reduce(x, axis=axes, dtype=level.target, keepdims=True))
+    return np.asarray(np.add.reduce(x, axis=axes, dtype=_loop(level), keepdims=True))
+
+
+def _loop(level: Level) -> np.dtype[Any] | None:
+    """The dtype to name to a ufunc; dates and times, whose unit a ufunc doesn't take, are none."""
+    return None if level.target.kind in "mM" else level.target
 
 
 def _sum_merge(a: Array, b: Array) -> Array:
@@ -83,12 +88,12 @@ def _sum_merge(a: Array, b: Array) -> Array:
 
 def _sum_close(state: Array, shape: tuple[int, ...]) -> Array:
     if math.prod(shape) == math.prod(state.shape[1:]) and state.ndim == len(shape) + 1:
-        return state.reshape(-1, *shape)
-    return fold(state).reshape(-1, *shape)
+        return state.reshape(len(state), *shape)
+    return fold(state).reshape(len(state), *shape)
 
 
 def _keep(state: Array, shape: tuple[int, ...]) -> Array:
-    return state.reshape(-1, *shape)
+    return state.reshape(len(state), *shape)
 
 
 def _as_is(partial: Array, level: Level) -> Array:
@@ -104,7 +109,7 @@ def _ufunc_head(name: str) -> Head:
     ufunc: np.ufunc = getattr(np, name)
 
     def tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
-        return np.asarray(ufunc.reduce(x, axis=axes, dtype=level.target, keepdims=True))
+        return np.asarray(ufunc.reduce(x, axis=axes, dtype=_loop(level), keepdims=True))
 
     def merge(a: Array, b: Array) -> Array:
         return np.asarray(ufunc(a, b, out=a))
@@ -192,10 +197,11 @@ def _extreme_head(name: str) -> Head:
 
     def tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
         kept = [i for i in range(x.ndim) if i not in axes]
-        flat = x.transpose(*kept, *axes).reshape(*(x.shape[i] for i in kept), -1)
+        extents = tuple(x.shape[a] for a in axes)
+        flat = x.transpose(*kept, *axes).reshape(*(x.shape[i] for i in kept), math.prod(extents))
         local = find(flat, axis=-1)
-        inner = np.unravel_index(local, tuple(x.shape[a] for a in axes))
-        index: Any = 0
+        inner = np.unravel_index(local, extents) if axes else ()
+        index: Any = np.zeros(local.shape, np.int64)
         for a, i in zip(axes, inner, strict=True):
             begin = origin[:, a - 1].reshape(-1, *(1,) * (len(kept) - 1))
             index = index * level.shape[a - 1] + i + begin
