@@ -1,0 +1,90 @@
+"""What tests share: running a program as a user would, with a limit, and looking at what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src"
+AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+AS_ROOT += ("PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def last(self) -> str:
+        """Last line on standard output."""
+        return self.out.strip().splitlines()[-1]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment for programs: our source, this Python's folder on PATH, root allowed to mpirun."""
+    found = dict(os.environ) | dict.fromkeys(AS_ROOT, "1")
+    found["PYTHONPATH"] = os.pathsep.join(p for p in (str(SOURCE), found.get("PYTHONPATH", "")) if p)
+    found["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), found["PATH"]])
+    return found | more
+
+
+def mpirun(ranks: int, *, ulfm: bool = True) -> list[str]:
+    """The words that start ranks."""
+    tool = shutil.which("mpirun", path=environment()["PATH"])
+    assert tool is not None, "tests on ranks need an mpirun"
+    fault = ["--with-ft", "ulfm"] if ulfm else []
+    return [tool, *fault, "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
+
+
+@pytest.fixture
+def launch(tmp_path):
+    """Run Python with some words, on ranks or (0) without: launch(ranks, *words, limit=60, **environment)."""
+
+    def run(ranks: int, *words: str, limit: float = 60, ulfm: bool = True, **more: str) -> Ended:
+        command = [sys.executable, *words]
+        if ranks:
+            command = [*mpirun(ranks, ulfm=ulfm), sys.executable, "-m", "windrow", *words]
+        done = subprocess.run(
+            ["timeout", "-k", "3", str(limit), *command],
+            env=environment(**more),
+            cwd=tmp_path,
+            capture_output=True,
+            timeout=limit + 10,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        out, err = (text.decode(errors="replace").replace("\0", "") for text in (done.stdout, done.stderr))
+        return Ended(done.returncode, out, err)
+
+    return run
+
+
+@pytest.fixture
+def nothing_left():
+    """Fail when a test leaves something of ours in shared memory or the temporary folder."""
+
+    def ours() -> set[str]:
+        folders = (Path("/dev/shm"), Path(tempfile.gettempdir()))
+        names = {str(p) for folder in folders if folder.exists() for p in folder.glob("windrow-*")}
+        return names | {str(p) for p in Path("/dev/shm").glob("sm_segment*")}
+
+    before = ours()
+    yield
+    deadline = 50
+    while (left := ours() - before) and deadline:
+        deadline -= 1
+        import time
+
+        time.sleep(0.1)
+    assert not left, left
