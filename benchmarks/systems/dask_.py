@@ -1,0 +1,69 @@
+"""Dask: its threaded scheduler with 2 threads, or distributed with 2 processes of 1 thread."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import dask
+import dask.array as da
+import numpy as np
+from workloads import System, chunk_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WIDE = 16
+"""Inputs of a node of the reduction over many chunks: fewer tasks than by default, which is faster."""
+
+
+class Dask(System):
+    """Data is made by the workers and persisted."""
+
+    xp = da
+
+    def data(self, seed: int, shape: tuple[int, ...], chunks: tuple[int, ...]) -> Any:
+        """Make the data where it stays."""
+        grid = da.core.normalize_chunks(chunks, shape, dtype=float)
+        meta = np.empty((0,) * len(shape))
+        return self.keep(da.map_blocks(chunk_of, seed, shape[-1], chunks=grid, dtype=float, meta=meta))
+
+    def keep(self, x: Any) -> Any:
+        """Persist; the threaded scheduler has waited then."""
+        return x.persist()
+
+    def value(self, x: Any) -> Any:
+        """Compute."""
+        return x.compute()
+
+    def tiny(self, n: int, constant: float) -> Any:
+        """With a wide tree."""
+        return (da.ones(n, chunks=1) + constant).sum(split_every=WIDE).compute()
+
+
+class Distributed(Dask):
+    """Persisting goes on behind one's back."""
+
+    def keep(self, x: Any) -> Any:
+        """Persist, and wait until all chunks are there."""
+        from distributed import wait
+
+        kept = x.persist()
+        wait(kept)
+        return kept
+
+
+@contextmanager
+def opened(variant: str) -> Iterator[System]:
+    """Give the system: "threads" or "distributed"."""
+    if variant == "threads":
+        with dask.config.set(scheduler="threads", num_workers=2):
+            yield Dask()
+        return
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster),
+    ):
+        yield Distributed()

@@ -1,0 +1,31 @@
+"""Measure one workload on one system in this process, and print one line of JSON.
+
+Each system is a file in `systems/` with a context manager `opened(variant)` that gives the `System`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+
+from workloads import QUICK, Sizes, cases, measure
+
+
+def main() -> None:
+    """Do as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("system", help="a file of systems/, and a variant: windrow:2, dask:threads, …")
+    parser.add_argument("workload")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    name, _, variant = options.system.partition(":")
+    module = importlib.import_module(f"systems.{name}_")
+    case = cases(QUICK if options.quick else Sizes())[options.workload]
+    with module.opened(variant) as system:
+        print(json.dumps(measure(case(system), options.repeats)))
+
+
+if __name__ == "__main__":
+    main()

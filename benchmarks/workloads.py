@@ -1,0 +1,225 @@
+"""The workloads, written once for all systems, and what their results must be.
+
+A worker process makes its data once. Each repetition is a fresh expression: a constant of its own is folded
+in, in place of the formula's own or into the data (untimed), so that no earlier result can be handed out.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PHI = (5**0.5 - 1) / 2
+SLOW = 6.0
+"""A workload whose first run takes longer, in seconds, is measured by that run alone."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Elements, edges and chunks."""
+
+    many: int = 20_000
+    more: int = 200_000
+    vector: int = 32_000_000
+    vector_chunk: int = 1 << 20
+    matrix: int = 8000
+    chunk: int = 1000
+    product: int = 4000
+    product_chunks: tuple[int, int] = (1000, 2000)
+    band: int = 125
+
+
+QUICK = Sizes(500, 1000, 1 << 20, 1 << 17, 1000, 250, 400, (100, 200), 25)
+
+
+def elements(index: Any, seed: int) -> np.ndarray[Any, Any]:
+    """Numbers in [0, 1) that follow from the elements' positions alone, whatever the chunks."""
+    found = index * PHI + seed * 0.1
+    found -= np.floor(found)
+    return found
+
+
+def block(where: tuple[tuple[int, int], ...], columns: int, seed: int) -> np.ndarray[Any, Any]:
+    """Return a rectangle [begin, end) along each axis of the data."""
+    ranges = [np.arange(begin, end, dtype=np.float64) for begin, end in where]
+    return elements(ranges[0] if len(ranges) == 1 else ranges[0][:, None] * columns + ranges[1], seed)
+
+
+def chunk_of(seed: int, columns: int, block_info: Any = None) -> np.ndarray[Any, Any]:
+    """Make a chunk; for map_blocks. Dask tells of the result under None, Windrow of nothing else."""
+    return block(tuple(block_info.get(None, block_info)["array-location"]), columns, seed)
+
+
+def shifted(chunk: np.ndarray[Any, Any], constant: float) -> np.ndarray[Any, Any]:
+    """Stand for a user's function of a chunk."""
+    return chunk + constant
+
+
+class System:
+    """A system under test; as it stands it is NumPy without chunks."""
+
+    xp: Any = np
+
+    def data(self, seed: int, shape: tuple[int, ...], chunks: tuple[int, ...]) -> Any:
+        """Return the data in the system's memory."""
+        return block(tuple((0, n) for n in shape), shape[-1], seed)
+
+    def keep(self, x: Any) -> Any:
+        """Return `x` computed, in the system's memory."""
+        return x
+
+    def value(self, x: Any) -> Any:
+        """Return `x` as NumPy's."""
+        return x
+
+    def tiny(self, n: int, constant: float) -> Any:
+        """W1: (x + constant).sum() over n chunks of one element."""
+        return self.value((self.xp.ones(n, chunks=1) + constant).sum())
+
+    def tiny_mapped(self, n: int, constant: float) -> Any:
+        """W1 with a function of the user's on each chunk."""
+        return self.value(self.xp.map_blocks(shifted, self.xp.ones(n, chunks=1), constant, dtype=float).sum())
+
+    def summed(self, x: Any, y: Any, constant: float) -> Any:
+        """W2."""
+        return self.value((self.xp.sqrt(x * x + y * y) * 2 - constant).sum())
+
+    def kept(self, x: Any, y: Any, constant: float) -> Any:
+        """W3."""
+        return self.keep(self.xp.sqrt(x * x + y * y) * 2 - constant)
+
+    def symmetric(self, a: Any) -> Any:
+        """W4."""
+        return self.value((a + a.T).mean())
+
+    def product(self, a: Any, b: Any) -> Any:
+        """W5."""
+        return self.keep(a @ b)
+
+    def columns(self, a: Any, band: int) -> Any:
+        """W6."""
+        return self.value(a.rechunk((a.shape[0], band)).sum(axis=0))
+
+
+@dataclass(frozen=True)
+class Case:
+    """`fresh(c)` makes a repetition's inputs, untimed; `run(inputs, c)` is timed; `check(result, c)` is not."""
+
+    run: Callable[[Any, float], Any]
+    check: Callable[[Any, float], Any]
+    fresh: Callable[[float], Any] = lambda c: None
+    chunks: int = 0
+
+
+def close(found: Any, expected: Any, rtol: float = 1e-9) -> bool:
+    """Whether values agree."""
+    return bool(np.allclose(np.asarray(found, float), expected, rtol=rtol, atol=0))
+
+
+def w1(system: System, n: int, mapped: bool) -> Case:
+    """Many chunks of one element."""
+    run = system.tiny_mapped if mapped else system.tiny
+    return Case(lambda _, c: run(n, c), lambda r, c: close(r, n * (1 + c), 1e-12), chunks=n)
+
+
+def w2(system: System, sizes: Sizes, kept: bool) -> Case:
+    """A chain of elementwise functions, summed or kept."""
+    n, step = sizes.vector, sizes.vector_chunk
+    x, y = (system.data(seed, (n,), (step,)) for seed in (1, 2))
+
+    def plain(lo: int, hi: int) -> Any:
+        u, v = (block(((lo, hi),), n, seed) for seed in (1, 2))
+        return np.sqrt(u * u + v * v) * 2
+
+    total = sum(float(plain(i, min(i + step, n)).sum()) for i in range(0, n, step))
+    middle = float(plain(n // 2, n // 2 + 1)[0])
+
+    def check(z: Any, c: float) -> bool:
+        if not kept:
+            return close(z, total - c * n)
+        return close(system.value(z.sum()), total - c * n) and close(system.value(z[n // 2]), middle - c)
+
+    run = system.kept if kept else system.summed
+    return Case(lambda _, c: run(x, y, c), check)
+
+
+def w4(system: System, sizes: Sizes) -> Case:
+    """A matrix and its transpose."""
+    n, k = sizes.matrix, sizes.chunk
+    a = system.data(3, (n, n), (k, k))
+    mean = sum(float(block(((i, min(i + k, n)), (0, n)), n, 3).sum()) for i in range(0, n, k)) / n / n
+    return Case(
+        lambda given, c: system.symmetric(given),
+        lambda r, c: close(r, 2 * (mean + c)),
+        lambda c: system.keep(a + c),
+    )
+
+
+def w5(system: System, sizes: Sizes, chunk: int) -> Case:
+    """A product of matrices, kept."""
+    n = sizes.product
+    left, right = (block(((0, n), (0, n)), n, seed) for seed in (4, 5))
+    rows, columns = right.sum(axis=1), left.sum(axis=0)
+    row, column = left[17].copy(), right[:, 23].copy()
+    del left, right
+    a, b = (system.data(seed, (n, n), (chunk, chunk)) for seed in (4, 5))
+
+    def check(made: Any, c: float) -> bool:
+        total = close(system.value(made.sum()), (columns + c * n) @ rows)
+        return total and close(system.value(made[17, 23]), (row + c) @ column)
+
+    return Case(lambda given, c: system.product(given, b), check, lambda c: system.keep(a + c))
+
+
+def w6(system: System, sizes: Sizes) -> Case:
+    """Rows to columns, and their sums."""
+    n, k = sizes.matrix, sizes.band
+    a = system.data(3, (n, n), (k, n))
+    sums = sum(block(((i, i + k), (0, n)), n, 3).sum(axis=0) for i in range(0, n, k))
+    return Case(
+        lambda given, c: system.columns(given, k),
+        lambda r, c: close(r, sums + c * n),
+        lambda c: system.keep(a + c),
+    )
+
+
+def cases(sizes: Sizes) -> dict[str, Callable[[System], Case]]:
+    """Return what makes each workload's case, by name."""
+    small, large = sizes.product_chunks
+    return {
+        f"W1 {sizes.many:,}": partial(w1, n=sizes.many, mapped=False),
+        f"W1 {sizes.more:,}": partial(w1, n=sizes.more, mapped=False),
+        "W1 map_blocks": partial(w1, n=sizes.many, mapped=True),
+        "W2": partial(w2, sizes=sizes, kept=False),
+        "W3": partial(w2, sizes=sizes, kept=True),
+        "W4": partial(w4, sizes=sizes),
+        f"W5 {small}": partial(w5, sizes=sizes, chunk=small),
+        f"W5 {large}": partial(w5, sizes=sizes, chunk=large),
+        "W6": partial(w6, sizes=sizes),
+    }
+
+
+def measure(case: Case, repeats: int) -> dict[str, Any]:
+    """Time a case: a warm-up of the same kind, then repetitions; every result is checked."""
+    times: list[float] = []
+    right = True
+    for k in range(repeats + 1):
+        constant = 1 + k / 64
+        inputs = case.fresh(constant)
+        gc.collect()
+        begin = time.perf_counter()
+        result = case.run(inputs, constant)
+        times.append(time.perf_counter() - begin)
+        right = right and bool(case.check(result, constant))
+        del result, inputs
+        if times[0] > SLOW:
+            break
+    return {"times": times[1:] or times, "right": right, "chunks": case.chunks, "once": times[0] > SLOW}
