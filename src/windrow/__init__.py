@@ -11,7 +11,6 @@ np.float64(0.289)
 from __future__ import annotations
 
 import importlib
-import logging
 from typing import TYPE_CHECKING, Any
 
 from numpy import (
@@ -68,7 +67,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-logging.getLogger("windrow").addHandler(logging.NullHandler())
 
 __all__ = [
     # The array and how to make one
