@@ -61,7 +61,7 @@ def to_arrow(x: Node) -> pyarrow.Array:
     if x.dtype.kind in "iuf" and x.dtype.isnative:
         found = arrow.Array.from_buffers(element, flat.size, [None, arrow.py_buffer(flat)])
     else:
-        found = arrow.array(np.asarray(flat))
+        found = arrow.array(np.asarray(flat).astype(x.dtype.newbyteorder("="), copy=False))
     if x.ndim < 2:
         return found
     tensor = arrow.fixed_shape_tensor(element, list(x.shape[1:]))

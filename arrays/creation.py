@@ -235,11 +235,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, ch
     >>> wr.arange(2, 10, 3).compute()
     array([2, 5, 8])
     """
-    if stop is None:
-        start, stop = (np.asarray(start) * 0)[()], start
-    for name, value in (("start", start), ("stop", stop), ("step", step)):
+    for name, value in (("start", start), ("stop", 0 if stop is None else stop), ("step", step)):
         if isinstance(value, Node) or np.asarray(value).ndim or np.asarray(value).dtype.kind not in "biufmM":
             raise ArgumentError(bad("arange", name, value, "a real number"))
+    if stop is None:
+        start, stop = (np.asarray(start) * 0)[()], start
     if not step:
         raise ShapeError(bad("arange", "step", step, "a step other than zero"))
     known = (
@@ -399,7 +399,7 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     shape = check_shape("from_array", tuple(x.shape), "x")
     grid: Grid = grid_for("from_array", chunks, shape, dtype)
     if copy:
-        x, in_place = np.array(x[...], order="C"), True
+        x, in_place = np.array(x[(slice(None),) * len(shape)], order="C"), True
     return host(x, grid, dtype, in_place=in_place)
 
 

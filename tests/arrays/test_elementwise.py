@@ -6,9 +6,10 @@ import operator
 
 import numpy as np
 import pytest
-import windrow as wr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import windrow as wr
 from windrow.arrays.ops.apply import Ufunc
 from windrow.arrays.ops.elementwise import UFUNCS
 
@@ -145,14 +146,21 @@ SCALARS = [True, 3, 2.5, 1j, np.int8(3), np.float32(1.5), np.array(2, "u2"), np.
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.sampled_from(DTYPES), st.sampled_from([*DTYPES, *range(len(SCALARS))]), st.sampled_from(["add", "multiply", "less", "divide", "where"]))
+@given(
+    st.sampled_from(DTYPES),
+    st.sampled_from([*DTYPES, *range(len(SCALARS))]),
+    st.sampled_from(["add", "multiply", "less", "divide", "where"]),
+)
 def test_promotion(one, other, name):
     left = np.arange(1, 5).astype(one)
     right = SCALARS[other] if isinstance(other, int) else np.arange(2, 6).astype(other)
     given = (left > 2, left, right) if name == "where" else (left, right)
     with np.errstate(all="ignore"):
         expected = getattr(np, name)(*given)
-    same(getattr(wr, name)(*(wr.from_array(g) if isinstance(g, np.ndarray) and g.ndim else g for g in given)), expected)
+    same(
+        getattr(wr, name)(*(wr.from_array(g) if isinstance(g, np.ndarray) and g.ndim else g for g in given)),
+        expected,
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

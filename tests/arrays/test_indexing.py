@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import windrow as wr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
+import windrow as wr
 
 DATA = np.arange(7 * 5 * 6).reshape(7, 5, 6)
 ROWS = np.array([4, 0, -1, 4])
@@ -105,7 +106,9 @@ def test_arrays_of_positions(data):
     for n in shape:
         choice = data.draw(st.sampled_from(["array", "array", "slice", "integer"]))
         positions = hnp.arrays(np.int64, wide, elements=st.integers(-n, n - 1))
-        key.append(data.draw({"array": positions, "slice": st.slices(n), "integer": st.integers(-n, n - 1)}[choice]))
+        key.append(
+            data.draw({"array": positions, "slice": st.slices(n), "integer": st.integers(-n, n - 1)}[choice])
+        )
     if data.draw(st.booleans()):
         key.insert(data.draw(st.integers(0, len(key))), None)
     expected = values[tuple(key)]

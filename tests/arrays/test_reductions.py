@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import windrow as wr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-NAMES = ["sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "argmin", "argmax", "count_nonzero", "ptp"]
+import windrow as wr
+
+NAMES = [
+    "sum",
+    "prod",
+    "mean",
+    "var",
+    "std",
+    "min",
+    "max",
+    "any",
+    "all",
+    "argmin",
+    "argmax",
+    "count_nonzero",
+    "ptp",
+]
 RNG = np.random.default_rng(3)
 DATA = {
     "?": RNG.random((7, 5, 6)) < 0.5,
@@ -34,7 +49,11 @@ def check(name, data, chunks, axis, keepdims, **keywords):
     assert np.shape(made) == np.shape(expected) == lazy.shape
     assert isinstance(made, np.ndarray) == isinstance(expected, np.ndarray)
     exact = data.dtype.kind in "?iu" and name not in ("mean", "var", "std")
-    rtol = 0 if exact or name in ("min", "max", "ptp") else {2: 2e-2, 4: 1e-5}.get(np.asarray(expected).itemsize, 1e-12)
+    rtol = (
+        0
+        if exact or name in ("min", "max", "ptp")
+        else {2: 2e-2, 4: 1e-5}.get(np.asarray(expected).itemsize, 1e-12)
+    )
     np.testing.assert_allclose(made, expected, rtol=rtol, atol=1e-12 if rtol else 0)
 
 
@@ -59,7 +78,13 @@ def test_reductions_of_any_shape(data):
     name = data.draw(st.sampled_from(NAMES))
     axes = st.sampled_from(range(-len(shape), len(shape))) if shape else st.none()
     axis = data.draw(st.none() | axes)
-    check(name, np.random.default_rng(len(shape)).integers(0, 4, shape).astype("f8"), chunks, axis, data.draw(st.booleans()))
+    check(
+        name,
+        np.random.default_rng(len(shape)).integers(0, 4, shape).astype("f8"),
+        chunks,
+        axis,
+        data.draw(st.booleans()),
+    )
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "any", "all", "count_nonzero"])

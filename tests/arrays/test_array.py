@@ -1,0 +1,209 @@
+"""The array as Python and NumPy see it; verbs; what explains and draws."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from windrow.arrays.dispatch import MODULES
+from windrow.arrays.ops.apply import Ufunc
+from windrow.arrays.ops.reductions import Named
+
+
+def test_facade_exports_every_declared_operation():
+    missing = []
+    for module in MODULES:
+        for name, value in vars(module).items():
+            public = not name.startswith("_") and getattr(value, "__module__", "").startswith(
+                "windrow.arrays"
+            )
+            mine = isinstance(value, Ufunc | Named) or (
+                inspect.isfunction(value) and value.__module__ == module.__name__
+            )
+            if (
+                public
+                and mine
+                and name
+                not in {
+                    "move",
+                    "sliced_axis",
+                    "taken",
+                    "contract",
+                    "reduce_to",
+                    "aligned",
+                    "common_axes",
+                    "regrid",
+                }
+            ):
+                missing += [name] if name not in wr.__all__ else []
+    assert missing == []
+    assert [n for n in wr.__all__ if n != "ml" and not hasattr(wr, n)] == []
+
+
+def test_attributes():
+    x = wr.ones((10, 6), "f4", chunks=(4, 3))
+    assert (x.shape, x.ndim, x.size, x.nbytes, x.itemsize) == ((10, 6), 2, 60, 240, 4)
+    assert (x.chunksize, x.numblocks, x.npartitions) == ((4, 3), (3, 2), 6)
+    assert x.T.shape == x.mT.shape == (6, 10)
+    assert repr(x) == "Array(shape=(10, 6), dtype=float32, chunksize=(4, 3), op=full)"
+    assert len(x) == 10
+    assert x in {x}
+    with pytest.raises(TypeError, match="len"):
+        len(wr.ones(()))
+
+
+def test_conversions():
+    x = wr.full((1, 1), 3)
+    assert float(x) == int(x) == complex(x) == x.item() == 3
+    assert bool(x)
+    assert [10, 20, 30, 40][x.sum()] == 40
+    assert [int(v) for v in wr.arange(5, chunks=2)] == [0, 1, 2, 3, 4]
+    assert 3 in wr.arange(5)
+    assert 7 not in wr.arange(5)
+    assert wr.arange(3).tolist() == [0, 1, 2]
+    for convert in (bool, float, int, complex):
+        with pytest.raises(ValueError, match=f"{convert.__name__}.*single element"):
+            convert(wr.ones(3))
+    with pytest.raises(TypeError):
+        [1, 2][wr.ones(())]
+
+
+def test_results_are_owned_and_writable():
+    data = np.arange(6.0)
+    for x in (wr.from_array(data), wr.from_array(data) + 0, wr.from_array(data, chunks=2)):
+        made = x.compute()
+        made[:] = 0
+        assert made.flags.owndata or made.base is not data
+    assert data.sum() == 15
+    assert isinstance(wr.ones(3).sum().compute(), np.float64)
+    assert isinstance(wr.ones(()).compute(), np.ndarray)
+
+
+def test_compute_together():
+    x = wr.arange(10, chunks=3)
+    total, most, seven, again = wr.compute(x.sum(), x.max(), 7, x)
+    assert (total, most, seven) == (45, 9, 7)
+    assert again.tolist() == list(range(10))
+    with pytest.raises(wr.ArgumentError, match="compute"):
+        wr.compute()
+
+
+def test_persist_and_release():
+    x = (wr.ones(100, chunks=10) * 2).persist()
+    assert (x + 1).sum().compute() == 300
+    assert x.sum().compute() == 200
+    x.release()
+    assert x.sum().compute() == 200
+    a, b = wr.persist(wr.ones(3), wr.zeros(3))
+    assert (a + b).sum().compute() == 3
+    with pytest.raises(wr.ArgumentError, match="persist.*'arrays'"):
+        wr.persist(3)
+
+
+def test_numpy_functions_stay_lazy():
+    data = np.arange(12.0).reshape(3, 4)
+    x = wr.from_array(data, chunks=2)
+    for got, expected in [
+        (np.sin(x), np.sin(data)),
+        (np.sum(x, axis=0), data.sum(0)),
+        (np.concatenate([x, data]), np.concatenate([data, data])),
+        (np.where(x > 2, x, data), np.where(data > 2, data, data)),
+        (np.matmul(x, x.T), data @ data.T),
+        (np.zeros_like(x), np.zeros_like(data)),
+        (data + x, data + data),
+        (np.float64(2) * x, 2 * data),
+        (np.transpose(x), data.T),
+    ]:
+        assert isinstance(got, wr.Array)
+        np.testing.assert_array_equal(got.compute(), expected)
+    np.testing.assert_array_equal(np.asarray(x), data)
+    assert np.asarray(x, "f4").dtype == np.float32
+    for call in (
+        lambda: np.linalg.inv(x),
+        lambda: np.median(x),
+        lambda: np.add.outer(x, x),
+        lambda: np.add(x, x, out=data),
+    ):
+        with pytest.raises(TypeError, match="numpy.*lazy arrays"):
+            call()
+    with pytest.raises(ValueError, match="copy"):
+        np.asarray(x, copy=False)
+
+
+def test_gathering_much_warns():
+    with (
+        wr.config.set(warn_gather_bytes=100),
+        pytest.warns(UserWarning, match="gathers a whole array of 800 bytes"),
+    ):
+        np.asarray(wr.ones(100))
+
+
+def test_explain():
+    data = np.ones((100, 100))
+    x = wr.from_array(data, chunks=50)
+    plan = ((x + 1) @ x).sum().explain()
+    assert plan.bytes_read >= data.nbytes
+    assert plan.bytes_moved > 0
+    assert plan.tasks == sum(s.tasks for s in plan.stages) > 0
+    assert plan.bytes_held > data.nbytes
+    assert "matmul" in str(plan)
+    assert "test_array.py" in str(plan)
+    assert wr.explain(x + 1, x - 1).tasks > 0
+    simple = (wr.ones((1000, 1000), chunks=100) + 1).sum().explain()
+    assert (simple.bytes_read, len(simple.stages)) == (0, 2)
+
+
+def test_graph():
+    x = wr.ones(3)
+    graph = ((x + 1) * (x + 1)).graph()
+    assert sorted(d["label"] for _, d in graph.nodes(data=True)) == ["add", "full", "multiply"]
+    assert graph.number_of_edges() == 2
+
+
+def test_visualize(tmp_path):
+    x = wr.ones((30, 20), chunks=7)
+    y = (x @ x.T + 1).sum()
+    path = y.visualize(str(tmp_path / "x.svg"))
+    texts = "".join(ET.parse(path).getroot().itertext())
+    assert all(word in texts for word in ("matmul", "transpose", "stages", "tasks"))
+    if importlib.util.find_spec("matplotlib"):
+        assert (tmp_path / "x.png").exists() or y.visualize(tmp_path / "x.png")
+        assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(wr.ArgumentError, match="visualize.*'path'"):
+        y.visualize("x.pdf")
+
+
+@pytest.mark.parametrize(
+    "dtype", ["?", "i1", "u2", "i8", "f4", "f8", "M8[s]", "M8[D]", "m8[ms]", "U5", ">f8"]
+)
+def test_to_arrow(dtype):
+    data = np.arange(24).astype(dtype)
+    array = wr.from_array(data, chunks=5).to_arrow()
+    assert array.to_pylist() == data.tolist()
+    tensor = (
+        wr.from_array(data.reshape(2, 3, 4), chunks=2).to_arrow() if dtype in ("i8", "f4", "f8") else None
+    )
+    if tensor is not None:
+        np.testing.assert_array_equal(tensor.to_numpy_ndarray(), data.reshape(2, 3, 4))
+
+
+def test_to_arrow_of_a_chunk_keeps_it():
+    x = (wr.arange(1000, chunks=-1) * 2).persist()
+    array = x.to_arrow()
+    assert x.to_arrow().buffers()[1].address == array.buffers()[1].address
+    del x
+    (wr.ones(1000, chunks=-1) + 1).persist()
+    assert array.to_pylist()[:3] == [0, 2, 4]
+    with pytest.raises(wr.DTypeError, match="to_arrow.*complex"):
+        wr.ones(3, complex).to_arrow()
+
+
+def test_errors_bear_the_line_of_the_operation():
+    assert "test_array.py" in wr.ones(3).expr.origin
+    assert "test_array.py" in (wr.ones(3) + 1).expr.origin
+    assert "test_array.py" in np.add(wr.ones(3), 1).expr.origin

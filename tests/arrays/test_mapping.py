@@ -1,0 +1,160 @@
+"""Users' functions of chunks."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import windrow as wr
+
+DATA = np.arange(70.0).reshape(10, 7)
+
+
+def doubled(block):
+    return block * 2
+
+
+def test_map_blocks():
+    for x in (
+        wr.from_array(DATA, chunks=(4, 3)),
+        wr.from_array(DATA, chunks=(4, 3)) + 0,
+        wr.from_array(DATA),
+    ):
+        np.testing.assert_array_equal(wr.map_blocks(doubled, x).compute(), DATA * 2)
+        np.testing.assert_array_equal(
+            (wr.map_blocks(doubled, x.T) + 1).sum(0).compute(), (DATA.T * 2 + 1).sum(0)
+        )
+        assert wr.map_blocks(lambda b: b > 3, x).dtype == bool
+        assert wr.map_blocks(doubled, x, dtype="f4").compute().dtype == np.float32
+
+
+def test_several_arrays_and_further_arguments():
+    x = wr.from_array(DATA, chunks=(4, 3))
+    y = wr.from_array(DATA[0], chunks=2)
+    got = wr.map_blocks(lambda a, b, c, d=0: a * b + c - d, x, y, 5, d=2)
+    np.testing.assert_array_equal(got.compute(), DATA * DATA[0] + 3)
+    got = wr.map_blocks(lambda a, b: a + b, x, DATA[:, :1])
+    np.testing.assert_array_equal(got.compute(), DATA + DATA[:, :1])
+
+
+def test_block_id_and_info():
+    x = wr.zeros((10, 7), chunks=(4, 3))
+    got = wr.map_blocks(lambda b, block_id=None: b + 10 * block_id[0] + block_id[1], x).compute()
+    np.testing.assert_array_equal(got, 10 * (np.arange(10)[:, None] // 4) + np.arange(7) // 3)
+
+    def corner(block, block_info=None):
+        return block + block_info["array-location"][0][0]
+
+    np.testing.assert_array_equal(
+        wr.map_blocks(corner, x, dtype=float).compute()[:, 0], np.arange(10) // 4 * 4
+    )
+
+
+def test_chunks_dropped_and_new_axes():
+    x = wr.from_array(DATA, chunks=(4, 3))
+    np.testing.assert_array_equal(wr.map_blocks(lambda b: b.sum(1), x, drop_axis=1).compute(), DATA.sum(1))
+    got = wr.map_blocks(lambda b: b[:, None], x, new_axis=1)
+    assert got.chunks == ((4, 4, 2), (1,), (3, 3, 1))
+    np.testing.assert_array_equal(got.compute(), DATA[:, None])
+    got = wr.map_blocks(lambda b: np.array([b.max()]), x.ravel(), chunks=((1,) * x.ravel().npartitions,))
+    assert got.max().compute() == DATA.max()
+    got = wr.map_blocks(lambda b: b.repeat(2, 0), x, chunks=((8, 8, 4), (3, 3, 1)))
+    np.testing.assert_array_equal(got.compute(), DATA.repeat(2, 0))
+    made = wr.map_blocks(lambda block_id: np.full((2,), block_id[0]), chunks=((2, 2, 2),), dtype="i8")
+    np.testing.assert_array_equal(made.compute(), [0, 0, 1, 1, 2, 2])
+
+
+def reference(function, data, depth, boundary):
+    """The same over the whole array: pad, apply, cut."""
+    modes = {"periodic": "wrap", "reflect": "symmetric", "nearest": "edge"}
+    if isinstance(boundary, str):
+        padded = np.pad(data, depth, mode=modes[boundary])
+    else:
+        padded = np.pad(data, depth, constant_values=boundary)
+    cut = tuple(slice(before, n - after) for (before, after), n in zip(depth, padded.shape, strict=True))
+    return function(padded)[cut]
+
+
+def blurred(block):
+    return block + np.roll(block, 1, 0) + np.roll(block, -1, 1)
+
+
+@pytest.mark.parametrize("boundary", ["periodic", "reflect", "nearest", 0.0, 5])
+def test_map_overlap(boundary):
+    for chunks in (-1, (4, 3), (3, 1)):
+        x = wr.from_array(DATA, chunks=chunks)
+        got = wr.map_overlap(blurred, x, depth=1, boundary=boundary)
+        assert got.chunks == x.chunks
+        np.testing.assert_array_equal(got.compute(), reference(blurred, DATA, [(1, 1)] * 2, boundary))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_margins_of_any_depth(data):
+    n, chunk = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 12))
+    before, after = data.draw(st.integers(0, 5)), data.draw(st.integers(0, 5))
+    boundary = data.draw(st.sampled_from(["periodic", "reflect", "nearest", 7]))
+    values = np.arange(float(n))
+
+    def window(block):
+        parts = [np.roll(block, k) for k in range(-after, before + 1)]
+        return sum(parts)
+
+    x = wr.from_array(values, chunks=chunk)
+    got = wr.map_overlap(window, x, depth={0: (before, after)}, boundary=boundary).compute()
+    np.testing.assert_array_equal(got, reference(window, values, [(before, after)], boundary))
+
+
+def test_no_margin_at_the_ends():
+    x = wr.arange(10.0, chunks=4)
+    sizes = wr.map_overlap(lambda b: np.full_like(b, len(b)), x, depth=2, boundary="none").compute()
+    np.testing.assert_array_equal(sizes, [6] * 4 + [8] * 4 + [4] * 2)
+    wide = wr.map_overlap(doubled, x, depth=2, boundary="none", trim=False)
+    assert wide.chunks == ((6, 8, 4),)
+    mixed = wr.map_overlap(doubled, wr.from_array(DATA, chunks=3), depth={1: 1}, boundary={0: "none", 1: 3})
+    np.testing.assert_array_equal(mixed.compute(), DATA * 2)
+
+
+def test_margins_and_block_id():
+    x = wr.zeros(6, chunks=2)
+    got = wr.map_overlap(lambda b, block_id=None: b + block_id[0], x, depth=1)
+    np.testing.assert_array_equal(got.compute(), [0, 0, 1, 1, 2, 2])
+
+
+def test_errors():
+    x = wr.ones((4, 4), chunks=2)
+    lock = threading.Lock()
+
+    def locked(block):
+        with lock:
+            return block
+
+    cases = [
+        (lambda: wr.map_blocks(locked, x), wr.ArgumentError, "map_blocks.*'locked'.*pickled"),
+        (lambda: wr.map_overlap(locked, x, depth=1), wr.ArgumentError, "map_overlap.*'locked'.*pickled"),
+        (lambda: wr.map_blocks(3, x), wr.ArgumentError, "map_blocks.*'func' is 3"),
+        (lambda: wr.map_blocks(doubled, x, chunks=(2,)), wr.ChunksError, "map_blocks.*'chunks'"),
+        (lambda: wr.map_blocks(doubled, x, drop_axis=3), wr.AxisError, "drop_axis"),
+        (lambda: wr.map_blocks(lambda b: b["no"], x), wr.DTypeError, "map_blocks.*'dtype' is None"),
+        (lambda: wr.map_blocks(doubled, x, other=x), wr.ArgumentError, "map_blocks.*'other'"),
+        (lambda: wr.map_blocks(doubled), wr.ArgumentError, "chunks= and dtype="),
+        (lambda: wr.map_overlap(doubled, x, depth=-1), wr.ShapeError, "map_overlap.*'depth'"),
+        (
+            lambda: wr.map_overlap(doubled, x, depth=1, boundary="odd"),
+            wr.ArgumentError,
+            "map_overlap.*'boundary'",
+        ),
+        (lambda: wr.map_overlap(doubled, 5, depth=1), wr.ArgumentError, "map_overlap.*'args'"),
+    ]
+    for call, kind, message in cases:
+        with pytest.raises(kind, match=message):
+            call()
+
+
+def test_a_wrong_shape_is_told():
+    with pytest.raises(Exception, match=r"returned shape \(1, 2\)"):
+        wr.map_blocks(lambda b: b[:1], wr.ones((4, 4), chunks=2), dtype=float).compute()

@@ -1,0 +1,128 @@
+"""Products against NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import windrow as wr
+
+RNG = np.random.default_rng(8)
+
+
+def check(got, expected):
+    assert got.shape == np.shape(expected)
+    assert got.dtype == np.asarray(expected).dtype
+    np.testing.assert_allclose(
+        got.compute(), expected, rtol=1e-12 if np.asarray(expected).itemsize > 4 else 1e-5
+    )
+
+
+SHAPES = [
+    ((7,), (7,)),
+    ((5, 7), (7,)),
+    ((7,), (7, 6)),
+    ((5, 7), (7, 6)),
+    ((3, 5, 7), (7, 6)),
+    ((5, 7), (3, 7, 6)),
+    ((3, 5, 7), (3, 7, 6)),
+    ((2, 1, 5, 7), (3, 7, 6)),
+    ((2, 3, 5, 7), (1, 3, 7, 6)),
+    ((1, 5, 7), (1, 7, 6)),
+    ((3, 5, 7), (7,)),
+    ((7,), (3, 7, 6)),
+    ((5, 0), (0, 6)),
+    ((0, 7), (7, 6)),
+    ((1, 1), (1, 1)),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), SHAPES)
+def test_matmul(left, right):
+    a, b = RNG.random(left), RNG.random(right)
+    for chunks in (-1, 2, 3):
+        x, y = wr.from_array(a, chunks=chunks), wr.from_array(b, chunks=chunks)
+        check(x @ y, a @ b)
+        check(np.matmul(x, y), a @ b)
+        check(x @ b, a @ b)
+        check(a @ y, a @ b)
+
+
+@pytest.mark.parametrize(
+    "dtypes", [("i4", "i8"), ("f4", "f4"), ("f4", "f8"), ("c16", "f8"), ("?", "?"), ("u1", "i1")]
+)
+def test_matmul_of_dtypes(dtypes):
+    a, b = (RNG.integers(0, 2, s).astype(d) for s, d in zip([(9, 40), (40, 8)], dtypes, strict=True))
+    for chunks in (-1, (4, 3)):
+        got = (wr.from_array(a, chunks=chunks) @ wr.from_array(b, chunks=chunks)).compute()
+        assert got.dtype == (a @ b).dtype
+        np.testing.assert_array_equal(got, a @ b)
+
+
+def test_transposed_operands():
+    a = RNG.random((30, 20))
+    x = wr.from_array(a, chunks=(7, 6)) + 0
+    check(x.T @ x, a.T @ a)
+    check(x @ x.T, a @ a.T)
+
+
+TENSORDOT = [
+    ((3, 4, 5), (4, 5, 6), 2),
+    ((3, 4, 5), (5, 4, 2), ([1, 2], [1, 0])),
+    ((3, 4), (5,), 0),
+    ((3, 4), (4, 3), ([0, 1], [1, 0])),
+    ((3, 4), (4, 3), (1, 0)),
+    ((6,), (6,), 1),
+]
+
+
+@pytest.mark.parametrize(("left", "right", "axes"), TENSORDOT)
+def test_tensordot(left, right, axes):
+    a, b = RNG.random(left), RNG.random(right)
+    for chunks in (-1, 2):
+        check(
+            wr.tensordot(wr.from_array(a, chunks=chunks), wr.from_array(b, chunks=chunks), axes),
+            np.tensordot(a, b, axes),
+        )
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_matmul_of_any_chunks(data):
+    m, k, n = (data.draw(st.integers(1, 12)) for _ in range(3))
+    a, b = RNG.random((m, k)), RNG.random((k, n))
+    x = wr.from_array(a, chunks=(data.draw(st.integers(1, m)), data.draw(st.integers(1, k))))
+    y = wr.from_array(b, chunks=(data.draw(st.integers(1, k)), data.draw(st.integers(1, n))))
+    check(x @ y, a @ b)
+
+
+def test_relatives():
+    a, b = RNG.random((4, 6)), RNG.random((6, 3))
+    x, y = wr.from_array(a, chunks=2), wr.from_array(b, chunks=4)
+    check(wr.dot(x, y), a.dot(b))
+    check(x.dot(2.0), a.dot(2.0))
+    check(wr.dot(x, b[:, 0]), a.dot(b[:, 0]))
+    check(wr.outer(x[0], y[0]), np.outer(a[0], b[0]))
+    check(wr.vdot(x * 1j, x), np.vdot(a * 1j, a))
+    check(x.trace(), a.trace())
+    check(x.diagonal(), a.diagonal())
+    check(x.T.diagonal(), a.T.diagonal())
+
+
+def test_errors():
+    x = wr.ones((3, 4))
+    cases = [
+        (lambda: x @ x, wr.ShapeError, r"matmul.*\(3, 4\) and \(3, 4\)"),
+        (lambda: x @ 2, wr.ShapeError, "matmul.*'x2'"),
+        (lambda: wr.ones((2, 3, 4)) @ wr.ones((3, 4, 5)), wr.ShapeError, "matmul.*broadcast"),
+        (lambda: wr.tensordot(x, x, 3), wr.ShapeError, "tensordot.*'axes'"),
+        (lambda: wr.tensordot(x, x, ([0], [1])), wr.ShapeError, "tensordot.*'axes'.*equal lengths"),
+        (lambda: wr.tensordot(x, x, ([0, 0], [0, 0])), wr.ShapeError, "each once"),
+        (lambda: x @ wr.from_array(np.array([["a"] * 3] * 4)), wr.DTypeError, "matmul.*<U1"),
+        (lambda: wr.ones(3).trace(), wr.ShapeError, "diagonal"),
+    ]
+    for call, kind, message in cases:
+        with pytest.raises(kind, match=message):
+            call()
