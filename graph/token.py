@@ -1,26 +1,17 @@
 """Deterministic names: equal expressions get equal tokens, on every rank and in every session.
 
-What has no content to name it (an array in the user's memory) brings a name of its own.
+What has no content to name it (an array in the user's memory) brings a name of its own: a method `token_key`.
 """
 
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from hashlib import blake2b
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
 from .grid import Axis, Grid
-
-
-@runtime_checkable
-class Named(Protocol):
-    """An object that names itself."""
-
-    def token_key(self) -> tuple[Any, ...]:
-        """Return what the token is made of."""
-        ...
 
 
 def token_of(*parts: Any) -> str:
@@ -49,7 +40,7 @@ def _feed(digest: blake2b, part: Any) -> None:
         digest.update(repr(part.shape).encode() + np.ascontiguousarray(part).tobytes())
     elif isinstance(part, slice):
         _feed(digest, (part.start, part.stop, part.step))
-    elif isinstance(part, Named):
+    elif hasattr(part, "token_key"):
         _feed(digest, part.token_key())
     elif is_dataclass(part):
         for field in fields(part):

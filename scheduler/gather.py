@@ -11,7 +11,7 @@ from ..graph.errors import ClusterError
 from ..workers.config import config
 from .engine import Engine
 from .job import Arrival, Cancel, Gathered, Job
-from .progress import Bar, wanted
+from .progress import Bar
 
 Array = np.ndarray[Any, Any]
 TICK = 0.1
@@ -29,7 +29,7 @@ class Gather:
     def run(self) -> None:
         """Return when all results are complete (or all chunks stored); raise what stopped the job."""
         job = self.job
-        bar = Bar(wanted(config.progress))
+        bar = Bar(config.progress)
         try:
             while not job.finished or (job.error is None and self._open):
                 try:
@@ -68,6 +68,6 @@ class Gather:
                     result[(..., *stage.grid.block_slices(block))] = content
         seen = self._seen.setdefault(number, np.zeros(stage.ntasks, bool))
         seen[arrival.tasks] = True
-        self.engine.request(Gathered(stage.token, arrival.tasks))
+        self.engine.request(Gathered(self.job, stage.token, arrival.tasks))
         if seen.all():
             self._open.pop(number, None)

@@ -29,16 +29,21 @@ def wanted(setting: str) -> bool:
 class Bar:
     """Draws itself on stderr when work takes longer than a second; erased at the end."""
 
-    def __init__(self, show: bool) -> None:
-        self._show = show
+    def __init__(self, setting: str) -> None:
+        self._setting = setting
+        self._show: bool | None = None
         self._begin = time.monotonic()
         self._drawn = 0.0
 
     def update(self, done: int, total: int) -> None:
         """Show how many tasks of all are done."""
         now = time.monotonic()
-        if not self._show or now - self._begin < DELAY or now - self._drawn < 0.1:
+        if self._show is False or now - self._begin < DELAY or now - self._drawn < 0.1:
             return
+        if self._show is None:
+            self._show = wanted(self._setting)
+            if not self._show:
+                return
         self._drawn = now
         share = done / max(1, total)
         bar = "#" * int(WIDTH * share)
