@@ -7,8 +7,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -48,6 +50,12 @@ def mpirun(ranks: int, *, ulfm: bool = True) -> list[str]:
 
 
 @pytest.fixture
+def programs():
+    """The words and the environment for programs that a test starts itself."""
+    return SimpleNamespace(mpirun=mpirun, environment=environment)
+
+
+@pytest.fixture
 def launch(tmp_path):
     """Run Python with some words, on ranks or (0) without: launch(ranks, *words, limit=60, **environment)."""
 
@@ -84,7 +92,5 @@ def nothing_left():
     deadline = 50
     while (left := ours() - before) and deadline:
         deadline -= 1
-        import time
-
         time.sleep(0.1)
     assert not left, left
