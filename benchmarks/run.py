@@ -1,8 +1,8 @@
 """Measure Windrow beside its peers: `python benchmarks/run.py`, or `make bench`.
 
-Every (system, workload) runs in a process of its own; rounds go through all systems in turn, so that the drift
-of a busy machine hits all. Shown is the least time of all rounds, and the median beside it. What takes longer
-than a few seconds is measured once. Below the table each requirement stands with its figure.
+Every (system, workload) runs in a process of its own; rounds go through all systems in turn, so that drift
+hits all. Shown is the least time of all rounds, and the median beside it. What takes longer than a few
+seconds is measured once. Below the table each requirement stands with its figure.
 """
 
 from __future__ import annotations

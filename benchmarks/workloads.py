@@ -111,7 +111,7 @@ class System:
 
 @dataclass(frozen=True)
 class Case:
-    """`fresh(c)` makes a repetition's inputs, untimed; `run(inputs, c)` is timed; `check(result, c)` is not."""
+    """`fresh(c)` makes a repetition's inputs; `run(inputs, c)` is timed; then comes `check(result, c)`."""
 
     run: Callable[[Any, float], Any]
     check: Callable[[Any, float], Any]
