@@ -11,6 +11,7 @@ import numpy as np
 from ..graph.grid import Index
 from ..graph.kinds.reduction import Level
 from ..graph.stage import Stage
+from .kernels import compiled
 from .kernels.heads import HEADS
 from .kernels.interpreter import Frame
 from .kernels.plan import Plan
@@ -47,11 +48,11 @@ def run_task(stage: Stage, task: int, reader: Reader, target: Target) -> None:
         try:
             with np.errstate(all="ignore"):
                 if level is None:
-                    _frame(stage, reader, np.asarray(frame), plans).store(target(first, count))
+                    _store(_frame(stage, reader, np.asarray(frame), plans), target(first, count))
                 elif grouped:
                     _group(stage, level, reader, stage.domain_blocks(first), plans, target(first, 1))
                 elif level.leaf:
-                    _finish(level, _frame(stage, reader, np.asarray(frame), plans).reduce(), target(first, count))
+                    _finish(level, _partials(_frame(stage, reader, np.asarray(frame), plans)), target(first, count))
                 else:
                     for block in range(first, first + count):
                         _finish(level, reader.block(0, block)[None], target(block, 1))
@@ -76,10 +77,20 @@ def _frame(stage: Stage, reader: Reader, blocks: Index, plans: dict[int, Plan]) 
     return Frame(stage, reader, blocks.tolist(), stage.domain.block_shape(int(blocks[0])), plans)
 
 
+def _store(frame: Frame, out: Array) -> None:
+    if not compiled.store(frame, out):
+        frame.store(out)
+
+
+def _partials(frame: Frame) -> Array:
+    made = compiled.reduce(frame)
+    return frame.reduce() if made is None else made
+
+
 def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, plans: dict[int, Plan], out: Array) -> None:
     """Reduce the blocks of one group to one result."""
     if level.leaf:
-        partials = [_frame(stage, reader, frame, plans).reduce() for frame in _frames(stage, blocks)]
+        partials = [_partials(_frame(stage, reader, frame, plans)) for frame in _frames(stage, blocks)]
         stack = np.concatenate(partials) if len(partials) > 1 else partials[0]
     else:
         stack = np.stack([reader.block(0, block) for block in blocks.tolist()])

@@ -197,6 +197,16 @@ class Frame:
                 self.wholes[number] = self._framed(number, out)
         return self.wholes[number]
 
+    def in_place(self, number: int) -> Array | None:
+        """Return a loaded value of all blocks of the frame where it lies; None if it must be put together."""
+        value = self.program.values[number]
+        if number not in self.wholes and isinstance(value, Load) and not isinstance(value.access, ByBlock):
+            view = self._view(value) if len(self.blocks) == 1 else None
+            if view is None:
+                return None
+            self.wholes[number] = view
+        return self.whole(number)
+
     def _own_shape(self, number: int, block: int) -> tuple[int, ...]:
         value = self.program.values[number]
         if isinstance(value, Load) and value.frame is not None:

@@ -1,0 +1,185 @@
+"""When a frame is run by a compiled kernel, and by which.
+
+With the setting `jit` "auto" a kernel is made in the background once its programs have touched enough bytes;
+until it is there the interpreter goes on. With "on" it is made before the first frame runs.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ....graph.program import Load
+from ...config import config
+from .fused import ENTRY, Fused, cuts, fused
+from .machine import Native, compiled
+from .text import Untaken
+
+if TYPE_CHECKING:
+    from ....graph.stage import Stage
+    from ..interpreter import Frame
+
+Array = np.ndarray[Any, Any]
+ENOUGH_BYTES = 1 << 26
+LEAST_ELEMENTS = 1 << 10
+
+_log = logging.getLogger("windrow")
+_lock = threading.Lock()
+
+
+@dataclass
+class Kernel:
+    """A kernel by its text: how many bytes its programs have touched, and the function once it is made."""
+
+    text: str
+    inputs: int
+    seen: int = 0
+    asked: bool = False
+    function: Native | None = None
+    made: threading.Event = field(default_factory=threading.Event)
+
+    def ask(self, wait: bool) -> None:
+        """Have the function made, in the background unless it is waited for."""
+        with _lock:
+            first, self.asked = not self.asked, True
+        if first and wait:
+            self._make()
+        elif first:
+            # No daemon: LLVM may not be at work while the process goes down.
+            threading.Thread(target=self._make, name="windrow-compile").start()
+        elif wait:
+            self.made.wait()
+
+    def _make(self) -> None:
+        try:
+            self.function = compiled(self.text, ENTRY, self.inputs)
+        except ImportError as error:
+            _log.debug("no compiled kernels: %s", error)
+        except Exception as error:
+            _log.warning("a kernel could not be compiled, NumPy's are used: %s", error)
+        finally:
+            self.made.set()
+
+
+@dataclass
+class Bound:
+    """A stage's kernel and what the stage hands it; `open` is false once inputs didn't lie as they must."""
+
+    fused: Fused
+    kernel: Kernel
+    scalars: Array
+    nbytes: int
+    counted: bool = False
+    open: bool = True
+
+
+_kernels: dict[str, Kernel] = {}
+_bound: WeakKeyDictionary[Stage, Bound | None] = WeakKeyDictionary()
+
+
+def store(frame: Frame, out: Array) -> bool:
+    """Compute a program's result into `out` by a compiled kernel; tell whether there was one."""
+    found = _function(frame)
+    if found is None or not out.flags.c_contiguous:
+        return False
+    bound, function = found
+    inputs = _inputs(frame, bound)
+    if inputs is None:
+        return False
+    _run(function, bound, inputs, out, frame)
+    return True
+
+
+def reduce(frame: Frame) -> Array | None:
+    """Reduce a program's result by a compiled kernel, where there is one: a partial result for each block."""
+    found = _function(frame)
+    if found is None:
+        return None
+    bound, function = found
+    inputs = _inputs(frame, bound)
+    if inputs is None:
+        return None
+    out = np.empty((len(frame.blocks), *(1,) * len(frame.shape)), bound.fused.dtype)
+    _run(function, bound, inputs, out, frame)
+    return out
+
+
+def _run(function: Native, bound: Bound, inputs: list[Array], out: Array, frame: Frame) -> None:
+    function(
+        *[_address(x) for x in inputs],
+        _address(bound.scalars),
+        _address(out),
+        len(frame.blocks),
+        *cuts(frame.shape),
+    )
+
+
+def _address(x: Array) -> int:
+    address: int = x.__array_interface__["data"][0]
+    return address
+
+
+def _function(frame: Frame) -> tuple[Bound, Native] | None:
+    """Return the kernel for a frame if it is there, or else see to it that it will be."""
+    stage = frame.stage
+    try:
+        bound = _bound[stage]
+    except KeyError:
+        bound = _bind(stage)
+    if bound is None or not bound.open:
+        return None
+    jit = config.jit
+    kernel = bound.kernel
+    count = math.prod(frame.shape)
+    if jit == "off" or (count if bound.fused.reduces else count * len(frame.blocks)) < LEAST_ELEMENTS:
+        return None
+    if kernel.function is None:
+        if not bound.counted:
+            bound.counted = True
+            kernel.seen += bound.nbytes
+        if jit == "on" or (kernel.seen >= ENOUGH_BYTES and not kernel.asked):
+            kernel.ask(wait=jit == "on")
+    return None if kernel.function is None else (bound, kernel.function)
+
+
+def _bind(stage: Stage) -> Bound | None:
+    bound = None
+    try:
+        made = fused(stage.program)
+        with _lock:
+            kernel = _kernels.setdefault(made.text, Kernel(made.text, len(made.loads)))
+        values = [stage.program.values[i] for i in made.loads]
+        widths = sum(v.dtype.itemsize for v in values) + (0 if made.reduces else made.dtype.itemsize)
+        scalars = np.frombuffer(made.scalars.ljust(8, b"\0"), np.uint8)
+        bound = Bound(made, kernel, scalars, math.prod(stage.domain.shape) * widths)
+    except Untaken:
+        pass
+    _bound[stage] = bound
+    return bound
+
+
+def _inputs(frame: Frame, bound: Bound) -> list[Array] | None:
+    """Return the frame's inputs as they lie, if all are whole and in C order."""
+    found = []
+    count = len(frame.blocks) * math.prod(frame.shape)
+    for number, single in zip(bound.fused.loads, bound.fused.single, strict=True):
+        part = frame.in_place(number)
+        wanted = 1 if single else count
+        value = frame.program.values[number]
+        assert isinstance(value, Load)
+        if part is None or part.size != wanted or part.dtype != value.dtype or not _plain(part):
+            bound.open = False
+            return None
+        found.append(part)
+    return found
+
+
+def _plain(part: Array) -> bool:
+    flags = part.flags
+    return flags.c_contiguous and flags.aligned

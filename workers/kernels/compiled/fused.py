@@ -1,0 +1,169 @@
+"""Fused kernels: a program's text for LLVM, where it is one loop over elements in C order.
+
+The function takes a pointer for each input, one to the scalars (eight bytes each), one to the result, then
+how many blocks there are, how many elements a block has, and how `tiles.regions` cuts it: groups of so many
+elements, in each tiles of so many. Sums of floats go on 512 lanes as in `heads`. Equal text is an equal
+kernel: scalars and lengths are arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ....graph.kinds.elementwise import Scalar
+from ....graph.kinds.source import Full
+from ....graph.program import Apply, Generate, Load, Program
+from ..plan import plan_for
+from ..tiles import TILE
+from .instructions import UFUNCS
+from .loops import Loops
+from .promotion import constant, loop
+from .text import Body, DType, Untaken, cast, kind, register
+
+ENTRY = "kernel"
+
+
+@dataclass(frozen=True)
+class Fused:
+    """A kernel's text and what one program hands it.
+
+    `loads` are the numbers of the values that are its inputs, `single` tells which are one element for all
+    positions; `scalars` are the bytes of its scalars, `dtype` is what it writes: an element for each of the
+    program's, or with `reduces` one for each block.
+    """
+
+    text: str
+    loads: tuple[int, ...]
+    single: tuple[bool, ...]
+    scalars: bytes
+    dtype: DType
+    reduces: bool
+
+
+def fused(program: Program) -> Fused:
+    """Return the fused kernel of a program.
+
+    Raises
+    ------
+    Untaken
+        When the program isn't one loop over elements, or has a part that compiled kernels don't take.
+    """
+    return _Writer(program).written()
+
+
+def cuts(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """Return the elements of a block, of its groups and of their tiles: the cuts of `tiles.regions`."""
+    size = math.prod(shape)
+    if size <= TILE:
+        return size, size, size
+    group = inner = size
+    for n in shape:
+        group, inner = inner, inner // n
+        if inner <= TILE:
+            break
+    return size, group, min(group, max(1, TILE // inner) * inner)
+
+
+@dataclass
+class _Writer:
+    program: Program
+    body: Body = field(default_factory=Body)
+    scalars: list[bytes] = field(default_factory=list)
+    pointers: dict[int, str] = field(default_factory=dict)
+    single: dict[int, bool] = field(default_factory=dict)
+
+    def written(self) -> Fused:
+        values, level = self.program.values, self.program.level
+        last = len(values) - 1
+        self._check()
+        plan = plan_for(self.program, last)
+        for i in plan.wholes:
+            self._input(i)
+        if all(self.single.values()):
+            raise Untaken("nothing is read")
+        self.steps = plan.tiled
+        loops, dtype = Loops(self.body, self._element), values[last].dtype
+        made = loops.store(dtype) if level is None else loops.reduce(level.reduce.head, dtype, level.target)
+        inputs = "".join(f"ptr noalias readonly {p}, " for p in self.pointers.values())
+        lengths = "i64 %blocks, i64 %size, i64 %group, i64 %tile"
+        text = self.body.whole(
+            f"define void @{ENTRY}({inputs}ptr noalias readonly %scalars, ptr noalias %out, {lengths}) {{"
+        )
+        single = tuple(self.single.values())
+        return Fused(text, plan.wholes, single, b"".join(self.scalars), made, level is not None)
+
+    def _check(self) -> None:
+        """Refuse what isn't arithmetic on whole blocks."""
+        level, result = self.program.level, self.program.result
+        if level is not None and set(level.reduce.axes) != set(range(len(result.full))):
+            raise Untaken("a reduction along some axes")
+        # NumPy looks no further than the first truth.
+        plain = level is not None and isinstance(result, Load) and level.reduce.head not in ("any", "all")
+        if not isinstance(result, Apply) and not plain:
+            raise Untaken("no arithmetic")
+        if not all(result.full):
+            raise Untaken("a result that is broadcast")
+
+    def _input(self, number: int) -> None:
+        value = self.program.values[number]
+        if not isinstance(value, Load):
+            raise Untaken("whole blocks")
+        if any(value.full) and not all(value.full):
+            raise Untaken("rows that are broadcast")
+        self.single[number] = not all(value.full)
+        self.pointers[number] = f"%a{len(self.pointers)}"
+
+    def _element(self, position: str) -> str:
+        """Write the program's last value at a position of the inputs."""
+        made: dict[int, str] = {}
+        values = self.program.values
+        for number, single in self.single.items():
+            where = (self.body.entry, "0") if single else (self.body.text, position)
+            made[number] = where[0].load(values[number].dtype, self.pointers[number], where[1])
+        for number in self.steps:
+            step = values[number]
+            if isinstance(step, Apply):
+                made[number] = self._apply(step, made)
+            elif isinstance(step, Generate) and isinstance(step.source, Full):
+                made[number] = self._scalar(step.source.value, step.dtype, "full")
+            else:
+                raise Untaken("generated values")
+        return made[len(values) - 1]
+
+    def _apply(self, step: Apply, made: dict[int, str]) -> str:
+        name, args, values = step.function, list(step.args), self.program.values
+        wanted, dtype = self._loop(step)
+        if dtype != step.dtype:
+            raise Untaken(f"{name} to {step.dtype}")
+        given = [
+            self._scalar(a.value, w, name)
+            if isinstance(a, Scalar)
+            else cast(self.body.text, made[a], values[a].dtype, w)
+            for a, w in zip(args, wanted, strict=True)
+        ]
+        if name == "where":
+            t = register(dtype)
+            return self.body.text.set(f"select i1 {given[0]}, {t} {given[1]}, {t} {given[2]}")
+        if name not in UFUNCS:
+            return given[0]
+        return UFUNCS[name][kind(wanted[0])](self.body.text, register(wanted[0]), given)
+
+    def _loop(self, step: Apply) -> tuple[list[DType], DType]:
+        if step.function in ("cast", "copy"):
+            return [step.dtype], step.dtype
+        if step.function == "where":
+            return [np.dtype(bool), step.dtype, step.dtype], step.dtype
+        return loop(
+            step.function, [a if isinstance(a, Scalar) else self.program.values[a].dtype for a in step.args]
+        )
+
+    def _scalar(self, value: Any, dtype: DType, name: str) -> str:
+        self.scalars.append(constant(value, dtype, name))
+        at = self.body.entry.set(
+            f"getelementptr inbounds i8, ptr %scalars, i64 {8 * (len(self.scalars) - 1)}"
+        )
+        return self.body.entry.load(dtype, at, "0")

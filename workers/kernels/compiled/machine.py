@@ -1,0 +1,121 @@
+"""Machine code of compiled kernels: made by LLVM, kept on disk, loaded into the process.
+
+LLVM comes with llvmlite, which numba brings; numba itself isn't imported (it takes 0.2 s and the GIL).
+Compiling takes some ten milliseconds and leaves the GIL to others.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import logging
+import os
+import stat
+import tempfile
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+Native = Callable[..., None]
+_log = logging.getLogger("windrow")
+_lock = threading.Lock()
+_engines: list[Any] = []
+
+
+def compiled(text: str, entry: str, inputs: int) -> Native:
+    """Return the function `entry` of a text, which takes so many inputs, then as in `fused`.
+
+    Raises
+    ------
+    ImportError
+        Without llvmlite.
+    RuntimeError
+        When LLVM doesn't take the text.
+    """
+    with _lock:
+        llvm, target, name = _llvm()
+        digest = hashlib.sha256("\0".join([name, text]).encode()).hexdigest()
+        folder = cache_folder()
+        code = _read(folder, digest)
+        if code is None:
+            code = _compile(llvm, target, text)
+            _write(folder, digest, code)
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        _engines.append(engine)
+        address = engine.get_function_address(entry)
+    if not address:
+        raise RuntimeError(f"compiled code has no function {entry!r}")
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (inputs + 2), *[ctypes.c_int64] * 4)(address)
+
+
+@lru_cache(maxsize=1)
+def _llvm() -> tuple[Any, Any, str]:
+    """Return LLVM's binding, the machine, and a name that tells versions and machines apart."""
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    target = llvm.Target.from_default_triple().create_target_machine(
+        cpu=cpu, features=features, opt=3, jit=True
+    )
+    parts = [llvmlite.__version__, str(llvm.llvm_version_info), target.triple, cpu, features]
+    return llvm, target, "\0".join(parts)
+
+
+def _compile(llvm: Any, target: Any, text: str) -> bytes:
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = target.triple, str(target.target_data)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    builder = llvm.create_pass_builder(target, options)
+    builder.getModulePassManager().run(module, builder)
+    code: bytes = target.emit_object(module)
+    return code
+
+
+@lru_cache(maxsize=1)
+def cache_folder() -> Path | None:
+    """Return the folder of compiled kernels, which is this user's alone; None where there can't be one."""
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    folder = Path(home).expanduser() / "windrow" / "kernels"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.stat()
+        if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
+            raise PermissionError(f"{folder} is open to others")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(f"{folder} can't be written")
+    except (OSError, RuntimeError) as error:
+        _log.debug("compiled kernels aren't kept on disk: %s", error)
+        return None
+    return folder
+
+
+def _read(folder: Path | None, digest: str) -> bytes | None:
+    if folder is None:
+        return None
+    try:
+        data = (folder / f"{digest}.o").read_bytes()
+    except OSError:
+        return None
+    # What was cut short or damaged is compiled again.
+    return data[32:] if hashlib.sha256(data[32:]).digest() == data[:32] else None
+
+
+def _write(folder: Path | None, digest: str, code: bytes) -> None:
+    """Write aside and rename: several ranks may do it at once."""
+    if folder is None:
+        return
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".", delete=False) as file:
+            file.write(hashlib.sha256(code).digest() + code)
+        os.replace(file.name, folder / f"{digest}.o")
+    except OSError as error:
+        _log.debug("a compiled kernel isn't kept on disk: %s", error)
