@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def regrid(x: Node, grid: Grid) -> Array:
-    """Return the array on another chunk grid; what a formula or the user's memory gives is given on it at once."""
+    """Return the array on another chunk grid; formulas and the user's memory are read on it at once."""
     expr = x.expr
     if expr.grid == grid:
         return wrap(expr)

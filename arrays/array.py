@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 class Array(Operators, Methods):
     """A lazy, chunked array with the manners of NumPy's.
 
-    Functions such as `ones`, `arange`, `from_array` and `random.default_rng` make arrays; operations on them make new
-    ones, and nothing is computed before `compute`, `persist`, or a conversion such as `float` or `np.asarray`.
+    Functions such as `ones`, `arange`, `from_array` and `random.default_rng` make arrays; operations on them
+    make new ones, and nothing is computed before `compute`, `persist`, or a conversion such as `float` or
+    `np.asarray`.
 
     Examples
     --------
@@ -53,7 +54,8 @@ class Array(Operators, Methods):
     __array_priority__ = 100
 
     def __repr__(self) -> str:
-        return f"Array(shape={self.shape}, dtype={self.dtype}, chunksize={self.chunksize}, op={self.expr.op.label})"
+        op = self.expr.op.label
+        return f"Array(shape={self.shape}, dtype={self.dtype}, chunksize={self.chunksize}, op={op})"
 
     # ------------------------------------------------------------------ verbs
 
@@ -173,8 +175,8 @@ class Array(Operators, Methods):
                 else ""
             )
             raise ArgumentError(
-                f"numpy.{ufunc.__name__}{how}{given} doesn't take lazy arrays; expected a plain call of an elementwise "
-                "function; use windrow's own functions, or compute() first"
+                f"numpy.{ufunc.__name__}{how}{given} doesn't take lazy arrays; expected a plain call of an "
+                "elementwise function; use windrow's own functions, or compute() first"
             )
         return function(*inputs)
 

@@ -26,9 +26,9 @@ class _Held(np.ndarray[Any, Any]):
 def to_arrow(x: Node) -> pyarrow.Array:
     """Return the elements as an Arrow array.
 
-    An array of one axis becomes a flat Arrow array; one of several axes a `FixedShapeTensorArray` of as many tensors
-    as the first axis is long. A persisted array of a single chunk is not copied: the Arrow array reads the chunk, and
-    keeps it. Booleans are copied, since Arrow packs their bits.
+    An array of one axis becomes a flat Arrow array; one of several axes a `FixedShapeTensorArray` of as many
+    tensors as the first axis is long. A persisted array of a single chunk is not copied: the Arrow array
+    reads the chunk, and keeps it. Booleans are copied, since Arrow packs their bits.
 
     Parameters
     ----------
@@ -51,13 +51,10 @@ def to_arrow(x: Node) -> pyarrow.Array:
     except (arrow.ArrowNotImplementedError, arrow.ArrowInvalid, NotImplementedError) as error:
         raise DTypeError(bad("to_arrow", "x", x.dtype, "a dtype that Arrow has")) from error
     if x.expr.pin is not None and x.npartitions == 1:
-        values = current().chunk(x.expr, 0).view(_Held)
-        values.pin = x.expr.pin
+        flat: Any = current().chunk(x.expr, 0).reshape(-1).view(_Held)
+        flat.pin = x.expr.pin
     else:
-        values = np.asarray(compute(x))
-    flat = values.reshape(-1) if values.flags.c_contiguous else np.ascontiguousarray(values).reshape(-1)
-    if isinstance(values, _Held):
-        flat.pin = values.pin  # type: ignore[attr-defined]
+        flat = np.asarray(compute(x)).reshape(-1)
     if x.dtype.kind in "iuf" and x.dtype.isnative:
         found = arrow.Array.from_buffers(element, flat.size, [None, arrow.py_buffer(flat)])
     else:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class BlockView:
     """The chunks of an array; index it by block numbers.
 
-    `x.blocks[i, j]` is the array of the chunks i along the first axis and j along the second: integers, slices or
-    lists of block numbers. All axes stay. Iteration goes over single chunks in C order.
+    `x.blocks[i, j]` is the array of the chunks i along the first axis and j along the second: integers,
+    slices or lists of block numbers. All axes stay. Iteration goes over single chunks in C order.
 
     Examples
     --------

@@ -363,8 +363,9 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, chunks:
 def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     """Make an array of what the user has.
 
-    It refers to `x` and doesn't copy it, so `x` must not change as long as the array is used. Its identity names it,
-    not its content: two calls make two sources. A file that NumPy has mapped is an error when it changes.
+    It refers to `x` and doesn't copy it, so `x` must not change as long as the array is used. Its identity
+    names it, not its content: two calls make two sources. A file that NumPy has mapped is an error when it
+    changes.
 
     Parameters
     ----------
@@ -387,7 +388,8 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     ((4, 2),)
     """
     if isinstance(x, Node):
-        return x.rechunk(chunks) if chunks != "auto" else x  # type: ignore[attr-defined,no-any-return]
+        array = as_array("from_array", "x", x)
+        return array if isinstance(chunks, str) and chunks == "auto" else array.rechunk(chunks)
     in_place = isinstance(x, np.ndarray)
     if not in_place and not all(hasattr(x, a) for a in ("shape", "dtype", "__getitem__")):
         if not isinstance(x, list | tuple) and not np.isscalar(x):

@@ -1,4 +1,4 @@
-"""Drawing the graph of operations and the stages: layers from left to right, SVG by hand, PNG through matplotlib."""
+"""Drawing operations and stages: layers from left to right, SVG by hand, PNG through matplotlib."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import importlib
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape
 
 from ..graph.errors import ArgumentError, bad
 from ..scheduler.cluster import current
@@ -111,12 +110,18 @@ def _fit(text: str, room: int = 26) -> str:
     return text if len(text) <= room else text[: room - 1] + "…"
 
 
+def escape(text: str) -> str:
+    """Return text as it stands in XML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
 def svg(drawn: Picture) -> str:
     """Return a picture as SVG."""
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{drawn.width:g}" height="{drawn.height:g}" '
         f'viewBox="0 0 {drawn.width:g} {drawn.height:g}" font-family="sans-serif" font-size="11">',
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" '
+        'orient="auto">'
         '<path d="M0,0 L8,4 L0,8 z" fill="#555"/></marker></defs>',
         '<rect width="100%" height="100%" fill="white"/>',
     ]
@@ -131,7 +136,8 @@ def svg(drawn: Picture) -> str:
     for box in drawn.boxes.values():
         out.append(f"<g><title>{escape(' | '.join(box.lines))}</title>")
         out.append(
-            f'<rect x="{box.x:g}" y="{box.y:g}" width="{WIDTH}" height="{HEIGHT}" rx="5" fill="{box.colour}" stroke="#555"/>'
+            f'<rect x="{box.x:g}" y="{box.y:g}" width="{WIDTH}" height="{HEIGHT}" rx="5" '
+            f'fill="{box.colour}" stroke="#555"/>'
         )
         for k, line in enumerate(box.lines):
             x, y = box.x + WIDTH / 2, box.y + 18 + 16 * k

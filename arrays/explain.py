@@ -133,7 +133,7 @@ def explain(*arrays: Any) -> Explanation:
     >>> x = wr.ones((1000, 1000), chunks=500)
     >>> plan = wr.explain((x + 1).sum())
     >>> [stage.name for stage in plan.stages]
-    ['full+add+sum-partial', 'sum']
+    ['add+full+sum-partial', 'sum']
     """
     for array in arrays:
         if not isinstance(array, Node):

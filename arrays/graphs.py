@@ -27,8 +27,8 @@ def operation_graph(*arrays: Node) -> networkx.DiGraph:
     Returns
     -------
     networkx.DiGraph
-        A node for each operation, named by its token, with label, shape, dtype, chunks (numbers of chunks) and origin
-        (the user's line); an edge from each operand to its user.
+        A node for each operation, named by its token, with label, shape, dtype, chunks (numbers of chunks)
+        and origin (the user's line); an edge from each operand to its user.
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """Indexing: slices, integers, new axes, arrays of integers, boolean masks – NumPy's semantics.
 
-Slices keep the chunks' borders. Positions in arrays (and lazy masks, which are counted chunk by chunk) are needed to
-know the result's shape and what it reads, so lazy arrays among the indices are computed at the call.
+Slices keep the chunks' borders. Positions in arrays (and lazy masks, which are counted chunk by chunk) are
+needed to know the result's shape and what it reads, so lazy arrays among the indices are computed at the
+call.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from ..graph.axismap import Fixed, Slice
 from ..graph.errors import IndexingError, bad
 from ..graph.grid import Axis
-from .core import Node
+from .core import Node, as_array
 from .masking import select
 from .ops.moving import Step, move, moveaxis, sliced_axis, taken
 
@@ -27,7 +28,7 @@ Positions = np.ndarray[Any, Any]
 
 @dataclass
 class _Index:
-    """An index with an entry for each axis: a slice, an integer, or an array of positions; and where None stood."""
+    """An entry for each axis (a slice, an integer, or an array of positions), and where None stood."""
 
     entries: list[slice | int | Positions]
     new: list[int]
@@ -150,7 +151,7 @@ def _basic(x: Node, entries: list[Any], new: list[int]) -> Array:
 
 
 def _advanced(x: Array, entries: list[Any], new: list[int]) -> Array:
-    """Arrays of positions: slices first, then the indexed axes as one, taken from, and shaped and placed as NumPy has it."""
+    """Arrays of positions: slices first, then the indexed axes made one, taken from, shaped and placed."""
     where = [i for i, e in enumerate(entries) if not isinstance(e, slice)]
     try:
         index = np.broadcast_arrays(*(np.asarray(entries[i], np.int64) for i in where))
@@ -221,7 +222,7 @@ def _by_lazy_mask(x: Array, items: list[Any]) -> Array:
     ):  # fmt: skip
         items = items[:1]
     if len(items) == 1:
-        mask: Array = items[0]
+        mask = as_array("indexing", "key", items[0])
         if mask.shape != x.shape[: mask.ndim]:
             expected = f"a mask of shape {x.shape[: mask.ndim]}"
             raise IndexingError(f"indexing: boolean mask has shape {mask.shape}; expected {expected}")

@@ -33,14 +33,15 @@ def map_blocks(
     Parameters
     ----------
     func : callable
-        Takes NumPy arrays, one chunk of each array, and returns one. It is pickled now. Where it names `block_id` or
-        `block_info` among its parameters, it is given them.
+        Takes NumPy arrays, one chunk of each array, and returns one. It is pickled now. Where it names
+        `block_id` or `block_info` among its parameters, it is given them.
     *args : array or anything
         Arrays, whose chunks are brought together as for elementwise functions, then further arguments.
     dtype : dtype, optional
         Of the result; None: found by calling `func` on arrays of one element.
     chunks : tuple, optional
-        The result's chunks where they are not the arguments': for each axis a size for every chunk, or all sizes.
+        The result's chunks where they are not the arguments': for each axis a size for every chunk, or all
+        sizes.
     drop_axis, new_axis : int or sequence of int, optional
         Axes that `func` drops (their chunks are joined first), and then adds (numbered in the result).
     **kwargs
@@ -181,8 +182,8 @@ def map_overlap(
     depth : int, tuple or dict
         Elements of margin along each axis; a pair of integers in a tuple or dict: before and after.
     boundary : str, number, tuple or dict
-        Beyond the ends, for each axis: "none" (no margin there), "periodic", "reflect" (the edge repeated, as in
-        dask), "nearest", or a number that stands there.
+        Beyond the ends, for each axis: "none" (no margin there), "periodic", "reflect" (the edge repeated,
+        as in dask), "nearest", or a number that stands there.
     trim : bool
         Whether the margin is taken off what `func` returns.
     dtype : dtype, optional

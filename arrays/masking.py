@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def select(x: Array, mask: Array) -> Array:
     """Return the elements where the mask over the first axes holds, in C order.
 
-    How many each chunk has is counted now: this computes the mask, and once more when the result is computed, unless
-    it is persisted.
+    How many each chunk has is counted now: this computes the mask, and once more when the result is
+    computed, unless it is persisted.
     """
     if mask.ndim > 1:
         x = x.reshape(mask.size, *x.shape[mask.ndim :])

@@ -62,7 +62,7 @@ class Operators(Node):
     __rshift__, __rrshift__ = _both(ew.right_shift)
     __lt__, __gt__ = _both(ew.less)[0], _both(ew.greater)[0]
     __le__, __ge__ = _both(ew.less_equal)[0], _both(ew.greater_equal)[0]
-    __eq__, __ne__ = _both(ew.equal)[0], _both(ew.not_equal)[0]  # type: ignore[assignment]
+    __eq__, __ne__ = _both(ew.equal)[0], _both(ew.not_equal)[0]
     __neg__, __pos__ = _one(ew.negative), _one(ew.positive)
     __abs__, __invert__ = _one(ew.absolute), _one(ew.invert)
 

@@ -60,7 +60,7 @@ def _each(argument: str, spec: Any, ndim: int, default: Any) -> list[Any]:
 
 
 def with_halo(x: Node, depths: Depths, boundaries: tuple[Any, ...]) -> Array:
-    """Return the array whose chunks are those of `x` with their margins; axes with numbers beyond go one by one."""
+    """Return the array of chunks with their margins; axes with numbers beyond the ends go one by one."""
     found = x
     numbers = [i for i, b in enumerate(boundaries) if not isinstance(b, str) and depths[i] != (0, 0)]
     plain = [i for i, b in enumerate(boundaries) if isinstance(b, str) and depths[i] != (0, 0)]
@@ -70,7 +70,8 @@ def with_halo(x: Node, depths: Depths, boundaries: tuple[Any, ...]) -> Array:
         axes = list(found.expr.grid.axes)
         steps: list[Any] = [(i, Slice()) for i in range(found.ndim)]
         for i in some:
-            halo = Halo(*depths[i], "constant" if fill is not None else boundaries[i])
+            before, after = depths[i]
+            halo = Halo(before, after, "constant" if fill is not None else boundaries[i])
             steps[i], axes[i] = (i, halo), halo.axis(axes[i])
         value = None if fill is None else np.asarray(fill).astype(x.dtype)[()]
         found = make(Move("overlap", (Route(tuple(steps)),), value), (found,), Grid(axes), x.dtype)
@@ -96,8 +97,8 @@ class Trimmed:
         blocks = [a for a in args if isinstance(a, np.ndarray)]
         if made.shape != blocks[0].shape:
             raise ShapeError(
-                f"map_overlap: the function returned shape {made.shape} for a chunk of shape {blocks[0].shape} with its "
-                "margin; expected the same shape (or trim=False)"
+                f"map_overlap: the function returned shape {made.shape} for a chunk of {blocks[0].shape} "
+                "with its margin; expected the same shape (or trim=False)"
             )
         cut = []
         for axis, k in enumerate(block_id):

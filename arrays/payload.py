@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle
 import numpy as np
 
 from ..graph.errors import ArgumentError, DTypeError, bad
@@ -44,7 +44,7 @@ def payload(
         raise ArgumentError(bad(operation, "func", function, "a function"))
     name = name or name_of(function)
     try:
-        pickled = cloudpickle.dumps((function, extra, keywords))
+        pickled = importlib.import_module("cloudpickle").dumps((function, extra, keywords))
     except Exception as error:
         raise ArgumentError(
             f"{operation}: argument 'func', the function {name!r} with its arguments, can't be pickled: "
@@ -83,7 +83,7 @@ def inferred_dtype(
             found = np.asarray(function(*samples, *extra, **keywords))
     except Exception as error:
         raise DTypeError(
-            f"{operation}: argument 'dtype' is None, and calling {name_of(function)!r} on arrays of one element raised "
-            f"{type(error).__name__}: {error}; expected dtype="
+            f"{operation}: argument 'dtype' is None, and calling {name_of(function)!r} on arrays of one "
+            f"element raised {type(error).__name__}: {error}; expected dtype="
         ) from error
     return check_dtype(operation, "dtype", found.dtype)

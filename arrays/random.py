@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class Generator:
     """A stream of random numbers; make one by `default_rng`.
 
-    The element at flat C-order position p of a call is a function of the seed and (offset + p), where the offset is
-    the number of elements of all calls before. So values don't depend on chunks or ranks, and two calls differ.
+    The element at flat C-order position p of a call is a function of the seed and (offset + p), where the
+    offset is the number of elements of all calls before. So values don't depend on chunks or ranks, and two
+    calls differ.
 
     Examples
     --------
@@ -202,7 +203,7 @@ class Generator:
 
 def _scaled(x: Array, loc: float, scale: float) -> Array:
     found = x if scale == 1 else multiply(x, float(scale))
-    return found if loc == 0 else add(found, float(loc))  # type: ignore[no-any-return]
+    return found if loc == 0 else add(found, float(loc))
 
 
 def default_rng(seed: Any = None) -> Generator:

@@ -40,12 +40,12 @@ def compute(*arrays: Any) -> Any:
         raise ArgumentError(bad("compute", "arrays", arrays, "at least one array"))
     lazy = [a for a in arrays if isinstance(a, Node)]
     made = iter(current().run([a.expr for a in lazy]) if lazy else ())
-    found = tuple(_handed(a, next(made)) if isinstance(a, Node) else a for a in arrays)
-    return found if len(found) > 1 else found[0]
+    found: tuple[Any, ...] = tuple(_handed(a, next(made)) if isinstance(a, Node) else a for a in arrays)
+    return found[0] if len(found) == 1 else found
 
 
 def _handed(array: Node, made: np.ndarray[Any, Any]) -> Any:
-    """Hand out a scalar where NumPy's functions do; arrays without axes that were made as such stay arrays."""
+    """Hand out a scalar where NumPy's functions do; what was made as an array without axes stays one."""
     return made if array.ndim or isinstance(array.expr.op, Source | Host) else made[()]
 
 
@@ -73,8 +73,8 @@ def persist(*arrays: Any) -> Any:
     for array in arrays:
         if not isinstance(array, Node):
             raise ArgumentError(bad("persist", "arrays", array, "Windrow arrays"))
-    kept = tuple(wrap(replace(a.expr, pin=current().keep(a.expr))) for a in arrays)
-    return kept if len(kept) > 1 else kept[0]
+    kept: tuple[Array, ...] = tuple(wrap(replace(a.expr, pin=current().keep(a.expr))) for a in arrays)
+    return kept[0] if len(kept) == 1 else kept
 
 
 def release(array: Array) -> None:

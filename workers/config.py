@@ -1,7 +1,7 @@
 """Settings: from a file, from the environment, and set for a while in code; the later one wins.
 
-The file is the one that WINDROW_CONFIG names, or else `~/.config/windrow/config.toml`. The environment has a variable
-for each setting: WINDROW_CHUNK_BYTES, WINDROW_THREADS and so on.
+The file is the one that WINDROW_CONFIG names, or else `~/.config/windrow/config.toml`. The environment has a
+variable for each setting: WINDROW_CHUNK_BYTES, WINDROW_THREADS and so on.
 """
 
 from __future__ import annotations

@@ -78,8 +78,8 @@ def apply(operation: str, function: str, values: Sequence[Any], sample: Sample) 
 class Ufunc:
     """An elementwise function of NumPy, applied lazily.
 
-    Call it with arrays, NumPy arrays or scalars that broadcast; dtypes promote as in NumPy 2. The result is an `Array`,
-    or a tuple of them for functions with several results.
+    Call it with arrays, NumPy arrays or scalars that broadcast; dtypes promote as in NumPy 2. The result is
+    an `Array`, or a tuple of them for functions with several results.
 
     Parameters
     ----------

@@ -309,7 +309,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
     left, right = as_array("isclose", "a", a), as_array("isclose", "b", b)
     near = less_equal(absolute(subtract(left, right)), add(atol, multiply(rtol, absolute(right))))
     found: Array = logical_or(logical_and(near, isfinite(right)), equal(left, right))
-    return logical_or(found, logical_and(isnan(left), isnan(right))) if equal_nan else found  # type: ignore[no-any-return]
+    return logical_or(found, logical_and(isnan(left), isnan(right))) if equal_nan else found
 
 
 def nan_to_num(x: Any, nan: float = 0.0) -> Array:

@@ -25,8 +25,8 @@ Labels = tuple[int, ...]
 def contract(operation: str, left: Array, right: Array, labels: tuple[Labels, Labels, Labels]) -> Array:
     """Sum products of elements over the labels that the result lacks.
 
-    Axes with one label must have one length. The chunks of the smaller operand follow the larger one's there; few
-    result blocks with many summed ones are computed in parts, which are added up.
+    Axes with one label must have one length. The chunks of the smaller operand follow the larger one's
+    there; few result blocks with many summed ones are computed in parts, which are added up.
     """
     try:
         dtype = np.matmul(np.empty((0, 0), left.dtype), np.empty((0, 0), right.dtype)).dtype

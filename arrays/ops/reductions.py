@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Named:
-    """What reductions have in common: a name, which is their function's name in NumPy, where it is documented."""
+    """What reductions have in common: the name of their function in NumPy, where it is documented."""
 
     name: str
 
@@ -223,4 +223,5 @@ def ptp(x: Any, axis: int | Sequence[int] | None = None, *, keepdims: bool = Fal
     np.int64(4)
     """
     array = as_array("ptp", "x", x)
-    return max(array, axis, keepdims=keepdims) - min(array, axis, keepdims=keepdims)
+    found: Array = max(array, axis, keepdims=keepdims) - min(array, axis, keepdims=keepdims)
+    return found

@@ -44,8 +44,8 @@ def test_set_for_a_while_and_for_good():
 
 @pytest.mark.parametrize(
     "values",
-    [{"colour": 1}, {"threads": 0}, {"threads": 1.5}, {"chunk_bytes": "many"}, {"chunk_bytes": 0}, {"jit": "maybe"},
-     {"heartbeat": -1}, {"memory": "-3"}, {"transport": 3}],
+    [{"colour": 1}, {"threads": 0}, {"threads": 1.5}, {"chunk_bytes": "many"}, {"chunk_bytes": 0},
+     {"jit": "maybe"}, {"heartbeat": -1}, {"memory": "-3"}, {"transport": 3}],
 )  # fmt: skip
 def test_bad_settings(values):
     (name,) = values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,10 +44,10 @@ def test_several_arrays_and_further_arguments():
 
 def test_block_id_and_info():
     x = wr.zeros((10, 7), chunks=(4, 3))
-    got = wr.map_blocks(lambda b, block_id=None: b + 10 * block_id[0] + block_id[1], x).compute()
+    got = wr.map_blocks(lambda b, block_id=(): b + 10 * block_id[0] + block_id[1], x).compute()
     np.testing.assert_array_equal(got, 10 * (np.arange(10)[:, None] // 4) + np.arange(7) // 3)
 
-    def corner(block, block_info=None):
+    def corner(block, block_info):
         return block + block_info["array-location"][0][0]
 
     np.testing.assert_array_equal(
@@ -70,7 +71,7 @@ def test_chunks_dropped_and_new_axes():
 
 def reference(function, data, depth, boundary):
     """The same over the whole array: pad, apply, cut."""
-    modes = {"periodic": "wrap", "reflect": "symmetric", "nearest": "edge"}
+    modes: Any = {"periodic": "wrap", "reflect": "symmetric", "nearest": "edge"}
     if isinstance(boundary, str):
         padded = np.pad(data, depth, mode=modes[boundary])
     else:
@@ -121,13 +122,14 @@ def test_no_margin_at_the_ends():
 
 def test_margins_and_block_id():
     x = wr.zeros(6, chunks=2)
-    got = wr.map_overlap(lambda b, block_id=None: b + block_id[0], x, depth=1)
+    got = wr.map_overlap(lambda b, block_id=(): b + block_id[0], x, depth=1)
     np.testing.assert_array_equal(got.compute(), [0, 0, 1, 1, 2, 2])
 
 
 def test_errors():
     x = wr.ones((4, 4), chunks=2)
     lock = threading.Lock()
+    three: Any = wr.map_blocks
 
     def locked(block):
         with lock:
@@ -136,7 +138,7 @@ def test_errors():
     cases = [
         (lambda: wr.map_blocks(locked, x), wr.ArgumentError, "map_blocks.*'locked'.*pickled"),
         (lambda: wr.map_overlap(locked, x, depth=1), wr.ArgumentError, "map_overlap.*'locked'.*pickled"),
-        (lambda: wr.map_blocks(3, x), wr.ArgumentError, "map_blocks.*'func' is 3"),
+        (lambda: three(3, x), wr.ArgumentError, "map_blocks.*'func' is 3"),
         (lambda: wr.map_blocks(doubled, x, chunks=(2,)), wr.ChunksError, "map_blocks.*'chunks'"),
         (lambda: wr.map_blocks(doubled, x, drop_axis=3), wr.AxisError, "drop_axis"),
         (lambda: wr.map_blocks(lambda b: b["no"], x), wr.DTypeError, "map_blocks.*'dtype' is None"),

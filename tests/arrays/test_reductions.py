@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -152,18 +154,18 @@ def test_dates():
 
 
 def test_errors():
-    x = wr.ones((3, 4))
-    with pytest.raises(wr.AxisError, match="sum.*'axis' is 2"):
+    x: Any = wr.ones((3, 4))
+    with pytest.raises(wr.AxisError, match=r"sum.*'axis' is 2"):
         x.sum(axis=2)
-    with pytest.raises(wr.ShapeError, match="mean.*each axis once"):
+    with pytest.raises(wr.ShapeError, match=r"mean.*each axis once"):
         x.mean(axis=(0, -2))
-    with pytest.raises(wr.ArgumentError, match="max.*'out'"):
+    with pytest.raises(wr.ArgumentError, match=r"max.*'out'"):
         x.max(out=None)
-    with pytest.raises(wr.ArgumentError, match="sum.*'axis'"):
+    with pytest.raises(wr.ArgumentError, match=r"sum.*'axis'"):
         x.sum(axis="first")
-    with pytest.raises(wr.ArgumentError, match="any.*'keepdims'"):
+    with pytest.raises(wr.ArgumentError, match=r"any.*'keepdims'"):
         x.any(keepdims=2)
-    with pytest.raises(wr.ArgumentError, match="argmax.*'axis'"):
+    with pytest.raises(wr.ArgumentError, match=r"argmax.*'axis'"):
         x.argmax(axis=(0, 1))
-    with pytest.raises(wr.DTypeError, match="sum.*<U1"):
+    with pytest.raises(wr.DTypeError, match=r"sum.*<U1"):
         wr.from_array(np.array(["a"])).sum()

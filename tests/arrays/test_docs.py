@@ -1,0 +1,36 @@
+"""The examples in the documentation of what users call."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import windrow as wr
+from windrow import arrays
+from windrow.arrays.ops.apply import Ufunc
+from windrow.arrays.ops.reductions import Named
+
+MODULES = ["windrow", "windrow.workers.config"] + [
+    m.name for m in pkgutil.walk_packages(arrays.__path__, "windrow.arrays.")
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name):
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.failed == 0
+
+
+def test_everything_public_has_an_example():
+    bare = []
+    for name in wr.__all__:
+        value = getattr(wr, name, None)
+        if isinstance(value, Ufunc | Named):
+            value = type(value)
+        if inspect.isfunction(value) and ">>>" not in (value.__doc__ or ""):
+            bare.append(name)
+    assert bare == []
