@@ -1,7 +1,7 @@
 """Who has which bytes of a rank's arena: a pure allocator, run by the scheduler for every rank.
 
-Since the scheduler places every slab itself, a rank needs no word about what is freed, and free bytes are known
-exactly. Freed ranges of one size are reused at once, hot; when none fits, neighbours are merged.
+Since the scheduler places every slab itself, a rank needs no word about what is freed, and free bytes are
+known exactly. Freed ranges of one size are reused at once, hot; when none fits, neighbours are merged.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Arena:
 
     @staticmethod
     def padded(nbytes: int) -> int:
-        """Return what a range really takes: large ones are staggered, so that equal chunks don't share cache sets."""
+        """Return what a range really takes: large ones are staggered, against shared cache sets."""
         nbytes = max(ALIGN, -(-nbytes // ALIGN) * ALIGN)
         return nbytes + STAGGER if nbytes >= LARGE else nbytes
 

@@ -22,7 +22,7 @@ from ..workers.embedded import EmbeddedTransport
 from ..workers.transport import Transport
 from .engine import Engine
 from .gather import Gather
-from .job import Cancel, Close, Job, Release, Submit
+from .job import Close, Job, Release, Submit
 from .launch import check_launch, end_ranks, start_ranks
 from .limits import arena_bytes, usable_cores
 
@@ -208,10 +208,7 @@ class Cluster:
                 self._kept[token] = (count - 1, job)
                 return
             self._kept.pop(token, None)
-        if not job.finished:
-            self.engine.request(Cancel(job))
-        elif job.error is None:
-            self.engine.request(Release(token))
+        self.engine.request(Release(job))
 
     def _feed(self, stages: list[Stage]) -> None:
         """Keep what is sent to ranks from the driver's memory as long as the user's array lives: it is sent once."""
@@ -220,12 +217,13 @@ class Cluster:
         for stage in stages:
             if stage.data is not None and stage.data.file is None and stage.token not in self._fed:
                 self._fed.add(stage.token)
-                self.engine.request(Submit(Job([stage], [stage.token], None)))
-                weakref.finalize(stage.data, self._unfeed, stage.token)
+                job = Job([stage], [stage.token], None)
+                self.engine.request(Submit(job))
+                weakref.finalize(stage.data, self._unfeed, job)
 
-    def _unfeed(self, token: str) -> None:
-        self._fed.discard(token)
-        self.engine.request(Release(token))
+    def _unfeed(self, job: Job) -> None:
+        self._fed.discard(job.targets[0])
+        self.engine.request(Release(job))
 
     # ---------------------------------------------------------------- the cluster itself
 

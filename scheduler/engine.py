@@ -134,9 +134,11 @@ class Engine:
         elif isinstance(request, Cancel):
             self._end(request.job)
         elif isinstance(request, Gathered):
-            self.ledger.gathered(request.token, request.tasks)
+            if (claim := request.job.claims.get(request.token)) is not None:
+                self.ledger.gathered(claim, request.tasks)
         elif isinstance(request, Release):
-            self.ledger.unhold(request.token)
+            self._end(request.job)
+            self._unhold(request.job)
             if not self.jobs:
                 self._forget()
         elif isinstance(request, Ask):
@@ -161,8 +163,9 @@ class Engine:
         for token in job.targets:
             if job.results is None:
                 self.ledger.hold(token)
+                job.held.append(token)
             else:
-                self.ledger.owe(token)
+                job.claims[token] = self.ledger.owe(token)
         self.ledger.plan()
         job.total = self.waiting(job)
         for number, token in enumerate(job.targets):
@@ -193,18 +196,18 @@ class Engine:
         self.jobs.remove(job)
         for token in job.sinks:
             self.sinks.pop(token, None)
-        for token in job.targets:
-            record = self.ledger.records.get(token)
-            if record is None:
-                continue
-            if job.results is not None:
-                self.ledger.gathered(token, np.flatnonzero(record.gather > 0))
-            elif job.error is not None or not job.finished:
-                self.ledger.unhold(token)
+        for claim in job.claims.values():
+            self.ledger.gathered(claim)
+        self._unhold(job)
         if not job.finished:
             job.fail(ClusterError("the computation was cancelled"))
         self.ledger.plan()
         self._forget()
+
+    def _unhold(self, job: Job) -> None:
+        for token in job.held:
+            self.ledger.unhold(token)
+        job.held.clear()
 
     def _forget(self) -> None:
         gone = tuple(self.ledger.forget())

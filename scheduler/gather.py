@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from queue import Empty
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..graph.errors import ClusterError
 from ..workers.config import config
-from .engine import Engine
 from .job import Arrival, Cancel, Gathered, Job
 from .progress import Bar
+
+if TYPE_CHECKING:
+    from .engine import Engine
 
 Array = np.ndarray[Any, Any]
 TICK = 0.1
@@ -57,16 +59,18 @@ class Gather:
 
     def _copy(self, arrival: Arrival) -> None:
         stage, number = arrival.stage, arrival.target
+        seen = self._seen.setdefault(number, np.zeros(stage.ntasks, bool))
         if arrival.slabs is not None:
             assert self.job.results is not None
             result = self.job.results[number]
             for task, slab in zip(arrival.tasks.tolist(), arrival.slabs, strict=True):
+                if seen[task]:  # computed again: what we have seen is not kept for us
+                    continue
                 offsets = stage.offsets(task)
                 for i, block in enumerate(stage.blocks(task)):
                     shape = stage.grid.block_shape(block)
                     content = slab[int(offsets[i]) : int(offsets[i + 1])].view(stage.dtype).reshape(shape)
                     result[(..., *stage.grid.block_slices(block))] = content
-        seen = self._seen.setdefault(number, np.zeros(stage.ntasks, bool))
         seen[arrival.tasks] = True
         self.engine.request(Gathered(self.job, stage.token, arrival.tasks))
         if seen.all():

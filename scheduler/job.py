@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.grid import Index
-from ..graph.stage import Stage
+if TYPE_CHECKING:
+    from ..graph.grid import Index
+    from ..graph.stage import Stage
+    from .ledger import Claim
 
 Array = np.ndarray[Any, Any]
 
@@ -42,6 +44,8 @@ class Job:
     total: int = 0
     done: int = 0
     tokens: set[str] = field(default_factory=set)
+    claims: dict[str, Claim] = field(default_factory=dict)
+    held: list[str] = field(default_factory=list)
 
     def tell(self, arrival: Arrival | None = None) -> None:
         """Wake the calling thread."""
@@ -70,17 +74,18 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Request: these chunks have been copied."""
+    """Request: these chunks of a job's targets have been copied."""
 
+    job: Job
     token: str
     tasks: Index
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Request: take back a hold of a stage."""
+    """Request: free the chunks that a job holds; cancel it where it isn't through."""
 
-    token: str
+    job: Job
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,27 @@
-"""The ledger: what is known of every task and chunk, and the rules by which it changes. Pure: no I/O, no clock.
+"""The ledger: what is known of every task and chunk, and the rules by which it changes. No I/O, no clock.
 
-Events come in as method calls, what follows is returned. One rule, `plan`, serves the first run and every recovery:
-walk back from what is wanted to what is needed, forward to what is missing. A slab is freed only when no task that
-is running or still to run reads it; a completion counts only for the batch that was given out under its number.
+Events come in as method calls, what follows is returned. One rule, `plan`, serves the first run and every
+recovery: walk back from what is wanted to what is needed, forward to what is missing. A slab is freed only
+when no task that runs or is still to run reads it; a completion counts only for the batch it was given out as.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..graph.grid import Index
-from ..graph.stage import Stage
 from .arena import Arena
 from .record import Input, Record, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from ..graph.grid import Index
+    from ..graph.stage import Stage
 
 BATCH_SECONDS = 0.004
 FIRST_BYTES = 1 << 22
@@ -31,6 +36,14 @@ class Batch:
     record: Record
     tasks: Index
     offsets: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Chunks of a stage that one job is still to gather: `open` says which."""
+
+    record: Record
+    open: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +74,7 @@ class Ledger:
     def add(self, stages: Iterable[Stage], in_place: bool) -> list[Stage]:
         """Enter stages that aren't known yet, and return them.
 
-        `in_place` says whether data in the driver's memory can be read where it lies (else it is fed to ranks).
+        `in_place` says whether data in the driver's memory can be read where it lies (else ranks are fed).
         """
         new = []
         for stage in stages:
@@ -92,20 +105,22 @@ class Ledger:
         record = self.records.get(token)
         if record is not None and record.hold:
             record.hold -= 1
+            if not record.hold and not record.complete:
+                self.plan()
             self._sweep(record)
 
-    def owe(self, token: str) -> None:
+    def owe(self, token: str) -> Claim:
         """Note that all chunks of a stage are to be gathered to the user once."""
         record = self.records[token]
         record.gather += 1
         record.owed += record.ntasks
+        return Claim(record, np.ones(record.ntasks, bool))
 
-    def gathered(self, token: str, tasks: Index) -> None:
-        """Note that chunks have been gathered (or are not wanted any more)."""
-        record = self.records.get(token)
-        if record is None:
-            return
-        tasks = tasks[record.gather[tasks] > 0]
+    def gathered(self, claim: Claim, tasks: Index | None = None) -> None:
+        """Note that chunks (None: all that are left) have been gathered, or are not wanted any more."""
+        record = claim.record
+        tasks = np.flatnonzero(claim.open) if tasks is None else tasks[claim.open[tasks]]
+        claim.open[tasks] = False
         record.gather[tasks] -= 1
         record.owed -= len(tasks)
         record.left[tasks] -= 1
@@ -130,7 +145,7 @@ class Ledger:
     # ---------------------------------------------------------------- planning
 
     def plan(self) -> int:
-        """Find what has to run so that all that is held or owed is stored; return the number of tasks that waits."""
+        """Find what has to run so that all that is held or owed is stored; return how many tasks wait."""
         need: dict[str, NDArray[np.bool_]] = {}
         active: dict[str, Index] = {}
         for record in self.records.values():
@@ -155,17 +170,18 @@ class Ledger:
                 if len(fresh):
                     mask = need.setdefault(other.stage.token, np.zeros(other.ntasks, bool))
                     mask[edge.reads.of(fresh)] = True
-        return sum(self._wait(token, active[token]) for token in self.records if token in active) + self._tidy()
+        waiting = sum(self._wait(token, active[token]) for token in self.records if token in active)
+        for record in self.records.values():
+            self._sweep(record)
+        return waiting
 
     def _idle(self, record: Record) -> None:
-        if record.nready or (record.state == State.WAITING).any():
-            record.state[(record.state == State.WAITING) | (record.state == State.READY)] = State.RELEASED
-            record.clear_queues()
+        record.state[record.is_waiting] = State.RELEASED
+        record.clear_queues()
 
     def _wait(self, token: str, fresh: Index) -> int:
         record = self.records[token]
-        record.state[(record.state == State.WAITING) | (record.state == State.READY)] = State.RELEASED
-        record.clear_queues()
+        self._idle(record)
         record.missing[fresh] = 0
         for edge in record.inputs:
             rows = edge.reads
@@ -176,17 +192,12 @@ class Ledger:
         self._enqueue(record, fresh[record.missing[fresh] == 0])
         return len(fresh)
 
-    def _tidy(self) -> int:
-        for record in self.records.values():
-            self._sweep(record)
-        return 0
-
     def _enqueue(self, record: Record, tasks: Index) -> None:
         if len(tasks):
             record.enqueue(tasks, self._preferred(record, tasks))
 
     def _preferred(self, record: Record, tasks: Index) -> NDArray[np.int64]:
-        """Return the rank each task should run on: where its first input lies, else contiguous runs for each."""
+        """Return the rank each task should run on: where its first input lies, else one of equal runs."""
         ranks = np.array([r for r, ok in enumerate(self.alive) if ok])
         dealt: NDArray[np.int64] = ranks[tasks * len(ranks) // max(1, record.ntasks)]
         if record.inputs and len(ranks) > 1:
@@ -218,6 +229,8 @@ class Ledger:
         if record.seconds:
             return max(1, min(fair, int(BATCH_SECONDS / record.seconds)))
         stage = record.stage
+        if stage.foreign:
+            return 1
         work = stage.domain.largest * stage.dtype.itemsize * int(np.prod(stage.groups)) * stage.fold
         return max(1, min(fair, FIRST_BYTES // max(1, work)))
 
@@ -242,7 +255,7 @@ class Ledger:
         return batch
 
     def done(self, number: int, seconds: float) -> tuple[Record, Index] | None:
-        """Note that a batch is stored; return what is stored now, None for a batch that doesn't count any more."""
+        """Note that a batch is stored; return what is stored now, None for a batch that doesn't count."""
         batch = self.batches.pop(number, None)
         if batch is None:
             return None
@@ -272,15 +285,13 @@ class Ledger:
         self._release(edge.record, np.unique(items))
 
     def refused(self, number: int) -> None:
-        """Note that a batch came to nothing (its inputs could not be read, or it failed); call `plan` next."""
+        """Note that a batch came to nothing (its inputs could not be read, or it failed); `plan` next."""
         batch = self.batches.pop(number, None)
         if batch is None:
             return
         record = batch.record
         record.state[batch.tasks] = State.LOST
         record.nrunning -= len(batch.tasks)
-        for edge in record.inputs:
-            self._read(edge, batch.tasks)
         for offset, nbytes in zip(batch.offsets.tolist(), record.bytes[batch.tasks].tolist(), strict=True):
             self.arenas[batch.rank].give(offset, nbytes)
         self._bury(number)
@@ -332,20 +343,22 @@ class Ledger:
         self.batches = {n: b for n, b in self.batches.items() if b.rank != rank}
         self._doomed = [d for d in self._doomed if d[1] != rank]
         self._files = {k: n for k, n in self._files.items() if k[0] != rank}
+        self._bury(-1)
         self.plan()
         return Loss(rank, lost, max(0, self.waiting() - before - again))
 
     def waiting(self) -> int:
         """Number of tasks that wait or are ready."""
-        return sum(
-            int(((r.state == State.WAITING) | (r.state == State.READY)).sum()) for r in self.records.values()
-        )
+        return sum(int(r.is_waiting.sum()) for r in self.records.values())
 
     def victims(self, rank: int, nbytes: int) -> list[tuple[Record, Index]]:
-        """Return stored slabs of a rank, about `nbytes` of them, that could go to disk: held ones, oldest first."""
+        """Return about `nbytes` of stored slabs of a rank that could go to disk: held ones, oldest first.
+
+        What is being gathered stays where it is: the user's thread copies it, and then it goes.
+        """
         found = []
         for record in sorted(self.records.values(), key=lambda r: r.hold == 0):
-            mine = np.flatnonzero((record.owner == rank) & (record.state == State.STORED) & (record.source < 0))
+            mine = np.flatnonzero((record.owner == rank) & record.in_arena & (record.gather == 0))
             if not len(mine) or nbytes <= 0:
                 continue
             total = np.cumsum(record.bytes[mine])
@@ -354,24 +367,28 @@ class Ledger:
             nbytes -= int(record.bytes[some].sum())
         return found
 
-    def spilled(self, rank: int, record: Record, tasks: Index, offsets: Index, source: int, places: Index) -> None:
+    def gathering(self) -> bool:
+        """Whether some chunk is about to be gathered: memory may come free without more ado."""
+        return any(r.owed and bool(r.gather[r.state == State.STORED].any()) for r in self.records.values())
+
+    def spilled(
+        self, rank: int, record: Record, tasks: Index, offsets: Index, source: int, places: Index
+    ) -> None:
         """Note that slabs are in a spill file now; their arena ranges go when all that runs now has ended."""
-        current = (record.state[tasks] == State.STORED) & (record.owner[tasks] == rank)
-        current &= (record.offset[tasks] == offsets) & (record.source[tasks] < 0)
+        current = record.in_arena[tasks] & (record.owner[tasks] == rank) & (record.offset[tasks] == offsets)
+        current &= record.gather[tasks] == 0
         tasks, offsets, places = tasks[current], offsets[current], places[current]
         record.source[tasks] = source
         record.offset[tasks] = places
-        if not len(tasks) and (rank, source) not in self._files:
+        if len(tasks):
+            self._files[rank, source] = len(tasks)
+        else:
             self.dropped.append((rank, source))
-        elif len(tasks):
-            self._files[rank, source] = self._files.get((rank, source), 0) + len(tasks)
         for offset, nbytes in zip(offsets.tolist(), record.bytes[tasks].tolist(), strict=True):
             self._doomed.append((set(self.batches), rank, offset, nbytes))
         self._bury(-1)
 
     def _bury(self, number: int) -> None:
-        if not self._doomed:
-            return
         rest = []
         for readers, rank, offset, nbytes in self._doomed:
             readers.discard(number)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..graph.grid import Index
 from ..workers.protocol import Spill, Spilled
 from .failure import out_of_memory
-from .record import Record
 
 if TYPE_CHECKING:
+    from ..graph.grid import Index
     from .engine import Engine
+    from .record import Record
 
 
 class Spiller:
@@ -28,7 +28,7 @@ class Spiller:
         if ledger.batches or self.pending:
             return
         stuck = next((r for r in reversed(ledger.records.values()) if r.nready), None)
-        if stuck is None:
+        if stuck is None or ledger.gathering():
             return
         needed = int(stuck.bytes.max())
         sizes = [a.size for a, ok in zip(ledger.arenas, ledger.alive, strict=True) if ok]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..graph.access import Rows
-from ..graph.grid import Index
-from ..graph.stage import Stage
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..graph.access import Rows
+    from ..graph.grid import Index
+    from ..graph.stage import Stage
 
 
 class State(IntEnum):
@@ -38,9 +41,9 @@ class Input:
 class Record:
     """A stage's tasks.
 
-    state, owner (rank), offset, source (-1: the owner's arena, else a spill file) say what is known of a task;
-    `left` counts readers that aren't done, `missing` inputs that aren't stored, `gather` gathers to the user that
-    are owed. `hold` keeps all chunks (persisted arrays).
+    state, owner, offset, source (-1: the owner's arena, else a spill file) say what is known of a task;
+    `left` counts readers that aren't done, `missing` inputs that aren't stored, `gather` gathers to the user
+    that are owed. `hold` keeps all chunks (persisted arrays).
     """
 
     stage: Stage
@@ -75,6 +78,18 @@ class Record:
     def complete(self) -> bool:
         """Whether every task is stored."""
         return self.nstored == self.ntasks
+
+    @property
+    def is_waiting(self) -> NDArray[np.bool_]:
+        """Which tasks wait or are ready."""
+        found: NDArray[np.bool_] = (self.state == State.WAITING) | (self.state == State.READY)
+        return found
+
+    @property
+    def in_arena(self) -> NDArray[np.bool_]:
+        """Which chunks are stored, and not in a spill file."""
+        found: NDArray[np.bool_] = (self.state == State.STORED) & (self.source < 0)
+        return found
 
     def enqueue(self, tasks: Index, preferred: NDArray[np.int64]) -> None:
         """Put tasks that became ready into the queues of the ranks they should run on."""
