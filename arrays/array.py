@@ -21,8 +21,8 @@ from .graphs import operation_graph
 from .indexing import getitem
 from .methods import Methods
 from .operators import Operators
-from .ops.elementwise import UFUNCS
 from .ops.products import matmul
+from .ops.ufuncs import UFUNCS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,21 +5,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..graph.errors import ArgumentError
-from . import align, creation
-from .ops import elementwise, joining, moving, products, reductions, reshaping
+from . import align, creation, handed, ranges
+from .ops import (
+    broadcasting,
+    diagonals,
+    elementwise,
+    joining,
+    moving,
+    products,
+    reductions,
+    reshaping,
+    taking,
+    ufuncs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
 MODULES: tuple[ModuleType, ...] = (
+    ufuncs,
     elementwise,
     reductions,
     moving,
+    broadcasting,
+    taking,
     reshaping,
     joining,
     products,
+    diagonals,
     creation,
+    ranges,
+    handed,
     align,
 )
 """Where functions of NumPy's names are."""

@@ -18,7 +18,8 @@ from ..graph.errors import IndexingError, bad
 from ..graph.grid import Axis
 from .core import Node, as_array
 from .masking import select
-from .ops.moving import Step, move, moveaxis, sliced_axis, taken
+from .ops.moving import Step, move, moveaxis, sliced_axis
+from .ops.taking import taken
 
 if TYPE_CHECKING:
     from .array import Array

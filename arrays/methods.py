@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from .align import rechunk
 from .core import Node
+from .ops import diagonals, joining, moving, products, reshaping, taking, ufuncs
 from .ops import elementwise as ew
-from .ops import joining, moving, products, reshaping
 from .ops import reductions as red
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Methods(Node):
 
     def conj(self) -> Array:
         """See `windrow.conj`."""
-        return ew.conjugate(self)  # type: ignore[no-any-return]
+        return ufuncs.conjugate(self)  # type: ignore[no-any-return]
 
     @property
     def real(self) -> Array:
@@ -131,7 +131,7 @@ class Methods(Node):
 
     def take(self, indices: Any, axis: int | None = None) -> Array:
         """See `windrow.take`."""
-        return moving.take(self, indices, axis)
+        return taking.take(self, indices, axis)
 
     def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Array:
         """See `windrow.repeat`."""
@@ -143,8 +143,8 @@ class Methods(Node):
 
     def trace(self) -> Array:
         """See `windrow.trace`."""
-        return products.trace(self)
+        return diagonals.trace(self)
 
     def diagonal(self) -> Array:
         """See `windrow.diagonal`."""
-        return products.diagonal(self)
+        return diagonals.diagonal(self)

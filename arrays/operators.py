@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .core import SCALARS, Node
-from .ops import elementwise as ew
+from .ops import ufuncs as ew
 from .ops.products import matmul
 
 if TYPE_CHECKING:

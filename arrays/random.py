@@ -11,7 +11,7 @@ import numpy as np
 from ..graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ..graph.kinds.source import Random
 from .core import check_dtype, check_shape, grid_for, make
-from .ops.elementwise import add, multiply
+from .ops.ufuncs import add, multiply
 
 if TYPE_CHECKING:
     from .array import Array

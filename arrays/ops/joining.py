@@ -13,7 +13,8 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
 from ..core import as_array, check_axis, make
 from .elementwise import astype
-from .moving import expand_dims, taken
+from .moving import expand_dims
+from .taking import taken
 
 if TYPE_CHECKING:
     from ..array import Array

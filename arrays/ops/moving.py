@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import AxisMap, Fixed, Slice, Take
-from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.axismap import AxisMap, Fixed, Slice
+from ...graph.errors import ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
-from ..align import common_axes
-from ..core import Node, as_array, broadcast_shape, check_axes, check_axis, check_shape, make
+from ..core import Node, as_array, check_axes, check_axis, make
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -215,138 +214,3 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Array:
         (kept.index(i), Slice()) if i in kept else (None, Fixed(0)) for i in range(array.ndim)
     ]
     return move("squeeze", array, steps, [array.expr.grid.axes[i] for i in kept]) if gone else array
-
-
-def flip(x: Any, axis: int | Sequence[int] | None = None) -> Array:
-    """Reverse the order of elements along axes.
-
-    Parameters
-    ----------
-    x : array
-    axis : int, sequence of int or None
-        None: all axes.
-
-    Returns
-    -------
-    Array
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> wr.flip(wr.arange(3)).compute()
-    array([2, 1, 0])
-    """
-    array = as_array("flip", "x", x)
-    turned = check_axes("flip", axis, array.ndim)
-    steps: list[Step] = []
-    axes = []
-    for i, own in enumerate(array.expr.grid.axes):
-        back = i in turned and own.length > 0
-        steps.append((i, Slice(own.length - 1, -1) if back else Slice()))
-        axes.append(sliced_axis(own, own.length - 1, -1, own.length) if back else own)
-    return move("flip", array, steps, axes)
-
-
-def broadcast_to(x: Any, shape: int | Sequence[int]) -> Array:
-    """Repeat an array along new axes and axes of length one.
-
-    Parameters
-    ----------
-    x : array
-    shape : int or tuple of int
-
-    Returns
-    -------
-    Array
-        Along repeated axes it has one chunk.
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> wr.broadcast_to(wr.arange(2), (2, 2)).compute()
-    array([[0, 1],
-           [0, 1]])
-    """
-    array = as_array("broadcast_to", "x", x)
-    wanted = check_shape("broadcast_to", shape)
-    if len(wanted) < array.ndim or broadcast_shape("broadcast_to", array.shape, wanted) != wanted:
-        raise ShapeError(bad("broadcast_to", "shape", wanted, f"a shape that {array.shape} broadcasts to"))
-    return _broadcast(array, [Axis.regular(n, max(1, n)) for n in wanted])
-
-
-def _broadcast(array: Array, axes: list[Axis]) -> Array:
-    """Broadcast to the lengths of `axes`, with their chunks where an axis is repeated."""
-    if array.shape == tuple(a.length for a in axes):
-        return array
-    axes, steps = list(axes), []
-    shift = len(axes) - array.ndim
-    for i, own in enumerate(array.expr.grid.axes):
-        same = own.length == axes[i + shift].length
-        steps.append((i + shift, Slice()) if same else (None, Fixed(0)))
-        axes[i + shift] = own if same else axes[i + shift]
-    return move("broadcast_to", array, steps, axes)
-
-
-def broadcast_arrays(*arrays: Any) -> tuple[Array, ...]:
-    """Broadcast arrays to their common shape.
-
-    Parameters
-    ----------
-    *arrays : array
-
-    Returns
-    -------
-    tuple of Array
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> [a.shape for a in wr.broadcast_arrays(wr.ones((2, 1)), wr.ones(3))]
-    [(2, 3), (2, 3)]
-    """
-    found = [as_array("broadcast_arrays", "arrays", a) for a in arrays]
-    shape = broadcast_shape("broadcast_arrays", *(a.shape for a in found))
-    axes = common_axes(found, shape)
-    return tuple(_broadcast(a, axes) for a in found)
-
-
-def take(x: Any, indices: Any, axis: int | None = None) -> Array:
-    """Take elements along an axis by their positions.
-
-    Parameters
-    ----------
-    x : array
-    indices : array of int
-        Known at the call: NumPy's, or computed there.
-    axis : int or None
-        None: positions in the flattened array.
-
-    Returns
-    -------
-    Array
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> wr.take(wr.arange(10) * 10, [3, -1]).compute()
-    array([30, 90])
-    """
-    array = as_array("take", "x", x)
-    if axis is None:
-        array, axis = array.reshape(-1), 0
-    at = check_axis("take", axis, array.ndim)
-    found = np.asarray(indices.compute() if isinstance(indices, Node) else indices)  # type: ignore[attr-defined]
-    if found.dtype.kind not in "iu" and found.size:
-        raise ArgumentError(bad("take", "indices", found.dtype, "integers"))
-    index = (slice(None),) * at + (found.astype(np.int64),)
-    taken: Array = array[index]
-    return taken
-
-
-def taken(name: str, array: Node, axis: int, index: np.ndarray[Any, Any], out: Axis | None = None) -> Array:
-    """Return the positions `index` (from 0 on) along an axis, in chunks about as large as the array's."""
-    steps: list[Step] = [(i, Slice()) for i in range(array.ndim)]
-    steps[axis] = (axis, Take(np.ascontiguousarray(index, np.int64)))
-    axes = list(array.expr.grid.axes)
-    axes[axis] = out if out is not None else Axis.regular(len(index), max(1, axes[axis].largest))
-    return move(name, array, steps, axes)

@@ -14,7 +14,8 @@ from ...graph.kinds.contraction import Contract, split_for
 from ...graph.kinds.reduction import Reduce
 from ..align import regrid
 from ..core import Node, as_array, broadcast_shape, check_axis, make
-from .elementwise import astype, conjugate, multiply
+from .elementwise import astype
+from .ufuncs import conjugate, multiply
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -220,47 +221,3 @@ def outer(a: Any, b: Any) -> Array:
            [0, 1, 2]])
     """
     return multiply(as_array("outer", "a", a).reshape(-1, 1), as_array("outer", "b", b).reshape(-1))  # type: ignore[no-any-return]
-
-
-def trace(x: Any) -> Array:
-    """Add up the main diagonal of a matrix.
-
-    Parameters
-    ----------
-    x : array of two axes
-
-    Returns
-    -------
-    Array without axes
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> wr.trace(wr.eye(3)).compute()
-    np.float64(3.0)
-    """
-    return diagonal(as_array("trace", "x", x)).sum()
-
-
-def diagonal(x: Any) -> Array:
-    """Return the main diagonal of a matrix.
-
-    Parameters
-    ----------
-    x : array of two axes
-
-    Returns
-    -------
-    Array of one axis
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> wr.diagonal(wr.eye(3)).compute()
-    array([1., 1., 1.])
-    """
-    array = as_array("diagonal", "x", x)
-    if array.ndim != 2:
-        raise ShapeError(bad("diagonal", "x", array.shape, "two axes"))
-    n = min(array.shape)
-    return array.reshape(-1)[: n * array.shape[1] : array.shape[1] + 1]

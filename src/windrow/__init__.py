@@ -22,33 +22,36 @@ from .arrays import random
 from .arrays.align import rechunk
 from .arrays.array import Array
 from .arrays.arrow import to_arrow
-from .arrays.creation import (
-    arange, asarray, empty, empty_like, eye, from_array, full, full_like, identity, linspace, ones,
-    ones_like, tri, zeros, zeros_like,
-)
+from .arrays.creation import empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
+from .arrays.handed import asarray, from_array
+from .arrays.ranges import arange, eye, identity, linspace, tri
 from .arrays.draw import visualize
 from .arrays.explain import explain
 from .arrays.graphs import operation_graph
 from .arrays.mapping import map_blocks, map_overlap
 from .arrays.ops.elementwise import (
-    abs, absolute, acos, acosh, add, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh,
-    around, asin, asinh, astype, atan, atan2, atanh, bitwise_and, bitwise_count, bitwise_invert,
-    bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, cbrt, ceil, clip,
-    conj, conjugate, copysign, cos, cosh, deg2rad, degrees, divide, divmod, equal, exp, exp2, expm1,
-    fabs, float_power, floor, floor_divide, fmax, fmin, fmod, frexp, gcd, greater, greater_equal,
-    heaviside, hypot, imag, invert, isclose, isfinite, isinf, isnan, isnat, lcm, ldexp, left_shift,
-    less, less_equal, log, log1p, log2, log10, logaddexp, logaddexp2, logical_and, logical_not,
-    logical_or, logical_xor, maximum, minimum, mod, modf, multiply, nan_to_num, negative, nextafter,
-    not_equal, positive, pow, power, rad2deg, radians, real, reciprocal, remainder, right_shift, rint,
-    round, sign, signbit, sin, sinh, spacing, sqrt, square, subtract, tan, tanh, true_divide, trunc,
-    where,
+    angle, around, astype, clip, imag, isclose, nan_to_num, real, round, where,
+)
+from .arrays.ops.ufuncs import (
+    abs, absolute, acos, acosh, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin,
+    asinh, atan, atan2, atanh, bitwise_and, bitwise_count, bitwise_invert, bitwise_left_shift,
+    bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, cbrt, ceil, conj, conjugate, copysign,
+    cos, cosh, deg2rad, degrees, divide, divmod, equal, exp, exp2, expm1, fabs, float_power, floor,
+    floor_divide, fmax, fmin, fmod, frexp, gcd, greater, greater_equal, heaviside, hypot, invert,
+    isfinite, isinf, isnan, isnat, lcm, ldexp, left_shift, less, less_equal, log, log10, log1p, log2,
+    logaddexp, logaddexp2, logical_and, logical_not, logical_or, logical_xor, maximum, minimum, mod,
+    modf, multiply, negative, nextafter, not_equal, positive, pow, power, rad2deg, radians, reciprocal,
+    remainder, right_shift, rint, sign, signbit, sin, sinh, spacing, sqrt, square, subtract, tan, tanh,
+    true_divide, trunc,
 )
 from .arrays.ops.joining import concat, concatenate, hstack, repeat, roll, stack, tile, vstack
+from .arrays.ops.broadcasting import broadcast_arrays, broadcast_to
 from .arrays.ops.moving import (
-    broadcast_arrays, broadcast_to, expand_dims, flip, matrix_transpose, moveaxis, permute_dims,
-    squeeze, swapaxes, take, transpose,
+    expand_dims, matrix_transpose, moveaxis, permute_dims, squeeze, swapaxes, transpose,
 )
-from .arrays.ops.products import diagonal, dot, matmul, outer, tensordot, trace, vdot
+from .arrays.ops.taking import flip, take
+from .arrays.ops.diagonals import diagonal, trace
+from .arrays.ops.products import dot, matmul, outer, tensordot, vdot
 from .arrays.ops.reductions import (
     all, amax, amin, any, argmax, argmin, count_nonzero, max, mean, min, prod, ptp, std, sum, var,
 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.arrays.ops.apply import Ufunc
-from windrow.arrays.ops.elementwise import UFUNCS
+from windrow.arrays.ops.ufuncs import UFUNCS
 
 NAMES = sorted(f.name for f in UFUNCS.values())
 CHUNKS = [-1, (5, 4)]

@@ -1,0 +1,80 @@
+"""Repeating arrays along new axes and axes of length one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...graph.axismap import Fixed, Slice
+from ...graph.errors import ShapeError, bad
+from ...graph.grid import Axis
+from ..align import common_axes
+from ..core import as_array, broadcast_shape, check_shape
+from .moving import move
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..array import Array
+
+
+def broadcast_to(x: Any, shape: int | Sequence[int]) -> Array:
+    """Repeat an array along new axes and axes of length one.
+
+    Parameters
+    ----------
+    x : array
+    shape : int or tuple of int
+
+    Returns
+    -------
+    Array
+        Along repeated axes it has one chunk.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.broadcast_to(wr.arange(2), (2, 2)).compute()
+    array([[0, 1],
+           [0, 1]])
+    """
+    array = as_array("broadcast_to", "x", x)
+    wanted = check_shape("broadcast_to", shape)
+    if len(wanted) < array.ndim or broadcast_shape("broadcast_to", array.shape, wanted) != wanted:
+        raise ShapeError(bad("broadcast_to", "shape", wanted, f"a shape that {array.shape} broadcasts to"))
+    return _broadcast(array, [Axis.regular(n, max(1, n)) for n in wanted])
+
+
+def _broadcast(array: Array, axes: list[Axis]) -> Array:
+    """Broadcast to the lengths of `axes`, with their chunks where an axis is repeated."""
+    if array.shape == tuple(a.length for a in axes):
+        return array
+    axes, steps = list(axes), []
+    shift = len(axes) - array.ndim
+    for i, own in enumerate(array.expr.grid.axes):
+        same = own.length == axes[i + shift].length
+        steps.append((i + shift, Slice()) if same else (None, Fixed(0)))
+        axes[i + shift] = own if same else axes[i + shift]
+    return move("broadcast_to", array, steps, axes)
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Array, ...]:
+    """Broadcast arrays to their common shape.
+
+    Parameters
+    ----------
+    *arrays : array
+
+    Returns
+    -------
+    tuple of Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> [a.shape for a in wr.broadcast_arrays(wr.ones((2, 1)), wr.ones(3))]
+    [(2, 3), (2, 3)]
+    """
+    found = [as_array("broadcast_arrays", "arrays", a) for a in arrays]
+    shape = broadcast_shape("broadcast_arrays", *(a.shape for a in found))
+    axes = common_axes(found, shape)
+    return tuple(_broadcast(a, axes) for a in found)

@@ -1,0 +1,162 @@
+"""Ranges of numbers, and matrices of ones and zeros."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph.errors import ArgumentError, ShapeError, bad
+from ..graph.kinds.source import Eye, Ramp
+from .core import Node, check_dtype, check_shape, grid_for, make
+from .ops.elementwise import astype
+from .ops.ufuncs import floor, greater_equal
+
+if TYPE_CHECKING:
+    from .array import Array
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, chunks: Any = "auto") -> Array:
+    """Make numbers at equal steps in the half-open range from `start` to `stop`.
+
+    Parameters
+    ----------
+    start, stop, step : number
+        With one number: from 0 to it.
+    dtype : dtype, optional
+    chunks : int, str, tuple, dict or None
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.arange(2, 10, 3).compute()
+    array([2, 5, 8])
+    """
+    for name, value in (("start", start), ("stop", 0 if stop is None else stop), ("step", step)):
+        if isinstance(value, Node) or np.asarray(value).ndim or np.asarray(value).dtype.kind not in "biufmM":
+            raise ArgumentError(bad("arange", name, value, "a real number"))
+    if stop is None:
+        start, stop = (np.asarray(start) * 0)[()], start
+    if not step:
+        raise ShapeError(bad("arange", "step", step, "a step other than zero"))
+    known = (
+        np.arange(start, start, step).dtype
+        if np.asarray(start).dtype.kind in "mM"
+        else np.asarray([start, stop, step]).dtype
+    )
+    wanted = known if dtype is None else check_dtype("arange", "dtype", dtype)
+    count = max(0, math.ceil((stop - start) / step))
+    if wanted.kind == "f":
+        # NumPy goes by the difference of the first two elements, as they are after rounding to the dtype.
+        step = wanted.type(start + step) - wanted.type(start)
+    ramp = Ramp(_plain(start), _plain(step))
+    return make(ramp, (), grid_for("arange", chunks, (count,), wanted), wanted)
+
+
+def _plain(value: Any) -> Any:
+    """Integers as Python's, which can't overflow on the way."""
+    return int(value) if isinstance(value, int | np.integer | np.bool) else value
+
+
+def linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, *, chunks: Any = "auto"
+) -> Array:
+    """Make `num` numbers at equal steps from `start` to `stop`.
+
+    Parameters
+    ----------
+    start, stop : number
+    num : int
+    endpoint : bool
+        Whether `stop` is the last of them.
+    dtype : dtype, optional
+    chunks : int, str, tuple, dict or None
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.linspace(0, 1, 5).compute()
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+    (count,) = check_shape("linspace", (num,), "num")
+    for name, value in (("start", start), ("stop", stop)):
+        if isinstance(value, Node) or np.asarray(value).ndim or np.asarray(value).dtype.kind not in "biufc":
+            raise ArgumentError(bad("linspace", name, value, "a number"))
+    first, last = np.asarray(start) * 1.0, np.asarray(stop) * 1.0
+    made = np.result_type(first, last, float(count))
+    parts = count - 1 if endpoint else count
+    step = (last - first) / parts if parts > 0 else last - first
+    ramp = Ramp(made.type(first), made.type(step), made.type(last) if endpoint and count > 1 else None)
+    wanted = made if dtype is None else check_dtype("linspace", "dtype", dtype)
+    found = make(ramp, (), grid_for("linspace", chunks, (count,), wanted), made)
+    return astype(floor(found) if wanted.kind in "iu" else found, wanted)
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, chunks: Any = "auto") -> Array:
+    """Make a matrix of ones on a diagonal, and zeros elsewhere.
+
+    Parameters
+    ----------
+    N : int
+        Number of rows.
+    M : int, optional
+        Number of columns; None: as many.
+    k : int
+        Which diagonal; above the main one where positive.
+    dtype : dtype
+    chunks : int, str, tuple, dict or None
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.eye(2).compute()
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    shape = check_shape("eye", (N, N if M is None else M), "N")
+    known = check_dtype("eye", "dtype", dtype)
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        raise ArgumentError(bad("eye", "k", k, "an integer"))
+    return make(Eye(int(k)), (), grid_for("eye", chunks, shape, known), known)
+
+
+identity = eye
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, chunks: Any = "auto") -> Array:
+    """Make a matrix of ones at and below a diagonal, and zeros elsewhere.
+
+    Parameters
+    ----------
+    N, M, k, dtype, chunks
+        As for `eye`.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.tri(2).compute()
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    shape = check_shape("tri", (N, N if M is None else M), "N")
+    rows, columns = grid_for("tri", chunks, shape, check_dtype("tri", "dtype", dtype)).axes
+    i = arange(shape[0], chunks=(rows.sizes(),)).reshape(-1, 1)
+    j = arange(-k, shape[1] - k, chunks=(columns.sizes(),))
+    return astype(greater_equal(i, j), dtype)
