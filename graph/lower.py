@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .access import ByBlock
-from .expr import Expr, walk
+from .expr import Expr
 from .grid import Grid
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise, Scalar
@@ -199,8 +199,3 @@ class _Writer:
     def _add(self, value: Value) -> int:
         self.values.append(value)
         return len(self.values) - 1
-
-
-def operations(roots: list[Expr]) -> list[Expr]:
-    """Return every operation under the roots, operands first."""
-    return list(walk(roots))

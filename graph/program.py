@@ -21,7 +21,7 @@ from .kinds.move import Move, Reshape
 from .kinds.reduction import Level
 from .kinds.source import Source
 
-Full = tuple[bool, ...]
+Mask = tuple[bool, ...]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Load:
     access: ByBlock | Move | Reshape
     inputs: tuple[int, ...]
     dtype: DType
-    full: Full
+    full: Mask
     frame: Grid | None = None
     axes: tuple[int | None, ...] = ()
 
@@ -57,7 +57,7 @@ class Generate:
     axes: tuple[int | None, ...]
     shape: tuple[int, ...]
     dtype: DType
-    full: Full
+    full: Mask
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Apply:
     function: str
     args: tuple[Arg, ...]
     dtype: DType
-    full: Full
+    full: Mask
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Call:
     op: MapBlocks | BlockFunction
     args: tuple[int, ...]
     dtype: DType
-    full: Full
+    full: Mask
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Product:
     op: Contract
     inputs: tuple[int, int]
     dtype: DType
-    full: Full
+    full: Mask
 
 
 Value = Load | Generate | Apply | Call | Product

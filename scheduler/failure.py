@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 
 from ..graph.errors import OutOfMemory, WindrowError
@@ -12,10 +13,10 @@ from ..workers.transport import Peer
 
 def exception_of(event: Failed, stage: Stage, peer: Peer) -> BaseException:
     """Return the original exception with notes: operation, block, rank, the user's line, the remote traceback."""
+    error: BaseException = WindrowError(event.name)
     if event.error:
-        error: BaseException = pickle.loads(event.error)
-    else:
-        error = WindrowError(event.name)
+        with contextlib.suppress(Exception):  # a class that only the rank could import
+            error = pickle.loads(event.error)
     block = f" block {stage.grid.index(event.block)}" if event.block >= 0 else ""
     error.add_note(f"in operation {stage.name},{block} on rank {event.rank} (host {peer.host}, pid {peer.pid})")
     if stage.origin:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -74,7 +73,6 @@ class HostData:
         self.in_place = in_place
         self.file = _FileView.of(array)
         self._lock = threading.Lock()
-        self._on_release: list[Callable[[], None]] = []
 
     def token_key(self) -> tuple[Any, ...]:
         """Name by identity: two arrays with the same content are two sources."""
@@ -100,7 +98,7 @@ class HostData:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.name, self.file = state["name"], state["file"]
         self.array, self.in_place = None, True
-        self._lock, self._on_release = threading.Lock(), []
+        self._lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -155,7 +153,7 @@ class _FileView:
 class Host(Op):
     """An array handed in by the user; the root of every lineage that starts from data."""
 
-    data: HostData = field()
+    data: HostData
 
     @property
     def label(self) -> str:

@@ -243,7 +243,8 @@ class Frame:
         index: list[Any] = [slice(None)]
         index += [0 if a is None else slice(None) for a in access.axes]
         own = own[tuple(index)]
-        return own[(slice(None), *(slice(None) if i in lengths else None for i in range(len(value.full))))]
+        framed: Array = own[(slice(None), *(slice(None) if i in lengths else None for i in range(len(value.full))))]
+        return framed
 
     def _pieces(self, value: Load, block: int) -> tuple[list[Piece], tuple[int, ...]]:
         assert not isinstance(value.access, ByBlock)
@@ -254,6 +255,8 @@ class Frame:
 
     def _view(self, value: Load) -> Array | None:
         """Return a moved block as a view, where it is one rectangle of one block."""
+        if getattr(value.access, "fill", None) is not None:
+            return None
         pieces, shape = self._pieces(value, self.blocks[0])
         if len(pieces) != 1 or any(isinstance(t, np.ndarray) for t in pieces[0].put):
             return None
@@ -279,13 +282,13 @@ class Frame:
         value = self.program.values[number]
         for i, block in enumerate(self.blocks):
             if isinstance(value, Load):
-                self._assemble(value, block, out[i])
+                self._assemble(value, block, out[i, ...])
             elif isinstance(value, Product):
-                self._contract(value.op, value.inputs, block, out[i])
+                self._contract(value.op, value.inputs, block, out[i, ...])
             else:
                 assert isinstance(value, Call)
-                made = call_function(value, self._arguments(value, i), self.stage, block, out[i].shape)
-                np.copyto(out[i], made, casting="unsafe")
+                made = call_function(value, self._arguments(value, i), self.stage, block, out[i, ...].shape)
+                np.copyto(out[i, ...], made, casting="unsafe")
 
     def _assemble(self, value: Load, block: int, out: Array) -> None:
         assert not isinstance(value.access, ByBlock)
@@ -312,7 +315,7 @@ class Frame:
             (self.reader.block(inputs[0], a), self.reader.block(inputs[1], b))
             for a, b in op.reads(self.stage.domain, left, right, block)
         ]
-        contract(op, pairs, out[0] if op.split > 1 else out)
+        contract(op, pairs, out[0, ...] if op.split > 1 else out)
 
     def _arguments(self, value: Call, i: int) -> list[Array]:
         """Return a call's arguments for block i of the frame, as whole blocks."""
@@ -323,11 +326,11 @@ class Frame:
                     out = np.empty((len(self.blocks), *self.shape), self.program.values[number].dtype)
                     self._tiles(number, lambda region, made, out=out: _put(out, region, made), out)  # type: ignore[misc]
                     self.wholes[number] = out
-                found.append(self.wholes[number][i])
+                found.append(self.wholes[number][i, ...])
             elif len(self.blocks) > 1:
                 found.append(self._alone(number, i))
             else:
-                found.append(self.whole(number)[i])
+                found.append(self.whole(number)[i, ...])
         return found
 
     def _alone(self, number: int, i: int) -> Array:
@@ -335,7 +338,8 @@ class Frame:
         value = self.program.values[number]
         assert isinstance(value, Load)
         frame = Frame(self.stage, self.reader, self.blocks[i : i + 1], self.shape, self.plans)
-        return frame.whole(number)[0]
+        alone: Array = frame.whole(number)[0]
+        return alone
 
     def _buffer(self, slot: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
         """Return a thread's buffer for a slot; kept from task to task, so that its pages are hot."""
