@@ -92,7 +92,7 @@ def _chosen(item: Any, axis: Axis, number: int) -> tuple[AxisMap, Axis]:
         )
     if len(found) == axis.count and bool((found == every).all()):
         return Slice(), axis
-    made = Axis.of_sizes(axis.size(found).tolist())
+    made = Axis.of_sizes(axis.size(found))
     if len(found) and bool((np.diff(found) == 1).all()):
         return Slice(axis.start(int(found[0]))), made
     runs = [np.arange(axis.start(k), axis.stop(k)) for k in found.tolist()]

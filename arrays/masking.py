@@ -26,5 +26,5 @@ def select(x: Array, mask: Array) -> Array:
         mask = ravel(mask)
     mask = regrid(mask, Grid(x.expr.grid.axes[:1]))
     each = make(BlockFunction("count"), (mask,), Grid([Axis.regular(mask.npartitions, 1)]), "i8")
-    axes = [Axis.of_sizes(compute(each).tolist()), *x.expr.grid.axes[1:]]
+    axes = [Axis.of_sizes(compute(each)), *x.expr.grid.axes[1:]]
     return make(BlockFunction("select"), (x, mask), Grid(axes), x.dtype)

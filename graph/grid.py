@@ -40,7 +40,7 @@ class Axis:
     @classmethod
     def of_sizes(cls, sizes: Iterable[int]) -> Axis:
         """An axis of chunks of the given sizes; regular sizes are recognised."""
-        array = np.fromiter(sizes, np.int64)
+        array = sizes.astype(np.int64) if isinstance(sizes, np.ndarray) else np.fromiter(sizes, np.int64)
         if array.size == 0:
             return cls.regular(0, 1)
         bounds = np.concatenate([[0], np.cumsum(array)])

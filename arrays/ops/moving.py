@@ -32,8 +32,8 @@ def sliced_axis(axis: Axis, start: int, step: int, count: int) -> Axis:
         return Axis.regular(count, axis.step)
     bounds = np.append(axis.start(np.arange(axis.count)), axis.length)
     before = -((start - bounds) // step) if step > 0 else (start - bounds[::-1]) // -step + 1
-    sizes = np.diff(np.unique(np.clip(before, 0, count)))
-    return Axis.of_sizes(sizes.tolist())
+    sizes = np.diff(np.clip(before, 0, count))
+    return Axis.of_sizes(sizes[sizes > 0])
 
 
 def transpose(x: Any, axes: Sequence[int] | None = None) -> Array:
