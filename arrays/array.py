@@ -77,7 +77,7 @@ class Array(Operators, Methods):
         return explain(self)
 
     def graph(self) -> networkx.DiGraph:
-        """Return the graph of operations; see `windrow.graph_of`."""
+        """Return the graph of operations; see `windrow.operation_graph`."""
         return operation_graph(self)
 
     def visualize(self, path: str) -> str:

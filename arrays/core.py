@@ -135,9 +135,16 @@ def as_array(operation: str, argument: str, value: Any) -> Array:
     else:
         raise ArgumentError(bad(operation, argument, value, "a Windrow or NumPy array, or a number"))
     check_dtype(operation, argument, found.dtype)
+    not_masked(operation, argument, value)
     if found is value and found.nbytes <= SMALL:
         found = found.copy()
     return host(found, grid_for(operation, "auto", found.shape, found.dtype), found.dtype, in_place=True)
+
+
+def not_masked(operation: str, argument: str, value: Any) -> None:
+    """Raise for NumPy's masked arrays, whose mask would be lost."""
+    if isinstance(value, np.ndarray) and hasattr(value, "mask"):
+        raise ArgumentError(bad(operation, argument, type(value).__name__, "an array without a mask"))
 
 
 def check_dtype(operation: str, argument: str, dtype: Any) -> DType:

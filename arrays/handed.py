@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import ArgumentError, bad
-from .core import Node, as_array, check_dtype, check_shape, grid_for, host
+from .core import Node, as_array, check_dtype, check_shape, grid_for, host, not_masked
 from .ops.elementwise import astype
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
                 bad("from_array", "x", type(x).__name__, "something with shape, dtype and slicing")
             )
         x, in_place = np.asarray(x), True
+    not_masked("from_array", "x", x)
     dtype = check_dtype("from_array", "x", x.dtype)
     shape = check_shape("from_array", tuple(x.shape), "x")
     grid: Grid = grid_for("from_array", chunks, shape, dtype)

@@ -197,6 +197,8 @@ def test_errors():
         (lambda: wr.arange("a"), wr.ArgumentError, "arange"),
         (lambda: eye(3, k=1.5), wr.ArgumentError, "eye.*'k'"),
         (lambda: wr.from_array(object()), wr.ArgumentError, "from_array.*'x' is 'object'"),
+        (lambda: wr.from_array(np.ma.masked_array([1, 2], [0, 1])), wr.ArgumentError, "from_array.*mask"),
+        (lambda: wr.ones(2) + np.ma.masked_array([1, 2], [0, 1]), wr.ArgumentError, "add.*mask"),
         (lambda: wr.from_array(np.array([None])), wr.DTypeError, "from_array.*'x'"),
         (lambda: wr.random.default_rng("a"), wr.ArgumentError, "default_rng.*'seed'"),
         (lambda: rng.random(3, "i4"), wr.DTypeError, "random.*'dtype'"),

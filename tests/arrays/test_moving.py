@@ -189,6 +189,31 @@ def test_chunks_in_all_spellings():
         assert wr.ones(100).chunksize == (10,)
 
 
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_chunks_of_any_shape(data):
+    shape = tuple(data.draw(st.lists(st.integers(0, 200), min_size=2, max_size=3)))
+
+    def spec(n):
+        fitting = st.lists(st.integers(0, n), max_size=3).filter(lambda s: sum(s) <= n)
+        sizes = fitting.map(lambda s: (*s, n - sum(s)))
+        return data.draw(st.one_of(st.integers(1, 300), st.sampled_from([-1, None, "auto", "1 KiB"]), sizes))
+
+    specs = tuple(spec(n) for n in shape)
+    x = wr.zeros(shape, chunks=specs)
+    for sizes, wanted, n in zip(x.chunks, specs, shape, strict=True):
+        assert sum(sizes) == n
+        if isinstance(wanted, tuple) and n:
+            assert sizes == wanted
+        elif isinstance(wanted, int) and wanted > 0:
+            assert all(s == wanted for s in sizes[:-1])
+            assert sizes[-1] <= wanted
+        elif wanted in (-1, None):
+            assert sizes == (n,)
+    assert wr.zeros(shape, chunks="1 KiB").expr.grid.largest * 8 <= 1024
+    assert x.rechunk({}).chunks == x.chunks
+
+
 @pytest.mark.parametrize(
     "chunks", [0, -2, 2.5, "many", (3,), (3, 3, 3), ((5, 4), 6), {2: 3}, {"a": 3}, ((-1, 11), 6), True]
 )
