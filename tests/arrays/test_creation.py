@@ -186,6 +186,7 @@ def test_random_numbers_are_what_they_are_said_to_be():
 def test_errors():
     rng: Any = wr.random.default_rng(1)
     eye: Any = wr.eye
+    masked = np.ma.masked_array([1, 2], [False, True])
     cases = [
         (lambda: wr.zeros(-1), wr.ShapeError, "zeros.*'shape' is -1"),
         (lambda: wr.zeros(2.5), wr.ArgumentError, "zeros.*'shape' is 2.5"),
@@ -197,8 +198,8 @@ def test_errors():
         (lambda: wr.arange("a"), wr.ArgumentError, "arange"),
         (lambda: eye(3, k=1.5), wr.ArgumentError, "eye.*'k'"),
         (lambda: wr.from_array(object()), wr.ArgumentError, "from_array.*'x' is 'object'"),
-        (lambda: wr.from_array(np.ma.masked_array([1, 2], [False, True])), wr.ArgumentError, "from_array.*mask"),
-        (lambda: wr.ones(2) + np.ma.masked_array([1, 2], [False, True]), wr.ArgumentError, "add.*mask"),
+        (lambda: wr.from_array(masked), wr.ArgumentError, "from_array.*mask"),
+        (lambda: wr.ones(2) + masked, wr.ArgumentError, "add.*mask"),
         (lambda: wr.from_array(np.array([None])), wr.DTypeError, "from_array.*'x'"),
         (lambda: wr.random.default_rng("a"), wr.ArgumentError, "default_rng.*'seed'"),
         (lambda: rng.random(3, "i4"), wr.DTypeError, "random.*'dtype'"),
