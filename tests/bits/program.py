@@ -1,7 +1,8 @@
 """Computes each kind of operation and prints a digest of the bits of each result, as one JSON line.
 
-Words on the command line: `persist` keeps the sources' chunks first, `together` computes all in one call,
-`fortran` hands the sources in in Fortran order, `kill` ends a rank while the last results are computed.
+Words on the command line: `persist` keeps the sources' chunks first, `middle` those of what is used further on
+(which is fused into its users else), `together` computes all in one call, `fortran` hands the sources in in Fortran
+order, `kill` ends a rank while the last results are computed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 
 import numpy as np
 
@@ -54,15 +56,16 @@ def smooth(block: np.ndarray) -> np.ndarray:
     return np.asarray((np.roll(block, 1, 0) + block + np.roll(block, -1, 1)) / 3)
 
 
-def cases(a: dict[str, wr.Array]) -> dict[str, wr.Array]:
+def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[str, wr.Array]:
     """One expression or more for each kind of operation."""
     x, y, i, f, z, line, tiny = (a[name] for name in ("x", "y", "i", "f", "z", "line", "tiny"))
     random = wr.random.default_rng(11)
     uniform = random.random((500, 301), chunks=(123, 100))
-    normal = random.normal(2.0, 3.0, (77, 1001), chunks=(10, 333))
+    normal = keep(random.normal(2.0, 3.0, (77, 1001), chunks=(10, 333)))
     whole = random.integers(-5, 1000, 90_001, chunks=1000)
-    arithmetic = (wr.sqrt(y * y + f) * 2 - 1) / (y + 0.25)
-    product = y @ y.T
+    arithmetic = keep((wr.sqrt(y * y + f) * 2 - 1) / (y + 0.25))
+    product = keep(y @ y.T)
+    square = keep(line * line)
     halo = wr.map_overlap(smooth, y, depth=1, boundary="reflect")
     return {
         "elementwise": arithmetic,
@@ -76,7 +79,9 @@ def cases(a: dict[str, wr.Array]) -> dict[str, wr.Array]:
         **{f"{name}-1": getattr(y, name)(axis=1, keepdims=True) for name in ("sum", "std", "max", "argmin")},
         "sum-nan": x.sum(),
         "sum-fused": arithmetic.sum(),
-        "sum-line": (line * line + 1.5).sum(),
+        "sum-line": (square + 1.5).sum(),
+        "sum-exp": keep(wr.exp(-square)).sum(),
+        "var-exp": keep(wr.exp(y)).var(axis=0),
         "mean-float32": (f * 3 - f).mean(),
         "sum-complex": z.sum(),
         "sum-tiny": (tiny + 1).sum(),
@@ -130,7 +135,7 @@ def main(words: list[str]) -> None:
     arrays = lazy("F" if "fortran" in words else "C")
     if "persist" in words:
         arrays = {name: array.persist() for name, array in arrays.items()}
-    wanted = cases(arrays)
+    wanted = cases(arrays, wr.persist if "middle" in words else lambda array: array)
     if "together" in words:
         found = dict(zip(wanted, wr.compute(*wanted.values()), strict=True))
     else:

@@ -31,7 +31,7 @@ def compare(reference: dict[str, str], launch, ended) -> None:
     assert {name for name in found if found[name] != reference[name]} == set()
 
 
-@pytest.mark.parametrize("words", [("persist",), ("together",), ("fortran",)])
+@pytest.mark.parametrize("words", [("persist",), ("middle",), ("together",), ("fortran",)])
 def test_embedded(launch, reference, words):
     compare(reference, launch, launch(0, PROGRAM, *words))
 
@@ -53,7 +53,7 @@ def test_ranks(launch, reference, ranks, nothing_left):
 
 @pytest.mark.ranks
 @pytest.mark.parametrize("way", ["map", "get", "service"])
-@pytest.mark.parametrize("words", [(), ("persist", "together")])
+@pytest.mark.parametrize("words", [(), ("persist", "middle", "together")])
 def test_ways_between_ranks(launch, reference, way, words, nothing_left):
     compare(reference, launch, launch(3, PROGRAM, *words, WINDROW_TRANSPORT=way))
 
