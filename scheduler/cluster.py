@@ -130,6 +130,8 @@ class Cluster:
     def run(self, roots: Sequence[Expr]) -> list[Array]:
         """Compute expressions and return their values as arrays of the caller's own."""
         self._open()
+        if not roots:
+            return []
         unique = {root.token: root for root in roots}
         gather = self._submit(list(unique.values()))
         gather.run()

@@ -147,6 +147,10 @@ class Engine:
             self._closing = True
 
     def _submit(self, job: Job) -> None:
+        known = {s.token for s in job.stages} | self.ledger.records.keys()
+        if not known.issuperset(token for s in job.stages for token in s.inputs):
+            job.fail(ClusterError("a persisted array was released while a computation that reads it began"))
+            return
         new = self.ledger.add(job.stages, self.shared)
         self.local.blas.before(job.stages)
         if new:

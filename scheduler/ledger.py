@@ -2,7 +2,7 @@
 
 Events come in as method calls, what follows is returned. One rule, `plan`, serves the first run and every
 recovery: walk back from what is wanted to what is needed, forward to what is missing. A slab is freed only
-when no task that runs or is still to run reads it; a completion counts only for the batch it was given out as.
+when no task that runs or is to run reads it; a completion counts only for the batch it was given out as.
 """
 
 from __future__ import annotations

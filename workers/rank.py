@@ -143,10 +143,10 @@ class Rank:
         try:
             file = SpillFile(self._folder, slabs)
         except OSError as error:
-            self._events.put(Spilled(self.rank, command.number, -1, command.offsets, str(error)))
+            self.emit(Spilled(self.rank, command.number, -1, command.offsets, str(error)))
             return
         self.spills[file.descriptor] = file
-        self._events.put(Spilled(self.rank, command.number, file.descriptor, file.offsets))
+        self.emit(Spilled(self.rank, command.number, file.descriptor, file.offsets))
 
 
 class _Fetch:
@@ -235,5 +235,3 @@ def _failure(rank: int, batch: int, block: int, error: BaseException) -> Failed:
     except Exception:
         pickled = b""
     return Failed(rank, batch, block, pickled, f"{type(error).__name__}: {error}", text)
-
-

@@ -1,0 +1,146 @@
+"""The embedded engine under strain: small arenas, many threads, functions that fail, what is left behind."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import windrow as wr
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@contextmanager
+def cluster(memory="64 MiB"):
+    """A cluster that has nothing in its arena at the end."""
+    with wr.Cluster(threads=2, memory=memory) as made:
+        yield made
+        for _ in range(100):
+            gc.collect()
+            if not made.info()[0]["arena_used"]:
+                break
+            time.sleep(0.02)
+        assert made.info()[0]["arena_used"] == 0
+
+
+def ramp(n):
+    return np.arange(n * 1000.0).reshape(n, 1000)
+
+
+def test_more_than_the_arena_spills_and_comes_back():
+    with cluster("1 MiB") as made:
+        a = ramp(1000)
+        kept = (wr.from_array(a, chunks=(50, 1000)) + 1).persist()
+        assert np.array_equal((kept * 2).compute(), (a + 1) * 2)
+        assert float(kept.sum()) == (a + 1).sum()
+        assert np.array_equal(kept.rechunk((1000, 20)).compute(), a + 1)
+        assert made.engine.local.spills
+        del kept
+
+
+def test_results_beyond_the_arena():
+    with cluster("1 MiB"):
+        x = wr.from_array(ramp(1000), chunks=(7, 1000))
+        y = x + 1
+        same, total, triple = wr.compute(y, y.sum(axis=0), y * 3)
+        assert np.array_equal(same, ramp(1000) + 1)
+        assert np.array_equal(total, (ramp(1000) + 1).sum(axis=0))
+        assert np.array_equal(triple, same * 3)
+
+
+def test_a_block_larger_than_the_arena_is_refused():
+    with cluster("1 MiB"), pytest.raises(wr.OutOfMemory, match=r"full: .*8,000,000 bytes.*1,048,576"):
+        wr.ones((1000, 1000), chunks=1000).persist().compute()
+
+
+@pytest.mark.parametrize("fold", [100, 100_000])
+def test_threads_that_compute_the_same(fold):
+    """Small chunks are folded and gathered from slabs, large ones written straight into the result."""
+    expected = np.arange(200_000) * 2 + 1
+    errors = []
+
+    def work():
+        try:
+            for _ in range(5):
+                assert np.array_equal(y.compute(), expected)
+                kept = (y + 1).persist()
+                assert int(kept.sum()) == (expected + 1).sum()
+                wr.release(kept)
+        except BaseException as error:
+            errors.append(error)
+
+    with cluster():
+        y = wr.arange(200_000, chunks=fold) * 2 + 1
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(40)
+        assert not any(thread.is_alive() for thread in threads)
+        assert not errors
+
+
+def test_functions_that_fail():
+    class Awkward(Exception):
+        def __init__(self, a, b):
+            super().__init__(f"{a} and {b}")
+
+    def awkward(block):
+        raise Awkward(1, 2)
+
+    x = wr.ones((10, 10), chunks=5)
+    with cluster():
+        with pytest.raises(ZeroDivisionError):
+            wr.map_blocks(lambda b: 1 / 0, x, dtype=float).compute()
+        with pytest.raises(wr.ShapeError, match=r"\(1, 5\).*expected \(5, 5\)"):
+            wr.map_blocks(lambda b: b[:1], x, dtype=float).compute()
+        with pytest.raises(Exception, match="1 and 2|Awkward"):
+            wr.map_blocks(awkward, x, dtype=float).compute()
+        lock = threading.Lock()
+        with pytest.raises(wr.ArgumentError, match="pickled"):
+            wr.map_blocks(lambda b: lock and b, x, dtype=float)
+        failed = wr.map_blocks(lambda b: 1 / 0, x, dtype=float).persist()
+        with pytest.raises(ZeroDivisionError):
+            failed.sum().compute()
+        assert float(x.sum()) == 100
+        del failed
+
+
+def test_dropping_what_still_runs():
+    def slow(block):
+        time.sleep(0.02)
+        return block
+
+    with cluster():
+        kept = wr.map_blocks(slow, wr.ones((100, 100), chunks=10), dtype=float).persist()
+        time.sleep(0.05)
+        del kept
+        assert float(wr.ones(4).sum()) == 4
+
+
+def test_nothing_to_compute():
+    with cluster() as made:
+        assert made.run([]) == []
+
+
+def test_an_array_released_between_planning_and_running():
+    with cluster() as made:
+        kept = wr.arange(10).persist()
+        root = (kept + 1).sum().expr
+        plan = made.stages
+
+        def late(roots):
+            stages = plan(roots)
+            wr.release(kept)
+            return stages
+
+        made.stages = late
+        with pytest.raises(wr.ClusterError, match="released"):
+            made.run([root])
+        made.stages = plan
+        assert int(made.run([root])[0]) == 55
