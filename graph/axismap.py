@@ -145,15 +145,25 @@ class Halo:
 
     def axis(self, source: Axis) -> Axis:
         """Return the axis of the result."""
-        reach = [self.reach(source, k) for k in range(source.count)]
-        return Axis.of_sizes(hi - lo for lo, hi in reach)
+        chunks = np.arange(source.count)
+        lo, hi = source.start(chunks) - self.before, source.stop(chunks) + self.after
+        if self.boundary == "none":
+            lo, hi = np.maximum(lo, 0), np.minimum(hi, source.length)
+        return Axis.of_sizes(hi - lo)
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
         """See `AxisMap`."""
-        items = [sorted({s.block for s in self.segments(out, source, int(k))}) for k in chunks]
-        lengths = np.array([len(i) for i in items], np.int64)
-        flat = [b for row in items for b in row]
-        return Rows(np.concatenate([[0], np.cumsum(lengths)]), np.array(flat, np.int64))
+        lo, hi = source.start(chunks) - self.before, source.stop(chunks) + self.after
+        first = source.find(np.clip(lo, 0, max(0, source.length - 1)))
+        lengths = np.maximum(source.find(np.minimum(hi, source.length) - 1) - first + 1, 0)
+        inner = Rows(np.concatenate([[0], np.cumsum(lengths)]), ragged(first, lengths))
+        edges = np.flatnonzero((lo < 0) | (hi > source.length))
+        if self.boundary in ("none", "constant") or not len(edges):
+            return inner
+        found = [(row, s.block) for row in edges.tolist() for s in self.segments(out, source, int(chunks[row]))]
+        pairs = np.array(found, np.int64).reshape(-1, 2)
+        row = np.concatenate([inner.row_numbers(), pairs[:, 0]])
+        return Rows.from_pairs(row, np.concatenate([inner.items, pairs[:, 1]]), len(chunks), source.count)
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
         """See `AxisMap`."""
