@@ -14,8 +14,9 @@ import numpy as np
 from .access import Rows, ragged
 from .expr import DType
 from .grid import Grid, Index
+from .kinds.mapping import MapBlocks
 from .kinds.source import HostData
-from .program import Load, Product, Program
+from .program import Call, Load, Product, Program
 
 FOLD_BYTES = 1 << 18
 FOLD_BLOCKS = 4096
@@ -56,8 +57,15 @@ class Stage:
         return tuple(-(-n // g) for n, g in zip(self.domain.counts, self.groups, strict=True))
 
     @cached_property
+    def foreign(self) -> bool:
+        """Whether a user's function is called: nobody knows how long that takes, and the user sees the blocks."""
+        return any(isinstance(v, Call) and isinstance(v.op, MapBlocks) for v in self.program.values)
+
+    @cached_property
     def fold(self) -> int:
         """Blocks of the result that one task covers."""
+        if self.foreign:
+            return 1
         widest = max([self.dtype.itemsize, *(v.dtype.itemsize for v in self.program.values)])
         bytes_each = self.domain.largest * widest
         for g in self.groups:

@@ -87,7 +87,7 @@ class Cluster:
                 raise ArgumentError(bad("Cluster", name, value, "a positive integer"))
         if transport not in (None, "auto", "map", "get", "service"):
             raise ArgumentError(bad("Cluster", "transport", transport, "'auto', 'map', 'get' or 'service'"))
-        arena = self._arena(memory, ranks or 1)
+        arena = self.arena(memory, ranks or 1)
         if ranks is None or ranks == 1:
             link: Transport = EmbeddedTransport(arena)
             threads = threads or config.threads or usable_cores()
@@ -107,7 +107,8 @@ class Cluster:
         return cluster
 
     @staticmethod
-    def _arena(memory: int | str | None, ranks: int) -> int:
+    def arena(memory: int | str | None, ranks: int) -> int:
+        """Return the bytes of a rank's arena: what is asked for, or a share for each of so many ranks on this host."""
         memory = memory if memory is not None else config.memory
         if memory is None:
             return arena_bytes(ranks)
@@ -234,6 +235,11 @@ class Cluster:
         self._open()
         rows: list[dict[str, Any]] = self.engine.ask(_info)
         return rows
+
+    @property
+    def size(self) -> int:
+        """Number of ranks, lost ones included."""
+        return self.engine.transport.size
 
     @property
     def losses(self) -> list[str]:

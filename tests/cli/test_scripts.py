@@ -1,0 +1,224 @@
+"""Scripts on ranks: they see what plain Python shows them, and end as there."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytestmark = pytest.mark.ranks
+
+SUM = "import windrow as wr\nassert wr.arange(1000, chunks=10).sum().compute() == 499500\n"
+
+
+def test_status_argv_and_folder(jobs, how):
+    text = SUM + "import sys, os; print(sys.argv[1:], os.getcwd(), sys.path[0]); sys.exit(3)"
+    done = jobs.script(how, text, "a", "-n", "b c")
+    assert done.returncode == 3, done.stderr
+    assert done.stdout == f"['a', '-n', 'b c'] {jobs.folder} {jobs.folder}\n"
+
+
+@pytest.mark.parametrize(("code", "status"), [("None", 0), ("'why'", 1), ("256 + 7", 7)])
+def test_the_exit_status_is_systemexit_s(jobs, how, code, status):
+    done = jobs.script(how, f"raise SystemExit({code})")
+    assert done.returncode == status
+    assert ("why" in done.stderr) == (code == "'why'")
+
+
+def test_an_exception_ends_all_ranks(jobs, how):
+    path = jobs.write(SUM + "def f():\n    raise KeyError('lost')\nf()\n")
+    plain = jobs.run([sys.executable], path).stderr
+    begin = time.monotonic()
+    done = jobs.run(jobs.command(how), path)
+    assert time.monotonic() - begin < 10
+    assert done.returncode == 1
+    assert plain.strip() in done.stderr
+
+
+def test_an_interrupt_that_is_raised(jobs, how):
+    done = jobs.script(how, SUM + "raise KeyboardInterrupt")
+    assert done.returncode in (130, -signal.SIGINT)
+    assert done.stderr.rstrip().endswith("KeyboardInterrupt")
+
+
+@pytest.mark.parametrize("whom", ["driver", "launcher"])
+def test_an_interrupt_under_mpirun(jobs, mpi, whom):
+    text = """
+        import os, time
+        import windrow as wr
+        slow = wr.map_blocks(lambda b: time.sleep(0.3) or b, wr.ones(1000, chunks=1), dtype=float)
+        print(os.getpid(), flush=True)
+        slow.compute()
+    """
+    command = ["timeout", "-k", "2", "30", *jobs.command("mpirun"), str(jobs.write(text))]
+    with jobs.start(command) as job:
+        driver = int(job.stdout.readline().replace("\0", ""))
+        time.sleep(0.5)
+        begin = time.monotonic()
+        subprocess.run(["kill", "-INT", str(driver if whom == "driver" else job.pid)], check=True)
+        said = job.stdout.read()
+        status = job.wait(timeout=30)
+    assert time.monotonic() - begin < 10
+    assert status != 0
+    if whom == "driver":
+        assert "KeyboardInterrupt" in said
+
+
+def test_a_script_reads_standard_input(jobs, how):
+    # Open MPI 5's mpirun passes on lines, but not the end of the input.
+    text = (
+        SUM
+        + "print(input() + input())"
+        + ("" if how == "mpirun" else "; import sys; print(sys.stdin.read())")
+    )
+    done = jobs.script(how, text, input="a\nb\nrest\n")
+    assert done.returncode == 0
+    assert done.stdout.split() == (["ab"] if how == "mpirun" else ["ab", "rest"])
+
+
+def test_a_script_without_arrays(jobs, how):
+    done = jobs.script(how, "print('nothing to do')")
+    assert (done.returncode, done.stdout) == (0, "nothing to do\n")
+
+
+def test_a_module_beside_the_script(jobs, how):
+    jobs.write("import numpy as np\ndef double(block):\n    return 2 * block\n", "beside.py")
+    text = """
+        import windrow as wr
+        from beside import double
+        print(wr.map_blocks(double, wr.arange(6, chunks=1), dtype=int).compute().tolist())
+    """
+    path = jobs.write(text)
+    done = jobs.run(jobs.command(how), path.relative_to(jobs.folder.parent), cwd=jobs.folder.parent)
+    assert done.stdout == "[0, 2, 4, 6, 8, 10]\n", done.stderr
+
+
+PRINTS = """
+    import sys, time, warnings
+    import windrow as wr
+    def f(block):
+        time.sleep(0.05)
+        print("block", end=" ")
+        print(int(block[0]))
+        print("half", end="")
+        warnings.warn("careful")
+        return block
+    print("before")
+    wr.map_blocks(f, wr.arange(9, chunks=1), dtype=int).compute()
+    print("after")
+    print("mine", file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("how", ["spawn", "mpirun"])
+def test_what_tasks_print_bears_the_ranks_name(jobs, mpi, how):
+    done = jobs.script(how, PRINTS)
+    lines = done.stdout.splitlines()
+    assert (lines[0], lines[-1]) == ("before", "after")
+    named = [re.fullmatch(r"\[rank ([012])\] (block \d|half)", x) for x in lines[1:-1]]
+    found = [x.groups() for x in named if x]
+    assert len(found) == len(named), done.stdout
+    assert {rank for rank, _ in found} == {"0", "1", "2"}
+    assert sorted(text for _, text in found) == [*(f"block {i}" for i in range(9)), *["half"] * 9]
+    errors = done.stderr.splitlines()
+    assert "mine" in errors
+    for rank in range(3):
+        assert any(x.startswith(f"[rank {rank}] ") and x.endswith("UserWarning: careful") for x in errors)
+
+
+def test_one_process_names_no_rank(jobs):
+    assert "[rank" not in jobs.script("python", PRINTS).stdout
+
+
+def test_a_script_s_own_exception_comes_back(jobs, how):
+    text = """
+        import windrow as wr
+        class Mine(Exception): pass
+        def f(block):
+            if block[0] == 5: raise Mine("five")
+            return block
+        try:
+            wr.map_blocks(f, wr.arange(9, chunks=1), dtype=int).compute()
+        except Mine as error:
+            print(error, "(5,)" in error.__notes__[0])
+    """
+    assert jobs.script(how, text).stdout == "five True\n"
+
+
+def test_what_is_registered_for_the_end_is_called(jobs, how):
+    text = (
+        SUM
+        + """
+import atexit, threading, time
+atexit.register(lambda: print("at exit", wr.ones(5, chunks=1).sum().compute()))
+threading.Thread(target=lambda: time.sleep(0.3) or print("thread")).start()
+print("end")
+"""
+    )
+    assert jobs.script(how, text).stdout == "end\nthread\nat exit 5.0\n"
+
+
+def test_plain_mpirun_says_once_what_a_death_does(jobs, mpi):
+    done = jobs.script("plain mpirun", SUM + "print('done')")
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert done.stderr.count("the death of a rank will end this job") == 1
+    assert "improper" not in done.stderr
+    assert "death" not in jobs.script("mpirun", SUM).stderr
+
+
+def test_plain_mpirun_with_the_exports_recovers(jobs, mpi):
+    text = """
+        import os, signal, time
+        import windrow as wr
+        from windrow.scheduler.cluster import current
+        assert wr.arange(1000, chunks=10).sum().compute() == 499500
+        os.kill(current().info()[1]["pid"], signal.SIGKILL)
+        time.sleep(0.3)
+        assert wr.arange(1000, chunks=10).sum().compute() == 499500
+        print(len(current().info()), "left")
+    """
+    path = jobs.write(text)
+    windrow = " ".join(jobs.command("plain mpirun"))
+    done = jobs.run(["bash", "-c", f'eval "$({sys.executable} -m windrow env)"; {windrow} {path}'])
+    assert (done.returncode, done.stdout) == (0, "2 left\n"), done.stderr
+    assert "death" not in done.stderr
+
+
+def test_python_under_mpirun_by_mistake(jobs, mpi):
+    path = jobs.write("import windrow as wr; wr.ones(3).compute()")
+    done = jobs.run([*jobs.command("mpirun")[:-2], path])
+    assert done.returncode != 0
+    assert f"mpirun -n 3 python -m windrow {path}" in done.stderr
+
+
+CLUSTERS = """
+    import os, signal, time
+    import windrow as wr
+    x = wr.random.default_rng(1).random(2000, chunks=20)
+    right = x.sum().compute()
+    for i in range(2):
+        with wr.Cluster(3) as cluster:
+            assert x.sum().compute() == right
+            if {kill}:
+                os.kill(cluster.info()[1]["pid"], signal.SIGKILL)
+                time.sleep(0.3)
+            assert x.sum().compute() == right
+            print(len(cluster.info()))
+    assert x.sum().compute() == right
+"""
+
+
+@pytest.mark.parametrize(("kill", "left"), [(False, "3\n3\n"), (True, "2\n2\n")])
+def test_clusters_of_a_script(jobs, mpi, kill, left):
+    path = jobs.write(CLUSTERS.format(kill=kill))
+    done = jobs.run([sys.executable], path)
+    assert (done.returncode, done.stdout) == (0, left), done.stderr
+
+
+def test_a_cluster_beside_the_ranks(jobs, mpi):
+    done = jobs.script("spawn", CLUSTERS.format(kill=False))
+    assert (done.returncode, done.stdout) == (0, "3\n3\n"), done.stderr
