@@ -52,7 +52,8 @@ def run_task(stage: Stage, task: int, reader: Reader, target: Target) -> None:
                 elif grouped:
                     _group(stage, level, reader, stage.domain_blocks(first), plans, target(first, 1))
                 elif level.leaf:
-                    _finish(level, _partials(_frame(stage, reader, np.asarray(frame), plans)), target(first, count))
+                    made = _partials(_frame(stage, reader, np.asarray(frame), plans))
+                    _finish(level, made, target(first, count))
                 else:
                     for block in range(first, first + count):
                         _finish(level, reader.block(0, block)[None], target(block, 1))

@@ -303,7 +303,7 @@ def test_off_and_auto(monkeypatch):
             assert not compiled.store(frame_of(call("add", x, 1.0)), out)
     (kernel,) = choice._kernels.values()
     assert not kernel.asked
-    monkeypatch.setattr(choice, "ENOUGH_BYTES", 4_000_000)
+    monkeypatch.setattr(choice, "ENOUGH_WORK", 400_000)
     with config.set(jit="auto"):
         for _ in range(3):
             compiled.store(frame_of(call("add", x, 1.0)), out)
@@ -398,3 +398,22 @@ def test_finding_a_kernel_takes_microseconds():
             choice._function(frame)
         times.append((time.perf_counter() - begin) / 100)
     assert min(times) < 2e-5
+
+
+@pytest.mark.parametrize("jit", ["auto", "on"])
+def test_a_process_may_end_while_a_kernel_is_made(jit, tmp_path):
+    code = (
+        "import numpy as np, windrow as w\n"
+        "from windrow.workers.kernels.compiled import choice\n"
+        "choice.ENOUGH_WORK = 1\n"
+        f"w.config.set(jit={jit!r})\n"
+        "x = w.from_array(np.arange(200_000.0), chunks=100_000)\n"
+        "y = w.persist((w.sqrt(x * x) * 2 - 1).sum())\n"
+    )
+    path = os.pathsep.join(p for p in sys.path if p)
+    environment = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(tmp_path)}
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, env=environment)
+        assert done.returncode == 0, done.stderr.decode()
+        for file in (tmp_path / "windrow" / "kernels").glob("*.o"):
+            file.unlink()

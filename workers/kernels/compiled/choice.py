@@ -1,14 +1,17 @@
 """When a frame is run by a compiled kernel, and by which.
 
-With the setting `jit` "auto" a kernel is made in the background once its programs have touched enough bytes;
-until it is there the interpreter goes on. With "on" it is made before the first frame runs.
+With the setting `jit` "auto" a kernel is made in the background once its programs have had work enough to
+make up for it; until it is there the interpreter goes on. With "on" it is made before the first frame runs.
 """
 
 from __future__ import annotations
 
 import logging
 import math
+import os
+import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
     from ..interpreter import Frame
 
 Array = np.ndarray[Any, Any]
-ENOUGH_BYTES = 1 << 26
+# Elements times NumPy's loops: 0.2 to 0.4 s of a core, several times what making a kernel takes.
+ENOUGH_WORK = 400_000_000
 LEAST_ELEMENTS = 1 << 10
 
 _log = logging.getLogger("windrow")
@@ -35,26 +39,36 @@ _lock = threading.Lock()
 
 @dataclass
 class Kernel:
-    """A kernel by its text: how many bytes its programs have touched, and the function once it is made."""
+    """A kernel by its text: how much work its programs have had, and the function once it is made."""
 
     text: str
     inputs: int
-    seen: int = 0
+    work: int = 0
     asked: bool = False
     function: Native | None = None
     made: threading.Event = field(default_factory=threading.Event)
 
     def ask(self, wait: bool) -> None:
-        """Have the function made, in the background unless it is waited for."""
+        """Have the function made by a thread of its own, with little haste unless it is waited for."""
         with _lock:
             first, self.asked = not self.asked, True
-        if first and wait:
-            self._make()
-        elif first:
-            # No daemon: LLVM may not be at work while the process goes down.
-            threading.Thread(target=self._make, name="windrow-compile").start()
-        elif wait:
+        if first:
+            make = self._make if wait else self._make_kindly
+            # No daemon, as the thread that asks is: LLVM may not be at work while the process goes down.
+            thread = threading.Thread(target=make, name="windrow-compile", daemon=False)
+            try:
+                thread.start()
+            except RuntimeError:  # the process goes down already
+                self.made.set()
+        if wait:
             self.made.wait()
+
+    def _make_kindly(self) -> None:
+        """Make the function when cores have nothing better to do; on Linux a thread has its own priority."""
+        if sys.platform == "linux":
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        self._make()
 
     def _make(self) -> None:
         try:
@@ -74,7 +88,7 @@ class Bound:
     fused: Fused
     kernel: Kernel
     scalars: Array
-    nbytes: int
+    work: int
     counted: bool = False
     open: bool = True
 
@@ -142,8 +156,8 @@ def _function(frame: Frame) -> tuple[Bound, Native] | None:
     if kernel.function is None:
         if not bound.counted:
             bound.counted = True
-            kernel.seen += bound.nbytes
-        if jit == "on" or (kernel.seen >= ENOUGH_BYTES and not kernel.asked):
+            kernel.work += bound.work
+        if jit == "on" or (kernel.work >= ENOUGH_WORK and not kernel.asked):
             kernel.ask(wait=jit == "on")
     return None if kernel.function is None else (bound, kernel.function)
 
@@ -154,10 +168,8 @@ def _bind(stage: Stage) -> Bound | None:
         made = fused(stage.program)
         with _lock:
             kernel = _kernels.setdefault(made.text, Kernel(made.text, len(made.loads)))
-        values = [stage.program.values[i] for i in made.loads]
-        widths = sum(v.dtype.itemsize for v in values) + (0 if made.reduces else made.dtype.itemsize)
         scalars = np.frombuffer(made.scalars.ljust(8, b"\0"), np.uint8)
-        bound = Bound(made, kernel, scalars, math.prod(stage.domain.shape) * widths)
+        bound = Bound(made, kernel, scalars, math.prod(stage.domain.shape) * made.steps)
     except Untaken:
         pass
     _bound[stage] = bound

@@ -32,8 +32,8 @@ class Fused:
     """A kernel's text and what one program hands it.
 
     `loads` are the numbers of the values that are its inputs, `single` tells which are one element for all
-    positions; `scalars` are the bytes of its scalars, `dtype` is what it writes: an element for each of the
-    program's, or with `reduces` one for each block.
+    positions; `steps` is how many loops NumPy would make of it; `scalars` are the bytes of its scalars,
+    `dtype` is what it writes: an element for each of the program's, or with `reduces` one for each block.
     """
 
     text: str
@@ -42,6 +42,7 @@ class Fused:
     scalars: bytes
     dtype: DType
     reduces: bool
+    steps: int
 
 
 def fused(program: Program) -> Fused:
@@ -93,8 +94,9 @@ class _Writer:
         text = self.body.whole(
             f"define void @{ENTRY}({inputs}ptr noalias readonly %scalars, ptr noalias %out, {lengths}) {{"
         )
-        single = tuple(self.single.values())
-        return Fused(text, plan.wholes, single, b"".join(self.scalars), made, level is not None)
+        single, scalars = tuple(self.single.values()), b"".join(self.scalars)
+        steps = len(plan.tiled) + (level is not None)
+        return Fused(text, plan.wholes, single, scalars, made, level is not None, steps)
 
     def _check(self) -> None:
         """Refuse what isn't arithmetic on whole blocks."""
