@@ -47,7 +47,7 @@ class Gather:
                 if self.results and not self._open:
                     break
         except BaseException:
-            self.engine.request(Cancel(job))
+            self._cancel()
             raise
         finally:
             bar.close()
@@ -56,6 +56,15 @@ class Gather:
         if self.results:
             job.finished = True
             self.engine.request(Cancel(job))
+
+    def _cancel(self) -> None:
+        """Cancel the job; a second Ctrl-C at this moment must not leave it running."""
+        while True:
+            try:
+                self.engine.request(Cancel(self.job))
+                return
+            except KeyboardInterrupt:
+                continue
 
     def _copy(self, arrival: Arrival) -> None:
         stage, number = arrival.stage, arrival.target
@@ -70,7 +79,7 @@ class Gather:
                 for i, block in enumerate(stage.blocks(task)):
                     shape = stage.grid.block_shape(block)
                     content = slab[int(offsets[i]) : int(offsets[i + 1])].view(stage.dtype).reshape(shape)
-                    result[(..., *stage.grid.block_slices(block))] = content
+                    np.copyto(stage.grid.view(result, block), content)
         seen[arrival.tasks] = True
         self.engine.request(Gathered(self.job, stage.token, arrival.tasks))
         if seen.all():

@@ -65,7 +65,7 @@ class Jobs:
         done = subprocess.run(
             full, check=False, text=True, capture_output=True, timeout=LIMIT + 10, **options
         )
-        done.stdout, done.stderr = done.stdout.replace("\0", ""), done.stderr.replace("\0", "")
+        done.stdout, done.stderr = without_noise(done.stdout), without_noise(done.stderr)
         return done
 
     def start(self, command):
@@ -100,9 +100,15 @@ class Jobs:
         """Return what is still there: files, processes, and shared memory that nobody uses any more."""
         # The launcher makes this one under the user's name, for all jobs of the user, and never removes it.
         files = [str(x) for x in self.temporary.iterdir() if not x.name.startswith("ompi.")]
-        # Only ranks share memory, and its names do not tell whose it is: other jobs of the host make some too.
+        # Only ranks share memory, and its names do not tell whose it is: the host's other jobs make some too.
         shared = [x for x in shared_memory() - before if not in_use(x)] if self.ranks else []
         return [*files, *shared, *self.processes().values()]
+
+
+def without_noise(text: str) -> str:
+    """Return a job's words without what Open MPI's launcher adds now and then."""
+    lines = text.replace("\0", "").splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("[warn] Epoll"))
 
 
 def shared_memory() -> set[str]:

@@ -170,18 +170,27 @@ def test_plain_mpirun_says_once_what_a_death_does(jobs, mpi):
     assert "death" not in jobs.script("mpirun", SUM).stderr
 
 
+KILLS = """
+    import os, signal, time
+    import windrow as wr
+    from windrow.scheduler.cluster import current
+    assert wr.arange(1000, chunks=10).sum().compute() == 499500
+    os.kill(current().info()[1]["pid"], signal.SIGKILL)
+    time.sleep(0.3)
+    assert wr.arange(1000, chunks=10).sum().compute() == 499500
+    print(len(current().info()), "left")
+"""
+
+
+@pytest.mark.parametrize("how", ["spawn", "mpirun"])
+def test_the_driver_outlives_a_rank(jobs, mpi, how):
+    done = jobs.script(how, KILLS)
+    assert (done.returncode, done.stdout) == (0, "2 left\n"), done.stderr
+    assert "rank 1" in done.stderr  # who was lost is told
+
+
 def test_plain_mpirun_with_the_exports_recovers(jobs, mpi):
-    text = """
-        import os, signal, time
-        import windrow as wr
-        from windrow.scheduler.cluster import current
-        assert wr.arange(1000, chunks=10).sum().compute() == 499500
-        os.kill(current().info()[1]["pid"], signal.SIGKILL)
-        time.sleep(0.3)
-        assert wr.arange(1000, chunks=10).sum().compute() == 499500
-        print(len(current().info()), "left")
-    """
-    path = jobs.write(text)
+    path = jobs.write(KILLS)
     windrow = " ".join(jobs.command("plain mpirun"))
     done = jobs.run(["bash", "-c", f'eval "$({sys.executable} -m windrow env)"; {windrow} {path}'])
     assert (done.returncode, done.stdout) == (0, "2 left\n"), done.stderr
