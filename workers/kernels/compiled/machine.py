@@ -58,6 +58,8 @@ def _llvm() -> tuple[Any, Any, str]:
     import llvmlite
     import llvmlite.binding as llvm
 
+    if llvm.llvm_version_info[0] < 17:  # before, a text's pointers had types
+        raise ImportError(f"llvmlite {llvmlite.__version__} is too old, 0.45 is needed")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
