@@ -62,8 +62,10 @@ def machine() -> str:
     return ", ".join(parts)
 
 
-def table(results: Results, systems: list[str], workloads: list[str]) -> str:
-    """Return workloads by systems: least (median) time."""
+def table(
+    results: Results, systems: list[str], workloads: list[str], left_out: dict[tuple[str, str], str]
+) -> str:
+    """Return workloads by systems: least (median) time, and below it what has no time, and why."""
     shown = [s for s in systems if any(who == s for who, _ in [*results.times, *results.errors])]
     rows = [["ms, least (median)", *shown]]
     for workload in workloads:
@@ -88,6 +90,11 @@ def table(results: Results, systems: list[str], workloads: list[str]) -> str:
     lines.insert(1, "-" * len(lines[0]))
     if results.once:
         lines.append("* measured once, since it takes long")
+    lines += [
+        f"left out: {system}, {workload}: {why}"
+        for (system, workload), why in left_out.items()
+        if system in systems and workload in workloads
+    ]
     lines += [f"failed: {system}, {workload}: {why}" for (system, workload), why in results.errors.items()]
     return "\n".join(lines)
 
