@@ -99,7 +99,7 @@ def test_functions_that_fail():
             wr.map_blocks(lambda b: 1 / 0, x, dtype=float).compute()
         with pytest.raises(wr.ShapeError, match=r"\(1, 5\).*expected \(5, 5\)"):
             wr.map_blocks(lambda b: b[:1], x, dtype=float).compute()
-        with pytest.raises(Exception, match="1 and 2|Awkward"):
+        with pytest.raises(Exception, match="1 and 2"):
             wr.map_blocks(awkward, x, dtype=float).compute()
         lock = threading.Lock()
         with pytest.raises(wr.ArgumentError, match="pickled"):

@@ -1,0 +1,207 @@
+"""Axis maps, moves and reshapes: applied to NumPy arrays they give what NumPy's own indexing gives."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windrow.graph.axismap import Fixed, Halo, Slice, Take
+from windrow.graph.grid import Axis, Grid
+from windrow.graph.kinds.move import Move, Reshape, Route, rechunk, reshape_grid, reshape_groups
+
+FILL = -7
+
+
+@st.composite
+def axes(draw, length=None, least=0):
+    """An axis of a length (any if None), cut anyhow, chunks of size zero included."""
+    if length is None:
+        length = draw(st.integers(least, 20))
+    cuts = sorted(draw(st.lists(st.integers(0, length), max_size=5)))
+    return Axis.of_sizes(np.diff([0, *cuts, length]).tolist())
+
+
+@st.composite
+def grids(draw, shape):
+    return Grid([draw(axes(n)) for n in shape])
+
+
+def apply(way, out: Axis, source: Axis) -> np.ndarray:
+    """Build the result chunk by chunk from segments, each from its own block; compare `rows` on the way."""
+    x = np.arange(source.length)
+    result = np.full(out.length, FILL)
+    rows = way.rows(out, source, np.arange(out.count))
+    for chunk in range(out.count):
+        segments = way.segments(out, source, chunk)
+        assert sorted(rows.of(np.array([chunk])).tolist()) == sorted({s.block for s in segments})
+        target = result[out.start(chunk) : out.stop(chunk)]
+        for s in segments:
+            block = x[source.start(s.block) : source.stop(s.block)]
+            target[s.put] = block[s.take]
+    return result
+
+
+@given(st.data(), axes(least=1))
+def test_slice(data, source):
+    index = slice(
+        data.draw(st.none() | st.integers(-25, 25)),
+        data.draw(st.none() | st.integers(-25, 25)),
+        data.draw(st.none() | st.integers(-9, 25).filter(bool)),
+    )
+    start, stop, step = index.indices(source.length)
+    out = data.draw(axes(len(range(start, stop, step))))
+    assert np.array_equal(apply(Slice(start, step), out, source), np.arange(source.length)[index])
+
+
+@given(st.data(), axes(least=1), st.integers(-6, 6), st.integers(0, 12))
+def test_slice_beyond_the_source_leaves_the_fill(data, source, start, more):
+    """Padding and joining: where the source has no such position, nothing is put."""
+    out = data.draw(axes(source.length + more))
+    position = start + np.arange(out.length)
+    inside = (position >= 0) & (position < source.length)
+    assert np.array_equal(apply(Slice(start), out, source), np.where(inside, position, FILL))
+
+
+@given(st.data(), axes(least=1))
+def test_take(data, source):
+    index = np.array(data.draw(st.lists(st.integers(0, source.length - 1), max_size=20)), np.int64)
+    out = data.draw(axes(len(index)))
+    assert np.array_equal(apply(Take(index), out, source), index)
+
+
+@given(st.data(), axes(least=1))
+def test_fixed(data, source):
+    index = data.draw(st.integers(0, source.length - 1))
+    (segment,) = Fixed(index).segments(Axis.regular(1, 1), source, 0)
+    assert source.start(segment.block) + segment.take == index
+    assert (
+        Fixed(index).rows(Axis.regular(1, 1), source, np.zeros(3, np.int64)).items.tolist()
+        == [segment.block] * 3
+    )
+
+
+@given(
+    st.integers(1, 12).flatmap(lambda n: st.tuples(st.just(n), st.integers(1, n))),
+    st.integers(0, 5),
+    st.integers(0, 5),
+    st.sampled_from(["periodic", "reflect", "nearest", "constant", "none"]),
+)
+def test_halo(cut, before, after, boundary):
+    source = Axis.regular(*cut)
+    x = np.arange(source.length)
+    mode = {"periodic": "wrap", "reflect": "symmetric", "nearest": "edge"}.get(boundary)
+    padded = np.pad(x, (before, after), mode) if mode else np.pad(x, (before, after), constant_values=FILL)
+    way = Halo(before, after, boundary)
+    chunks = []
+    for k in range(source.count):
+        lo, hi = source.start(k), source.stop(k) + before + after
+        inside = slice(max(lo, before), min(hi, before + source.length))
+        chunks.append(padded[inside if boundary == "none" else slice(lo, hi)])
+    assert way.axis(source).sizes() == tuple(map(len, chunks))
+    assert np.array_equal(apply(way, way.axis(source), source), np.concatenate(chunks))
+
+
+def assemble(op: Move | Reshape, domain: Grid, sources: list[tuple[Grid, np.ndarray]]) -> np.ndarray:
+    """Make the result block by block from pieces; compare `rows` on the way."""
+    result = np.full(domain.shape, FILL)
+    all_grids = tuple(grid for grid, _ in sources)
+    rows = op.rows(domain, all_grids, np.arange(domain.nblocks))
+    for block in range(domain.nblocks):
+        pieces = op.pieces(domain, all_grids, block)
+        for number in range(len(sources)):
+            read = sorted({p.block for p in pieces if p.operand == number})
+            assert sorted(rows[number].of(np.array([block])).tolist()) == read
+        target = np.full(op.target_shape(domain, block), FILL)
+        for piece in pieces:
+            grid, x = sources[piece.operand]
+            found = x[grid.block_slices(piece.block)][piece.take]
+            found = found if piece.order is None else found.transpose(piece.order)
+            if piece.shape is not None:
+                lengths = iter(found.shape)
+                shape = [next(lengths) if n == -1 else n for n in piece.shape]
+                found = found.reshape(shape)
+            target[piece.put] = found
+        result[domain.block_slices(block)] = target.reshape(domain.block_shape(block))
+    return result
+
+
+shapes = st.lists(st.integers(1, 7), min_size=1, max_size=3).map(tuple)
+
+
+@given(st.data(), shapes)
+def test_rechunk(data, shape):
+    source, domain = data.draw(grids(shape)), data.draw(grids(shape))
+    x = np.arange(math.prod(shape)).reshape(shape)
+    assert np.array_equal(assemble(rechunk(len(shape)), domain, [(source, x)]), x)
+
+
+@given(st.data(), shapes)
+def test_transpose_with_slices_and_a_fixed_index(data, shape):
+    source = data.draw(grids(shape))
+    order = data.draw(st.permutations(range(len(shape))))
+    steps = [data.draw(st.sampled_from([1, 2, -1, -3])) for _ in shape]
+    index = tuple(slice(None, None, s) for s in steps)
+    x = np.arange(math.prod(shape)).reshape(shape)
+    starts = [n - 1 if s < 0 else 0 for n, s in zip(shape, steps, strict=True)]
+    maps = [Slice(a, s) for a, s in zip(starts, steps, strict=True)]
+    routes = tuple((order.index(i), maps[i]) for i in range(len(shape)))
+    expected = x[index].transpose(order)
+    domain = data.draw(grids(expected.shape))
+    assert np.array_equal(assemble(Move("m", (Route(routes),)), domain, [(source, x)]), expected)
+    at = data.draw(st.integers(0, shape[0] - 1))
+    fixed = ((None, Fixed(at)), *((i, maps[i + 1]) for i in range(len(shape) - 1)))
+    expected = x[(at, *index[1:])]
+    domain = data.draw(grids(expected.shape))
+    assert np.array_equal(assemble(Move("m", (Route(fixed),)), domain, [(source, x)]), expected)
+
+
+@given(st.data(), st.integers(1, 6), st.integers(1, 6), st.integers(1, 4))
+def test_concatenate(data, first, second, width):
+    a, b = np.arange(first * width).reshape(first, width), -np.arange(second * width).reshape(second, width)
+    sources = [(data.draw(grids(x.shape)), x) for x in (a, b)]
+    domain = data.draw(grids((first + second, width)))
+    routes = (Route(((0, Slice()), (1, Slice()))), Route(((0, Slice(-first)), (1, Slice()))))
+    assert np.array_equal(assemble(Move("concat", routes), domain, sources), np.concatenate([a, b]))
+
+
+@st.composite
+def two_shapes(draw):
+    """Two shapes of one size: one list of factors, grouped twice."""
+    factors = draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
+    found = []
+    for _ in range(2):
+        cuts = sorted(draw(st.sets(st.integers(1, len(factors) - 1)))) if len(factors) > 1 else []
+        found.append(tuple(math.prod(p) for p in np.split(factors, cuts)))
+    return tuple(tuple(int(n) for n in shape) for shape in found)
+
+
+@given(st.data(), two_shapes())
+def test_reshape(data, both):
+    before, after = both
+    source = data.draw(grids(before))
+    groups = reshape_groups(before, after)
+    for (slo, shi), (tlo, thi) in groups:
+        assert math.prod(before[slo:shi]) == math.prod(after[tlo:thi])
+    domain = reshape_grid(groups, source, after)
+    x = np.arange(math.prod(before)).reshape(before)
+    assert domain.shape == after
+    assert np.array_equal(assemble(Reshape(groups), domain, [(source, x)]), x.reshape(after))
+
+
+@pytest.mark.parametrize("outer", [Slice(1, 2), Slice(4, -1), Fixed(2)])
+def test_composed_moves_are_one(outer):
+    inner = Move("a", (Route(((1, Slice(5, -1)), (0, Slice(0, 2)))),))
+    then = Move("b", (Route(((None if isinstance(outer, Fixed) else 1, outer), (0, Slice()))),))
+    x = np.arange(6 * 10).reshape(6, 10)
+    step1 = x[::-1, ::2].T
+    expected = {Slice(1, 2): step1[1::2].T, Slice(4, -1): step1[4::-1].T, Fixed(2): step1[2]}[outer]
+    composed = inner.composed(then)
+    assert composed is not None
+    got = assemble(
+        composed, Grid.single(expected.shape), [(Grid([Axis.regular(6, 4), Axis.regular(10, 3)]), x)]
+    )
+    assert np.array_equal(got, expected)

@@ -1,0 +1,335 @@
+"""From expressions to stages: tokens, what fuses, who reads what, reduction trees, and what a large graph costs."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windrow.graph.axismap import Slice
+from windrow.graph.expr import Expr
+from windrow.graph.grid import Axis, Grid
+from windrow.graph.kinds.contraction import Contract, split_for
+from windrow.graph.kinds.elementwise import Elementwise, Scalar
+from windrow.graph.kinds.move import Move, Route, rechunk
+from windrow.graph.kinds.reduction import Level, Reduce, expand, reduced_grid
+from windrow.graph.kinds.source import Full, Random
+from windrow.graph.lower import lower
+from windrow.graph.program import Apply, Generate, Load, Product
+from windrow.graph.simplify import simplify
+from windrow.graph.stage import Stage
+from windrow.graph.token import token_of
+
+F8 = np.dtype("f8")
+
+
+def nothing(token: str) -> bool:
+    return False
+
+
+def grid_of(shape, chunks) -> Grid:
+    return Grid([Axis.regular(n, c) for n, c in zip(shape, chunks, strict=True)])
+
+
+def noise(grid: Grid, key: int = 0) -> Expr:
+    return Expr(Random("random", (key, 1), 0), (), grid, F8)
+
+
+def apply(name: str, *operands: Expr | float) -> Expr:
+    nodes = [o for o in operands if isinstance(o, Expr)]
+    args = tuple(nodes.index(o) if isinstance(o, Expr) else Scalar(o) for o in operands)
+    return Expr(Elementwise(name, args), tuple(nodes), nodes[0].grid, F8)
+
+
+def reduce(node: Expr, axes, head: str = "sum") -> Expr:
+    return Expr(Reduce(head, axes, False), (node,), reduced_grid(node.grid, axes, False), F8)
+
+
+def transpose(node: Expr) -> Expr:
+    return Expr(
+        Move("transpose", (Route(((1, Slice()), (0, Slice()))),)), (node,), Grid(node.grid.axes[::-1]), F8
+    )
+
+
+def matmul(a: Expr, b: Expr) -> Expr:
+    return Expr(Contract((0, 1), (1, 2), (0, 2)), (a, b), Grid([a.grid.axes[0], b.grid.axes[1]]), F8)
+
+
+SQUARE = grid_of((60, 60), (20, 15))
+
+
+# -------------------------------------------------------------------- tokens
+
+
+TOKENS = """
+from windrow.graph.token import token_of
+from windrow.graph.grid import Axis, Grid
+from windrow.graph.kinds.reduction import Reduce
+import numpy as np
+print(token_of("x", 1, 1.0, True, None, (1, "a"), np.dtype("f8"), np.arange(3), slice(1, None),
+               Grid([Axis.regular(9, 2), Axis.of_sizes([1, 5, 2])]), Reduce("sum", (0,), False)))
+"""
+
+
+def test_tokens_are_the_same_in_every_process():
+    found = set()
+    for seed in "12":
+        env = {"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", TOKENS], env=env, capture_output=True, text=True, check=True
+        )
+        found.add(done.stdout)
+    assert len(found) == 1
+
+
+def test_tokens_tell_apart():
+    values = [
+        1,
+        1.0,
+        True,
+        "1",
+        b"1",
+        None,
+        (1,),
+        ((1,),),
+        (1, 1),
+        np.int64(1),
+        np.float64(1),
+        -0.0,
+        0.0,
+        1 + 0j,
+    ]
+    values += [np.array([1]), np.array([[1]]), np.array([1], "i4"), np.dtype("f4"), np.dtype([("a", "f4")])]
+    values += [slice(1), slice(1, 1), Axis.regular(4, 2), Axis.regular(4, 3), Grid([Axis.regular(4, 2)])]
+    values += [Reduce("sum", (0,), False), Reduce("sum", (0,), True), ("a", "b"), ("ab",)]
+    assert len({token_of(v) for v in values}) == len(values)
+    assert token_of("a", "b") != token_of("ab")
+
+
+def test_equal_expressions_have_one_token():
+    assert apply("add", noise(SQUARE), 1.0).token == apply("add", noise(SQUARE), 1.0).token
+    assert apply("add", noise(SQUARE), 1.0).token != apply("add", noise(SQUARE, 1), 1.0).token
+    assert Expr(Full(1.0), (), SQUARE, F8, "here").token == Expr(Full(1.0), (), SQUARE, F8, "there").token
+
+
+# -------------------------------------------------------------------- what fuses
+
+
+def test_a_chain_and_the_head_of_its_reduction_are_one_stage():
+    small = grid_of((10, 10), (5, 5))
+    (stage,) = lower([reduce(apply("sqrt", apply("add", noise(small), 1.0)), (0, 1))], nothing)
+    assert [type(v) for v in stage.program.values] == [Generate, Apply, Apply]
+    assert stage.inputs == ()
+
+
+def test_a_move_of_computed_data_cuts():
+    first, second = lower([apply("add", transpose(apply("sqrt", noise(SQUARE))), 1.0)], nothing)
+    assert second.inputs == (first.token,)
+    assert [type(v) for v in second.program.values] == [Load, Apply]
+
+
+def test_a_node_that_two_stages_read_is_computed_once():
+    shared = apply("sqrt", noise(SQUARE))
+    stages = lower([reduce(shared, (0,)), transpose(shared)], nothing)
+    assert sum(s.token == shared.token for s in stages) == 1
+    assert all(s.inputs == (shared.token,) for s in stages if s.token != shared.token)
+
+
+def test_a_node_used_twice_in_one_stage_is_written_once():
+    shared = apply("sqrt", noise(SQUARE))
+    (stage,) = lower([apply("multiply", apply("add", shared, 1.0), shared)], nothing)
+    assert len(stage.program.values) == 4
+
+
+def test_what_is_stored_is_an_input():
+    kept = apply("sqrt", noise(SQUARE))
+    root = apply("add", kept, 1.0)
+    (stage,) = lower([root], lambda token: token == kept.token)
+    assert stage.inputs == (kept.token,)
+    assert lower([kept], lambda token: token == kept.token) == []
+
+
+def test_cheap_sources_are_generated_where_they_are_used():
+    ones = Expr(Full(1.0), (), SQUARE, F8)
+    stages = lower([apply("add", ones, noise(SQUARE)), apply("multiply", ones, noise(SQUARE))], nothing)
+    assert ones.token not in {s.token for s in stages}
+    assert ones.token not in {t for s in stages for t in s.inputs}
+
+
+def test_stages_come_before_their_readers():
+    a = noise(SQUARE)
+    root = matmul(transpose(apply("sqrt", a)), Expr(rechunk(2), (a,), grid_of((60, 60), (15, 7)), F8))
+    known: set[str] = set()
+    for stage in lower([reduce(root, (0, 1))], nothing):
+        assert known.issuperset(stage.inputs)
+        known.add(stage.token)
+
+
+def test_simplify_composes_moves_and_keeps_the_token():
+    root = transpose(transpose(noise(SQUARE)))
+    (simple,) = simplify([root], nothing)
+    assert simple.token == root.token
+    assert not isinstance(simple.op, Move)
+    assert simple.operands[0].token == noise(SQUARE).token
+    (kept,) = simplify([root], lambda token: token == root.operands[0].token)
+    assert kept.operands[0] is root.operands[0]
+
+
+# -------------------------------------------------------------------- who reads what
+
+
+def read_by_brute_force(stage: Stage, number: int, fold: int) -> list[set[int]]:
+    tasks = []
+    for task in range(stage.ntasks):
+        read: set[int] = set()
+        for block in (d for b in stage.blocks(task) for d in stage.domain_blocks(b)):
+            for value in stage.program.values:
+                if isinstance(value, Product):
+                    grids = [stage.input_grids[i] for i in value.inputs]
+                    for pair in value.op.reads(stage.domain, *grids, block):
+                        read |= {b for i, b in zip(value.inputs, pair, strict=True) if i == number}
+                elif isinstance(value, Load) and number in value.inputs:
+                    grids = tuple(stage.input_grids[i] for i in value.inputs)
+                    if value.frame is None:
+                        read.add(value.access.source_block(stage.domain, grids[0], block))
+                    else:
+                        frame, within = value.frame_blocks(stage.domain, np.array([block]))
+                        pieces = value.access.pieces(frame, grids, int(within[0]))
+                        read |= {p.block for p in pieces if value.inputs[p.operand] == number}
+        tasks.append({b // fold for b in read})
+    return tasks
+
+
+grids = st.tuples(st.integers(9, 60), st.integers(7, 60)).map(lambda c: grid_of((60, 60), c))
+
+
+@given(grids, grids, st.integers(1, 9))
+def test_reads_agree_with_pieces(first, second, fold):
+    a, b = noise(first), Expr(rechunk(2), (noise(first, 1),), second, F8)
+    product = matmul(a, Expr(rechunk(2), (noise(first, 2),), Grid([first.axes[1], second.axes[1]]), F8))
+    moved = apply("add", b, transpose(Expr(rechunk(2), (a,), Grid(second.axes[::-1]), F8)))
+    for stage in lower([product, moved, reduce(b, (0,)), reduce(moved, (0, 1))], nothing):
+        for number in range(len(stage.inputs)):
+            rows = stage.reads(number, fold)
+            assert [set(rows.of(np.array([t])).tolist()) for t in range(stage.ntasks)] == read_by_brute_force(
+                stage, number, fold
+            )
+            nitems = -(-stage.input_grids[number].nblocks // fold)
+            back = rows.inverse(nitems)
+            pairs = set(zip(rows.row_numbers().tolist(), rows.items.tolist(), strict=True))
+            assert pairs == set(zip(back.items.tolist(), back.row_numbers().tolist(), strict=True))
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6), st.integers(1, 4))
+def test_contraction_rows_agree_with_reads(m, k, n, split):
+    left, right = grid_of((m, k), (1, 1)), grid_of((k, n), (1, 1))
+    split = min(split, k)
+    op = Contract((0, 1), (1, 2), (0, 2), split)
+    domain = grid_of((split, m, n) if split > 1 else (m, n), (1,) * (3 if split > 1 else 2))
+    rows = op.rows(domain, left, right, np.arange(domain.nblocks))
+    multiplied = []
+    for block in range(domain.nblocks):
+        pairs = op.reads(domain, left, right, block)
+        multiplied += [(block % (m * n), a, b) for a, b in pairs]
+        for side in (0, 1):
+            assert rows[side].of(np.array([block])).tolist() == [p[side] for p in pairs]
+    expected = {(i * n + j, i * k + s, s * n + j) for i in range(m) for j in range(n) for s in range(k)}
+    assert len(multiplied) == len(expected)
+    assert set(multiplied) == expected
+    assert 1 <= split_for(m * n, k) <= max(1, k)
+
+
+# -------------------------------------------------------------------- reduction trees
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 14), st.integers(1, 6)), min_size=1, max_size=3)
+    | st.lists(st.tuples(st.integers(1, 9000), st.integers(1, 9)), min_size=1, max_size=1),
+    st.data(),
+)
+def test_a_tree_covers_every_block_once(cut, data):
+    shape, chunks = zip(*cut, strict=True)
+    operand = noise(grid_of(shape, chunks))
+    axes = tuple(sorted(data.draw(st.sets(st.integers(0, len(shape) - 1), min_size=1))))
+    root = reduce(operand, axes)
+    top = expand(root, operand)
+    assert top.token == root.token
+    assert expand(root, operand).operands[0].token == top.operands[0].token
+    levels = [top]
+    while levels[-1].operands[0] is not operand:
+        levels.append(levels[-1].operands[0])
+    assert [lv.op.final for lv in levels] == [True] + [False] * (len(levels) - 1)
+    assert [lv.op.leaf for lv in levels] == [False] * (len(levels) - 1) + [True]
+    covered = [[b] for b in range(operand.grid.nblocks)]
+    for stage in lower([root], nothing):
+        if stage.program.level is None:
+            continue
+        groups = [stage.domain_blocks(b) for b in range(stage.grid.nblocks)]
+        assert sorted(b for g in groups for b in g) == list(range(stage.domain.nblocks))
+        covered = [[leaf for b in g for leaf in covered[b]] for g in groups]
+    assert sorted(b for group in covered for b in group) == list(range(operand.grid.nblocks))
+    assert len(covered) == root.grid.nblocks
+
+
+def test_a_level_is_not_a_round_trip_for_a_handful_of_blocks():
+    top = expand(reduce(noise(grid_of((4096,), (1,))), (0,)), noise(grid_of((4096,), (1,))))
+    assert isinstance(top.op, Level)
+    assert top.op.leaf
+
+
+# -------------------------------------------------------------------- tasks and their slabs
+
+
+@given(grids)
+def test_tasks_slabs_and_offsets(grid):
+    (stage,) = lower([noise(grid)], nothing)
+    blocks = [b for t in range(stage.ntasks) for b in stage.blocks(t)]
+    assert blocks == list(range(grid.nblocks))
+    sizes = stage.slab_bytes(np.arange(stage.ntasks))
+    for task in range(stage.ntasks):
+        offsets = stage.offsets(task)
+        each = [math.prod(grid.block_shape(b)) * 8 for b in stage.blocks(task)]
+        assert np.diff(offsets).tolist() == each
+        assert sizes[task] % 64 == 0
+        assert offsets[-1] <= sizes[task] < offsets[-1] + 64 + 64 * (offsets[-1] == 0)
+
+
+def test_small_chunks_are_folded_and_large_ones_are_not():
+    small, large = (lower([noise(grid_of((10**6,), (c,)))], nothing)[0] for c in (100, 250_000))
+    assert small.fold > 100
+    assert large.fold == 1
+
+
+# -------------------------------------------------------------------- what a large graph costs
+
+
+@pytest.mark.parametrize(("shape", "chunks"), [((10**8,), (100,)), ((10**5, 10**5), (100, 100))])
+def test_a_million_chunks_cost_no_more_than_a_few(shape, chunks):
+    """It should take under 50 ms and 20 MB; five times as much is allowed for a slow machine."""
+
+    def build() -> list[Stage]:
+        x = Expr(Full(1.0), (), grid_of(shape, chunks), F8)
+        stages = lower(
+            [reduce(apply("multiply", apply("add", x, 1.0), 2.0), tuple(range(len(shape))))], nothing
+        )
+        for stage in stages:
+            for number in range(len(stage.inputs)):
+                stage.reads(number, stages[0].fold)
+        return stages
+
+    begin = time.perf_counter()
+    stages = build()
+    assert time.perf_counter() - begin < 0.25
+    tracemalloc.start()
+    build()
+    assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    tracemalloc.stop()
+    assert stages[0].domain.nblocks == 10**6
+    assert len(stages) <= 4

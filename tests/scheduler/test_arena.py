@@ -1,0 +1,49 @@
+"""The allocator: ranges never overlap, what is used is known exactly, all merges back."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from windrow.scheduler.arena import Arena
+
+SIZE = 1 << 20
+
+
+class Ranges(RuleBasedStateMachine):
+    """Takes and gives ranges; keeps a list of what is out."""
+
+    def __init__(self):
+        super().__init__()
+        self.arena = Arena(SIZE)
+        self.out: list[tuple[int, int]] = []
+
+    @rule(nbytes=st.one_of(st.integers(0, 5000), st.sampled_from([1 << 16, 1 << 18, SIZE // 2, 2 * SIZE])))
+    def take(self, nbytes):
+        offset = self.arena.take(nbytes)
+        if offset is None:
+            assert not self.out or nbytes > 64
+            return
+        assert offset % 64 == 0
+        assert 0 <= offset <= offset + nbytes <= SIZE
+        assert all(offset + nbytes <= o or o + n <= offset for o, n in self.out)
+        self.out.append((offset, nbytes))
+
+    @precondition(lambda self: self.out)
+    @rule(data=st.data())
+    def give(self, data):
+        number = data.draw(st.integers(0, len(self.out) - 1))
+        self.arena.give(*self.out.pop(number))
+
+    @invariant()
+    def used_is_exact(self):
+        assert self.arena.used == sum(Arena.padded(n) for _, n in self.out)
+        assert self.arena.free == SIZE - self.arena.used
+
+    def teardown(self):
+        for offset, nbytes in self.out:
+            self.arena.give(offset, nbytes)
+        assert self.arena.take(SIZE - 4160) == 0
+
+
+Ranges.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestRanges = Ranges.TestCase
