@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from ..graph.errors import ClusterError
 from ..workers.mpi.environment import under_mpirun
@@ -29,7 +30,14 @@ def start_ranks(ranks: int, arena: int, transport: str) -> Transport:
     """Start `ranks - 1` more processes and return rank 0's transport."""
     from ..workers.mpi.start import spawn
 
-    return spawn(ranks, arena, transport, ["-m", "windrow.workers"])
+    return spawn(ranks, arena, transport, [*(f"-W{option}" for option in sys.warnoptions), "-c", _joining()])
+
+
+def _joining() -> str:
+    """Return the program of a started rank; it finds the package even if only our sys.path leads there."""
+    package, _, _ = __name__.partition(".")
+    folder = str(Path(__file__).parents[2])
+    return f"import sys; sys.path.append({folder!r}); from {package}.workers.__main__ import main; main()"
 
 
 def end_ranks(transport: Transport) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, TextIO
@@ -77,8 +78,7 @@ class TaskStream:
         return rest
 
     def _pass_on(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
+        _put(self._stream, text)
 
 
 def finish_lines() -> None:
@@ -109,14 +109,17 @@ def _bound(deliver: Callable[[str, str], None], name: str) -> Callable[[str], No
 
 
 def show(stream: str, text: str) -> None:
-    """Print at the driver what another rank's task has printed; a closed pipe there is no reason to stop."""
+    """Print at the driver what another rank's task has printed."""
     target: TextIO | None = sys.stderr if stream == "stderr" else sys.stdout
-    if target is None:
-        return
-    try:
-        target.write(text)
+    if target is not None:
+        _put(target, text)
+
+
+def _put(target: Any, text: str) -> None:
+    """Write and flush. A pipe that was closed must end neither the scheduler nor tasks of one rank only."""
+    with contextlib.suppress(OSError, ValueError):
+        try:
+            target.write(text)
+        except UnicodeEncodeError:
+            target.write(text.encode("ascii", "backslashreplace").decode("ascii"))
         target.flush()
-    except UnicodeEncodeError:
-        target.write(text.encode("ascii", "backslashreplace").decode("ascii"))
-    except (OSError, ValueError):
-        pass

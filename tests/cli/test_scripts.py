@@ -130,6 +130,13 @@ def test_what_tasks_print_bears_the_ranks_name(jobs, mpi, how):
         assert any(x.startswith(f"[rank {rank}] ") and x.endswith("UserWarning: careful") for x in errors)
 
 
+def test_a_closed_pipe_ends_no_task(jobs, mpi):
+    path = jobs.write(PRINTS.replace('print("after")', 'print("end", file=sys.stderr)'))
+    done = jobs.run(["bash", "-c", f"{' '.join(jobs.command('spawn'))} {path} | head -n 1"])
+    assert done.stdout == "before\n" or done.stdout.startswith("[rank")
+    assert "end\n" in done.stderr
+
+
 def test_one_process_names_no_rank(jobs):
     assert "[rank" not in jobs.script("python", PRINTS).stdout
 
@@ -219,6 +226,14 @@ CLUSTERS = """
             print(len(cluster.info()))
     assert x.sum().compute() == right
 """
+
+
+def test_ranks_find_the_package_where_the_driver_found_it(jobs, mpi):
+    source = jobs.environment.pop("PYTHONPATH")
+    done = jobs.run(
+        [sys.executable], jobs.write(f"    import sys; sys.path.append({source!r})" + CLUSTERS.format(kill=0))
+    )
+    assert done.stdout == "3\n3\n", done.stderr
 
 
 @pytest.mark.parametrize(("kill", "left"), [(False, "3\n3\n"), (True, "2\n2\n")])
