@@ -1,4 +1,4 @@
-"""From expressions to stages: tokens, what fuses, who reads what, reduction trees, and what a large graph costs."""
+"""From expressions to stages: tokens, what fuses, who reads what, reduction trees, the cost of a large graph."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -24,8 +25,10 @@ from windrow.graph.kinds.source import Full, Random
 from windrow.graph.lower import lower
 from windrow.graph.program import Apply, Generate, Load, Product
 from windrow.graph.simplify import simplify
-from windrow.graph.stage import Stage
 from windrow.graph.token import token_of
+
+if TYPE_CHECKING:
+    from windrow.graph.stage import Stage
 
 F8 = np.dtype("f8")
 

@@ -1,0 +1,184 @@
+"""Kernels: values are NumPy's, and the bits depend on the chunks alone."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from windrow.graph.lower import lower
+from windrow.workers.executor import run_task
+from windrow.workers.reader import HOST, Place, Reader
+from windrow.workers.spill import SpillFile
+
+HEADS = ["sum", "mean", "var", "std", "min", "max", "argmin", "argmax", "any", "all", "prod", "count_nonzero"]
+CASES = [(head, dtype) for head in HEADS for dtype in ["f8", "f4", "i8", "u1"]]
+CASES += [(head, dtype) for head in HEADS if not head.endswith(("min", "max")) for dtype in ["?", "c16"]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    with wr.Cluster(threads=2, memory="256 MiB") as made:
+        yield made
+
+
+def sample(dtype, shape):
+    rng = np.random.default_rng(5)
+    x = rng.integers(-3, 4, shape)
+    if np.dtype(dtype).kind == "f":
+        x = x * rng.random(shape) + 0.5
+    if np.dtype(dtype).kind == "c":
+        x = x + 1j * rng.random(shape)
+    return x.astype(dtype)
+
+
+@pytest.mark.parametrize(("head", "dtype"), CASES)
+def test_heads_have_numpys_values(head, dtype):
+    x = sample(dtype, (3, 34, 3) if head == "prod" else (7, 60, 11))
+    lazy = wr.from_array(x, chunks=(3, 17, 7))
+    subsets = [None, 0, 1, 2] if head.startswith("arg") else [None, 0, 2, (0, 1), (0, 2), (0, 1, 2)]
+    for axis in subsets:
+        expected = getattr(np, head)(x, axis=axis)
+        got = getattr(wr, head)(lazy, axis=axis).compute()
+        assert got.dtype == expected.dtype
+        if expected.dtype.kind in "iub":
+            assert np.array_equal(got, expected)
+        else:
+            tolerance = 1e-3 if dtype == "f4" else 1e-10
+            assert np.allclose(got, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("head", ["sum", "min", "max", "argmin", "argmax", "mean", "any", "var"])
+def test_nan_wins_and_the_first_one_is_found(head):
+    x = np.arange(40.0)
+    x[[17, 23]] = np.nan
+    got = getattr(wr, head)(wr.from_array(x, chunks=7)).compute()
+    assert np.array_equal(got, getattr(np, head)(x), equal_nan=True)
+
+
+def test_no_elements():
+    x = wr.zeros((0, 3), chunks=(1, 2))
+    assert np.array_equal(x.sum(axis=0).compute(), np.zeros(3))
+    assert np.array_equal(x.prod(axis=0).compute(), np.ones(3))
+    assert x.all().compute()
+    assert not x.any().compute()
+    assert x.sum(axis=1).compute().shape == (0,)
+
+
+def by_hand(array, batched: bool) -> list[bytes]:
+    """Run the stage of an array whose input is in memory: whole tasks, or each block as a task of its own."""
+    data, stage = lower([array.expr], lambda token: False)[:2]
+    found = {}
+
+    def target(first, count):
+        out = np.empty((count, *stage.grid.block_shape(first)), stage.dtype)
+        found.update((first + k, out[k]) for k in range(count))
+        return out
+
+    if not batched:
+        stage.__dict__["fold"] = 1
+    places = [dict.fromkeys(range(data.grid.nblocks), Place(HOST, 0))]
+    reader = Reader(stage, (data,), places, lambda place: None)
+    for task in range(stage.ntasks):
+        run_task(stage, task, reader, target)
+    return [found[b].tobytes() for b in sorted(found)]
+
+
+def three_steps(x):
+    return wr.sqrt(x * x + 0.1) / 3 - x
+
+
+@pytest.mark.parametrize("chunks", [(1, 7), (2, 60), (5, 13)])
+def test_many_blocks_at_once_have_the_bits_of_one_by_one(chunks):
+    x = wr.from_array(np.random.default_rng(1).standard_normal((40, 60)), chunks=chunks)
+    array = three_steps(x)
+    assert by_hand(array, True) == by_hand(array, False)
+    least = three_steps(x).sum(axis=1, keepdims=True)
+    if chunks[1] == 60:
+        assert by_hand(least, True) == by_hand(least, False)
+
+
+@pytest.mark.parametrize(
+    "shape", [(65_535,), (65_536,), (65_537,), (3, 40_000), (300, 257, 3), (2, 2, 65_537)]
+)
+def test_tile_edges(shape):
+    x = np.random.default_rng(2).standard_normal(shape)
+    lazy = wr.from_array(x, chunks=-1)
+    assert np.array_equal(three_steps(lazy).compute(), np.sqrt(x * x + 0.1) / 3 - x)
+    for axis in (None, 0, len(shape) - 1):
+        assert np.allclose(
+            three_steps(lazy).sum(axis=axis).compute(), (np.sqrt(x * x + 0.1) / 3 - x).sum(axis=axis)
+        )
+        assert np.allclose(lazy.var(axis=axis).compute(), x.var(axis=axis))
+        assert np.array_equal(lazy.argmax(axis=axis).compute(), x.argmax(axis=axis))
+
+
+@pytest.mark.parametrize("head", ["sum", "var", "argmax", "prod"])
+def test_bits_do_not_depend_on_the_sources_layout(head):
+    x = 1 + np.random.default_rng(3).standard_normal((300, 400)) / 1000
+    wide = np.zeros((600, 1200))
+    wide[::2, ::3] = x
+    layouts = [x, np.asfortranarray(x), wide[::2, ::3], np.ascontiguousarray(x[::-1])[::-1]]
+    arrays = [wr.from_array(a, chunks=(140, 390)) for a in layouts]
+    for axis in (None, 0, 1):
+        for factor in (1.0, 1.5):
+            found = {getattr(wr, head)(a * factor, axis=axis).compute().tobytes() for a in arrays}
+            assert len(found) == 1
+        assert len({getattr(wr, head)(a, axis=axis).compute().tobytes() for a in arrays}) == 1
+
+
+def test_negative_zero_stays():
+    x = wr.from_array(np.full(1000, -0.0), chunks=10)
+    assert np.signbit((x * 1.0).compute()).all()
+    assert np.signbit(x.min().compute())
+
+
+def test_random_is_philox_in_any_chunks():
+    expected = np.random.Generator(np.random.Philox(7)).random(6000).reshape(60, 100)
+    for chunks in ((60, 100), (7, 13), (1, 100), (60, 1)):
+        got = wr.random.default_rng(7).random((60, 100), chunks=chunks).compute()
+        assert np.array_equal(got, expected)
+
+
+@pytest.mark.parametrize("draw", ["random", "normal", "integers"])
+def test_random_bits_do_not_depend_on_chunks(draw):
+    def make(chunks):
+        rng = wr.random.default_rng(3)
+        if draw == "integers":
+            return rng.integers(-5, 1000, size=(41, 37), chunks=chunks).compute()
+        return getattr(rng, draw)(size=(41, 37), chunks=chunks).compute()
+
+    expected = make((41, 37))
+    for chunks in itertools.product((1, 2, 3, 41), (1, 5, 8, 37)):
+        assert np.array_equal(make(chunks), expected)
+
+
+def test_normal_has_its_moments():
+    x = wr.random.default_rng(11).normal(size=(400_001,), chunks=33_333).compute()
+    assert abs(x.mean()) < 5 / 632
+    assert abs(x.std() - 1) < 5 / 890
+    assert abs((x**3).mean()) < 5 * 15**0.5 / 632
+    assert abs(np.corrcoef(x[:-1], x[1:])[0, 1]) < 5 / 632
+
+
+def test_integers_are_even():
+    x = wr.random.default_rng(12).integers(-3, 4, size=(70_000,), chunks=9999).compute()
+    counts = np.bincount(x + 3, minlength=7)
+    assert len(counts) == 7
+    assert ((counts - 10_000) ** 2 / 10_000).sum() < 30
+
+
+def test_spill_file_holds_what_was_written(tmp_path):
+    slabs = [
+        np.random.default_rng(i).integers(0, 256, n, np.uint8) for i, n in enumerate([64, 8192, 64 * 1001])
+    ]
+    file = SpillFile(str(tmp_path), slabs)
+    try:
+        for slab, offset in zip(slabs, file.offsets.tolist(), strict=True):
+            assert np.array_equal(file.memory[offset : offset + len(slab)], slab)
+            assert offset % 8 == 0
+    finally:
+        file.close()
+    assert list(tmp_path.iterdir()) == []
