@@ -1,4 +1,4 @@
-"""From expressions to stages: tokens, what fuses, who reads what, reduction trees, the cost of a large graph."""
+"""From expressions to stages: tokens, what fuses, who reads what, reduction trees, what a large graph costs."""
 
 from __future__ import annotations
 
