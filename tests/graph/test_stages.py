@@ -1,4 +1,4 @@
-"""From expressions to stages: tokens, what fuses, who reads what, reduction trees, what a large graph costs."""
+"""From expressions to stages: tokens, what fuses, who reads what, reduction trees, the cost of large graphs."""
 
 from __future__ import annotations
 
