@@ -1,4 +1,4 @@
-"""From expressions to stages: tokens, what fuses, who reads what, reduction trees, the cost of large graphs."""
+"""From expressions to stages: tokens, what fuses, who reads what, reduction trees, large graphs."""
 
 from __future__ import annotations
 
