@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..graph.errors import ClusterError
 from ..workers.mpi.environment import under_mpirun
-from ..workers.transport import Transport
+
+if TYPE_CHECKING:
+    from ..workers.transport import Transport
 
 
 def check_launch() -> None:

@@ -54,4 +54,11 @@ def _plain(module: types.ModuleType, banner: str) -> None:
 
         readline.set_completer(rlcompleter.Completer(module.__dict__).complete)
         readline.parse_and_bind("tab: complete")
-    code.interact(f"Python {sys.version.split()[0]}\n{banner}", local=module.__dict__, exitmsg="")
+    greeting = f"Python {sys.version.split()[0]}\n{banner}"
+    console = code.InteractiveConsole(module.__dict__)
+    while True:
+        try:
+            console.interact(greeting, exitmsg="")
+            return
+        except KeyboardInterrupt:  # a second one, while the first was being told
+            greeting = ""

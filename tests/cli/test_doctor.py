@@ -47,6 +47,7 @@ def test_without_mpi4py(jobs):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.ranks
 def test_problems_have_a_line_of_advice(jobs):
     jobs.environment["WINDROW_SPILL_DIR"] = "/nowhere"
     done = jobs.run(PYTHON, "doctor")
