@@ -40,7 +40,12 @@ class Rows:
     @classmethod
     def from_pairs(cls, row: Index, item: Index, nrows: int, nitems: int) -> Rows:
         """Return the relation that holds each of the pairs once."""
-        code = np.unique(row * nitems + item)
+        code = row * nitems + item
+        steps = np.diff(code)
+        if (steps < 0).any():
+            code = np.unique(code)
+        elif not steps.all():
+            code = code[np.concatenate([[True], steps > 0])]
         row, item = code // nitems, code % nitems
         return cls(np.searchsorted(row, np.arange(nrows + 1)), item)
 

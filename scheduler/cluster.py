@@ -13,8 +13,9 @@ import numpy as np
 
 from ..graph.chunks import parse_bytes
 from ..graph.errors import ArgumentError, ClusterError, bad
-from ..graph.expr import Expr
+from ..graph.expr import Expr, walk
 from ..graph.grid import Index
+from ..graph.kinds.source import Host
 from ..graph.lower import lower
 from ..graph.stage import Stage
 from ..workers.config import config
@@ -22,7 +23,7 @@ from ..workers.embedded import EmbeddedTransport
 from ..workers.transport import Transport
 from .engine import Engine
 from .gather import Gather
-from .job import Close, Job, Release, Submit
+from .job import Close, Job, Release, Submit, Uncache
 from .launch import check_launch, end_ranks, start_ranks
 from .limits import arena_bytes, usable_cores
 
@@ -120,7 +121,7 @@ class Cluster:
     def _start(self, transport: Transport, arena: int, threads: int) -> None:
         self._lock = threading.RLock()
         self._kept: dict[str, tuple[int, Job]] = {}
-        self._fed: set[str] = set()
+        self._watched: set[str] = set()
         size = transport.size
         self.engine = Engine(transport, [arena] * size, [threads] * size, config.heartbeat, config.spill_dir)
         self.closed = False
@@ -146,7 +147,7 @@ class Cluster:
         if self.engine.shared:
             stages, names, sinks = _with_sinks(stages, names, results)
         job = Job(stages, names, results, sinks)
-        self._feed(stages)
+        self._watch(roots)
         gather = Gather(self.engine, job, [root.token for root in roots])
         self.engine.request(Submit(job))
         return gather
@@ -155,7 +156,7 @@ class Cluster:
         """Start computing an expression behind the caller's back, and keep its chunks."""
         self._open()
         stages = self.stages([root])
-        self._feed(stages)
+        self._watch([root])
         with self._lock:
             known = self._kept.get(root.token)
             if known is not None and known[1].error is None:
@@ -213,20 +214,18 @@ class Cluster:
             self._kept.pop(token, None)
         self.engine.request(Release(job))
 
-    def _feed(self, stages: list[Stage]) -> None:
-        """Keep what is sent to ranks from the driver's memory as long as the user's array lives: it is sent once."""
+    def _watch(self, roots: Sequence[Expr]) -> None:
+        """Learn when the user's arrays go: what ranks were sent of them is kept until then, so it is sent once."""
         if self.engine.shared:
             return
-        for stage in stages:
-            if stage.data is not None and stage.data.file is None and stage.token not in self._fed:
-                self._fed.add(stage.token)
-                job = Job([stage], [stage.token], None)
-                self.engine.request(Submit(job))
-                weakref.finalize(stage.data, self._unfeed, job)
+        for node in walk(list(roots)):
+            if isinstance(node.op, Host) and node.op.data.file is None and node.token not in self._watched:
+                self._watched.add(node.token)
+                weakref.finalize(node.op, self._unwatch, node.token)
 
-    def _unfeed(self, job: Job) -> None:
-        self._fed.discard(job.targets[0])
-        self.engine.request(Release(job))
+    def _unwatch(self, token: str) -> None:
+        self._watched.discard(token)
+        self.engine.request(Uncache(token))
 
     # ---------------------------------------------------------------- the cluster itself
 

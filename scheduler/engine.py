@@ -29,7 +29,7 @@ from ..workers.reader import Place
 from ..workers.transport import RanksLost, Region, Transport
 from .failure import exception_of
 from .heartbeat import Heartbeat
-from .job import Arrival, Ask, Cancel, Close, Gathered, Job, Release, Request, Submit
+from .job import Arrival, Ask, Cancel, Close, Gathered, Job, Release, Request, Submit, Uncache
 from .ledger import Batch, Ledger
 from .memory import Spiller
 from .record import Record, State
@@ -140,6 +140,10 @@ class Engine:
         elif isinstance(request, Release):
             self._end(request.job)
             self._unhold(request.job)
+            if not self.jobs:
+                self._forget()
+        elif isinstance(request, Uncache):
+            self.ledger.uncache(request.token)
             if not self.jobs:
                 self._forget()
         elif isinstance(request, Ask):

@@ -89,6 +89,13 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
+class Uncache:
+    """Request: the user's array behind a stage is gone; what was sent of it need not be kept."""
+
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """Request: call `question(engine)` on the engine's thread; the answer comes by the queue."""
 
@@ -101,4 +108,4 @@ class Close:
     """Request: end the engine."""
 
 
-Request = Submit | Cancel | Gathered | Release | Ask | Close
+Request = Submit | Cancel | Gathered | Release | Uncache | Ask | Close

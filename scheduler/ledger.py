@@ -81,7 +81,7 @@ class Ledger:
             if stage.token in self.records:
                 continue
             here = stage.data is not None and (in_place or stage.data.file is not None)
-            record = Record(stage, in_place=here)
+            record = Record(stage, in_place=here, cached=stage.data is not None and not here)
             for number, token in enumerate(stage.inputs):
                 other = self.records[token]
                 reads = stage.reads(number, other.stage.fold)
@@ -109,6 +109,21 @@ class Ledger:
                 self.plan()
             self._sweep(record)
 
+    def uncache(self, token: str) -> None:
+        """Keep a stage's chunks no longer than they are read."""
+        record = self.records.get(token)
+        if record is not None:
+            record.cached = False
+            self._sweep(record)
+
+    def evict(self) -> bool:
+        """Free the cached chunks that nobody is to read now; return whether there were any."""
+        before = sum(arena.used for arena in self.arenas)
+        for record in self.records.values():
+            if record.cached and not record.hold:
+                self._free(record, np.flatnonzero((record.state == State.STORED) & (record.left <= 0)))
+        return sum(arena.used for arena in self.arenas) < before
+
     def owe(self, token: str) -> Claim:
         """Note that all chunks of a stage are to be gathered to the user once."""
         record = self.records[token]
@@ -131,7 +146,7 @@ class Ledger:
         keep: set[str] = set()
         for token in reversed(self.records):
             record = self.records[token]
-            if record.hold or record.owed or record.nrunning or token in keep:
+            if record.hold or record.cached or record.owed or record.nrunning or token in keep:
                 keep.add(token)
                 keep.update(edge.record.stage.token for edge in record.inputs)
         gone = [token for token in self.records if token not in keep]
@@ -299,11 +314,11 @@ class Ledger:
     # ---------------------------------------------------------------- releasing
 
     def _sweep(self, record: Record) -> None:
-        if record.nstored and not record.hold and not record.in_place:
+        if record.nstored and not record.kept:
             self._free(record, np.flatnonzero((record.state == State.STORED) & (record.left <= 0)))
 
     def _release(self, record: Record, tasks: Index) -> None:
-        if not record.hold and not record.in_place:
+        if not record.kept:
             self._free(record, tasks[(record.left[tasks] <= 0) & (record.state[tasks] == State.STORED)])
 
     def _free(self, record: Record, tasks: Index) -> None:

@@ -35,6 +35,9 @@ class Spiller:
         if needed > max(sizes):
             self._give_up(stuck, needed, "that is more than the whole")
             return
+        if ledger.evict():
+            self.engine.transport.wake()
+            return
         if self.why:
             self._give_up(stuck, needed, f"the disk refused what was to be spilled ({self.why})")
             self.why = ""

@@ -54,6 +54,7 @@ class Record:
     nrunning: int = 0
     seconds: float = 0.0
     in_place: bool = False
+    cached: bool = False
     queues: dict[int, deque[Index]] = field(default_factory=dict)
     nready: int = 0
 
@@ -90,6 +91,11 @@ class Record:
         """Which chunks are stored, and not in a spill file."""
         found: NDArray[np.bool_] = (self.state == State.STORED) & (self.source < 0)
         return found
+
+    @property
+    def kept(self) -> bool:
+        """Whether chunks stay when nobody is to read them."""
+        return self.hold > 0 or self.in_place or self.cached
 
     def enqueue(self, tasks: Index, preferred: NDArray[np.int64]) -> None:
         """Put tasks that became ready into the queues of the ranks they should run on."""

@@ -263,7 +263,7 @@ class Simulation:
                 for task in np.flatnonzero(inside).tolist():
                     used[record.owner[task]] += Arena.padded(int(record.bytes[task]))
                 idle = (record.state == State.STORED) & (left == 0)
-                assert record.hold or not idle.any(), "a chunk is kept that nobody wants"
+                assert record.hold or record.cached or not idle.any(), "a chunk is kept that nobody wants"
             if record.hold:
                 assert (todo | (record.state == State.STORED)).all(), (
                     "a held chunk is neither there nor to come"
@@ -301,7 +301,7 @@ class Simulation:
             choices += [self.spilled] * 2 if self.spills else []
             choices += [self.submit] if jobs else []
             choices += [self.late] if self.ended else []
-            choices += [self.drop]
+            choices += [self.drop, self.ledger.evict]
             if rng.random() < 0.25:
                 choices = [self.spill] * 4 if not self.spills else [self.dispatch]
                 choices += [self.end] if self.jobs else []
@@ -318,6 +318,8 @@ class Simulation:
         while self.jobs:
             self.end()
             self.check()
+        for token in list(self.ledger.records):
+            self.ledger.uncache(token)
         self.ledger.forget()
         self.drop()
         assert not {rank for rank, _ in self.files if self.ledger.alive[rank]}
