@@ -7,6 +7,7 @@ only an input. Cheap sources are generated again wherever they are used.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -65,6 +66,7 @@ def _homes(nodes: list[Expr], roots: set[str], stored: Callable[[str], bool]) ->
         if not stored(node.token):
             for i, child in enumerate(node.operands):
                 users[child.token].append((node, i))
+    by_token = {n.token: n for n in nodes}
     homes: dict[str, str] = {}
     for node in reversed(nodes):
         token = node.token
@@ -76,8 +78,14 @@ def _homes(nodes: list[Expr], roots: set[str], stored: Callable[[str], bool]) ->
             continue
         where = {homes[user.token] if _fuses(node, user) else token for user, _ in users[token]}
         whole = isinstance(node.op, _WHOLE) and len(users[token]) > 1
-        homes[token] = where.pop() if len(where) == 1 and not whole else token
+        home = where.pop() if len(where) == 1 and not whole else token
+        homes[token] = token if isinstance(node.op, MapBlocks) and _grouped(by_token[home]) else home
     return homes
+
+
+def _grouped(root: Expr) -> bool:
+    """Whether a task of a stage covers many blocks: no place for a user's function, which may take long."""
+    return isinstance(root.op, Level) and math.prod(root.op.groups) > 1
 
 
 def _fuses(node: Expr, user: Expr) -> bool:

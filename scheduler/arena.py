@@ -31,7 +31,13 @@ class Arena:
 
     def take(self, nbytes: int) -> int | None:
         """Return the offset of a new range, or None when no range of this size is left."""
-        nbytes = self.padded(nbytes)
+        return self._take(self.padded(nbytes))
+
+    def take_run(self, nbytes: int, count: int) -> int | None:
+        """Return the offset of `count` ranges that follow each other; each is given back on its own."""
+        return self._take(self.padded(nbytes) * count)
+
+    def _take(self, nbytes: int) -> int | None:
         if nbytes > self.free:
             return None
         stack = self._free.get(nbytes)

@@ -28,6 +28,7 @@ from .launch import check_launch, end_ranks, start_ranks
 from .limits import arena_bytes, usable_cores
 
 Array = np.ndarray[Any, Any]
+SINK_BYTES = 1 << 16
 
 
 class Kept:
@@ -279,12 +280,16 @@ class Cluster:
 def _with_sinks(
     stages: list[Stage], names: list[str], results: list[Array]
 ) -> tuple[list[Stage], list[str], dict[str, Array]]:
-    """Let kernels write targets that nobody else reads straight into the results, under names of their own."""
+    """Let kernels write targets that nobody else reads straight into the results, under names of their own.
+
+    Small blocks take the common way: many of them are run and copied at once.
+    """
     read = {token for stage in stages for token in stage.inputs}
     sinks: dict[str, Array] = {}
     made: dict[str, Stage] = {}
     for stage in stages:
-        if stage.token in names and stage.token not in read and stage.data is None and stage.fold == 1:
+        large = stage.grid.largest * stage.dtype.itemsize >= SINK_BYTES
+        if stage.token in names and stage.token not in read and stage.data is None and stage.fold == 1 and large:
             result = results[names.index(stage.token)]
             token = f"{stage.token}/{id(result):x}"
             made[stage.token] = stage.renamed(token)

@@ -25,7 +25,7 @@ from ..workers.protocol import (
     Command, Define, Done, Drop, Event, Failed, Forget, Output, Places, Pong, Refused, Run, Setup, Spilled, Stop,
 )  # fmt: skip
 from ..workers.rank import Rank
-from ..workers.reader import Place
+from ..workers.reader import Place, spacing, strided
 from ..workers.transport import RanksLost, Region, Transport
 from .failure import exception_of
 from .heartbeat import Heartbeat
@@ -276,6 +276,9 @@ class Engine:
         if self._sink(record) is not None:
             job.tell(Arrival(number, record.stage, tasks, None))
             return
+        if (together := self._together(record, tasks)) is not None:
+            job.tell(Arrival(number, record.stage, tasks, together))
+            return
         try:
             slabs = [self.slab(record, task) for task in tasks.tolist()]
         except Exception as error:  # the user's file could not be read
@@ -286,6 +289,19 @@ class Engine:
         else:
             for task, slab in zip(tasks.tolist(), slabs, strict=True):
                 self._fetch(job, number, record, task, slab)
+
+    def _together(self, record: Record, tasks: Index) -> Array | None:
+        """Return the slabs of many small tasks as one array (tasks, bytes), where they lie at equal distances."""
+        step = spacing(record.offset[tasks])
+        if step is None or np.ptp(record.owner[tasks]) or np.ptp(record.bytes[tasks]) or record.stage.fold > 1:
+            return None
+        sizes = record.stage.grid.block_sizes(tasks)
+        place = Place(int(record.owner[tasks[0]]), int(record.offset[tasks[0]]), int(record.source[tasks[0]]))
+        memory = self.local.memory(place) if place.owner >= 0 else None
+        if memory is None or np.ptp(sizes) or np.ptp(record.source[tasks]):
+            return None
+        nbytes = int(sizes[0]) * record.stage.dtype.itemsize
+        return strided(memory, place.offset, step, len(tasks), np.dtype(np.uint8), (nbytes,))
 
     def slab(self, record: Record, task: int) -> Array | None:
         """Return a task's slab in place, as bytes, or None where it has to be fetched."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import ClusterError
+from ..graph.grid import Index
+from ..graph.stage import Stage
 from ..workers.config import config
 from .job import Arrival, Cancel, Gathered, Job
 from .progress import Bar
@@ -67,20 +69,33 @@ class Gather:
                 continue
 
     def _copy(self, arrival: Arrival) -> None:
-        stage, number = arrival.stage, arrival.target
+        stage, number, tasks = arrival.stage, arrival.target, arrival.tasks
         seen = self._seen.setdefault(number, np.zeros(stage.ntasks, bool))
         if arrival.slabs is not None:
             assert self.job.results is not None
             result = self.job.results[number]
-            for task, slab in zip(arrival.tasks.tolist(), arrival.slabs, strict=True):
-                if seen[task]:  # computed again: what we have seen is not kept for us
-                    continue
-                offsets = stage.offsets(task)
-                for i, block in enumerate(stage.blocks(task)):
-                    shape = stage.grid.block_shape(block)
-                    content = slab[int(offsets[i]) : int(offsets[i + 1])].view(stage.dtype).reshape(shape)
-                    np.copyto(stage.grid.view(result, block), content)
-        seen[arrival.tasks] = True
-        self.engine.request(Gathered(self.job, stage.token, arrival.tasks))
+            if isinstance(arrival.slabs, np.ndarray) and stage.grid.ndim == 1 and int(np.ptp(tasks)) == len(tasks) - 1:
+                self._copy_run(stage, result, tasks, arrival.slabs)
+            else:
+                for task, slab in zip(tasks.tolist(), arrival.slabs, strict=True):
+                    if not seen[task]:  # computed again: what we have seen is not kept for us
+                        self._copy_task(stage, result, task, slab)
+        seen[tasks] = True
+        self.engine.request(Gathered(self.job, stage.token, tasks))
         if seen.all():
             self._open.pop(number, None)
+
+    @staticmethod
+    def _copy_run(stage: Stage, result: Array, tasks: Index, slabs: Array) -> None:
+        """Copy small blocks that follow each other, and lie at equal distances, at once."""
+        axis = stage.grid.axes[0]
+        part = result[axis.start(int(tasks[0])) : axis.stop(int(tasks[-1]))]
+        np.copyto(part.reshape(len(tasks), -1).view(np.uint8), slabs)
+
+    @staticmethod
+    def _copy_task(stage: Stage, result: Array, task: int, slab: Array) -> None:
+        offsets = stage.offsets(task)
+        for i, block in enumerate(stage.blocks(task)):
+            shape = stage.grid.block_shape(block)
+            content = slab[int(offsets[i]) : int(offsets[i + 1])].view(stage.dtype).reshape(shape)
+            np.copyto(stage.grid.view(result, block), content)

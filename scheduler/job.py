@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ class Arrival:
     target: int
     stage: Stage
     tasks: Index
-    slabs: tuple[Array, ...] | None
+    slabs: Sequence[Array] | Array | None
 
 
 @dataclass(eq=False)

@@ -250,8 +250,11 @@ class Ledger:
         return max(1, min(fair, FIRST_BYTES // max(1, work)))
 
     def _place(self, rank: int, record: Record, tasks: Index) -> Index:
+        sizes = record.bytes[tasks]
+        if len(tasks) > 1 and not np.ptp(sizes) and (base := self.arenas[rank].take_run(int(sizes[0]), len(tasks))) is not None:
+            return base + np.arange(len(tasks)) * Arena.padded(int(sizes[0]))
         offsets = []
-        for nbytes in record.bytes[tasks].tolist():
+        for nbytes in sizes.tolist():
             offset = self.arenas[rank].take(nbytes)
             if offset is None:
                 break

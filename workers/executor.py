@@ -32,7 +32,12 @@ class BlockError(Exception):
 
 
 def run_task(stage: Stage, task: int, reader: Reader, target: Target) -> None:
-    """Compute all blocks of a task.
+    """Compute all blocks of a task; see `run_blocks`."""
+    run_blocks(stage, np.arange(stage.blocks(task).start, stage.blocks(task).stop), reader, target)
+
+
+def run_blocks(stage: Stage, run: Index, reader: Reader, target: Target) -> None:
+    """Compute consecutive blocks of a stage's result.
 
     Raises
     ------
@@ -40,7 +45,6 @@ def run_task(stage: Stage, task: int, reader: Reader, target: Target) -> None:
         When a kernel or a user's function raises.
     """
     plans: dict[int, Plan] = {}
-    run = np.arange(stage.blocks(task).start, stage.blocks(task).stop)
     level = stage.program.level
     grouped = level is not None and math.prod(stage.groups) > 1
     for frame in ([b] for b in run) if grouped else _frames(stage, run):

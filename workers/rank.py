@@ -21,10 +21,10 @@ from ..graph.access import ByBlock
 from ..graph.program import Load, Product
 from ..graph.stage import Stage
 from .blas import BlasLimit
-from .executor import BlockError, Target, run_task
+from .executor import BlockError, Target, run_blocks, run_task
 from .output import COMPUTE, finish_lines
 from .protocol import Command, Define, Done, Drop, Event, Failed, Forget, Output, Ping, Places, Pong, Refused, Run, Spill, Spilled
-from .reader import HOST, Place, Reader, region_of, take_key
+from .reader import HOST, Located, Place, Reader, region_of, spacing, strided, take_key
 from .spill import SpillFile
 from .transport import Bytes, Transport
 
@@ -104,17 +104,21 @@ class Rank:
     def _accept(self, run: Run) -> None:
         stage = self.stages[run.token]
         producers = tuple(self.stages[token] for token in stage.inputs)
-        reader = Reader(stage, producers, [_by_task(p) for p in run.inputs], self.memory)
+        reader = Reader(stage, producers, [Located(places) for places in run.inputs], self.memory)
         remote = {
             (number, task)
-            for number, places in enumerate(reader.places)
-            for task, place in places.items()
-            if place.owner != HOST and self.memory(place) is None
+            for number, places in enumerate(run.inputs)
+            if not all(self._in_place(place) for place in Located(places).memories())
+            for task, place in Located(places).items()
+            if not self._in_place(place)
         }
-        if not remote:
+        if remote:
+            _Fetch(self, run, reader, remote).start()
+        else:
             self._work.put((run, reader))
-            return
-        _Fetch(self, run, reader, remote).start()
+
+    def _in_place(self, place: Place) -> bool:
+        return place.owner == HOST or self.memory(place) is not None
 
     def _compute(self) -> None:
         arena = self.transport.arena(self.rank)
@@ -123,20 +127,33 @@ class Rank:
             run, reader = item
             begin = time.perf_counter()
             try:
-                for i, task in enumerate(run.tasks.tolist()):
-                    if run.fed:
-                        place = int(run.offsets[i])
-                        data = np.ascontiguousarray(run.fed[i]).reshape(-1).view(np.uint8)
-                        arena[place : place + data.nbytes] = data
-                    else:
-                        target = _target(reader.stage, task, arena, int(run.offsets[i]), run.sink)
-                        run_task(reader.stage, task, reader, target)
+                self._run(run, reader, arena)
                 self.emit(Done(self.rank, run.batch, time.perf_counter() - begin))
             except BlockError as error:
                 self.emit(_failure(self.rank, run.batch, error.block, error.error))
             except BaseException as error:
                 self.emit(_failure(self.rank, run.batch, -1, error))
             item = run = reader = None  # type: ignore[assignment] # a batch keeps the user's arrays alive
+
+    def _run(self, run: Run, reader: Reader, arena: Bytes) -> None:
+        """Run a batch's tasks; many small ones that follow each other go as one run of blocks."""
+        stage = reader.stage
+        step = spacing(run.offsets) if stage.fold == 1 and run.sink is None and not run.fed else None
+        if step is not None and spacing(run.tasks) == 1:
+
+            def target(first: int, count: int) -> Array:
+                at = int(run.offsets[0]) + (first - int(run.tasks[0])) * step
+                return strided(arena, at, step, count, stage.dtype, stage.grid.block_shape(first))
+
+            run_blocks(stage, run.tasks, reader, target)
+            return
+        for i, task in enumerate(run.tasks.tolist()):
+            if run.fed:
+                place = int(run.offsets[i])
+                data = np.ascontiguousarray(run.fed[i]).reshape(-1).view(np.uint8)
+                arena[place : place + data.nbytes] = data
+            else:
+                run_task(stage, task, reader, _target(stage, task, arena, int(run.offsets[i]), run.sink))
 
     # ---------------------------------------------------------------- spill
 
@@ -209,11 +226,6 @@ class _Fetch:
         frame, within = value.frame_blocks(stage.domain, np.array([block]))
         pieces = value.access.pieces(frame, grids, int(within[0]))
         return [(value.inputs[p.operand], p.block, p.take) for p in pieces]
-
-
-def _by_task(places: Places) -> dict[int, Place]:
-    columns = (places.tasks, places.owners, places.offsets, places.sources)
-    return {t: Place(o, f, s) for t, o, f, s in zip(*(c.tolist() for c in columns), strict=True)}
 
 
 def _target(stage: Stage, task: int, arena: Bytes, offset: int, sink: Array | None) -> Target:

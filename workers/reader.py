@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..graph.access import Piece
+from ..graph.grid import Index
 from ..graph.stage import Stage
+from .protocol import Places
 from .transport import Bytes, Region
 
 Array = np.ndarray[Any, Any]
@@ -27,6 +29,59 @@ class Place:
     source: int = -1
 
 
+class Located(Mapping[int, Place]):
+    """Places of many tasks, as a rank is told them: parallel columns, sorted by task."""
+
+    def __init__(self, places: Places) -> None:
+        self._columns = places
+        self._by_task: dict[int, Place] | None = None
+
+    def __getitem__(self, task: int) -> Place:
+        if self._by_task is None:
+            c = self._columns
+            rows = zip(*(a.tolist() for a in (c.tasks, c.owners, c.offsets, c.sources)), strict=True)
+            self._by_task = {task: Place(owner, offset, source) for task, owner, offset, source in rows}
+        return self._by_task[task]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._columns.tasks.tolist())
+
+    def __len__(self) -> int:
+        return len(self._columns.tasks)
+
+    def memories(self) -> list[Place]:
+        """Return one place in each memory that holds some of the tasks."""
+        pairs = np.unique(np.stack([self._columns.owners, self._columns.sources]), axis=1)
+        return [Place(owner, 0, source) for owner, source in pairs.T.tolist()]
+
+    def spaced(self, first: int, count: int) -> tuple[Place, int] | None:
+        """Return the first of consecutive tasks' places and their distance, where they lie at equal distances."""
+        c = self._columns
+        lo = int(np.searchsorted(c.tasks, first))
+        run = slice(lo, lo + count)
+        step = spacing(c.offsets[run])
+        same = lo + count <= len(c.tasks) and c.tasks[lo + count - 1] == first + count - 1
+        if not same or step is None or np.ptp(c.owners[run]) or np.ptp(c.sources[run]):
+            return None
+        return Place(int(c.owners[lo]), int(c.offsets[lo]), int(c.sources[lo])), step
+
+
+def spacing(offsets: Index) -> int | None:
+    """Return the distance between offsets that ascend by one distance, else None."""
+    if len(offsets) < 2:
+        return None
+    steps = np.diff(offsets)
+    return int(steps[0]) if steps[0] > 0 and not np.ptp(steps) else None
+
+
+def strided(memory: Bytes, offset: int, step: int, count: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """Return blocks of one shape that lie at equal distances as one array (count, *shape)."""
+    strides = [dtype.itemsize]
+    for n in reversed(shape[1:]):
+        strides.append(strides[-1] * n)
+    return np.ndarray((count, *shape), dtype, memory, offset, (step, *reversed(strides[: len(shape)])))
+
+
 @dataclass
 class Reader:
     """The inputs of one batch: a place for each (input, task), and what had to be fetched beforehand.
@@ -36,7 +91,7 @@ class Reader:
 
     stage: Stage
     producers: tuple[Stage, ...]
-    places: list[dict[int, Place]]
+    places: Sequence[Mapping[int, Place]]
     memory: Callable[[Place], Bytes | None]
     fetched: dict[tuple[int, int, tuple[Any, ...]], Array] = field(default_factory=dict)
 
@@ -68,17 +123,23 @@ class Reader:
         return int(producer.offsets(block // producer.fold)[block % producer.fold])
 
     def run(self, number: int, blocks: list[int]) -> Array | None:
-        """Return consecutive blocks of one shape as (blocks, *shape) in place, where one slab holds them all."""
+        """Return consecutive blocks of one shape as (blocks, *shape) in place, where they lie at equal distances."""
         producer = self.producers[number]
         first, last = blocks[0], blocks[-1]
-        if last - first + 1 != len(blocks) or first // producer.fold != last // producer.fold:
+        if last - first + 1 != len(blocks):
             return None
-        slab = self._slab(number, first)
-        if slab is None or isinstance(slab, slice):
+        shape = producer.grid.block_shape(first)
+        places = self.places[number]
+        if first // producer.fold == last // producer.fold:
+            place, step = places[first // producer.fold], math.prod(shape) * producer.dtype.itemsize
+        elif producer.fold == 1 and isinstance(places, Located) and (found := places.spaced(first, len(blocks))):
+            place, step = found
+        else:
             return None
-        shape = (len(blocks), *producer.grid.block_shape(first))
-        at = self._at(producer, first)
-        return slab[at : at + int(np.prod(shape)) * producer.dtype.itemsize].view(producer.dtype).reshape(shape)
+        memory = self.memory(place) if place.owner != HOST else None
+        if memory is None:
+            return None
+        return strided(memory, place.offset + self._at(producer, first), step, len(blocks), producer.dtype, shape)
 
     def piece(self, inputs: tuple[int, ...], piece: Piece) -> Array:
         """Return what a piece takes, transposed and shaped as it is to be put."""
