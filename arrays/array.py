@@ -99,9 +99,7 @@ class Array(Operators, Methods):
         return getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise ArgumentError(
-            "setitem: arrays don't change; use windrow.where(condition, value, x) for a new one"
-        )
+        raise ArgumentError("setitem: arrays don't change; use windrow.where(condition, value, x) for a new one")
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -139,9 +137,7 @@ class Array(Operators, Methods):
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iu" or self.ndim:
-            raise TypeError(
-                f"index: array has dtype {self.dtype} and shape {self.shape}; expected a single integer"
-            )
+            raise TypeError(f"index: array has dtype {self.dtype} and shape {self.shape}; expected a single integer")
         return operator.index(self._single("index"))
 
     def tolist(self) -> Any:
@@ -168,11 +164,7 @@ class Array(Operators, Methods):
         if function is None or method != "__call__" or keywords or any(o is not None for o in out):
             how = "" if method == "__call__" else f".{method}"
             given = (
-                f" with {', '.join(keywords)}"
-                if keywords
-                else " with out"
-                if any(o is not None for o in out)
-                else ""
+                f" with {', '.join(keywords)}" if keywords else " with out" if any(o is not None for o in out) else ""
             )
             raise ArgumentError(
                 f"numpy.{ufunc.__name__}{how}{given} doesn't take lazy arrays; expected a plain call of an "

@@ -83,13 +83,9 @@ def _chosen(item: Any, axis: Axis, number: int) -> tuple[AxisMap, Axis]:
     try:
         found = np.atleast_1d(every[item])
     except (IndexError, TypeError) as error:
-        raise IndexingError(
-            bad("blocks", "key", item, f"blocks 0 to {axis.count - 1} of axis {number}")
-        ) from error
+        raise IndexingError(bad("blocks", "key", item, f"blocks 0 to {axis.count - 1} of axis {number}")) from error
     if found.ndim != 1:
-        raise IndexingError(
-            bad("blocks", "key", item, "an integer, a slice or a list of integers for each axis")
-        )
+        raise IndexingError(bad("blocks", "key", item, "an integer, a slice or a list of integers for each axis"))
     if len(found) == axis.count and bool((found == every).all()):
         return Slice(), axis
     made = Axis.of_sizes(axis.size(found))

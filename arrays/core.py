@@ -111,9 +111,7 @@ def host(array: Any, grid: Grid, dtype: DType, *, in_place: bool) -> Array:
     return make(Host(HostData(array, in_place=in_place)), (), grid, dtype)
 
 
-def grid_for(
-    operation: str, chunks: Any, shape: Sequence[int], dtype: DType, previous: Grid | None = None
-) -> Grid:
+def grid_for(operation: str, chunks: Any, shape: Sequence[int], dtype: DType, previous: Grid | None = None) -> Grid:
     """Return the grid that `chunks` means under the settings in force."""
     return normalize(operation, chunks, shape, dtype, config.chunk_bytes, previous)
 
@@ -204,9 +202,7 @@ def broadcast_shape(operation: str, *shapes: tuple[int, ...]) -> tuple[int, ...]
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
         listed = ", ".join(map(str, shapes))
-        raise ShapeError(
-            f"{operation}: operands have shapes {listed}; expected shapes that broadcast"
-        ) from error
+        raise ShapeError(f"{operation}: operands have shapes {listed}; expected shapes that broadcast") from error
 
 
 def no_keywords(operation: str, unknown: dict[str, Any], expected: str) -> None:

@@ -118,9 +118,7 @@ def _like(operation: str, x: Any, value: Any, dtype: Any, shape: Any, chunks: An
     known = array.dtype if dtype is None else check_dtype(operation, "dtype", dtype)
     if shape is None and chunks is None:
         return make(Full(np.asarray(value).astype(known)[()]), (), array.expr.grid, known)
-    return _full(
-        operation, array.shape if shape is None else shape, value, known, "auto" if chunks is None else chunks
-    )
+    return _full(operation, array.shape if shape is None else shape, value, known, "auto" if chunks is None else chunks)
 
 
 def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None, chunks: Any = None) -> Array:

@@ -92,9 +92,7 @@ def picture(*arrays: Node) -> Picture:
     inputs: dict[str, list[str]] = {n.token: [c.token for c in n.operands] for n in nodes}
     ops, lines, width, height = _panel("operations", texts, inputs, MARGIN, "#dce9f5")
     stages = current().stages([a.expr for a in arrays])
-    texts = {
-        s.token: (s.name, f"{s.ntasks:,} tasks" if s.data is None else "the user's array") for s in stages
-    }
+    texts = {s.token: (s.name, f"{s.ntasks:,} tasks" if s.data is None else "the user's array") for s in stages}
     inputs = {s.token: list(s.inputs) for s in stages}
     below = height + MARGIN
     more, others, width2, height = _panel("stages", texts, inputs, below, "#f5e6cf")
@@ -170,9 +168,7 @@ def _png(drawn: Picture, path: str) -> None:
             arrowprops={"arrowstyle": "->", "color": "#555"},
         )
     for box in drawn.boxes.values():
-        axes.add_patch(
-            patches.Rectangle((box.x, box.y), WIDTH, HEIGHT, facecolor=box.colour, edgecolor="#555")
-        )
+        axes.add_patch(patches.Rectangle((box.x, box.y), WIDTH, HEIGHT, facecolor=box.colour, edgecolor="#555"))
         for k, line in enumerate(box.lines):
             axes.text(box.x + WIDTH / 2, box.y + 18 + 16 * k, _fit(line), fontsize=7, ha="center")
     figure.savefig(path, dpi=144)

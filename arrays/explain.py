@@ -89,8 +89,7 @@ class Explanation:
         lines = []
         for row in rows:
             cells = [
-                c.ljust(w) if i in (0, 6) else c.rjust(w)
-                for i, (c, w) in enumerate(zip(row, widths, strict=True))
+                c.ljust(w) if i in (0, 6) else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
             ]
             lines.append("  ".join(cells).rstrip())
         return "\n".join(lines)

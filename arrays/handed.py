@@ -48,9 +48,7 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     in_place = isinstance(x, np.ndarray)
     if not in_place and not all(hasattr(x, a) for a in ("shape", "dtype", "__getitem__")):
         if not isinstance(x, list | tuple) and not np.isscalar(x):
-            raise ArgumentError(
-                bad("from_array", "x", type(x).__name__, "something with shape, dtype and slicing")
-            )
+            raise ArgumentError(bad("from_array", "x", type(x).__name__, "something with shape, dtype and slicing"))
         x, in_place = np.asarray(x), True
     not_masked("from_array", "x", x)
     dtype = check_dtype("from_array", "x", x.dtype)

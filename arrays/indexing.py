@@ -69,9 +69,7 @@ def _read(item: Any) -> Any:
             return int(array) if array.ndim == 0 and array.dtype.kind in "iu" else array
     elif hasattr(item, "__index__"):
         return int(item.__index__())
-    raise IndexingError(
-        bad("indexing", "key", item, "slices, integers, None, ..., arrays of integers or of bool")
-    )
+    raise IndexingError(bad("indexing", "key", item, "slices, integers, None, ..., arrays of integers or of bool"))
 
 
 def _expanded(x: Node, items: list[Any]) -> _Index:
@@ -79,8 +77,7 @@ def _expanded(x: Node, items: list[Any]) -> _Index:
     if sum(i is Ellipsis for i in items) > 1:
         raise IndexingError(bad("indexing", "key", "two ellipses", "one"))
     used = sum(
-        i.ndim if isinstance(i, np.ndarray) and i.dtype == bool else i is not None and i is not Ellipsis
-        for i in items
+        i.ndim if isinstance(i, np.ndarray) and i.dtype == bool else i is not None and i is not Ellipsis for i in items
     )
     if used > x.ndim:
         raise IndexingError(f"indexing: too many indices: {used} for an array of {x.ndim} axes, {x.shape}")
@@ -99,9 +96,7 @@ def _expanded(x: Node, items: list[Any]) -> _Index:
                 raise IndexingError(f"indexing: boolean mask has shape {item.shape}; expected {expected}")
             index.entries += list(np.nonzero(item)) if item.ndim else []
             if item.ndim == 0:
-                raise IndexingError(
-                    bad("indexing", "key", bool(item), "no single bool; use an array of them")
-                )
+                raise IndexingError(bad("indexing", "key", bool(item), "no single bool; use an array of them"))
         else:
             index.entries.append(item)
     return index
@@ -118,11 +113,7 @@ def _checked(entry: slice | int | Positions, n: int, axis: int) -> slice | int |
             raise IndexingError(bad("indexing", "key", entry, "a slice whose step is not zero")) from error
         return slice(start, len(range(start, stop, step)), step)  # stop is the count from here on
     low, high = (
-        (entry, entry)
-        if isinstance(entry, int)
-        else (int(entry.min()), int(entry.max()))
-        if entry.size
-        else (0, -1)
+        (entry, entry) if isinstance(entry, int) else (int(entry.min()), int(entry.max())) if entry.size else (0, -1)
     )
     if low < -n or high >= n:
         wrong = low if low < -n else high
@@ -161,13 +152,9 @@ def _advanced(x: Array, entries: list[Any], new: list[int]) -> Array:
         raise IndexingError(
             f"indexing: arrays of positions have shapes {shapes}; expected shapes that broadcast"
         ) from error
-    adjacent = where == list(range(where[0], where[-1] + 1)) and not any(
-        where[0] < a <= where[-1] for a in new
-    )
+    adjacent = where == list(range(where[0], where[-1] + 1)) and not any(where[0] < a <= where[-1] for a in new)
     # Integers among the arrays are fixed at once; slices elsewhere are applied at once.
-    first = [
-        e if isinstance(e, slice | int) else slice(0, n, 1) for e, n in zip(entries, x.shape, strict=True)
-    ]
+    first = [e if isinstance(e, slice | int) else slice(0, n, 1) for e, n in zip(entries, x.shape, strict=True)]
     reduced = _basic(x, first, [])
     arrays = [i for i in where if isinstance(entries[i], np.ndarray)]
     gone = [i for i in where if i not in arrays]
@@ -187,9 +174,7 @@ def _advanced(x: Array, entries: list[Any], new: list[int]) -> Array:
     return _with_new(found, entries, new, where, len(shape), adjacent)
 
 
-def _with_new(
-    found: Array, entries: list[Any], new: list[int], where: list[int], width: int, adjacent: bool
-) -> Array:
+def _with_new(found: Array, entries: list[Any], new: list[int], where: list[int], width: int, adjacent: bool) -> Array:
     """Put in the new axes; the indexed axes stand as `width` axes at their place, or in front."""
     if not new:
         return found

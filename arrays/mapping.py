@@ -67,10 +67,7 @@ def map_blocks(
     dropped = check_axes("map_blocks", drop_axis, domain.ndim, "drop_axis") if drop_axis is not None else ()
     if dropped:
         domain = Grid(
-            [
-                Axis.regular(a.length, max(1, a.length)) if i in dropped else a
-                for i, a in enumerate(domain.axes)
-            ]
+            [Axis.regular(a.length, max(1, a.length)) if i in dropped else a for i, a in enumerate(domain.axes)]
         )
         domain, arrays = _regridded(domain, arrays)
     kept = [i for i in range(domain.ndim) if i not in dropped]
@@ -136,9 +133,7 @@ def _regridded(domain: Grid, arrays: list[Array]) -> tuple[Grid, list[Array]]:
 def _grid_of(chunks: Any, axes: list[Axis]) -> Grid:
     """Read the result's chunks: the number of chunks stays, unless sizes are given for each."""
     if not isinstance(chunks, tuple | list) or len(chunks) != len(axes):
-        raise ChunksError(
-            bad("map_blocks", "chunks", chunks, f"an entry for each of {len(axes)} axes of the result")
-        )
+        raise ChunksError(bad("map_blocks", "chunks", chunks, f"an entry for each of {len(axes)} axes of the result"))
     found = []
     for spec, axis in zip(chunks, axes, strict=True):
         sizes = (spec,) * axis.count if isinstance(spec, int | np.integer) else tuple(spec)
@@ -153,9 +148,7 @@ def _grid_of(chunks: Any, axes: list[Axis]) -> Grid:
 def _from_nothing(packed: Any, wants: tuple[str, ...], chunks: Any, dtype: Any) -> Array:
     """Make an array from block indices alone: the function has no array among its arguments."""
     if chunks is None or dtype is None:
-        raise ArgumentError(
-            bad("map_blocks", "chunks", chunks, "chunks= and dtype=, since no argument is an array")
-        )
+        raise ArgumentError(bad("map_blocks", "chunks", chunks, "chunks= and dtype=, since no argument is an array"))
     if not isinstance(chunks, tuple | list) or not all(isinstance(c, tuple | list) for c in chunks):
         raise ChunksError(bad("map_blocks", "chunks", chunks, "a tuple of sizes for each axis"))
     grid = Grid([Axis.of_sizes(int(s) for s in sizes) for sizes in chunks])
@@ -226,9 +219,7 @@ def map_overlap(
         return make(MapBlocks(packed, ways, wants), wide, wide[0].expr.grid, known)
     lengths = tuple((a.length, a.count) for a in domain.axes)
     open_ends = tuple(b == "none" for b in boundaries)
-    trimmed = Trimmed(
-        func, depths, open_ends, lengths, domain.chunks() if any(open_ends) else (), "block_id" in wants
-    )
+    trimmed = Trimmed(func, depths, open_ends, lengths, domain.chunks() if any(open_ends) else (), "block_id" in wants)
     packed = payload("map_overlap", trimmed, extra, kwargs, name_of(func))
     asked = tuple(dict.fromkeys(("block_id", *wants)))
     return make(MapBlocks(packed, ways, asked), wide, domain, known)

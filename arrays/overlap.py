@@ -31,17 +31,13 @@ def read_depths(depth: Any, boundary: Any, ndim: int) -> tuple[Depths, tuple[Any
             or len(pair) != 2
             or any(isinstance(d, bool) or int(d) != d or d < 0 for d in pair)
         ):
-            raise ShapeError(
-                bad("map_overlap", "depth", depth, "integers from 0 on, or pairs of them, for each axis")
-            )
+            raise ShapeError(bad("map_overlap", "depth", depth, "integers from 0 on, or pairs of them, for each axis"))
         pairs.append((int(pair[0]), int(pair[1])))
     ends = []
     for spec in _each("boundary", boundary, ndim, "none"):
         spec = "none" if spec is None else spec
         if isinstance(spec, str) and spec not in _BOUNDARIES:
-            raise ArgumentError(
-                bad("map_overlap", "boundary", spec, f"one of {', '.join(_BOUNDARIES)}, or a number")
-            )
+            raise ArgumentError(bad("map_overlap", "boundary", spec, f"one of {', '.join(_BOUNDARIES)}, or a number"))
         ends.append(spec)
     return tuple(pairs), tuple(ends)
 

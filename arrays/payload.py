@@ -75,9 +75,7 @@ def inferred_dtype(
     if "block_id" in wants:
         keywords["block_id"] = (0,) * max([s.ndim for s in samples], default=0)
     if "block_info" in wants:
-        raise DTypeError(
-            f"{operation}: argument 'dtype' is None; expected one, since the function takes block_info"
-        )
+        raise DTypeError(f"{operation}: argument 'dtype' is None; expected one, since the function takes block_info")
     try:
         with np.errstate(all="ignore"):
             found = np.asarray(function(*samples, *extra, **keywords))

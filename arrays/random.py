@@ -78,9 +78,7 @@ class Generator:
             raise DTypeError(bad("random", "dtype", known, "float64 or float32"))
         return self._draw("random", "random", size, known, chunks)
 
-    def uniform(
-        self, low: float = 0.0, high: float = 1.0, size: Any = None, *, chunks: Any = "auto"
-    ) -> Array:
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, *, chunks: Any = "auto") -> Array:
         """Draw from the uniform distribution on [low, high).
 
         Parameters
@@ -123,9 +121,7 @@ class Generator:
         """
         return self._draw("standard_normal", "normal", size, np.dtype(np.float64), chunks)
 
-    def normal(
-        self, loc: float = 0.0, scale: float = 1.0, size: Any = None, *, chunks: Any = "auto"
-    ) -> Array:
+    def normal(self, loc: float = 0.0, scale: float = 1.0, size: Any = None, *, chunks: Any = "auto") -> Array:
         """Draw from a normal distribution, by Box and Muller's method.
 
         Parameters
@@ -195,9 +191,7 @@ class Generator:
         span = int(last) - int(first) + bool(endpoint)
         limits = np.iinfo(known)
         if span < 1 or first < limits.min or int(first) + span - 1 > limits.max:
-            raise ShapeError(
-                bad("integers", "high", last, f"a range from low={first} on that {known} can hold")
-            )
+            raise ShapeError(bad("integers", "high", last, f"a range from low={first} on that {known} can hold"))
         return self._draw("integers", "integers", size, known, chunks, (int(first), span))
 
 

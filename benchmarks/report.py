@@ -62,9 +62,7 @@ def machine() -> str:
     return ", ".join(parts)
 
 
-def table(
-    results: Results, systems: list[str], workloads: list[str], left_out: dict[tuple[str, str], str]
-) -> str:
+def table(results: Results, systems: list[str], workloads: list[str], left_out: dict[tuple[str, str], str]) -> str:
     """Return workloads by systems: least (median) time, and below it what has no time, and why."""
     shown = [s for s in systems if any(who == s for who, _ in [*results.times, *results.errors])]
     rows = [["ms, least (median)", *shown]]
@@ -84,8 +82,7 @@ def table(
         rows.append(row)
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [
-        "  ".join(c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(zip(r, widths, strict=True)))
-        for r in rows
+        "  ".join(c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(zip(r, widths, strict=True))) for r in rows
     ]
     lines.insert(1, "-" * len(lines[0]))
     if results.once:
@@ -121,9 +118,7 @@ def judge(results: Results, extras: dict[str, dict[str, float]]) -> list[str]:
     for name in [w for w in results.chunks if w.startswith("W1") and "map" not in w]:
         below(f"{name} chunks: a chunk", best("windrow", name), 2e-6, "us", 1e6)
     first = next((w for w in results.chunks if w.startswith("W1")), "W1")
-    faster(
-        f"{first} chunks: less than dask threads", best("windrow", first), best("dask-threads", first), 100
-    )
+    faster(f"{first} chunks: less than dask threads", best("windrow", first), best("dask-threads", first), 100)
     distributed = best("dask-distributed", first)
     faster(f"{first} chunks: less than dask distributed", best("windrow", first), distributed, 500)
     below("W1 with a user's function: a chunk", best("windrow", "W1 map"), 20e-6, "us", 1e6)

@@ -42,9 +42,7 @@ LONG = {("dask-distributed", "W1 200,000"): "it takes more than six minutes"}
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="workloads and extras by their beginnings: W2,W4,start")
     parser.add_argument("--systems", default=",".join(SYSTEMS), help="default: %(default)s")
     parser.add_argument("--rounds", type=int, default=3)
@@ -119,9 +117,7 @@ def main() -> int:
     for line in judge(results, extras):
         print(line)
     if options.json:
-        Path(options.json).write_text(
-            json.dumps({"times": results.plain(), "extras": extras}, indent=1) + "\n"
-        )
+        Path(options.json).write_text(json.dumps({"times": results.plain(), "extras": extras}, indent=1) + "\n")
     return 1 if results.errors else 0
 
 

@@ -41,9 +41,7 @@ def globe() -> Iterator[tuple[NDArray[np.bool_], NDArray[np.float64]]]:
 
     Importing global_land_mask would read the whole mask into memory, so only its archive is opened.
     """
-    archive = distribution("global-land-mask").locate_file(
-        "global_land_mask/globe_combined_mask_compressed.npz"
-    )
+    archive = distribution("global-land-mask").locate_file("global_land_mask/globe_combined_mask_compressed.npz")
     with (
         zipfile.ZipFile(str(archive)) as members,
         tempfile.TemporaryDirectory(prefix="windrow-land-") as folder,

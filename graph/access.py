@@ -7,12 +7,13 @@ one rectangle of one input block and the place where it goes in the result's blo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .grid import Grid, Index
+if TYPE_CHECKING:
+    from .grid import Grid, Index
 
 Pick = slice | int | NDArray[np.int64]
 

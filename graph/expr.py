@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .grid import Grid
 from .token import token_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .grid import Grid
 
 DType = np.dtype[Any]
 

@@ -7,14 +7,16 @@ one array of bounds. All arithmetic takes arrays of chunk indices as well as sin
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ChunksError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 Index = NDArray[np.int64]
 TABLE = 1 << 14

@@ -8,12 +8,10 @@ only an input. Cheap sources are generated again wherever they are used.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .access import ByBlock
-from .expr import Expr
-from .grid import Grid
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise, Scalar
 from .kinds.mapping import BlockFunction, MapBlocks
@@ -23,6 +21,12 @@ from .kinds.source import Eye, Full, Host, Ramp, Source
 from .program import Apply, Call, Generate, Load, Product, Program, Value
 from .simplify import simplify
 from .stage import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .expr import Expr
+    from .grid import Grid
 
 _CHEAP = (Full, Ramp, Eye)
 _WHOLE = (Contract, MapBlocks, BlockFunction)
@@ -40,7 +44,9 @@ def lower(roots: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
     simple = simplify(roots, stored)
     nodes = _walk_until(simple, stored)
     homes = _homes(nodes, {r.token for r in simple}, stored)
-    return [_Writer(node, homes).stage() for node in nodes if homes[node.token] == node.token and not stored(node.token)]
+    return [
+        _Writer(node, homes).stage() for node in nodes if homes[node.token] == node.token and not stored(node.token)
+    ]
 
 
 def _walk_until(roots: list[Expr], stored: Callable[[str], bool]) -> list[Expr]:

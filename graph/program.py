@@ -8,18 +8,20 @@ Programs name their kernels; only users' functions are pickled.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .access import ByBlock
-from .expr import DType
-from .grid import Grid, Index
-from .kinds.contraction import Contract
-from .kinds.elementwise import Arg
-from .kinds.mapping import BlockFunction, MapBlocks
-from .kinds.move import Move, Reshape
-from .kinds.reduction import Level
-from .kinds.source import Source
+if TYPE_CHECKING:
+    from .access import ByBlock
+    from .expr import DType
+    from .grid import Grid, Index
+    from .kinds.contraction import Contract
+    from .kinds.elementwise import Arg
+    from .kinds.mapping import BlockFunction, MapBlocks
+    from .kinds.move import Move, Reshape
+    from .kinds.reduction import Level
+    from .kinds.source import Source
 
 Mask = tuple[bool, ...]
 

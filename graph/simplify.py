@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from .axismap import Slice
 from .expr import Expr
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise
 from .kinds.move import Move
 from .kinds.reduction import Reduce, expand
-from .axismap import Slice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def simplify(roots: list[Expr], stored: Callable[[str], bool]) -> list[Expr]:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .access import Rows, ragged
-from .expr import DType
-from .grid import Grid, Index
 from .kinds.mapping import MapBlocks
-from .kinds.source import HostData
 from .program import Call, Load, Product, Program
+
+if TYPE_CHECKING:
+    from .expr import DType
+    from .grid import Grid, Index
+    from .kinds.source import HostData
 
 FOLD_BYTES = 1 << 18
 FOLD_BLOCKS = 4096

@@ -5,27 +5,29 @@ from __future__ import annotations
 import atexit
 import threading
 import weakref
-from collections.abc import Sequence
-from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ..graph.chunks import parse_bytes
 from ..graph.errors import ArgumentError, ClusterError, bad
 from ..graph.expr import Expr, walk
-from ..graph.grid import Index
 from ..graph.kinds.source import Host
 from ..graph.lower import lower
-from ..graph.stage import Stage
 from ..workers.config import config
 from ..workers.embedded import EmbeddedTransport
-from ..workers.transport import Transport
 from .engine import Engine
 from .gather import Gather
 from .job import Close, Job, Release, Submit, Uncache
 from .launch import check_launch, end_ranks, start_ranks
 from .limits import arena_bytes, usable_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from ..graph.stage import Stage
+    from ..workers.transport import Transport
 
 Array = np.ndarray[Any, Any]
 SINK_BYTES = 1 << 16
@@ -261,7 +263,7 @@ class Cluster:
         if self.closed or not self.engine.thread.is_alive():
             raise ClusterError("the cluster is closed")
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -304,7 +306,7 @@ def _info(engine: Engine) -> list[dict[str, Any]]:
     for rank, peer in enumerate(engine.transport.peers):
         if not engine.ledger.alive[rank]:
             continue
-        chunks = sum(_stored_on(r.owner, r.state, rank) for r in engine.ledger.records.values() if not r.in_place)
+        chunks = sum(r.stored_on(rank) for r in engine.ledger.records.values())
         arena = engine.ledger.arenas[rank]
         rows.append(
             {
@@ -318,10 +320,6 @@ def _info(engine: Engine) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def _stored_on(owner: Index, state: Any, rank: int) -> int:
-    return int(((owner == rank) & (state == 4)).sum())
 
 
 _clusters: list[Cluster] = []
@@ -356,5 +354,5 @@ def current() -> Cluster:
 
 @atexit.register
 def _close_all() -> None:
-    for cluster in list(_clusters):
+    for cluster in _clusters:
         cluster.close()

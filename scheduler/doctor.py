@@ -100,9 +100,7 @@ def _launcher(made: Report, found: dict[str, Any]) -> str:
         return "no mpirun on PATH"
     beside = Path(path).resolve().parents[1]
     if found["path"] and not Path(found["path"]).resolve().is_relative_to(beside):
-        made.problem(
-            "mpirun does not belong to this MPI library, so ranks may not meet: use the one beside it"
-        )
+        made.problem("mpirun does not belong to this MPI library, so ranks may not meet: use the one beside it")
     return path
 
 
@@ -120,9 +118,7 @@ def _limits(made: Report) -> Iterator[str]:
     try:
         arena = config.memory or arena
         spill = config.spill_dir or tempfile.gettempdir()
-        yield made.line(
-            "settings", os.environ.get("WINDROW_CONFIG") or "~/.config/windrow/config.toml, if there"
-        )
+        yield made.line("settings", os.environ.get("WINDROW_CONFIG") or "~/.config/windrow/config.toml, if there")
     except WindrowError as error:
         made.problem(f"the settings can't be read: {error}")
         spill = tempfile.gettempdir()

@@ -11,18 +11,30 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..graph.errors import ClusterError
-from ..graph.grid import Index
 from ..workers.output import show
 from ..workers.protocol import (
-    Command, Define, Done, Drop, Event, Failed, Forget, Output, Places, Pong, Refused, Run, Setup, Spilled, Stop,
+    Command,
+    Define,
+    Done,
+    Drop,
+    Event,
+    Failed,
+    Forget,
+    Output,
+    Places,
+    Pong,
+    Refused,
+    Run,
+    Setup,
+    Spilled,
+    Stop,
 )  # fmt: skip
 from ..workers.rank import Rank
 from ..workers.reader import Place, spacing, strided
@@ -33,6 +45,11 @@ from .job import Arrival, Ask, Cancel, Close, Gathered, Job, Release, Request, S
 from .ledger import Batch, Ledger
 from .memory import Spiller
 from .record import Record, State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..graph.grid import Index
 
 log = logging.getLogger("windrow")
 Array = np.ndarray[Any, Any]
@@ -54,7 +71,12 @@ class Engine:
     """
 
     def __init__(
-        self, transport: Transport, arenas: Sequence[int], threads: Sequence[int], heartbeat: float, spill_folder: str | None
+        self,
+        transport: Transport,
+        arenas: Sequence[int],
+        threads: Sequence[int],
+        heartbeat: float,
+        spill_folder: str | None,
     ) -> None:
         self.transport = transport
         self.ledger = Ledger(arenas, threads)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+from typing import TYPE_CHECKING
 
 from ..graph.errors import OutOfMemory, WindrowError
-from ..graph.stage import Stage
-from ..workers.protocol import Failed
-from ..workers.transport import Peer
+
+if TYPE_CHECKING:
+    from ..graph.stage import Stage
+    from ..workers.protocol import Failed
+    from ..workers.transport import Peer
 
 
 def exception_of(event: Failed, stage: Stage, peer: Peer) -> BaseException:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import ClusterError
-from ..graph.grid import Index
-from ..graph.stage import Stage
 from ..workers.config import config
 from .job import Arrival, Cancel, Gathered, Job
 from .progress import Bar
 
 if TYPE_CHECKING:
+    from ..graph.grid import Index
+    from ..graph.stage import Stage
     from .engine import Engine
 
 Array = np.ndarray[Any, Any]
@@ -27,7 +27,7 @@ class Gather:
     def __init__(self, engine: Engine, job: Job, names: list[str]) -> None:
         self.engine, self.job = engine, job
         self.results: dict[str, Array] = dict(zip(names, job.results or [], strict=True)) if names else {}
-        self._open = {i: None for i in range(len(names))}
+        self._open = dict.fromkeys(range(len(names)))
         self._seen: dict[int, Array] = {}
 
     def run(self) -> None:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import logging
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..workers.protocol import Ping
-from ..workers.transport import Transport
+
+if TYPE_CHECKING:
+    from ..workers.transport import Transport
 
 log = logging.getLogger("windrow")
 

@@ -251,7 +251,11 @@ class Ledger:
 
     def _place(self, rank: int, record: Record, tasks: Index) -> Index:
         sizes = record.bytes[tasks]
-        if len(tasks) > 1 and not np.ptp(sizes) and (base := self.arenas[rank].take_run(int(sizes[0]), len(tasks))) is not None:
+        if (
+            len(tasks) > 1
+            and not np.ptp(sizes)
+            and (base := self.arenas[rank].take_run(int(sizes[0]), len(tasks))) is not None
+        ):
             return base + np.arange(len(tasks)) * Arena.padded(int(sizes[0]))
         offsets = []
         for nbytes in sizes.tolist():
@@ -389,9 +393,7 @@ class Ledger:
         """Whether some chunk is about to be gathered: memory may come free without more ado."""
         return any(r.owed and bool(r.gather[r.state == State.STORED].any()) for r in self.records.values())
 
-    def spilled(
-        self, rank: int, record: Record, tasks: Index, offsets: Index, source: int, places: Index
-    ) -> None:
+    def spilled(self, rank: int, record: Record, tasks: Index, offsets: Index, source: int, places: Index) -> None:
         """Note that slabs are in a spill file now; their arena ranges go when all that runs now has ended."""
         current = record.in_arena[tasks] & (record.owner[tasks] == rank) & (record.offset[tasks] == offsets)
         current &= record.gather[tasks] == 0

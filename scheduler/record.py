@@ -97,6 +97,10 @@ class Record:
         """Whether chunks stay when nobody is to read them."""
         return self.hold > 0 or self.in_place or self.cached
 
+    def stored_on(self, rank: int) -> int:
+        """Return the number of slabs that a rank holds."""
+        return int(np.count_nonzero((self.owner == rank) & (self.state == State.STORED)))
+
     def enqueue(self, tasks: Index, preferred: NDArray[np.int64]) -> None:
         """Put tasks that became ready into the queues of the ranks they should run on."""
         self.state[tasks] = State.READY

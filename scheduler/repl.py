@@ -40,9 +40,7 @@ def interact(module: types.ModuleType, names: dict[str, Any]) -> None:
 
 def _ipython(shell: Any, module: types.ModuleType, banner: str) -> None:
     config = importlib.import_module("traitlets.config").Config()
-    config.TerminalInteractiveShell.banner1 = (
-        f"Python {sys.version.split()[0]}, IPython {shell.__version__}\n"
-    )
+    config.TerminalInteractiveShell.banner1 = f"Python {sys.version.split()[0]}, IPython {shell.__version__}\n"
     config.TerminalInteractiveShell.banner2 = banner
     shell.start_ipython(argv=[], user_module=module, user_ns=module.__dict__, config=config)
 

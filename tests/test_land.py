@@ -24,9 +24,7 @@ AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT")
 @pytest.fixture(scope="module")
 def shares():
     """Land cells in each row, counted without the library, and each row's weight."""
-    archive = distribution("global-land-mask").locate_file(
-        "global_land_mask/globe_combined_mask_compressed.npz"
-    )
+    archive = distribution("global-land-mask").locate_file("global_land_mask/globe_combined_mask_compressed.npz")
     counts = np.empty(ROWS, np.int64)
     with zipfile.ZipFile(str(archive)) as members:
         with members.open("lat.npy") as file:

@@ -15,9 +15,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ("graph", "scheduler", "workers", "arrays", "ml")
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 FILES = sorted(
-    path
-    for folder in (*ROOMS, "tests", "examples", "benchmarks", "src")
-    for path in (ROOT / folder).rglob("*.py")
+    path for folder in (*ROOMS, "tests", "examples", "benchmarks", "src") for path in (ROOT / folder).rglob("*.py")
 )
 LONGEST = 500
 HEAVY = ("mpi4py", "numba", "matplotlib", "networkx", "sklearn", "tensorflow", "dask")
@@ -58,9 +56,7 @@ def test_import_is_light():
 
 
 def test_links_point_to_the_folders():
-    links = {
-        path.name: os.readlink(path) for path in (ROOT / "src" / "windrow").iterdir() if path.is_symlink()
-    }
+    links = {path.name: os.readlink(path) for path in (ROOT / "src" / "windrow").iterdir() if path.is_symlink()}
     assert links == {room: f"../../{room}" for room in ROOMS}
 
 

@@ -15,9 +15,7 @@ def test_readme_runs(tmp_path):
     assert blocks
     script = tmp_path / "readme.py"
     script.write_text("\n".join(blocks))
-    done = subprocess.run(
-        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "(4000,) float64 ((1000, 1000, 1000, 1000),)"
     assert done.stdout.splitlines()[-1] == "windrow"

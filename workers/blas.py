@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..graph.program import Call, Product
-from ..graph.stage import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..graph.stage import Stage
 
 
 class BlasLimit:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import mmap
 import os
 import socket
-from collections.abc import Callable
 from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .transport import Bytes, Peer, Region
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
 """Python before 3.13 has no name for it."""

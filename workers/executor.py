@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.grid import Index
-from ..graph.kinds.reduction import Level
-from ..graph.stage import Stage
 from .kernels import compiled
 from .kernels.heads import HEADS
 from .kernels.interpreter import Frame
-from .kernels.plan import Plan
 from .kernels.tiles import TILE
-from .reader import Reader
+
+if TYPE_CHECKING:
+    from ..graph.grid import Index
+    from ..graph.kinds.reduction import Level
+    from ..graph.stage import Stage
+    from .kernels.plan import Plan
+    from .reader import Reader
 
 Array = np.ndarray[Any, Any]
 Target = Callable[[int, int], Array]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.grid import Index
-from ..graph.stage import Stage
+if TYPE_CHECKING:
+    from ..graph.grid import Index
+    from ..graph.stage import Stage
 
 Array = np.ndarray[Any, Any]
 

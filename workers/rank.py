@@ -10,23 +10,39 @@ import pickle
 import threading
 import time
 import traceback
-
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 import numpy as np
 
 from ..graph.access import ByBlock
 from ..graph.program import Load, Product
-from ..graph.stage import Stage
 from .blas import BlasLimit
 from .executor import BlockError, Target, run_blocks, run_task
 from .output import COMPUTE, finish_lines
-from .protocol import Command, Define, Done, Drop, Event, Failed, Forget, Output, Ping, Places, Pong, Refused, Run, Spill, Spilled
+from .protocol import (
+    Command,
+    Define,
+    Done,
+    Drop,
+    Event,
+    Failed,
+    Forget,
+    Output,
+    Ping,
+    Pong,
+    Refused,
+    Run,
+    Spill,
+    Spilled,
+)
 from .reader import HOST, Located, Place, Reader, region_of, spacing, strided, take_key
 from .spill import SpillFile
-from .transport import Bytes, Transport
+
+if TYPE_CHECKING:
+    from ..graph.stage import Stage
+    from .transport import Bytes, Transport
 
 Array = np.ndarray[Any, Any]
 
@@ -252,5 +268,3 @@ def _failure(rank: int, batch: int, block: int, error: BaseException) -> Failed:
     except Exception:
         pickled = b""
     return Failed(rank, batch, block, pickled, f"{type(error).__name__}: {error}", text)
-
-

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.access import Piece
-from ..graph.grid import Index
-from ..graph.stage import Stage
-from .protocol import Places
 from .transport import Bytes, Region
+
+if TYPE_CHECKING:
+    from ..graph.access import Piece
+    from ..graph.grid import Index
+    from ..graph.stage import Stage
+    from .protocol import Places
 
 Array = np.ndarray[Any, Any]
 HOST = -2
@@ -145,7 +147,9 @@ class Reader:
         """Return what a piece takes, transposed and shaped as it is to be put."""
         number = inputs[piece.operand]
         if self.fetched and (key := (number, piece.block, take_key(piece.take))) in self.fetched:
-            rest = tuple(t if isinstance(t, np.ndarray) else 0 if isinstance(t, int) else slice(None) for t in piece.take)
+            rest = tuple(
+                t if isinstance(t, np.ndarray) else 0 if isinstance(t, int) else slice(None) for t in piece.take
+            )
             found = taken(self.fetched[key], rest)
         else:
             found = taken(self.block(number, piece.block), piece.take)
@@ -153,7 +157,9 @@ class Reader:
             found = found.transpose(piece.order)
         if piece.shape is not None:
             lengths = iter(found.shape)
-            found = found.reshape([next(lengths) if n == -1 else n for n in piece.shape] if -1 in piece.shape else piece.shape)
+            found = found.reshape(
+                [next(lengths) if n == -1 else n for n in piece.shape] if -1 in piece.shape else piece.shape
+            )
         return found
 
 
@@ -172,7 +178,8 @@ def taken(block: Array, take: tuple[Any, ...]) -> Array:
 def take_key(take: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a hashable form of a piece's `take`."""
     return tuple(
-        t.tobytes() if isinstance(t, np.ndarray) else (t.start, t.stop, t.step) if isinstance(t, slice) else t for t in take
+        t.tobytes() if isinstance(t, np.ndarray) else (t.start, t.stop, t.step) if isinstance(t, slice) else t
+        for t in take
     )
 
 

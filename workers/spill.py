@@ -9,10 +9,12 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .transport import Bytes
+if TYPE_CHECKING:
+    from .transport import Bytes
 
 
 class SpillFile:

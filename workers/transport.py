@@ -6,12 +6,14 @@ A transport is driven by one thread of its rank, the I/O thread: only that threa
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Bytes = NDArray[np.uint8]
 
@@ -60,15 +62,18 @@ class Transport(Protocol):
 
     def poll(self, timeout: float) -> list[object]:
         """Return what has come: messages and `RanksLost`. Waits up to `timeout` seconds for the first."""
+        ...
 
     def wake(self) -> None:
         """Make the `poll` under way, or the next one, return at once. Callable from any thread."""
 
     def arena(self, rank: int) -> Bytes | None:
         """The rank's arena where it can be read in place (the own one: written too), else None."""
+        ...
 
     def spilled(self, rank: int, source: int) -> Bytes | None:
         """A spill file of a rank, mapped read-only, where that is possible in place, else None."""
+        ...
 
     def forget(self, rank: int, source: int) -> None:
         """Drop the mapping of a rank's spill file: its number may come again for another."""

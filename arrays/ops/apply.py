@@ -58,9 +58,7 @@ def sample_dtypes(operation: str, sample: Sample, arrays: Sequence[Node], args: 
             found = sample(*given)
     except TypeError as error:
         kinds = ", ".join(repr(a.value) if isinstance(a, Scalar) else str(arrays[a].dtype) for a in args)
-        raise DTypeError(
-            f"{operation}: operands are {kinds}; expected dtypes that it takes ({error})"
-        ) from error
+        raise DTypeError(f"{operation}: operands are {kinds}; expected dtypes that it takes ({error})") from error
     except OverflowError as error:
         raise OverflowError(f"{operation}: {error}") from error
     return [np.asarray(f).dtype for f in (found if isinstance(found, tuple) else (found,))]

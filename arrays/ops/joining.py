@@ -27,9 +27,7 @@ def _operands(operation: str, arrays: Any) -> list[Array]:
     try:
         dtype = np.result_type(*(a.dtype for a in found))
     except TypeError as error:
-        raise DTypeError(
-            f"{operation}: arguments 'arrays' have dtypes without a common one: {error}"
-        ) from error
+        raise DTypeError(f"{operation}: arguments 'arrays' have dtypes without a common one: {error}") from error
     return [astype(a, dtype) for a in found]
 
 
@@ -107,9 +105,7 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Array:
     """
     found = _operands("stack", arrays)
     if any(a.shape != found[0].shape for a in found):
-        raise ShapeError(
-            f"stack: arrays have shapes {', '.join(str(a.shape) for a in found)}; expected one shape"
-        )
+        raise ShapeError(f"stack: arrays have shapes {', '.join(str(a.shape) for a in found)}; expected one shape")
     at = check_axis("stack", axis, found[0].ndim + 1)
     return _joined("stack", [expand_dims(a, at) for a in found], at)
 
@@ -183,9 +179,7 @@ def repeat(x: Any, repeats: int | Sequence[int], axis: int | None = None) -> Arr
     try:
         index = np.repeat(np.arange(array.shape[at]), repeats)
     except (ValueError, TypeError) as error:
-        raise ShapeError(
-            bad("repeat", "repeats", repeats, f"one count, or {array.shape[at]} of them")
-        ) from error
+        raise ShapeError(bad("repeat", "repeats", repeats, f"one count, or {array.shape[at]} of them")) from error
     return taken("repeat", array, at, index)
 
 

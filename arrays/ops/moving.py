@@ -141,13 +141,9 @@ def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[in
     array = as_array("moveaxis", "x", x)
     given = [s if isinstance(s, Sequence) else (s,) for s in (source, destination)]
     names = ("source", "destination")
-    first, last = (
-        [check_axis("moveaxis", a, array.ndim, n) for a in s] for s, n in zip(given, names, strict=True)
-    )
+    first, last = ([check_axis("moveaxis", a, array.ndim, n) for a in s] for s, n in zip(given, names, strict=True))
     if len(first) != len(last) or len(set(first)) != len(first) or len(set(last)) != len(last):
-        raise ShapeError(
-            bad("moveaxis", "destination", destination, f"as many different axes as in {source!r}")
-        )
+        raise ShapeError(bad("moveaxis", "destination", destination, f"as many different axes as in {source!r}"))
     order = [a for a in range(array.ndim) if a not in first]
     for to, a in sorted(zip(last, first, strict=True)):
         order.insert(to, a)
@@ -210,7 +206,5 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Array:
         if any(array.shape[i] != 1 for i in gone):
             raise ShapeError(bad("squeeze", "axis", axis, f"axes of length one of shape {array.shape}"))
     kept = [i for i in range(array.ndim) if i not in gone]
-    steps: list[Step] = [
-        (kept.index(i), Slice()) if i in kept else (None, Fixed(0)) for i in range(array.ndim)
-    ]
+    steps: list[Step] = [(kept.index(i), Slice()) if i in kept else (None, Fixed(0)) for i in range(array.ndim)]
     return move("squeeze", array, steps, [array.expr.grid.axes[i] for i in kept]) if gone else array

@@ -155,9 +155,7 @@ def reduce_to(
     if not isinstance(keepdims, bool | np.bool):
         raise ArgumentError(bad(name, "keepdims", keepdims, "True or False"))
     if not empty and math.prod(array.shape[a] for a in axes) == 0:
-        raise ShapeError(
-            f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some"
-        )
+        raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
     target = _target(name, array.dtype, dtype)
     if array.dtype == np.float16 and name in ("sum", "mean", "var", "std"):
         wide = reduce_to(name, astype(array, np.float32), axes, keepdims, None, ddof=ddof)

@@ -40,9 +40,7 @@ def reshape(x: Any, shape: int | Sequence[int], *, chunks: Any = None) -> Array:
     array = as_array("reshape", "x", x)
     wanted = _inferred(array.shape, shape)
     if math.prod(wanted) != array.size:
-        raise ShapeError(
-            bad("reshape", "shape", shape, f"a shape of {array.size} elements, as {array.shape} has")
-        )
+        raise ShapeError(bad("reshape", "shape", shape, f"a shape of {array.size} elements, as {array.shape} has"))
     found = array
     if wanted != array.shape:
         source = array.expr.grid
@@ -68,9 +66,7 @@ def _inferred(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
     at = given.index(-1)
     rest = math.prod(check_shape("reshape", given[:at] + given[at + 1 :]))
     if rest == 0 or math.prod(old) % rest:
-        raise ShapeError(
-            bad("reshape", "shape", shape, f"lengths that divide the {math.prod(old)} elements of {old}")
-        )
+        raise ShapeError(bad("reshape", "shape", shape, f"lengths that divide the {math.prod(old)} elements of {old}"))
     return check_shape("reshape", (*given[:at], math.prod(old) // rest, *given[at + 1 :]))
 
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..access import Rows
 from ..expr import Op
-from ..grid import Grid, Index
+
+if TYPE_CHECKING:
+    from ..grid import Grid, Index
 
 WANTED_TASKS = 16
 
@@ -56,9 +59,7 @@ class Contract(Op):
         pairs = []
         for k in range(part * span, min(total, (part + 1) * span)):
             where |= dict(zip(self.summed, (int(i) for i in np.unravel_index(k, counts)), strict=True))
-            pairs.append(
-                (left.number([where[a] for a in self.left]), right.number([where[a] for a in self.right]))
-            )
+            pairs.append((left.number([where[a] for a in self.left]), right.number([where[a] for a in self.right])))
         return pairs
 
     def rows(self, domain: Grid, left: Grid, right: Grid, blocks: Index) -> tuple[Rows, Rows]:

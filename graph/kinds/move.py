@@ -18,7 +18,6 @@ from ..axismap import AxisMap, Fixed, Slice
 from ..expr import Op
 from ..grid import Axis, Grid, Index
 
-
 ONE = Axis.regular(1, 1)
 """Stands for the result's axis where a map fixes one position of the source."""
 
@@ -152,7 +151,7 @@ class Reshape(Op):
 
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
         """See `graph.access.Access`."""
-        (source,) = sources
+        (_source,) = sources
         number = [np.unique([p.block for p in self.pieces(domain, sources, int(b))]) for b in blocks]
         lengths = np.array([len(n) for n in number], np.int64)
         items = np.concatenate(number) if number else np.zeros(0, np.int64)
@@ -194,7 +193,13 @@ def _runs(axes: tuple[Axis, ...], lo: int, hi: int) -> list[Run]:
 
 
 def _cut(
-    lengths: list[int], axes: tuple[Axis, ...], lo: int, hi: int, base: int, head: tuple[int, ...], runs: list[Run]
+    lengths: list[int],
+    axes: tuple[Axis, ...],
+    lo: int,
+    hi: int,
+    base: int,
+    head: tuple[int, ...],
+    runs: list[Run],
 ) -> None:
     depth = len(head)
     inner = math.prod(lengths[depth + 1 :])
@@ -206,7 +211,11 @@ def _cut(
             k = axes[depth].find(position)
             stop = min(last + 1, axes[depth].stop(k))
             offset = axes[depth].start(k)
-            blocks = (*(a.find(h) for a, h in zip(axes, head, strict=False)), k, *(0 for _ in axes[depth + 1 :]))
+            blocks = (
+                *(a.find(h) for a, h in zip(axes, head, strict=False)),
+                k,
+                *(0 for _ in axes[depth + 1 :]),
+            )
             take = (
                 *(slice(h - a.start(a.find(h)), h - a.start(a.find(h)) + 1) for a, h in zip(axes, head, strict=False)),
                 slice(position - offset, stop - offset),
@@ -231,7 +240,9 @@ def _flat(lengths: list[int], head: tuple[int, ...]) -> int:
     return sum(h * math.prod(lengths[i + 1 :]) for i, h in enumerate(head))
 
 
-def reshape_groups(source: tuple[int, ...], target: tuple[int, ...]) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
+def reshape_groups(
+    source: tuple[int, ...], target: tuple[int, ...]
+) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
     """Return the shortest runs of axes of two shapes of one size that hold the same elements."""
     groups, i, j = [], 0, 0
     while i < len(source) or j < len(target):

@@ -115,5 +115,3 @@ def reduced_grid(grid: Grid, axes: tuple[int, ...], keepdims: bool) -> Grid:
 def reduced_count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
     """Return the number of elements that one result covers."""
     return math.prod(shape[a] for a in axes)
-
-

@@ -128,7 +128,15 @@ class _FileView:
         shift = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
         if any(s < 0 for s in array.strides):
             return None
-        return cls(path, base.offset + shift, array.dtype, array.shape, array.strides, status.st_size, status.st_mtime_ns)
+        return cls(
+            path,
+            base.offset + shift,
+            array.dtype,
+            array.shape,
+            array.strides,
+            status.st_size,
+            status.st_mtime_ns,
+        )
 
     def check(self) -> None:
         try:

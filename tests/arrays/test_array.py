@@ -20,9 +20,7 @@ def test_facade_exports_every_declared_operation():
     missing = []
     for module in MODULES:
         for name, value in vars(module).items():
-            public = not name.startswith("_") and getattr(value, "__module__", "").startswith(
-                "windrow.arrays"
-            )
+            public = not name.startswith("_") and getattr(value, "__module__", "").startswith("windrow.arrays")
             mine = isinstance(value, Ufunc | Named) or (
                 inspect.isfunction(value) and value.__module__ == module.__name__
             )
@@ -179,16 +177,12 @@ def test_visualize(tmp_path):
         y.visualize("x.pdf")
 
 
-@pytest.mark.parametrize(
-    "dtype", ["?", "i1", "u2", "i8", "f4", "f8", "M8[s]", "M8[D]", "m8[ms]", "U5", ">f8"]
-)
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i8", "f4", "f8", "M8[s]", "M8[D]", "m8[ms]", "U5", ">f8"])
 def test_to_arrow(dtype):
     data = np.arange(24).astype(dtype)
     array = wr.from_array(data, chunks=5).to_arrow()
     assert array.to_pylist() == data.tolist()
-    tensor = (
-        wr.from_array(data.reshape(2, 3, 4), chunks=2).to_arrow() if dtype in ("i8", "f4", "f8") else None
-    )
+    tensor = wr.from_array(data.reshape(2, 3, 4), chunks=2).to_arrow() if dtype in ("i8", "f4", "f8") else None
     if tensor is not None:
         np.testing.assert_array_equal(tensor.to_numpy_ndarray(), data.reshape(2, 3, 4))
 

@@ -10,9 +10,7 @@ from windrow.workers.config import Config, ConfigError, load
 
 def test_defaults_and_environment():
     assert load({"WINDROW_CONFIG": ""}).chunk_bytes == 1 << 24
-    found = load(
-        {"WINDROW_CONFIG": "", "WINDROW_CHUNK_BYTES": "1 MiB", "WINDROW_THREADS": "3", "WINDROW_JIT": "off"}
-    )
+    found = load({"WINDROW_CONFIG": "", "WINDROW_CHUNK_BYTES": "1 MiB", "WINDROW_THREADS": "3", "WINDROW_JIT": "off"})
     assert (found.chunk_bytes, found.threads, found.jit) == (1 << 20, 3, "off")
 
 

@@ -106,9 +106,7 @@ def test_arrays_of_positions(data):
     for n in shape:
         choice = data.draw(st.sampled_from(["array", "array", "slice", "integer"]))
         positions = hnp.arrays(np.int64, wide, elements=st.integers(-n, n - 1))
-        key.append(
-            data.draw({"array": positions, "slice": st.slices(n), "integer": st.integers(-n, n - 1)}[choice])
-        )
+        key.append(data.draw({"array": positions, "slice": st.slices(n), "integer": st.integers(-n, n - 1)}[choice]))
     if data.draw(st.booleans()):
         key.insert(data.draw(st.integers(0, len(key))), None)
     expected = values[tuple(key)]

@@ -26,9 +26,7 @@ def test_map_blocks():
         wr.from_array(DATA),
     ):
         np.testing.assert_array_equal(wr.map_blocks(doubled, x).compute(), DATA * 2)
-        np.testing.assert_array_equal(
-            (wr.map_blocks(doubled, x.T) + 1).sum(0).compute(), (DATA.T * 2 + 1).sum(0)
-        )
+        np.testing.assert_array_equal((wr.map_blocks(doubled, x.T) + 1).sum(0).compute(), (DATA.T * 2 + 1).sum(0))
         assert wr.map_blocks(lambda b: b > 3, x).dtype == bool
         assert wr.map_blocks(doubled, x, dtype="f4").compute().dtype == np.float32
 
@@ -50,9 +48,7 @@ def test_block_id_and_info():
     def corner(block, block_info):
         return block + block_info["array-location"][0][0]
 
-    np.testing.assert_array_equal(
-        wr.map_blocks(corner, x, dtype=float).compute()[:, 0], np.arange(10) // 4 * 4
-    )
+    np.testing.assert_array_equal(wr.map_blocks(corner, x, dtype=float).compute()[:, 0], np.arange(10) // 4 * 4)
 
 
 def test_chunks_dropped_and_new_axes():

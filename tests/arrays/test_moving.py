@@ -89,20 +89,14 @@ def test_join():
             data = [DATA, DATA, DATA + 1]
             np.testing.assert_array_equal(wr.concatenate(parts, axis).compute(), np.concatenate(data, axis))
             np.testing.assert_array_equal(wr.stack(parts, axis).compute(), np.stack(data, axis))
-        np.testing.assert_array_equal(
-            wr.concatenate([x, DATA[:2]]).compute(), np.concatenate([DATA, DATA[:2]])
-        )
-        np.testing.assert_array_equal(
-            wr.concatenate([x, x], None).compute(), np.concatenate([DATA, DATA], None)
-        )
+        np.testing.assert_array_equal(wr.concatenate([x, DATA[:2]]).compute(), np.concatenate([DATA, DATA[:2]]))
+        np.testing.assert_array_equal(wr.concatenate([x, x], None).compute(), np.concatenate([DATA, DATA], None))
         np.testing.assert_array_equal(wr.vstack([x, x]).compute(), np.vstack([DATA, DATA]))
         np.testing.assert_array_equal(wr.hstack([x, x]).compute(), np.hstack([DATA, DATA]))
         np.testing.assert_array_equal(lazily(np.concatenate, [x, x[:0]]).compute(), DATA)
     mixed = wr.concatenate([wr.arange(3), wr.ones(2, "f4")])
     assert mixed.dtype == np.float64
-    np.testing.assert_array_equal(
-        wr.vstack([wr.arange(3), wr.arange(3)]).compute(), np.vstack([range(3), range(3)])
-    )
+    np.testing.assert_array_equal(wr.vstack([wr.arange(3), wr.arange(3)]).compute(), np.vstack([range(3), range(3)]))
 
 
 RESHAPES = [
@@ -180,10 +174,7 @@ def test_chunks_in_all_spellings():
     assert x.rechunk({-1: -1}).chunks == ((4, 4, 2), (6,))
     assert x.rechunk(((1, 9), None)).chunks == ((1, 9), (6,))
     assert wr.ones(10, chunks=(3, 7)).chunks == ((3, 7),)
-    assert (
-        wr.ones((1000, 1000), chunks="1 MiB").nbytes / wr.ones((1000, 1000), chunks="1 MiB").npartitions
-        <= 1 << 20
-    )
+    assert wr.ones((1000, 1000), chunks="1 MiB").nbytes / wr.ones((1000, 1000), chunks="1 MiB").npartitions <= 1 << 20
     assert x.rechunk("auto").chunks == ((10,), (6,))
     with wr.config.set(chunk_bytes=80):
         assert wr.ones(100).chunksize == (10,)

@@ -15,9 +15,7 @@ RNG = np.random.default_rng(8)
 def check(got, expected):
     assert got.shape == np.shape(expected)
     assert got.dtype == np.asarray(expected).dtype
-    np.testing.assert_allclose(
-        got.compute(), expected, rtol=1e-12 if np.asarray(expected).itemsize > 4 else 1e-5
-    )
+    np.testing.assert_allclose(got.compute(), expected, rtol=1e-12 if np.asarray(expected).itemsize > 4 else 1e-5)
 
 
 SHAPES = [
@@ -50,9 +48,7 @@ def test_matmul(left, right):
         check(a @ y, a @ b)
 
 
-@pytest.mark.parametrize(
-    "dtypes", [("i4", "i8"), ("f4", "f4"), ("f4", "f8"), ("c16", "f8"), ("?", "?"), ("u1", "i1")]
-)
+@pytest.mark.parametrize("dtypes", [("i4", "i8"), ("f4", "f4"), ("f4", "f8"), ("c16", "f8"), ("?", "?"), ("u1", "i1")])
 def test_matmul_of_dtypes(dtypes):
     a, b = (RNG.integers(0, 2, s).astype(d) for s, d in zip([(9, 40), (40, 8)], dtypes, strict=True))
     for chunks in (-1, (4, 3)):

@@ -51,11 +51,7 @@ def check(name, data, chunks, axis, keepdims, **keywords):
     assert np.shape(made) == np.shape(expected) == lazy.shape
     assert isinstance(made, np.ndarray) == isinstance(expected, np.ndarray)
     exact = data.dtype.kind in "?iu" and name not in ("mean", "var", "std")
-    rtol = (
-        0
-        if exact or name in ("min", "max", "ptp")
-        else {2: 2e-2, 4: 1e-5}.get(np.asarray(expected).itemsize, 1e-12)
-    )
+    rtol = 0 if exact or name in ("min", "max", "ptp") else {2: 2e-2, 4: 1e-5}.get(np.asarray(expected).itemsize, 1e-12)
     np.testing.assert_allclose(made, expected, rtol=rtol, atol=1e-12 if rtol else 0)
 
 

@@ -13,11 +13,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import windrow as wr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROWS, COLUMNS = 300, 420
 

@@ -62,9 +62,7 @@ class Jobs:
         options = {"cwd": self.folder, "env": self.environment, "stdin": subprocess.DEVNULL} | options
         if "input" in options:
             del options["stdin"]
-        done = subprocess.run(
-            full, check=False, text=True, capture_output=True, timeout=LIMIT + 10, **options
-        )
+        done = subprocess.run(full, check=False, text=True, capture_output=True, timeout=LIMIT + 10, **options)
         done.stdout, done.stderr = without_noise(done.stdout), without_noise(done.stderr)
         return done
 

@@ -128,9 +128,7 @@ def test_functions_and_classes_of_the_prompt_reach_ranks(jobs, mpi):
     try:
         prompt.say("f = lambda block: block + shift")
         prompt.say("shift = 5")
-        assert "[5, 6, 7]" in prompt.say(
-            "wr.map_blocks(f, wr.arange(3, chunks=1), dtype=int).compute().tolist()"
-        )
+        assert "[5, 6, 7]" in prompt.say("wr.map_blocks(f, wr.arange(3, chunks=1), dtype=int).compute().tolist()")
         assert prompt.leave() == 0
     finally:
         prompt.child.close(force=True)
@@ -153,9 +151,7 @@ def test_ipython(jobs, mpi):
         for _ in range(2):
             assert prompt.interrupt(SLOW) < 1
         prompt.say("f = lambda block: block + 5")
-        assert "[5, 6, 7]" in prompt.say(
-            "wr.map_blocks(f, wr.arange(3, chunks=1), dtype=int).compute().tolist()"
-        )
+        assert "[5, 6, 7]" in prompt.say("wr.map_blocks(f, wr.arange(3, chunks=1), dtype=int).compute().tolist()")
         assert prompt.leave("exit") == 0
     finally:
         prompt.child.close(force=True)

@@ -70,11 +70,7 @@ def test_an_interrupt_under_mpirun(jobs, mpi, whom):
 
 def test_a_script_reads_standard_input(jobs, how):
     # Open MPI 5's mpirun passes on lines, but not the end of the input.
-    text = (
-        SUM
-        + "print(input() + input())"
-        + ("" if how == "mpirun" else "; import sys; print(sys.stdin.read())")
-    )
+    text = SUM + "print(input() + input())" + ("" if how == "mpirun" else "; import sys; print(sys.stdin.read())")
     done = jobs.script(how, text, input="a\nb\nrest\n")
     assert done.returncode == 0
     assert done.stdout.split() == (["ab"] if how == "mpirun" else ["ab", "rest"])

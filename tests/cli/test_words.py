@@ -38,9 +38,7 @@ def test_help_and_version(jobs):
 
 def test_env_prints_what_a_shell_takes(jobs):
     (jobs.folder / "env").mkdir()  # a virtual environment of that name is common
-    done = jobs.run(
-        ["bash", "-c", f'eval "$({sys.executable} -m windrow env)" && echo $OMPI_MCA_mpi_ft_enable']
-    )
+    done = jobs.run(["bash", "-c", f'eval "$({sys.executable} -m windrow env)" && echo $OMPI_MCA_mpi_ft_enable'])
     assert done.stdout == "1\n"
 
 

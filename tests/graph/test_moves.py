@@ -78,10 +78,7 @@ def test_fixed(data, source):
     index = data.draw(st.integers(0, source.length - 1))
     (segment,) = Fixed(index).segments(Axis.regular(1, 1), source, 0)
     assert source.start(segment.block) + segment.take == index
-    assert (
-        Fixed(index).rows(Axis.regular(1, 1), source, np.zeros(3, np.int64)).items.tolist()
-        == [segment.block] * 3
-    )
+    assert Fixed(index).rows(Axis.regular(1, 1), source, np.zeros(3, np.int64)).items.tolist() == [segment.block] * 3
 
 
 @given(
@@ -201,7 +198,5 @@ def test_composed_moves_are_one(outer):
     expected = {Slice(1, 2): step1[1::2].T, Slice(4, -1): step1[4::-1].T, Fixed(2): step1[2]}[outer]
     composed = inner.composed(then)
     assert composed is not None
-    got = assemble(
-        composed, Grid.single(expected.shape), [(Grid([Axis.regular(6, 4), Axis.regular(10, 3)]), x)]
-    )
+    got = assemble(composed, Grid.single(expected.shape), [(Grid([Axis.regular(6, 4), Axis.regular(10, 3)]), x)])
     assert np.array_equal(got, expected)

@@ -56,9 +56,7 @@ def reduce(node: Expr, axes, head: str = "sum") -> Expr:
 
 
 def transpose(node: Expr) -> Expr:
-    return Expr(
-        Move("transpose", (Route(((1, Slice()), (0, Slice()))),)), (node,), Grid(node.grid.axes[::-1]), F8
-    )
+    return Expr(Move("transpose", (Route(((1, Slice()), (0, Slice()))),)), (node,), Grid(node.grid.axes[::-1]), F8)
 
 
 def matmul(a: Expr, b: Expr) -> Expr:
@@ -85,9 +83,7 @@ def test_tokens_are_the_same_in_every_process():
     found = set()
     for seed in "12":
         env = {"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": seed}
-        done = subprocess.run(
-            [sys.executable, "-c", TOKENS], env=env, capture_output=True, text=True, check=True
-        )
+        done = subprocess.run([sys.executable, "-c", TOKENS], env=env, capture_output=True, text=True, check=True)
         found.add(done.stdout)
     assert len(found) == 1
 
@@ -319,9 +315,7 @@ def test_a_million_chunks_cost_no_more_than_a_few(shape, chunks):
 
     def build() -> list[Stage]:
         x = Expr(Full(1.0), (), grid_of(shape, chunks), F8)
-        stages = lower(
-            [reduce(apply("multiply", apply("add", x, 1.0), 2.0), tuple(range(len(shape))))], nothing
-        )
+        stages = lower([reduce(apply("multiply", apply("add", x, 1.0), 2.0), tuple(range(len(shape))))], nothing)
         for stage in stages:
             for number in range(len(stage.inputs)):
                 stage.reads(number, stages[0].fold)

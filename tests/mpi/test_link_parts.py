@@ -54,10 +54,7 @@ def test_exports_are_what_recovery_needs():
 
 
 def test_importing_the_package_does_not_start_mpi():
-    code = (
-        "import sys, windrow.workers.mpi.start, windrow.workers.mpi.environment;"
-        "sys.exit('mpi4py' in sys.modules)"
-    )
+    code = "import sys, windrow.workers.mpi.start, windrow.workers.mpi.environment;sys.exit('mpi4py' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +15,8 @@ EXPECTED: list[list[str]] = []
 def expected(launch) -> list[str]:
     """What the embedded engine gives."""
     if not EXPECTED:
-        code = f"import sys; sys.argv = ['', '0', 'SIGCONT']; exec(open({PROGRAM!r}).read().split('struck =')[0])\nprint(*compute())"
+        head = f"import sys; sys.argv = ['', '0', 'SIGCONT']; exec(open({PROGRAM!r}).read().split('struck =')[0])"
+        code = f"{head}\nprint(*compute())"
         EXPECTED.append(launch(0, "-c", code).last.split())
     return EXPECTED[0]
 
@@ -29,7 +27,8 @@ def check(launch, seed: int, name: str, **more: str) -> None:
     found = json.loads(ended.last)
     assert [*found["results"], found["after"]] == [expected(launch)] * 3
     assert len(found["losses"]) == 1, (found, ended.err[-2000:])
-    assert "host" in found["losses"][0] and "pid" in found["losses"][0]
+    assert "host" in found["losses"][0]
+    assert "pid" in found["losses"][0]
     assert len(found["ranks"]) == 4
     assert ended.err.count("was lost") == 1
 

@@ -257,17 +257,13 @@ class Simulation:
                 left += np.bincount(edge.reads.of(np.flatnonzero(busy)), minlength=record.ntasks)
             assert (record.left == left).all()
             if not record.in_place:
-                inside = (record.state == State.RUNNING) | (
-                    (record.state == State.STORED) & (record.source < 0)
-                )
+                inside = (record.state == State.RUNNING) | ((record.state == State.STORED) & (record.source < 0))
                 for task in np.flatnonzero(inside).tolist():
                     used[record.owner[task]] += Arena.padded(int(record.bytes[task]))
                 idle = (record.state == State.STORED) & (left == 0)
                 assert record.hold or record.cached or not idle.any(), "a chunk is kept that nobody wants"
             if record.hold:
-                assert (todo | (record.state == State.STORED)).all(), (
-                    "a held chunk is neither there nor to come"
-                )
+                assert (todo | (record.state == State.STORED)).all(), "a held chunk is neither there nor to come"
         for _, rank, _, nbytes in self.ledger._doomed:
             used[rank] += Arena.padded(nbytes)
         for rank, ok in enumerate(self.ledger.alive):
@@ -339,9 +335,7 @@ class Simulation:
                     moved = True
             if not moved and not (self.flights or self.spills or self.copies):
                 stuck = any(r.nready for r in self.ledger.records.values())
-                assert stuck or all(self.satisfied(job) for job in self.jobs), (
-                    "nothing runs, something is wanted"
-                )
+                assert stuck or all(self.satisfied(job) for job in self.jobs), "nothing runs, something is wanted"
                 if stuck:
                     self.relieve()
             self.drop()

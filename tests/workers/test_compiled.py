@@ -68,9 +68,7 @@ def call(name, *args, dtype=None):
 def reduced(head, x, dtype=None):
     axes = tuple(range(x.grid.ndim))
     if dtype is None:
-        dtype = (
-            "?" if head in ("any", "all") else "i8" if head == "count_nonzero" else accumulator(head, x.dtype)
-        )
+        dtype = "?" if head in ("any", "all") else "i8" if head == "count_nonzero" else accumulator(head, x.dtype)
     if head == "mean":
         dtype = x.dtype if x.dtype.kind == "f" else "f8"
     return Expr(Reduce(head, axes, False), (x,), Grid([]), np.dtype(dtype))
@@ -135,9 +133,7 @@ def grown(draw, values):
     """One more value made of those that are there; None where NumPy has no such loop."""
     pick = lambda: draw(st.sampled_from(values))  # noqa: E731
     a, b = pick(), pick()
-    way = draw(
-        st.sampled_from(["one", "two", "scalar", "compare", "logic", "bits", "divide", "where", "cast"])
-    )
+    way = draw(st.sampled_from(["one", "two", "scalar", "compare", "logic", "bits", "divide", "where", "cast"]))
     if way == "one":
         names = {"f": [*FLOAT1, "isnan", "isinf", "isfinite"], "b": ["absolute", "invert", "logical_not"]}
         integer = ["negative", "absolute", "square", "positive", "invert", "logical_not"]
@@ -150,9 +146,7 @@ def grown(draw, values):
     if way == "scalar":
         numbers = [2, 1, -3.5, 0.1, True, np.float32(1.1), np.float64(0.3), np.int64(5), math.inf]
         pair = [a, draw(st.sampled_from(numbers))]
-        return call(
-            draw(st.sampled_from([*TWO, "less", "equal"])), *(pair if draw(st.booleans()) else pair[::-1])
-        )
+        return call(draw(st.sampled_from([*TWO, "less", "equal"])), *(pair if draw(st.booleans()) else pair[::-1]))
     if way == "bits":
         return call(draw(st.sampled_from(BITS)), a, b)
     if way == "where":
@@ -186,9 +180,7 @@ def programs(draw):
     return reduced(head, last) if head else last
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
-)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(programs())
 def test_any_program_gives_the_interpreters_bits(expr):
     try:
@@ -215,9 +207,7 @@ def test_sums_of_any_shape(shape):
     same(call("add", x, 1.0))
 
 
-@pytest.mark.parametrize(
-    "shape", [(5,), (65_537,), *SHAPES, (70_000, 3, 3), (2, 2, 2, 50_000), (1, 100_000, 1)]
-)
+@pytest.mark.parametrize("shape", [(5,), (65_537,), *SHAPES, (70_000, 3, 3), (2, 2, 2, 50_000), (1, 100_000, 1)])
 def test_cuts_are_the_regions(shape):
     size, group, tile = cuts(shape)
     runs = [min(tile, g + group - t) for g in range(0, size, group) for t in range(g, g + group, tile)]
@@ -365,9 +355,7 @@ def test_kernels_are_kept_on_disk(cache):
         "assert all(k.function for k in choice._kernels.values()) and choice._kernels\n"
     )
     path = os.pathsep.join(p for p in sys.path if p)
-    subprocess.run(
-        [sys.executable, "-c", code], check=True, timeout=60, env={**os.environ, "PYTHONPATH": path}
-    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env={**os.environ, "PYTHONPATH": path})
     assert list(cache.iterdir()) == [file]
 
 

@@ -100,17 +100,13 @@ def test_many_blocks_at_once_have_the_bits_of_one_by_one(chunks):
         assert by_hand(least, True) == by_hand(least, False)
 
 
-@pytest.mark.parametrize(
-    "shape", [(65_535,), (65_536,), (65_537,), (3, 40_000), (300, 257, 3), (2, 2, 65_537)]
-)
+@pytest.mark.parametrize("shape", [(65_535,), (65_536,), (65_537,), (3, 40_000), (300, 257, 3), (2, 2, 65_537)])
 def test_tile_edges(shape):
     x = np.random.default_rng(2).standard_normal(shape)
     lazy = wr.from_array(x, chunks=-1)
     assert np.array_equal(three_steps(lazy).compute(), np.sqrt(x * x + 0.1) / 3 - x)
     for axis in (None, 0, len(shape) - 1):
-        assert np.allclose(
-            three_steps(lazy).sum(axis=axis).compute(), (np.sqrt(x * x + 0.1) / 3 - x).sum(axis=axis)
-        )
+        assert np.allclose(three_steps(lazy).sum(axis=axis).compute(), (np.sqrt(x * x + 0.1) / 3 - x).sum(axis=axis))
         assert np.allclose(lazy.var(axis=axis).compute(), x.var(axis=axis))
         assert np.array_equal(lazy.argmax(axis=axis).compute(), x.argmax(axis=axis))
 
@@ -171,9 +167,7 @@ def test_integers_are_even():
 
 
 def test_spill_file_holds_what_was_written(tmp_path):
-    slabs = [
-        np.random.default_rng(i).integers(0, 256, n, np.uint8) for i, n in enumerate([64, 8192, 64 * 1001])
-    ]
+    slabs = [np.random.default_rng(i).integers(0, 256, n, np.uint8) for i, n in enumerate([64, 8192, 64 * 1001])]
     file = SpillFile(str(tmp_path), slabs)
     try:
         for slab, offset in zip(slabs, file.offsets.tolist(), strict=True):

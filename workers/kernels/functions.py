@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Array = np.ndarray[Any, Any]
 
@@ -48,12 +50,36 @@ _NAMED: dict[str, Callable[..., Any]] = {
 
 # One operand's buffer may be overwritten by the result: these read each element before they write it, in any loop.
 IN_PLACE = frozenset(
-    "add subtract multiply divide sqrt square negative absolute minimum maximum fmin fmax positive reciprocal "
-    "bitwise_and bitwise_or bitwise_xor invert logical_and logical_or logical_xor logical_not copy cast".split()
+    [
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "sqrt",
+        "square",
+        "negative",
+        "absolute",
+        "minimum",
+        "maximum",
+        "fmin",
+        "fmax",
+        "positive",
+        "reciprocal",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "invert",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "logical_not",
+        "copy",
+        "cast",
+    ]
 )
 
 
-@lru_cache(maxsize=None)
+@cache
 def function(name: str) -> Callable[..., Any]:
     """Return the kernel of an elementwise function: `f(*args, out=array)`."""
     if name in _NAMED:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.access import Piece
-from ...graph.program import Load
-from ..reader import Reader
-from .tiles import Region
+if TYPE_CHECKING:
+    from ...graph.access import Piece
+    from ...graph.program import Load
+    from ..reader import Reader
+    from .tiles import Region
 
 Array = np.ndarray[Any, Any]
 

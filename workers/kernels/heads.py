@@ -8,13 +8,15 @@ kernels do the same additions in the same order. Sums along some axes only are N
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...graph.kinds.reduction import Level, reduced_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Array = np.ndarray[Any, Any]
 LANES = 512
@@ -213,7 +215,7 @@ def _extreme_head(name: str) -> Head:
 
     def merge(a: Array, b: Array) -> Array:
         x, y = a["value"], b["value"]
-        lost_x, lost_y = x != x, y != y  # noqa: PLR0124 - NaN and NaT win, the first of them
+        lost_x, lost_y = x != x, y != y
         first = b["index"] < a["index"]
         take = np.where(lost_x | lost_y, lost_y & (~lost_x | first), better(y, x) | ((x == y) & first))
         return np.where(take, b, a)

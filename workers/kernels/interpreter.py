@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...graph.access import ByBlock, Piece
-from ...graph.kinds.contraction import Contract
 from ...graph.kinds.elementwise import Scalar
 from ...graph.kinds.move import Move
 from ...graph.program import Apply, Call, Generate, Load, Product, Program
-from ...graph.stage import Stage
-from ..reader import Reader
 from .functions import function
 from .gathered import Gathered
 from .generate import generate
@@ -30,6 +26,13 @@ from .plan import Plan, plan_for
 from .product import contract
 from .tiles import TILE, Region, regions
 from .whole import call_function
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...graph.kinds.contraction import Contract
+    from ...graph.stage import Stage
+    from ..reader import Reader
 
 Array = np.ndarray[Any, Any]
 _scratch = threading.local()
@@ -302,7 +305,9 @@ class Frame:
         for piece in pieces:
             found = self.reader.piece(value.inputs, piece)
             if any(isinstance(p, np.ndarray) for p in piece.put):
-                lengths = [np.arange(n)[p] if isinstance(p, slice) else p for p, n in zip(piece.put, shape, strict=True)]
+                lengths = [
+                    np.arange(n)[p] if isinstance(p, slice) else p for p, n in zip(piece.put, shape, strict=True)
+                ]
                 target[np.ix_(*lengths)] = found
             else:
                 target[piece.put] = found

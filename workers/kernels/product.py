@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.kinds.contraction import Contract
+if TYPE_CHECKING:
+    from ...graph.kinds.contraction import Contract
 
 Array = np.ndarray[Any, Any]
 

@@ -4,7 +4,7 @@ Draw number d of a stream is lane d % 4 of the generator's block d // 4. The ele
 call with offset o uses, with q = o + p:
 
 - random: draw q; the same numbers as `numpy.random.Generator(numpy.random.Philox(seed)).random()`;
-- normal: the pair of draws 2 * (q // 2) and the next, by Box and Muller (1958), the cosine for even q, the sine for odd;
+- normal: the pair of draws 2 * (q // 2) and the next, by Box and Muller (1958): the cosine for even q, else the sine;
 - integers: draw q, scaled by the high half of a 64 x 64 bit product (no rejection; the bias is below range / 2**64).
 
 So an element depends neither on the chunks nor on who computes it.
@@ -17,11 +17,12 @@ Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3. SC 2011
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.kinds.source import Random
+if TYPE_CHECKING:
+    from ...graph.kinds.source import Random
 
 Array = np.ndarray[Any, Any]
 _local = threading.local()

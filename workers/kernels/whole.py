@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...graph.errors import ShapeError
 from ...graph.kinds.mapping import BlockFunction
-from ...graph.program import Call
-from ...graph.stage import Stage
 from .functions import BLOCKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...graph.program import Call
+    from ...graph.stage import Stage
 
 Array = np.ndarray[Any, Any]
 

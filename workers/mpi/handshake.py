@@ -75,9 +75,7 @@ def greet(comm: MPI.Intracomm, word: str, arena: Arena, memory: PeerMemory, tran
     unmapped = set(range(comm.size)) - mapped - {comm.rank}
     total = cast("int", comm.allreduce(len(unmapped)))
     if transport == "map" and total:
-        raise RuntimeError(
-            f'transport="map": {total} pairs of ranks cannot map each other (other hosts or containers)'
-        )
+        raise RuntimeError(f'transport="map": {total} pairs of ranks cannot map each other (other hosts or containers)')
     rest, window = "service", None
     if transport == "get" or (transport == "auto" and total):
         window = _window(comm, arena)
@@ -92,9 +90,7 @@ def greet(comm: MPI.Intracomm, word: str, arena: Arena, memory: PeerMemory, tran
         Peer(r, x.host, x.pid, near[r], "own" if r == comm.rank else "map" if r in mapped else rest)
         for r, x in enumerate(cards)
     )
-    killable = frozenset(
-        r for r, x in enumerate(cards) if near[r] and x.namespace == own.namespace and r != comm.rank
-    )
+    killable = frozenset(r for r, x in enumerate(cards) if near[r] and x.namespace == own.namespace and r != comm.rank)
     return Roster(peers, killable, window)
 
 

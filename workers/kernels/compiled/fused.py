@@ -159,13 +159,9 @@ class _Writer:
             return [step.dtype], step.dtype
         if step.function == "where":
             return [np.dtype(bool), step.dtype, step.dtype], step.dtype
-        return loop(
-            step.function, [a if isinstance(a, Scalar) else self.program.values[a].dtype for a in step.args]
-        )
+        return loop(step.function, [a if isinstance(a, Scalar) else self.program.values[a].dtype for a in step.args])
 
     def _scalar(self, value: Any, dtype: DType, name: str) -> str:
         self.scalars.append(constant(value, dtype, name))
-        at = self.body.entry.set(
-            f"getelementptr inbounds i8, ptr %scalars, i64 {8 * (len(self.scalars) - 1)}"
-        )
+        at = self.body.entry.set(f"getelementptr inbounds i8, ptr %scalars, i64 {8 * (len(self.scalars) - 1)}")
         return self.body.entry.load(dtype, at, "0")

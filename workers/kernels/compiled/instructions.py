@@ -19,9 +19,7 @@ def _plain(instruction: str) -> Write:
 
 
 def _call(intrinsic: str) -> Write:
-    return lambda text, t, v: text.set(
-        f"call {t} @llvm.{intrinsic}.f{32 if t == 'float' else 64}({t} {v[0]})"
-    )
+    return lambda text, t, v: text.set(f"call {t} @llvm.{intrinsic}.f{32 if t == 'float' else 64}({t} {v[0]})")
 
 
 def _with(instruction: str, constant: str, first: bool = False) -> Write:

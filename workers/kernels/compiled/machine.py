@@ -63,9 +63,7 @@ def _llvm() -> tuple[Any, Any, str]:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    target = llvm.Target.from_default_triple().create_target_machine(
-        cpu=cpu, features=features, opt=3, jit=True
-    )
+    target = llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, opt=3, jit=True)
     parts = [llvmlite.__version__, str(llvm.llvm_version_info), target.triple, cpu, features]
     return llvm, target, "\0".join(parts)
 

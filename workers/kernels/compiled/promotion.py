@@ -73,9 +73,7 @@ def constant(value: Any, dtype: DType, name: str) -> bytes:
         raise Untaken("floats to integers")
     try:
         with np.errstate(all="ignore"):
-            found = (
-                np.asarray(value).astype(dtype) if isinstance(value, np.generic) else np.array(value, dtype)
-            )
+            found = np.asarray(value).astype(dtype) if isinstance(value, np.generic) else np.array(value, dtype)
     except (OverflowError, TypeError, ValueError) as error:
         raise Untaken(f"scalar {value!r}") from error
     if name not in UFUNCS and isinstance(value, int) and int(found) != int(value):

@@ -26,11 +26,7 @@ def kind(dtype: DType) -> str:
     Untaken
         For a dtype that isn't taken.
     """
-    if (
-        not dtype.isnative
-        or dtype.kind not in "biuf"
-        or (dtype.kind == "f" and dtype.itemsize not in _FLOATS)
-    ):
+    if not dtype.isnative or dtype.kind not in "biuf" or (dtype.kind == "f" and dtype.itemsize not in _FLOATS):
         raise Untaken(f"dtype {dtype}")
     return dtype.kind
 
