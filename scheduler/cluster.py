@@ -94,11 +94,11 @@ class Cluster:
         arena = self.arena(memory, ranks or 1)
         if ranks is None or ranks == 1:
             link: Transport = EmbeddedTransport(arena)
-            threads = threads or config.threads or usable_cores()
+            each: int = threads or config.threads or usable_cores()
         else:
-            threads = threads or 1
+            each = threads or 1
             link = start_ranks(ranks, arena, transport or config.transport)
-        self._start(link, arena, threads)
+        self._start(link, arena, each)
         self._spawned = link.size > 1
         _enter(self)
 

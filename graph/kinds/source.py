@@ -88,7 +88,8 @@ class HostData:
             view: np.ndarray[Any, Any] = np.asarray(self.array)[where]
             return view
         with self._lock:
-            return np.asarray(self.array[where])
+            source: Any = self.array
+            return np.asarray(source[where])
 
     def __getstate__(self) -> dict[str, Any]:
         if self.file is None:

@@ -151,7 +151,7 @@ def _moments_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) 
     out["n"] = count
     out["mean"] = _plain_sum(x, axes, shape) / max(count, 1)
     deviation = x - out["mean"]
-    squares = deviation.real**2 + deviation.imag**2 if x.dtype.kind == "c" else np.square(deviation, out=deviation)
+    squares = _modulus(deviation) if x.dtype.kind == "c" else np.square(deviation, out=deviation)
     out["m2"] = _plain_sum(squares, axes, shape)
     return out
 
@@ -170,9 +170,15 @@ def _moments_merge(a: Array, b: Array) -> Array:
     delta = b["mean"] - a["mean"]
     out["n"] = n
     out["mean"] = a["mean"] + delta * share
-    square = delta.real**2 + delta.imag**2 if delta.dtype.kind == "c" else delta * delta
+    square = _modulus(delta) if delta.dtype.kind == "c" else delta * delta
     out["m2"] = a["m2"] + b["m2"] + square * (a["n"] * share)
     return out
+
+
+def _modulus(x: Array) -> Array:
+    """Squares of absolute values."""
+    real, imag = np.real(x), np.imag(x)
+    return np.asarray(real * real + imag * imag)
 
 
 def _moments_finish(partial: Array, level: Level) -> Array:

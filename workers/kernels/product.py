@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from ...graph.kinds.contraction import Contract
 
 Array = np.ndarray[Any, Any]
+_local = threading.local()
+KEPT = 1 << 26
 
 
 def contract(op: Contract, pairs: list[tuple[Array, Array]], out: Array) -> None:
@@ -20,26 +23,35 @@ def contract(op: Contract, pairs: list[tuple[Array, Array]], out: Array) -> None
     columns = [label for label in op.out if label not in op.left]
     order = [*batch, *rows, *columns]
     plain = order == list(op.out) and out.flags.c_contiguous
-    total: Array | None = None
-    scratch: Array | None = None
-    for left, right in pairs:
+    total = np.empty((0, 0, 0), out.dtype)
+    for number, (left, right) in enumerate(pairs):
         a = _arranged(left, op.left, (batch, rows, op.summed))
         b = _arranged(right, op.right, (batch, op.summed, columns))
-        if total is None:
-            shape = (a.shape[0], a.shape[1], b.shape[2])
+        shape = (a.shape[0], a.shape[1], b.shape[2])
+        if number == 0:
             total = out.reshape(shape) if plain else np.empty(shape, out.dtype)
             _multiply(a, b, total)
         else:
-            if scratch is None:
-                scratch = np.empty(total.shape, out.dtype)
+            scratch = _scratch(shape, out.dtype)
             _multiply(a, b, scratch)
             np.add(total, scratch, out=total)
-    if total is None:
+    if not pairs:
         out.fill(0)
     elif not plain:
         sizes = dict(zip(op.out, out.shape, strict=True))
         made = total.reshape([sizes[label] for label in order])
         np.copyto(out, made.transpose([order.index(label) for label in op.out]))
+
+
+def _scratch(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return the thread's own buffer for one product: its pages are hot from task to task."""
+    count = math.prod(shape) * dtype.itemsize
+    held: Array | None = getattr(_local, "buffer", None)
+    if held is None or held.nbytes < count:
+        held = np.empty(count, np.uint8)
+        if count <= KEPT:
+            _local.buffer = held
+    return held[:count].view(dtype).reshape(shape)
 
 
 def _arranged(block: Array, labels: tuple[int, ...], groups: tuple[Any, ...]) -> Array:
