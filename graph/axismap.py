@@ -72,6 +72,8 @@ class Slice:
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
         """See `AxisMap`."""
+        if self.step == 1:
+            return self._plain_segments(out, source, chunk)
         base = out.start(chunk)
         found = []
         for block in self.rows(out, source, np.array([chunk])).items.tolist():
@@ -85,6 +87,19 @@ class Slice:
             stop: int | None = at + self.step * (hi - lo - 1) + sign
             stop = None if stop is not None and stop < 0 else stop
             found.append(Segment(block, slice(at, stop, self.step), slice(lo - base, hi - base)))
+        return found
+
+    def _plain_segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
+        base = out.start(chunk) + self.start
+        lo, hi = max(base, 0), min(out.stop(chunk) + self.start, source.length)
+        found = []
+        block = source.find(lo) if lo < hi else 0
+        while lo < hi:
+            begin, end = source.start(block), min(source.stop(block), hi)
+            if end > lo:
+                found.append(Segment(block, slice(lo - begin, end - begin, 1), slice(lo - base, end - base)))
+                lo = end
+            block += 1
         return found
 
 

@@ -65,6 +65,11 @@ class Stage:
         return any(isinstance(v, Call) and isinstance(v.op, MapBlocks) for v in self.program.values)
 
     @cached_property
+    def costly(self) -> bool:
+        """Whether a task may take much longer than its bytes tell."""
+        return self.foreign or any(isinstance(v, Product) for v in self.program.values)
+
+    @cached_property
     def fold(self) -> int:
         """Blocks of the result that one task covers."""
         if self.foreign:

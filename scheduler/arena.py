@@ -22,6 +22,7 @@ class Arena:
         self.size = size
         self.used = 0
         self._top = 0
+        self._loose = 0
         self._free: defaultdict[int, list[int]] = defaultdict(list)
 
     @property
@@ -34,22 +35,22 @@ class Arena:
         return self._take(self.padded(nbytes))
 
     def take_run(self, nbytes: int, count: int) -> int | None:
-        """Return the offset of `count` ranges that follow each other; each is given back on its own."""
-        return self._take(self.padded(nbytes) * count)
+        """Return the offset of `count` small ranges that follow each other; each is given back on its own."""
+        return self._take(self.padded(nbytes) * count) if nbytes < LARGE else None
 
     def _take(self, nbytes: int) -> int | None:
         if nbytes > self.free:
             return None
         stack = self._free.get(nbytes)
-        if stack:
-            self.used += nbytes
-            return stack.pop()
-        if self._top + nbytes <= self.size:
+        offset = stack.pop() if stack else -1
+        if offset < 0 and self._loose >= max(nbytes, self._top // 4):  # used memory is better than fresh
+            self._merge()
+            offset = self._split(nbytes)
+        if offset < 0 and self._top + nbytes <= self.size:
             offset = self._top
             self._top += nbytes
-            self.used += nbytes
-            return offset
-        offset = self._split(nbytes)
+        if offset < 0:
+            offset = self._split(nbytes)
         if offset < 0:
             self._merge()
             offset = self._split(nbytes)
@@ -65,6 +66,7 @@ class Arena:
         """Take a range back."""
         nbytes = self.padded(nbytes)
         self.used -= nbytes
+        self._loose += nbytes
         self._free[nbytes].append(offset)
 
     @staticmethod
@@ -84,6 +86,7 @@ class Arena:
         return offset
 
     def _merge(self) -> None:
+        self._loose = 0
         ranges = [(offset, size) for size, stack in self._free.items() for offset in stack]
         self._free.clear()
         if not ranges:

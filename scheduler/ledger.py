@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from ..graph.grid import Index
     from ..graph.stage import Stage
 
-BATCH_SECONDS = 0.004
-FIRST_BYTES = 1 << 22
+BATCH_SECONDS = 0.02
+FIRST_BYTES = 1 << 25
+BATCH_BYTES = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +241,11 @@ class Ledger:
 
     def _share(self, record: Record) -> int:
         slots = sum(t for t, ok in zip(self.threads, self.alive, strict=True) if ok)
-        fair = -(-record.nready // (2 * slots))
+        fair = min(-(-record.nready // (2 * slots)), max(1, BATCH_BYTES // max(1, int(record.bytes[0]))))
         if record.seconds:
             return max(1, min(fair, int(BATCH_SECONDS / record.seconds)))
         stage = record.stage
-        if stage.foreign:
+        if stage.costly:
             return 1
         work = stage.domain.largest * stage.dtype.itemsize * int(np.prod(stage.groups)) * stage.fold
         return max(1, min(fair, FIRST_BYTES // max(1, work)))

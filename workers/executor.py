@@ -12,25 +12,17 @@ from .kernels import compiled
 from .kernels.heads import HEADS
 from .kernels.interpreter import Frame
 from .kernels.tiles import TILE
+from .kernels.whole import BlockError
 
 if TYPE_CHECKING:
     from ..graph.grid import Index
     from ..graph.kinds.reduction import Level
     from ..graph.stage import Stage
-    from .kernels.plan import Plan
     from .reader import Reader
 
 Array = np.ndarray[Any, Any]
 Target = Callable[[int, int], Array]
 """`target(first, count)` returns where consecutive blocks of one shape go: (count, *shape)."""
-
-
-class BlockError(Exception):
-    """Wraps an exception of a kernel with the block it came from; never leaves a rank."""
-
-    def __init__(self, block: int, error: BaseException) -> None:
-        super().__init__(str(error))
-        self.block, self.error = block, error
 
 
 def run_task(stage: Stage, task: int, reader: Reader, target: Target) -> None:
@@ -46,7 +38,6 @@ def run_blocks(stage: Stage, run: Index, reader: Reader, target: Target) -> None
     BlockError
         When a kernel or a user's function raises.
     """
-    plans: dict[int, Plan] = {}
     level = stage.program.level
     grouped = level is not None and math.prod(stage.groups) > 1
     for frame in ([b] for b in run) if grouped else _frames(stage, run):
@@ -54,15 +45,17 @@ def run_blocks(stage: Stage, run: Index, reader: Reader, target: Target) -> None
         try:
             with np.errstate(all="ignore"):
                 if level is None:
-                    _store(_frame(stage, reader, np.asarray(frame), plans), target(first, count))
+                    _store(_frame(stage, reader, np.asarray(frame)), target(first, count))
                 elif grouped:
-                    _group(stage, level, reader, stage.domain_blocks(first), plans, target(first, 1))
+                    _group(stage, level, reader, stage.domain_blocks(first), target(first, 1))
                 elif level.leaf:
-                    made = _partials(_frame(stage, reader, np.asarray(frame), plans))
+                    made = _partials(_frame(stage, reader, np.asarray(frame)))
                     _finish(level, made, target(first, count))
                 else:
                     for block in range(first, first + count):
                         _finish(level, reader.block(0, block)[None], target(block, 1))
+        except BlockError:
+            raise
         except Exception as error:
             raise BlockError(first, error) from error
 
@@ -80,8 +73,8 @@ def _frames(stage: Stage, blocks: Index) -> list[Index]:
     return frames
 
 
-def _frame(stage: Stage, reader: Reader, blocks: Index, plans: dict[int, Plan]) -> Frame:
-    return Frame(stage, reader, blocks.tolist(), stage.domain.block_shape(int(blocks[0])), plans)
+def _frame(stage: Stage, reader: Reader, blocks: Index) -> Frame:
+    return Frame(stage, reader, blocks.tolist(), stage.domain.block_shape(int(blocks[0])))
 
 
 def _store(frame: Frame, out: Array) -> None:
@@ -94,10 +87,10 @@ def _partials(frame: Frame) -> Array:
     return frame.reduce() if made is None else made
 
 
-def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, plans: dict[int, Plan], out: Array) -> None:
+def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array) -> None:
     """Reduce the blocks of one group to one result."""
     if level.leaf:
-        partials = [_partials(_frame(stage, reader, frame, plans)) for frame in _frames(stage, blocks)]
+        partials = [_partials(_frame(stage, reader, frame)) for frame in _frames(stage, blocks)]
         stack = np.concatenate(partials) if len(partials) > 1 else partials[0]
     else:
         stack = np.stack([reader.block(0, block) for block in blocks.tolist()])

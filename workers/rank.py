@@ -19,7 +19,8 @@ import numpy as np
 from ..graph.access import ByBlock
 from ..graph.program import Load, Product
 from .blas import BlasLimit
-from .executor import BlockError, Target, run_blocks, run_task
+from .executor import Target, run_blocks, run_task
+from .kernels.whole import BlockError
 from .output import COMPUTE, finish_lines
 from .protocol import (
     Command,

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.ranks
 
 SLEEP = "lambda b: __import__('time').sleep(0.3) or b"
 SLOW = f"wr.map_blocks({SLEEP}, wr.ones(1000, chunks=1), dtype=float).compute()"
-KERNEL = "wr.exp(wr.ones(2_000_000_000, chunks=20_000_000)).sum().compute()"
+KERNEL = "wr.exp(wr.ones(40_000_000_000, chunks=20_000_000)).sum().compute()"
 
 
 class Prompt:

@@ -28,7 +28,7 @@ class Head:
 
     tile(x, axes, level, origin) -> state; merge(a, b) -> state; close(state, shape) -> partial result;
     combine(stack) -> partial result; finish(partial, level) -> result. States and partial results have a first axis
-    of blocks, and length one along reduced axes.
+    of blocks, and length one along reduced axes. `placed` heads want the positions at which a tile begins.
     """
 
     tile: Callable[[Array, tuple[int, ...], Level, Array], Array]
@@ -36,6 +36,7 @@ class Head:
     combine: Callable[[Array], Array]
     close: Callable[[Array, tuple[int, ...]], Array]
     finish: Callable[[Array, Level], Array]
+    placed: bool = False
 
 
 def lanes_of(x: Array) -> Array:
@@ -229,7 +230,7 @@ def _extreme_head(name: str) -> Head:
     def finish(partial: Array, level: Level) -> Array:
         return np.asarray(partial["index"])
 
-    return Head(tile, merge, _halving(merge), _keep, finish)
+    return Head(tile, merge, _halving(merge), _keep, finish, placed=True)
 
 
 def _sum_combine(stack: Array) -> Array:

@@ -8,34 +8,30 @@ whatever way it came, so that the bits are the same.
 from __future__ import annotations
 
 import math
-import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...graph.access import ByBlock, Piece
-from ...graph.kinds.elementwise import Scalar
 from ...graph.kinds.move import Move
 from ...graph.program import Apply, Call, Generate, Load, Product, Program
-from .functions import function
 from .gathered import Gathered
-from .generate import generate
 from .heads import HEADS
-from .plan import Plan, plan_for
+from .plan import Plan, plan_of
 from .product import contract
-from .tiles import TILE, Region, regions
+from .tiles import Region, regions
+from .tiling import Tiles
 from .whole import call_function
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
     from ...graph.kinds.contraction import Contract
     from ...graph.stage import Stage
     from ..reader import Reader
 
 Array = np.ndarray[Any, Any]
-_scratch = threading.local()
 
 
 @dataclass
@@ -46,7 +42,6 @@ class Frame:
     reader: Reader
     blocks: list[int]
     shape: tuple[int, ...]
-    plans: dict[int, Plan]
     origins: Array = field(init=False)
     wholes: dict[int, Array] = field(default_factory=dict)
     gathers: dict[int, Gathered | None] = field(default_factory=dict)
@@ -61,16 +56,15 @@ class Frame:
 
     def plan(self, last: int) -> Plan:
         """Return the plan for a value of the program."""
-        if last not in self.plans:
-            self.plans[last] = plan_for(self.program, last)
-        return self.plans[last]
+        return plan_of(self.stage, last)
 
     def store(self, out: Array) -> None:
         """Compute the program's result into `out` (blocks, *shape)."""
         last = len(self.program.values) - 1
         value = self.program.values[last]
         if isinstance(value, Apply | Generate):
-            self._tiles(last, lambda region, made: _put(out, region, made), out)
+            for region, made in self._tiles(last, out):
+                _put(out, region, made)
         elif isinstance(value, Load) and isinstance(value.access, ByBlock):
             np.copyto(out, self.whole(last))
         else:
@@ -84,21 +78,13 @@ class Frame:
         head = HEADS[level.reduce.head]
         axes = tuple(a + 1 for a in level.reduce.axes)
         target = (len(self.blocks), *(1 if i in level.reduce.axes else n for i, n in enumerate(self.shape)))
-        if len(regions(self.shape)) == 1 or len(self.blocks) > 1:
-            made = self._tile(last, tuple(slice(0, n) for n in self.shape), None)
-            return head.close(head.tile(made, axes, level, self.origins), target[1:])
         states: dict[tuple[int, ...], tuple[Region, Array]] = {}
-
-        def add(region: Region, made: Array) -> None:
-            kept = tuple(slice(0, 1) if i in level.reduce.axes else s for i, s in enumerate(region))
-            key = tuple(s.start for s in kept)
-            origin = self.origins + [s.start for s in region]
+        for region, made in self._tiles(last):
+            kept = tuple([slice(0, 1) if i in level.reduce.axes else s for i, s in enumerate(region)])
+            key = tuple([s.start for s in kept])
+            origin = self.origins + [s.start for s in region] if head.placed else self.origins
             state = head.tile(made, axes, level, origin)
-            if key in states:
-                state = head.merge(states[key][1], state)
-            states[key] = (kept, state)
-
-        self._tiles(last, add, None)
+            states[key] = (kept, head.merge(states[key][1], state) if key in states else state)
         if len(states) == 1:
             ((_, state),) = states.values()
             return head.close(state, target[1:])
@@ -111,70 +97,18 @@ class Frame:
         assert out is not None
         return out
 
-    def _tiles(self, last: int, take: Callable[[Region, Array], None], out: Array | None) -> None:
-        if len(self.blocks) > 1:
-            region = tuple(slice(0, n) for n in self.shape)
-            take(region, self._tile(last, region, out))
-            return
-        for region in regions(self.shape):
-            take(region, self._tile(last, region, out))
+    def _tiles(self, last: int, out: Array | None = None) -> Iterator[tuple[Region, Array]]:
+        """Make a value tile by tile, where it is not there as a whole."""
+        tiles = Tiles(self, last, out)
+        whole = tuple(slice(0, n) for n in self.shape)
+        for region in (whole,) if len(self.blocks) > 1 else regions(self.shape):
+            yield region, tiles(region)
 
-    def _tile(self, last: int, region: Region, out: Array | None) -> Array:
-        """Make one tile of a value; straight in `out` where that lies in one piece."""
-        value = self.program.values[last]
-        if not isinstance(value, Apply | Generate):
-            return self._part(last, region)
-        plan = self.plan(last)
-        made: dict[int, Array] = {i: self._part(i, region) for i in plan.wholes}
-        for i in plan.tiled:
-            step = self.program.values[i]
-            target: Array | None = None
-            if i == last and out is not None:
-                place = out[(slice(None), *region)]
-                if place.flags.c_contiguous and place.shape == self._extent(i, region):
-                    target = place
-            if target is None:
-                target = self._buffer(plan.slot[i], step.dtype, self._extent(i, region))
-            if isinstance(step, Generate):
-                self._generate(step, region, target)
-            else:
-                assert isinstance(step, Apply)
-                args = [a.value if isinstance(a, Scalar) else made[a] for a in step.args]
-                function(step.function)(*args, out=target)
-            made[i] = target
-        return made[last]
-
-    def _generate(self, step: Generate, region: Region, target: Array) -> None:
-        axes = step.axes
-        origin = np.zeros((len(self.blocks), len(axes)), np.int64)
-        for own, a in enumerate(axes):
-            if a is not None:
-                origin[:, own] = self.origins[:, a] + region[a].start
-        extents = [1 if a is None else region[a].stop - region[a].start for a in axes]
-        generate(step.source, step.shape, origin, target.reshape(len(self.blocks), *extents))
-
-    def _extent(self, number: int, region: Region) -> tuple[int, ...]:
-        full = self.program.values[number].full
-        return (len(self.blocks), *(s.stop - s.start if f else 1 for s, f in zip(region, full, strict=True)))
-
-    def _part(self, number: int, region: Region) -> Array:
-        """Return a tile of a whole-block value, in C order."""
-        value = self.program.values[number]
-        if number not in self.wholes and isinstance(value, Load) and (gathered := self._gathered(number, value)):
-            buffer = self._buffer(-2 - number, value.dtype, self._extent(number, region))
-            gathered.fill(region, buffer[0])
-            return buffer
-        whole = self.whole(number)
-        full = self.program.values[number].full
-        part = whole[(slice(None), *(s if f else slice(None) for s, f in zip(region, full, strict=True)))]
-        if part.flags.c_contiguous:
-            return part
-        buffer = self._buffer(-2 - number, part.dtype, part.shape)
-        np.copyto(buffer, part)
-        return buffer
-
-    def _gathered(self, number: int, value: Load) -> Gathered | None:
+    def gathered(self, number: int) -> Gathered | None:
         """Return the pieces of a moved block that is made tile by tile: several, in the domain's own frame."""
+        value = self.program.values[number]
+        if number in self.wholes or not isinstance(value, Load):
+            return None
         if number not in self.gathers:
             self.gathers[number] = None
             plain = len(self.blocks) == 1 and isinstance(value.access, Move) and value.frame == self.stage.domain
@@ -329,7 +263,8 @@ class Frame:
             if isinstance(self.program.values[number], Apply | Generate):
                 if number not in self.wholes:
                     out = np.empty((len(self.blocks), *self.shape), self.program.values[number].dtype)
-                    self._tiles(number, lambda region, made, out=out: _put(out, region, made), out)  # type: ignore[misc]
+                    for region, made in self._tiles(number, out):
+                        _put(out, region, made)
                     self.wholes[number] = out
                 found.append(self.wholes[number][i, ...])
             elif len(self.blocks) > 1:
@@ -342,20 +277,9 @@ class Frame:
         """Return an argument for block i alone: equal blocks of a result may come from blocks of other shapes."""
         value = self.program.values[number]
         assert isinstance(value, Load)
-        frame = Frame(self.stage, self.reader, self.blocks[i : i + 1], self.shape, self.plans)
+        frame = Frame(self.stage, self.reader, self.blocks[i : i + 1], self.shape)
         alone: Array = frame.whole(number)[0]
         return alone
-
-    def _buffer(self, slot: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-        """Return a thread's buffer for a slot; kept from task to task, so that its pages are hot."""
-        buffers: dict[int, Array] = _scratch.__dict__.setdefault("buffers", {})
-        count = math.prod(shape) * dtype.itemsize
-        held = buffers.get(slot)
-        if held is None or held.nbytes < count:
-            held = np.empty(max(count, TILE * 8), np.uint8)
-            if count <= TILE * 16:
-                buffers[slot] = held
-        return held[:count].view(dtype).reshape(shape)
 
 
 def _put(out: Array, region: Region, made: Array) -> None:

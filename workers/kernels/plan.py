@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from ...graph.program import Apply, Generate, Program
 from .functions import IN_PLACE
+
+if TYPE_CHECKING:
+    from ...graph.stage import Stage
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,17 @@ class Plan:
     wholes: tuple[int, ...]
     slot: tuple[int, ...]
     nslots: int
+
+
+_plans: WeakKeyDictionary[Stage, dict[int, Plan]] = WeakKeyDictionary()
+
+
+def plan_of(stage: Stage, last: int) -> Plan:
+    """Return the plan for making value `last` of a stage's program; found once for each stage."""
+    plans = _plans.setdefault(stage, {})
+    if last not in plans:
+        plans[last] = plan_for(stage.program, last)
+    return plans[last]
 
 
 def plan_for(program: Program, last: int) -> Plan:

@@ -6,14 +6,14 @@ import itertools
 import math
 from functools import lru_cache
 
-TILE = 1 << 16
+TILE = 1 << 17
 
 Region = tuple[slice, ...]
 
 
 @lru_cache(maxsize=256)
 def regions(shape: tuple[int, ...]) -> tuple[Region, ...]:
-    """Cut a block into tiles of at most about 65,536 elements, in C order."""
+    """Cut a block into tiles of at most about 131,072 elements, in C order."""
     if math.prod(shape) <= TILE:
         return (tuple(slice(0, n) for n in shape),)
     axis = 0

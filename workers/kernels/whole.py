@@ -27,6 +27,14 @@ def _unpickled(pickled: bytes) -> tuple[Callable[..., Any], tuple[Any, ...], dic
     return found
 
 
+class BlockError(Exception):
+    """Wraps an exception of a kernel with the block it came from; never leaves a rank."""
+
+    def __init__(self, block: int, error: BaseException) -> None:
+        super().__init__(str(error))
+        self.block, self.error = block, error
+
+
 def call_function(value: Call, args: list[Array], stage: Stage, block: int, shape: tuple[int, ...]) -> Array:
     """Call a function for one block.
 
@@ -45,8 +53,11 @@ def call_function(value: Call, args: list[Array], stage: Stage, block: int, shap
             keywords["block_id"] = stage.domain.index(block)
         if "block_info" in op.wants:
             keywords["block_info"] = _info(stage, block)
-        with np.errstate(all="warn"):
-            made = np.asarray(function(*args, *extra, **keywords))
+        try:
+            with np.errstate(all="warn"):
+                made = np.asarray(function(*args, *extra, **keywords))
+        except Exception as error:
+            raise BlockError(block, error) from error
     if made.shape != shape:
         raise ShapeError(
             f"{op.label}: the function returned shape {made.shape} for block {stage.domain.index(block)}; "

@@ -20,6 +20,7 @@ import numpy as np
 
 from ....graph.program import Load
 from ...config import config
+from ..tiling import BLOCK_BYTES, buffer, copy_tile
 from .fused import ENTRY, Fused, cuts, fused
 from .machine import Native, compiled
 from .text import Untaken
@@ -177,7 +178,7 @@ def _bind(stage: Stage) -> Bound | None:
 
 
 def _inputs(frame: Frame, bound: Bound) -> list[Array] | None:
-    """Return the frame's inputs as they lie, if all are whole and in C order."""
+    """Return the frame's inputs, if all are whole: as they lie, or brought to C order first (a transposed block)."""
     found = []
     count = len(frame.blocks) * math.prod(frame.shape)
     for number, single in zip(bound.fused.loads, bound.fused.single, strict=True):
@@ -185,13 +186,12 @@ def _inputs(frame: Frame, bound: Bound) -> list[Array] | None:
         wanted = 1 if single else count
         value = frame.program.values[number]
         assert isinstance(value, Load)
-        if part is None or part.size != wanted or part.dtype != value.dtype or not _plain(part):
+        if part is None or part.size != wanted or part.dtype != value.dtype or not part.flags.aligned:
             bound.open = False
             return None
+        if not part.flags.c_contiguous:
+            ordered = buffer(-1 - number, part.dtype, part.shape, BLOCK_BYTES)
+            copy_tile(ordered, part)
+            part = ordered
         found.append(part)
     return found
-
-
-def _plain(part: Array) -> bool:
-    flags = part.flags
-    return flags.c_contiguous and flags.aligned

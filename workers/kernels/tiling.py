@@ -1,0 +1,133 @@
+"""Making a value tile by tile: what is found once for a frame, so that a tile costs little more than its kernels.
+
+The kernels let go of Python's lock; what runs between them does not, and keeps the other threads waiting.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.program import Apply, Generate
+from .functions import function
+from .generate import generate
+from .tiles import TILE, Region
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .interpreter import Frame
+
+Array = np.ndarray[Any, Any]
+Step = tuple[int, "Callable[..., Any] | None", list[tuple[bool, Any]]]
+ALL = slice(None)
+COLUMNS = 500
+BLOCK_BYTES = 1 << 26
+_scratch = threading.local()
+
+
+class Tiles:
+    """Makes the tiles of value `last` of a frame; straight in `out` where a tile lies there in one piece."""
+
+    def __init__(self, frame: Frame, last: int, out: Array | None = None) -> None:
+        self._frame, self._last, self._out = frame, last, out
+        self._plan = frame.plan(last)
+        self._loads = [(i, frame.gathered(i), all(frame.program.values[i].full)) for i in self._plan.wholes]
+        self._wholes = {i: frame.whole(i) for i, gathered, _ in self._loads if gathered is None}
+        self._steps = [self._step(i) for i in self._plan.tiled]
+        self._targets: dict[tuple[int, ...], dict[int, Array]] = {}
+
+    def _step(self, number: int) -> Step:
+        value = self._frame.program.values[number]
+        if isinstance(value, Apply):
+            args = [(True, a) if isinstance(a, int) else (False, a.value) for a in value.args]
+            return number, function(value.function), args
+        assert isinstance(value, Generate)
+        return number, None, []
+
+    def __call__(self, region: Region) -> Array:
+        """Return one tile."""
+        lengths = tuple([s.stop - s.start for s in region])
+        targets = self._targets.get(lengths)
+        if targets is None:
+            targets = self._targets[lengths] = self._buffers(lengths)
+        index = (ALL, *region)
+        made: dict[int, Array] = {}
+        for number, gathered, full in self._loads:
+            if gathered is not None:
+                made[number] = targets[number]
+                gathered.fill(region, targets[number][0])
+            else:
+                made[number] = self._part(number, index if full else self._masked(number, region), targets)
+        for number, call, args in self._steps:
+            target = targets[number]
+            if number == self._last and self._out is not None:
+                place = self._out[index]
+                target = place if place.flags.c_contiguous and place.shape == target.shape else target
+            if call is None:
+                self._generate(number, region, target)
+            else:
+                call(*[made[a] if is_value else a for is_value, a in args], out=target)
+            made[number] = target
+        return made[self._last]
+
+    def _part(self, number: int, index: tuple[Any, ...], targets: dict[int, Array]) -> Array:
+        part: Array = self._wholes[number][index]
+        if part.flags.c_contiguous:
+            return part
+        if number not in targets:
+            targets[number] = buffer(-2 - number, part.dtype, part.shape)
+        copy_tile(targets[number], part)
+        return targets[number]
+
+    def _masked(self, number: int, region: Region) -> tuple[slice, ...]:
+        full = self._frame.program.values[number].full
+        return (ALL, *(s if f else ALL for s, f in zip(region, full, strict=True)))
+
+    def _buffers(self, lengths: tuple[int, ...]) -> dict[int, Array]:
+        """Return where the values of a tile of these extents go."""
+        found = {}
+        values, slots = self._frame.program.values, self._plan.slot
+        count = len(self._frame.blocks)
+        for i in self._plan.tiled:
+            shape = (count, *(n if f else 1 for n, f in zip(lengths, values[i].full, strict=True)))
+            found[i] = buffer(slots[i], values[i].dtype, shape)
+        for i, gathered, _ in self._loads:
+            if gathered is not None:
+                found[i] = buffer(-2 - i, values[i].dtype, (count, *lengths))
+        return found
+
+    def _generate(self, number: int, region: Region, target: Array) -> None:
+        step = self._frame.program.values[number]
+        assert isinstance(step, Generate)
+        origin = np.zeros((len(self._frame.blocks), len(step.axes)), np.int64)
+        for own, a in enumerate(step.axes):
+            if a is not None:
+                origin[:, own] = self._frame.origins[:, a] + region[a].start
+        extents = [1 if a is None else region[a].stop - region[a].start for a in step.axes]
+        generate(step.source, step.shape, origin, target.reshape(len(self._frame.blocks), *extents))
+
+
+def copy_tile(out: Array, part: Array) -> None:
+    """Bring a tile to C order; one that is read across its rows in strips, which stay in cache."""
+    columns = part.shape[-1]
+    if part.ndim > 1 and columns > COLUMNS and abs(part.strides[-1]) > abs(part.strides[-2]):
+        for begin in range(0, columns, COLUMNS):
+            np.copyto(out[..., begin : begin + COLUMNS], part[..., begin : begin + COLUMNS])
+    else:
+        np.copyto(out, part)
+
+
+def buffer(slot: int, dtype: np.dtype[Any], shape: tuple[int, ...], most: int = TILE * 16) -> Array:
+    """Return a thread's buffer for a slot; up to `most` bytes are kept from task to task: their pages are hot."""
+    buffers: dict[int, Array] = _scratch.__dict__.setdefault("buffers", {})
+    count = math.prod(shape) * dtype.itemsize
+    held = buffers.get(slot)
+    if held is None or held.nbytes < count:
+        held = np.empty(max(count, TILE * 8), np.uint8)
+        if count <= most:
+            buffers[slot] = held
+    return held[:count].view(dtype).reshape(shape)
