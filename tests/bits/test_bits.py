@@ -41,7 +41,7 @@ def test_one_thread(launch, reference):
 
 
 def test_compiled(launch, reference):
-    pytest.importorskip("numba")
+    pytest.importorskip("llvmlite")
     compare(reference, launch, launch(0, PROGRAM, limit=110, WINDROW_JIT="on"))
 
 

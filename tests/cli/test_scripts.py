@@ -229,7 +229,7 @@ def test_ranks_find_the_package_where_the_driver_found_it(jobs, mpi):
     done = jobs.run(
         [sys.executable], jobs.write(f"    import sys; sys.path.append({source!r})" + CLUSTERS.format(kill=0))
     )
-    assert done.stdout == "3\n3\n", done.stderr
+    assert (done.returncode, done.stdout) == (0, "3\n3\n"), done.stderr
 
 
 @pytest.mark.parametrize(("kill", "left"), [(False, "3\n3\n"), (True, "2\n2\n")])

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("mpi4py")
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 if shutil.which("mpirun") is None:
     pytest.skip("no mpirun on PATH", allow_module_level=True)
 

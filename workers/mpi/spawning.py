@@ -16,6 +16,7 @@ from typing import Self
 _LAUNCHER = "prte"
 _LOOK_EVERY = 0.003  # an interpreter that fails at once is there for some ten milliseconds
 _NOBODY_FOR = 5.0  # seconds: a launcher without any child has had them, between two looks
+_MISSING = 15  # looks in a row: the kernel's list may lack a process while a sibling of it ends
 _LAST_WORDS = 0.3  # until what the ranks said before they ended has been passed on
 
 
@@ -67,14 +68,16 @@ class SpawnWatch:
     def _watch(self) -> None:
         """End the launcher when all new ranks have ended, or time is over."""
         deadline = time.monotonic() + self.limit
-        seen = False
+        seen, missing = False, 0
         alone = time.monotonic()
         while not self._over.wait(_LOOK_EVERY):
             found = launchers()
             there = {child for pid in found for child in children(pid)} - self._before
             if there or not found:
                 alone = time.monotonic()
-            if not there and (seen or time.monotonic() - alone > _NOBODY_FOR):
+            gone = bool(found) and not there and (seen or time.monotonic() - alone > _NOBODY_FOR)
+            missing = missing + 1 if gone else 0
+            if missing >= _MISSING:
                 self._end("the spawned ranks ended before they joined; what they said stands above")
                 return
             seen = seen or bool(there)
