@@ -33,6 +33,7 @@ from ..workers.protocol import (
     Refused,
     Run,
     Setup,
+    Skip,
     Spilled,
     Stop,
 )  # fmt: skip
@@ -233,7 +234,17 @@ class Engine:
         if not job.finished:
             job.fail(ClusterError("the computation was cancelled"))
         self.ledger.plan()
+        self._skip()
         self._forget()
+
+    def _skip(self) -> None:
+        """Have ranks pass over batches that nobody wants any more, where they haven't begun."""
+        wanted = set().union(*(job.tokens for job in self.jobs))
+        for rank in range(self.transport.size):
+            mine = [b for b in self.ledger.batches.values() if b.rank == rank]
+            numbers = tuple(b.number for b in mine if b.record.stage.token not in wanted and not b.record.kept)
+            if numbers and self.ledger.alive[rank]:
+                self.send(rank, Skip(numbers))
 
     def _unhold(self, job: Job) -> None:
         for token in job.held:

@@ -49,7 +49,8 @@ class Gather:
                 if self.results and not self._open:
                     break
         except BaseException:
-            self._cancel()
+            if job.results is not None:  # who waits for a persisted array only stops waiting
+                self._cancel()
             raise
         finally:
             bar.close()

@@ -66,6 +66,13 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Skip:
+    """Command: nobody wants these batches any more; those that haven't begun are refused."""
+
+    batches: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Spill:
     """Command: write these slabs to one new spill file."""
 
@@ -117,7 +124,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Event: a batch's inputs could not be read (their owner is gone)."""
+    """Event: a batch came to nothing: its inputs could not be read (their owner is gone), or it was skipped."""
 
     rank: int
     batch: int
@@ -150,5 +157,5 @@ class Pong:
     rank: int
 
 
-Command = Setup | Define | Forget | Run | Spill | Drop | Ping | Stop
+Command = Setup | Define | Forget | Run | Skip | Spill | Drop | Ping | Stop
 Event = Done | Failed | Refused | Spilled | Output | Pong

@@ -35,6 +35,7 @@ from .protocol import (
     Pong,
     Refused,
     Run,
+    Skip,
     Spill,
     Spilled,
 )
@@ -57,6 +58,7 @@ class Rank:
         self.stages: dict[str, Stage] = {}
         self.spills: dict[int, SpillFile] = {}
         self.blas = BlasLimit()
+        self._skipped: set[int] = set()
         self._folder = spill_folder
         self._work: SimpleQueue[tuple[Run, Reader] | None] = SimpleQueue()
         self._events: SimpleQueue[Event] = SimpleQueue()
@@ -73,6 +75,8 @@ class Rank:
         elif isinstance(command, Define):
             self.blas.before(command.stages)
             self.stages.update((s.token, s) for s in command.stages)
+        elif isinstance(command, Skip):
+            self._skipped.update(command.batches)
         elif isinstance(command, Forget):
             for token in command.tokens:
                 self.stages.pop(token, None)
@@ -144,6 +148,10 @@ class Rank:
             run, reader = item
             begin = time.perf_counter()
             try:
+                if run.batch in self._skipped:
+                    self._skipped.discard(run.batch)
+                    self.emit(Refused(self.rank, run.batch))
+                    continue
                 self._run(run, reader, arena)
                 self.emit(Done(self.rank, run.batch, time.perf_counter() - begin))
             except BlockError as error:
