@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -27,6 +28,9 @@ ROUTES = {
     "service": "service: by asking; the other's memory can't be mapped, and one-sided reads need its help",
 }
 SHM_ENOUGH = 32 << 20
+LLVMLITE = (0, 45)
+"""The version that compiled kernels need."""
+NOT_COMPILED = "kernels are not compiled"
 EVAL = 'eval "$(python -m windrow env)"'
 
 
@@ -66,16 +70,26 @@ def report(version: str) -> Iterator[str]:
 
 def _packages(made: Report) -> str:
     found = []
-    for name, needed in (("numpy", True), ("pyarrow", True), ("cloudpickle", True), ("numba", False)):
+    for name, needed in (("numpy", True), ("pyarrow", True), ("cloudpickle", True), ("llvmlite", False)):
         try:
-            found.append(f"{name} {importlib.metadata.version(name)}")
+            version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             found.append(f"{name} missing")
             if needed:
                 made.problem(f"{name} is missing: pip install {name}")
             else:
-                made.problem('numba is missing, so kernels are interpreted: pip install "windrow[jit]"')
+                made.problem(f'{name} is missing, so {NOT_COMPILED}: pip install "windrow[jit]"')
+            continue
+        found.append(f"{name} {version}")
+        if name == "llvmlite" and _release(version) < LLVMLITE:
+            wanted = ".".join(map(str, LLVMLITE))
+            made.problem(f'llvmlite {version} is older than {wanted}, so {NOT_COMPILED}: pip install "windrow[jit]"')
     return ", ".join(found)
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version."""
+    return tuple(int(n) for n in re.findall(r"\d+", version)[:2])
 
 
 def _mpi(made: Report) -> Iterator[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
 
 import pytest
+
+from windrow.scheduler import doctor
 
 PYTHON = [sys.executable, "-m", "windrow"]
 NAMES = ("windrow", "Python", "packages", "MPI", "memory", "cores", "/dev/shm", "spill folder", "two ranks")
@@ -45,6 +48,29 @@ def test_without_mpi4py(jobs):
     assert done.returncode == 1
     assert "python -m windrow doctor" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [("0.44.0", "llvmlite 0.44.0 is older than 0.45"), ("0.45.1", ""), ("1.0", ""), (None, "llvmlite is missing")],
+)
+def test_what_compiles_kernels(monkeypatch, version, said):
+    real = importlib.metadata.version
+
+    def find(name):
+        if name != "llvmlite":
+            return real(name)
+        if version is None:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return version
+
+    monkeypatch.setattr(importlib.metadata, "version", find)
+    made = doctor.Report()
+    line = doctor._packages(made)
+    assert f"llvmlite {version or 'missing'}" in line
+    assert "numba" not in line
+    assert [text.partition(", so")[0] for text in made.advice] == ([said] if said else [])
+    assert all('pip install "windrow[jit]"' in text for text in made.advice)
 
 
 @pytest.mark.ranks
