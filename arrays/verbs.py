@@ -6,11 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..graph.errors import ArgumentError, bad
+from ..graph.expr import unpinned
 from ..graph.kinds.source import Host, Source
 from ..scheduler.cluster import current
 from .core import Node, wrap
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
     from .array import Array
@@ -21,13 +24,13 @@ def compute(*arrays: Any) -> Any:
 
     Parameters
     ----------
-    *arrays : Array
+    *arrays : Array, or lists, tuples and dicts of them
         What is no Windrow array is handed back as it is.
 
     Returns
     -------
-    numpy.ndarray or numpy scalar, or a tuple of them for several arrays
-        Owned and writable.
+    numpy.ndarray or numpy scalar, or a tuple of them for several arguments
+        Owned and writable, in the lists, tuples and dicts that the arrays came in.
 
     Examples
     --------
@@ -35,13 +38,29 @@ def compute(*arrays: Any) -> Any:
     >>> x = wr.arange(10)
     >>> wr.compute(x.sum(), x.max())
     (np.int64(45), np.int64(9))
+    >>> wr.compute({"total": x.sum(), "ends": [x[0], x[-1]]})
+    {'total': np.int64(45), 'ends': [np.int64(0), np.int64(9)]}
     """
     if not arrays:
         raise ArgumentError(bad("compute", "arrays", arrays, "at least one array"))
-    lazy = [a for a in arrays if isinstance(a, Node)]
+    lazy: list[Node] = []
+    _mapped(arrays, lazy.append)
     made = iter(current().run([a.expr for a in lazy]) if lazy else ())
-    found: tuple[Any, ...] = tuple(_handed(a, next(made)) if isinstance(a, Node) else a for a in arrays)
+    found: tuple[Any, ...] = _mapped(arrays, lambda a: _handed(a, next(made)))
     return found[0] if len(found) == 1 else found
+
+
+def _mapped(value: Any, function: Callable[[Node], Any]) -> Any:
+    """Apply a function to the arrays in lists, tuples and dicts, in order; return these with its results."""
+    if isinstance(value, Node):
+        return function(value)
+    if type(value) is dict:
+        return {key: _mapped(one, function) for key, one in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_mapped(one, function) for one in value)
+    if isinstance(value, tuple) and hasattr(value, "_make"):  # a named tuple
+        return type(value)._make(_mapped(one, function) for one in value)
+    return value
 
 
 def _handed(array: Node, made: np.ndarray[Any, Any]) -> Any:
@@ -73,7 +92,7 @@ def persist(*arrays: Any) -> Any:
     for array in arrays:
         if not isinstance(array, Node):
             raise ArgumentError(bad("persist", "arrays", array, "Windrow arrays"))
-    kept: tuple[Array, ...] = tuple(wrap(replace(a.expr, pin=current().keep(a.expr))) for a in arrays)
+    kept: tuple[Array, ...] = tuple(wrap(replace(unpinned(a.expr), pin=current().keep(a.expr))) for a in arrays)
     return kept[0] if len(kept) == 1 else kept
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,6 +75,20 @@ def walk(roots: list[Expr]) -> Iterator[Expr]:
             seen.add(node.token)
             stack.append((node, True))
             stack.extend((child, False) for child in reversed(node.operands))
+
+
+def unpinned(node: Expr) -> Expr:
+    """Return the same expression without pins under it.
+
+    An array that is persisted doesn't keep alive the chunks that it was made from; if its own are released, it is
+    computed from the beginning. What has no pin below it stays the same node.
+    """
+    done: dict[str, Expr] = {}
+    for each in walk([node]):
+        operands = tuple(done[child.token] for child in each.operands)
+        same = each.pin is None and all(a is b for a, b in zip(operands, each.operands, strict=True))
+        done[each.token] = each if same else replace(each, operands=operands, pin=None)
+    return done[node.token]
 
 
 def user_line() -> str:

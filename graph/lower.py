@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from .grid import Grid
 
 _CHEAP = (Full, Ramp, Eye)
+DEPTH = 64
+"""Longer chains are cut: a stage's program stays short."""
 _WHOLE = (Contract, MapBlocks, BlockFunction)
 
 
@@ -74,6 +76,7 @@ def _homes(nodes: list[Expr], roots: set[str], stored: Callable[[str], bool]) ->
                 users[child.token].append((node, i))
     by_token = {n.token: n for n in nodes}
     homes: dict[str, str] = {}
+    depth: dict[str, int] = {}
     for node in reversed(nodes):
         token = node.token
         if token in roots or stored(token) or isinstance(node.op, Host):
@@ -85,7 +88,11 @@ def _homes(nodes: list[Expr], roots: set[str], stored: Callable[[str], bool]) ->
         where = {homes[user.token] if _fuses(node, user) else token for user, _ in users[token]}
         whole = isinstance(node.op, _WHOLE) and len(users[token]) > 1
         home = where.pop() if len(where) == 1 and not whole else token
-        homes[token] = token if isinstance(node.op, MapBlocks) and _grouped(by_token[home]) else home
+        foreign = isinstance(node.op, MapBlocks) and _grouped(by_token[home])
+        depth[token] = 1 + max(depth.get(user.token, 0) for user, _ in users[token])
+        homes[token] = token if foreign or depth[token] > DEPTH else home
+        if homes[token] == token:
+            depth[token] = 0
     return homes
 
 

@@ -17,6 +17,8 @@ from .kinds.mapping import MapBlocks
 from .program import Call, Load, Product, Program
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .expr import DType
     from .grid import Grid, Index
     from .kinds.source import HostData
@@ -128,28 +130,32 @@ class Stage:
             number = number * n + i // g
         return number // self.fold
 
+    def all_reads(self, folds: Sequence[int]) -> list[Rows]:
+        """Return, for each input, whose tasks cover so many blocks each, which of its tasks each task reads."""
+        blocks = np.arange(self.domain.nblocks)
+        tasks = self._tasks_of_domain(blocks)
+        pairs: list[list[tuple[Index, Index]]] = [[] for _ in self.inputs]
+        for value in self.program.values:
+            if isinstance(value, Load | Product) and value.inputs:
+                for number, rows in zip(value.inputs, self._rows(value, blocks), strict=True):
+                    pairs[number].append((tasks[rows.row_numbers()], rows.items // folds[number]))
+        found = []
+        for number, mine in enumerate(pairs):
+            row, item = (np.concatenate(column) for column in zip(*mine, strict=True))
+            ntasks = -(-self.input_grids[number].nblocks // folds[number])
+            found.append(Rows.from_pairs(row, item, self.ntasks, ntasks))
+        return found
+
     def reads(self, number: int, fold: int) -> Rows:
         """Return which tasks of input `number`, whose tasks cover `fold` blocks each, each task reads."""
-        source = self.input_grids[number]
-        ntasks = -(-source.nblocks // fold)
-        blocks = np.arange(self.domain.nblocks)
-        pairs = [self._pairs(value, number, blocks, fold) for value in self.program.values]
-        row = np.concatenate([p[0] for p in pairs if p is not None])
-        item = np.concatenate([p[1] for p in pairs if p is not None])
-        return Rows.from_pairs(row, item, self.ntasks, ntasks)
+        return self.all_reads([fold] * len(self.inputs))[number]
 
-    def _pairs(self, value: object, number: int, blocks: Index, fold: int) -> tuple[Index, Index] | None:
-        if not isinstance(value, Load | Product) or number not in value.inputs:
-            return None
+    def _rows(self, value: Load | Product, blocks: Index) -> tuple[Rows, ...]:
         grids = tuple(self.input_grids[i] for i in value.inputs)
         if isinstance(value, Load):
             frame, within = value.frame_blocks(self.domain, blocks)
-            rows = value.access.rows(frame, grids, within)
-        else:
-            rows = value.op.rows(self.domain, grids[0], grids[1], blocks)
-        mine = [r for r, i in zip(rows, value.inputs, strict=True) if i == number]
-        task = np.concatenate([self._tasks_of_domain(blocks)[r.row_numbers()] for r in mine])
-        return task, np.concatenate([r.items for r in mine]) // fold
+            return value.access.rows(frame, grids, within)
+        return value.op.rows(self.domain, grids[0], grids[1], blocks)
 
 
 def _unravel(block: int, counts: tuple[int, ...]) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from ..graph.kinds.source import Host
 from ..graph.lower import lower
 from ..workers.config import config
 from ..workers.embedded import EmbeddedTransport
+from ..workers.output import COMPUTE
 from .engine import Engine
 from .gather import Gather
 from .job import Close, Job, Release, Submit, Uncache
@@ -345,6 +346,8 @@ def current() -> Cluster:
     ClusterError
         In a process of an mpirun job that was not started as ``python -m windrow``.
     """
+    if threading.current_thread().name.startswith(COMPUTE):
+        raise ClusterError("compute: a function of blocks can't compute arrays itself; compute them before")
     with _guard:
         if not _clusters:
             check_launch()

@@ -175,6 +175,14 @@ class Engine:
             self._closing = True
 
     def _submit(self, job: Job) -> None:
+        try:
+            self._enter(job)
+        except Exception as error:  # one job's trouble, such as more tasks than memory can list, is not the engine's
+            job.fail(error)
+            self._end(job)
+            self.ledger.plan()
+
+    def _enter(self, job: Job) -> None:
         known = {s.token for s in job.stages} | self.ledger.records.keys()
         if not known.issuperset(token for s in job.stages for token in s.inputs):
             job.fail(ClusterError("a persisted array was released while a computation that reads it began"))

@@ -64,6 +64,8 @@ class Ledger:
         self.threads = list(threads)
         self.alive = [True] * len(arenas)
         self.records: dict[str, Record] = {}
+        self.active: list[Record] = []
+        self._touched: list[Record] = []
         self.batches: dict[int, Batch] = {}
         self.dropped: list[tuple[int, int]] = []
         self._number = 0
@@ -83,9 +85,9 @@ class Ledger:
                 continue
             here = stage.data is not None and (in_place or stage.data.file is not None)
             record = Record(stage, in_place=here, cached=stage.data is not None and not here)
-            for number, token in enumerate(stage.inputs):
-                other = self.records[token]
-                reads = stage.reads(number, other.stage.fold)
+            others = [self.records[token] for token in stage.inputs]
+            relations = stage.all_reads([other.stage.fold for other in others])
+            for other, reads in zip(others, relations, strict=True):
                 edge = Input(other, reads, reads.inverse(other.ntasks))
                 record.inputs.append(edge)
                 other.users.append((record, edge))
@@ -151,6 +153,8 @@ class Ledger:
                 keep.add(token)
                 keep.update(edge.record.stage.token for edge in record.inputs)
         gone = [token for token in self.records if token not in keep]
+        if gone:
+            self._touched = [r for r in self._touched if r.stage.token in keep]
         for token in gone:
             record = self.records.pop(token)
             self._free(record, np.flatnonzero(record.state == State.STORED))
@@ -163,9 +167,16 @@ class Ledger:
     def plan(self) -> int:
         """Find what has to run so that all that is held or owed is stored; return how many tasks wait."""
         need: dict[str, NDArray[np.bool_]] = {}
-        active: dict[str, Index] = {}
-        for record in self.records.values():
-            record.left[:] = record.gather
+        fresh: dict[str, Index] = {}
+        touched: dict[Record, None] = {}
+
+        def touch(record: Record) -> None:
+            if record not in touched:
+                record.left[:] = record.gather
+                touched[record] = None
+
+        for record in self._touched:
+            touch(record)
         for token in reversed(self.records):
             record = self.records[token]
             wanted = need.get(token)
@@ -173,22 +184,26 @@ class Ledger:
                 owed = np.ones(record.ntasks, bool) if record.hold else record.gather > 0
                 wanted = owed if wanted is None else wanted | owed
             if wanted is None and not record.nrunning:
-                self._idle(record)
+                if record in touched:
+                    self._idle(record)
                 continue
+            touch(record)
             running = record.state == State.RUNNING
             todo = running if wanted is None else (wanted & (record.state != State.STORED)) | running
-            fresh = np.flatnonzero(todo & ~running)
-            active[token] = fresh
+            fresh[token] = np.flatnonzero(todo & ~running)
             tasks = np.flatnonzero(todo)
             for edge in record.inputs:
                 other = edge.record
+                touch(other)
                 other.left += np.bincount(edge.reads.of(tasks), minlength=other.ntasks).astype(np.int32)
-                if len(fresh):
+                if len(fresh[token]):
                     mask = need.setdefault(other.stage.token, np.zeros(other.ntasks, bool))
-                    mask[edge.reads.of(fresh)] = True
-        waiting = sum(self._wait(token, active[token]) for token in self.records if token in active)
-        for record in self.records.values():
+                    mask[edge.reads.of(fresh[token])] = True
+        self.active = [self.records[token] for token in fresh]
+        waiting = sum(self._wait(record.stage.token, fresh[record.stage.token]) for record in reversed(self.active))
+        for record in touched:
             self._sweep(record)
+        self._touched = list(touched)
         return waiting
 
     def _idle(self, record: Record) -> None:
@@ -216,7 +231,7 @@ class Ledger:
         """Return the rank each task should run on: where its first input lies, else one of equal runs."""
         ranks = np.array([r for r, ok in enumerate(self.alive) if ok])
         dealt: NDArray[np.int64] = ranks[tasks * len(ranks) // max(1, record.ntasks)]
-        if record.inputs and len(ranks) > 1:
+        if record.inputs and len(ranks) > 1 and len(record.inputs[0].reads.items):
             edge = record.inputs[0]
             some = edge.reads.lengths[tasks] > 0
             first = edge.reads.items[np.minimum(edge.reads.start[tasks], max(0, len(edge.reads.items) - 1))]
@@ -229,7 +244,7 @@ class Ledger:
 
     def take(self, rank: int) -> Batch | None:
         """Give out ready tasks to a rank, the latest stages first; None when none is ready or none fits."""
-        for record in reversed(self.records.values()):
+        for record in self.active:
             if record.nready:
                 tasks = record.dequeue(rank, self._share(record))
                 offsets = self._place(rank, record, tasks)

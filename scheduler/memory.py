@@ -27,7 +27,7 @@ class Spiller:
         ledger = self.engine.ledger
         if ledger.batches or self.pending:
             return
-        stuck = next((r for r in reversed(ledger.records.values()) if r.nready), None)
+        stuck = next((r for r in ledger.active if r.nready), None)
         if stuck is None or ledger.gathering():
             return
         needed = int(stuck.bytes.max())

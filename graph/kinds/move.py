@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..access import Piece, Rows, product_rows, ragged
-from ..axismap import AxisMap, Fixed, Slice
+from ..axismap import AxisMap, Fixed, Segment, Slice
 from ..expr import Op
 from ..grid import Axis, Grid, Index
 
@@ -74,10 +74,9 @@ class Move(Op):
             if order == tuple(range(len(targets))):
                 order = None
             shape = self._expanded(domain, targets)
-            segments = [
-                way.segments(domain.axes[a], axis, index[a]) if a is not None else way.segments(ONE, axis, 0)
-                for (a, way), axis in zip(route.axes, source.axes, strict=True)
-            ]
+            segments = _segments(route, domain, source, index)
+            if segments is None:
+                continue
             whole: list[Any] = [slice(None)] * domain.ndim
             for chosen in itertools.product(*segments):
                 put = whole.copy()
@@ -119,6 +118,17 @@ class Move(Op):
             else:
                 return None
         return Move(f"{self.name}+{outer.name}", (Route(tuple(axes)),))
+
+
+def _segments(route: Route, domain: Grid, source: Grid, index: tuple[int, ...]) -> list[list[Segment]] | None:
+    """Return the segments along each axis of an operand, or None where it has no part in a block."""
+    found = []
+    for (a, way), axis in zip(route.axes, source.axes, strict=True):
+        mine = way.segments(domain.axes[a], axis, index[a]) if a is not None else way.segments(ONE, axis, 0)
+        if not mine:
+            return None
+        found.append(mine)
+    return found
 
 
 def _spread(way: AxisMap, out: Axis, source: Axis, chunks: Index) -> Rows:

@@ -22,7 +22,7 @@ from .plan import Plan, plan_of
 from .product import contract
 from .tiles import Region, regions
 from .tiling import Tiles
-from .whole import call_function
+from .whole import call_function, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,7 +224,8 @@ class Frame:
                 self._contract(value.op, value.inputs, block, out[i, ...])
             else:
                 assert isinstance(value, Call)
-                made = call_function(value, self._arguments(value, i), self.stage, block, out[i, ...].shape)
+                args = [read_only(a) for a in self._arguments(value, i)]
+                made = call_function(value, args, self.stage, block, out[i, ...].shape)
                 np.copyto(out[i, ...], made, casting="unsafe")
 
     def _assemble(self, value: Load, block: int, out: Array) -> None:

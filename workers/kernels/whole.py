@@ -35,6 +35,13 @@ class BlockError(Exception):
         self.block, self.error = block, error
 
 
+def read_only(block: Array) -> Array:
+    """Return a view that can't be written: blocks are chunks that others read, or the user's own array."""
+    view = block.view()
+    view.flags.writeable = False
+    return view
+
+
 def call_function(value: Call, args: list[Array], stage: Stage, block: int, shape: tuple[int, ...]) -> Array:
     """Call a function for one block.
 
@@ -57,6 +64,8 @@ def call_function(value: Call, args: list[Array], stage: Stage, block: int, shap
             with np.errstate(all="warn"):
                 made = np.asarray(function(*args, *extra, **keywords))
         except Exception as error:
+            if isinstance(error, ValueError) and "read-only" in str(error):
+                error.add_note(f"{op.label}: the blocks a function is given are read-only; write to a copy of them")
             raise BlockError(block, error) from error
     if made.shape != shape:
         raise ShapeError(
