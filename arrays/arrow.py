@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import DTypeError, bad
-from ..scheduler.cluster import current
 from .verbs import compute
 
 if TYPE_CHECKING:
@@ -51,8 +50,9 @@ def to_arrow(x: Node) -> pyarrow.Array:
     except (arrow.ArrowNotImplementedError, arrow.ArrowInvalid, NotImplementedError) as error:
         raise DTypeError(bad("to_arrow", "x", x.dtype, "a dtype that Arrow has")) from error
     if x.expr.pin is not None and x.npartitions == 1:
-        flat: Any = current().chunk(x.expr, 0).reshape(-1).view(_Held)
-        flat.pin = x.expr.pin
+        cluster = x.expr.pin.cluster
+        flat: Any = cluster.chunk(x.expr, 0).reshape(-1).view(_Held)
+        flat.pin = cluster.keep(x.expr)  # its own: release(x) doesn't free it
     else:
         flat = np.asarray(compute(x)).reshape(-1)
     if x.dtype.kind in "iuf" and x.dtype.isnative:

@@ -139,11 +139,16 @@ class Cluster:
         if not roots:
             return []
         unique = {root.token: root for root in roots}
-        gather = self._submit(list(unique.values()))
-        gather.run()
+        gather = self._gather(list(unique.values()))
+        try:
+            self.engine.request(Submit(gather.job))
+            gather.run()
+        except BaseException:  # an interrupt outside of `gather.run`: the job must not stay
+            gather.cancel()
+            raise
         return [gather.results[root.token] for root in roots]
 
-    def _submit(self, roots: list[Expr]) -> Gather:
+    def _gather(self, roots: list[Expr]) -> Gather:
         stages = self.stages(roots)
         results = [np.empty(root.shape, root.dtype) for root in roots]
         names = [root.token for root in roots]
@@ -152,9 +157,7 @@ class Cluster:
             stages, names, sinks = _with_sinks(stages, names, results)
         job = Job(stages, names, results, sinks)
         self._watch(roots)
-        gather = Gather(self.engine, job, [root.token for root in roots])
-        self.engine.request(Submit(job))
-        return gather
+        return Gather(self.engine, job, [root.token for root in roots])
 
     def keep(self, root: Expr) -> Kept:
         """Start computing an expression behind the caller's back, and keep its chunks."""
@@ -167,9 +170,10 @@ class Cluster:
                 self._kept[root.token] = (known[0] + 1, known[1])
                 return Kept(self, root.token, known[1])
             job = Job(stages, [root.token], None)
+            kept = Kept(self, root.token, job)
+            self.engine.request(Submit(job))  # before others learn that it is stored
             self._kept[root.token] = (1, job)
-        self.engine.request(Submit(job))
-        return Kept(self, root.token, job)
+        return kept
 
     def stages(self, roots: Sequence[Expr]) -> list[Stage]:
         """Return the stages that computing these expressions would run."""
@@ -178,12 +182,15 @@ class Cluster:
     def chunk(self, root: Expr, block: int) -> Array:
         """Return one chunk of a persisted array, read-only and in place where it lies on this node."""
         kept = root.pin
-        if not isinstance(kept, Kept) or not kept.held:
-            raise ClusterError("chunk: the array is not persisted")
+        if not isinstance(kept, Kept) or not kept.held or kept.cluster is not self:
+            raise ClusterError("chunk: the array is not persisted here")
         kept.wait()
 
         def look(engine: Engine) -> Array | None:
-            record = engine.ledger.records[root.token]
+            record = engine.ledger.records.get(root.token)
+            if record is None:
+                raise ClusterError("chunk: the array was released meanwhile")
+            record.viewed = True  # it stays where it is
             stage = record.stage
             slab = engine.slab(record, block // stage.fold)
             if slab is None:
@@ -203,8 +210,11 @@ class Cluster:
         found = self._kept.get(token)
         if found is None:
             return False
-        if found[1].error is not None:
-            raise found[1].error
+        if found[1].error is not None:  # forget it: the error's traceback may keep the array alive for ever
+            with self._lock:
+                if self._kept.get(token) is found:
+                    del self._kept[token]
+            return False
         return True
 
     def _drop(self, token: str, job: Job) -> None:

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -108,7 +108,14 @@ class Engine:
             raise ClusterError("the cluster is closed")
         answer: SimpleQueue[Any] = SimpleQueue()
         self.request(Ask(question, answer))
-        return answer.get(timeout=limit)
+        try:
+            found, error = answer.get(timeout=limit)
+        except Empty:
+            state = "does not answer" if self.thread.is_alive() else "is closed"
+            raise ClusterError(f"the cluster {state}") from None
+        if error is not None:
+            raise error
+        return found
 
     # ---------------------------------------------------------------- the loop
 
@@ -170,7 +177,11 @@ class Engine:
             if not self.jobs:
                 self._forget()
         elif isinstance(request, Ask):
-            request.answer.put(request.question(self))
+            try:
+                answer = request.question(self), None
+            except Exception as error:
+                answer = None, error
+            request.answer.put(answer)
         elif isinstance(request, Close):
             self._closing = True
 
@@ -407,6 +418,24 @@ class Engine:
             self.losses.append(text)
             log.warning(text)
         self.spiller.lost(ranks)
+        self._give_up_deadly()
+
+    def _give_up_deadly(self) -> None:
+        """Fail what has killed several ranks: a user's function that ends its process would end them all."""
+        limit = max(2, min(3, self.transport.size - 1))
+        for record in list(self.ledger.records.values()):
+            task = max(record.deaths, key=record.deaths.__getitem__, default=-1)
+            if task < 0 or record.deaths[task] < limit:
+                continue
+            stage, count = record.stage, record.deaths[task]
+            block = stage.grid.index(stage.blocks(task)[0])
+            error = ClusterError(
+                f"{stage.name}: {count} ranks died while they had block {block}; it is not tried again"
+            )
+            if stage.origin:
+                error.add_note(f"the operation was created at {stage.origin}")
+            record.deaths.clear()
+            self.fail(stage.token, error)
 
     # ---------------------------------------------------------------- dispatch
 

@@ -50,7 +50,7 @@ class Gather:
                     break
         except BaseException:
             if job.results is not None:  # who waits for a persisted array only stops waiting
-                self._cancel()
+                self.cancel()
             raise
         finally:
             bar.close()
@@ -60,7 +60,7 @@ class Gather:
             job.finished = True
             self.engine.request(Cancel(job))
 
-    def _cancel(self) -> None:
+    def cancel(self) -> None:
         """Cancel the job; a second Ctrl-C at this moment must not leave it running."""
         while True:
             try:
@@ -75,7 +75,9 @@ class Gather:
         if arrival.slabs is not None:
             assert self.job.results is not None
             result = self.job.results[number]
-            if isinstance(arrival.slabs, np.ndarray) and stage.grid.ndim == 1 and int(np.ptp(tasks)) == len(tasks) - 1:
+            together = isinstance(arrival.slabs, np.ndarray) and stage.grid.ndim == 1 and not seen[tasks].any()
+            if together and int(np.ptp(tasks)) == len(tasks) - 1:
+                assert isinstance(arrival.slabs, np.ndarray)
                 self._copy_run(stage, result, tasks, arrival.slabs)
             else:
                 for task, slab in zip(tasks.tolist(), arrival.slabs, strict=True):

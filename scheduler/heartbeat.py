@@ -6,6 +6,7 @@ silent for the limit is killed, unless it is seen, on this host, to be computing
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from pathlib import Path
@@ -27,6 +28,7 @@ class Heartbeat:
         self.limit = limit
         now = time.monotonic()
         self._heard = [now] * transport.size
+        self._looked = now
         self._asked = [now] * transport.size
         self._named: set[int] = set()
         self._cpu: dict[int, int] = {}
@@ -38,6 +40,10 @@ class Heartbeat:
 
     def check(self, now: float, alive: list[bool]) -> None:
         """Ask the quiet ranks, and kill those that have been silent for too long; the transport reports them lost."""
+        missed = now - self._looked
+        self._looked = now
+        if missed > self.limit / 6:  # we did not listen ourselves (stopped, or a call kept Python's lock)
+            self._heard = [heard + missed for heard in self._heard]
         for rank in range(1, self.transport.size):
             quiet = now - self._heard[rank]
             if not alive[rank] or quiet < self.limit / 3:
@@ -52,7 +58,7 @@ class Heartbeat:
     def _judge(self, rank: int, quiet: float) -> None:
         peer = self.transport.peers[rank]
         name = f"rank {rank} (host {peer.host}, pid {peer.pid}) has been silent for {quiet:.1f} s"
-        if peer.same_node and self._state(rank) == "R" and self._ticks(rank) > self._cpu.get(rank, 0):
+        if peer.same_node and self._computing(rank) and self._ticks(rank) > self._cpu.get(rank, 0):
             log.warning("%s; it is computing in a call that keeps Python's lock", name)
             self._named.add(rank)
             return
@@ -65,9 +71,13 @@ class Heartbeat:
         except OSError:
             return []
 
-    def _state(self, rank: int) -> str:
-        stat = self._stat(rank)
-        return stat[0] if stat else "X"
+    def _computing(self, rank: int) -> bool:
+        """Tell whether some thread of a rank runs: the one that answers waits for Python's lock meanwhile."""
+        for path in Path(f"/proc/{self.transport.peers[rank].pid}/task").glob("*/stat"):
+            with contextlib.suppress(OSError):
+                if path.read_text().rpartition(")")[2].split()[0] == "R":
+                    return True
+        return False
 
     def _ticks(self, rank: int) -> int:
         stat = self._stat(rank)

@@ -245,7 +245,7 @@ class Ledger:
     def take(self, rank: int) -> Batch | None:
         """Give out ready tasks to a rank, the latest stages first; None when none is ready or none fits."""
         for record in self.active:
-            if record.nready:
+            if record.nready and not (rank == 0 and record.deaths and any(self.alive[1:])):  # the driver dies last
                 tasks = record.dequeue(rank, self._share(record))
                 offsets = self._place(rank, record, tasks)
                 if len(offsets) < len(tasks):
@@ -378,6 +378,10 @@ class Ledger:
             record.nstored -= int(stored.sum())
             record.nrunning -= int(running.sum())
             record.state[stored | running] = State.LOST
+        for batch in self.batches.values():
+            if batch.rank == rank and batch.record.stage.foreign:
+                for task in batch.tasks.tolist():
+                    batch.record.deaths[task] = batch.record.deaths.get(task, 0) + 1
         self.batches = {n: b for n, b in self.batches.items() if b.rank != rank}
         self._doomed = [d for d in self._doomed if d[1] != rank]
         self._files = {k: n for k, n in self._files.items() if k[0] != rank}
@@ -396,7 +400,7 @@ class Ledger:
         """
         found = []
         for record in sorted(self.records.values(), key=lambda r: r.hold == 0):
-            mine = np.flatnonzero((record.owner == rank) & record.in_arena & (record.gather == 0))
+            mine = np.flatnonzero((record.owner == rank) & record.in_arena & (record.gather == 0) & (not record.viewed))
             if not len(mine) or nbytes <= 0:
                 continue
             total = np.cumsum(record.bytes[mine])

@@ -55,6 +55,8 @@ class Record:
     seconds: float = 0.0
     in_place: bool = False
     cached: bool = False
+    viewed: bool = False
+    deaths: dict[int, int] = field(default_factory=dict)
     queues: dict[int, deque[Index]] = field(default_factory=dict)
     nready: int = 0
 

@@ -125,21 +125,30 @@ class Rank:
     def _accept(self, run: Run) -> None:
         stage = self.stages[run.token]
         producers = tuple(self.stages[token] for token in stage.inputs)
-        reader = Reader(stage, producers, [Located(places) for places in run.inputs], self.memory)
+        found: dict[tuple[int, int], Bytes | None] = {}
+
+        def memory(place: Place) -> Bytes | None:
+            """As `self.memory`, asked once: what is in place stays so until the batch ends, though its owner dies."""
+            key = (place.owner, place.source)
+            if key not in found:
+                found[key] = self.memory(place)
+            return found[key]
+
+        def in_place(place: Place) -> bool:
+            return place.owner == HOST or memory(place) is not None
+
+        reader = Reader(stage, producers, [Located(places) for places in run.inputs], memory)
         remote = {
             (number, task)
             for number, places in enumerate(run.inputs)
-            if not all(self._in_place(place) for place in Located(places).memories())
+            if not all(in_place(place) for place in Located(places).memories())
             for task, place in Located(places).items()
-            if not self._in_place(place)
+            if not in_place(place)
         }
         if remote:
             _Fetch(self, run, reader, remote).start()
         else:
             self._work.put((run, reader))
-
-    def _in_place(self, place: Place) -> bool:
-        return place.owner == HOST or self.memory(place) is not None
 
     def _compute(self) -> None:
         arena = self.transport.arena(self.rank)

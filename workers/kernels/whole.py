@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from functools import lru_cache
+import threading
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +22,23 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-@lru_cache(maxsize=512)
+_KEPT_BYTES = 1 << 25
+_kept: OrderedDict[bytes, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = OrderedDict()
+_guard = threading.Lock()
+
+
 def _unpickled(pickled: bytes) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-    found: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] = pickle.loads(pickled)
+    """Unpickle a function; those used last are kept, the last one and as many as fit some bytes."""
+    with _guard:
+        found = _kept.get(pickled)
+        if found is not None:
+            _kept.move_to_end(pickled)
+            return found
+    found = pickle.loads(pickled)
+    with _guard:
+        _kept[pickled] = found
+        while len(_kept) > 1 and (len(_kept) > 512 or sum(map(len, _kept)) > _KEPT_BYTES):
+            _kept.popitem(last=False)
     return found
 
 

@@ -98,6 +98,7 @@ class Fetcher:
             self._failed.append(done)
             return
         get = route == "get" and self._window is not None and region.source < 0 and rank not in self.slow
+        get = get and not self._mailbox.dead  # after a death a window may hang or crash for the living too
         try:
             if get and pieces(region) <= _MOST_PIECES and into.size <= _MOST_GOT:
                 self._reads.append(self._get(rank, region, into, done))
@@ -160,8 +161,9 @@ class Fetcher:
         """Tell how a read ended; None while it has not."""
         dead = read.rank in self._mailbox.dead
         if read.buffer is not None:
-            if dead or now > read.deadline:  # never touch it again: the next call on it could hang
-                self.slow.add(read.rank)
+            if self._mailbox.dead or now > read.deadline:  # never touch it again: the next call on it could hang
+                if dead or now > read.deadline:
+                    self.slow.add(read.rank)
                 self._stuck.append(read)
                 return False
             return self._got(read)

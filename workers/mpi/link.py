@@ -184,7 +184,10 @@ class MpiLink:
 
         A "map" peer can be fetched from as well: by asking it.
         """
-        self._fetcher.start(self.peers[rank].route, rank, region, into, done)
+        route = self.peers[rank].route
+        if self.rank == 0 and route == "get":  # an Rget of a rank that has just died never returns: not the driver's
+            route = "service"
+        self._fetcher.start(route, rank, region, into, done)
 
     def close(self) -> None:
         """Flush what is queued for up to a second, and free what the rank holds. Not collective.
