@@ -140,6 +140,33 @@ class Array(Operators, Methods):
             raise TypeError(f"index: array has dtype {self.dtype} and shape {self.shape}; expected a single integer")
         return operator.index(self._single("index"))
 
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        if self.ndim:
+            raise ArgumentError(
+                f"format: argument 'spec' is {spec!r} for an array of shape {self.shape}; expected no spec, or an "
+                "array without axes; compute() it, and format its elements"
+            )
+        return format(self._single("format"), spec)
+
+    def __round__(self, ndigits: int | None = None) -> Array:
+        return self.round(0 if ndigits is None else ndigits)
+
+    def copy(self) -> Array:
+        """Return the array itself: arrays don't change."""
+        return self
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Array:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise ArgumentError(
+            "pickle: a Windrow array is a recipe that lives with its cluster; pickle x.compute() instead"
+        )
+
     def tolist(self) -> Any:
         """Compute, and return nested lists."""
         return self.compute().tolist()
@@ -166,9 +193,11 @@ class Array(Operators, Methods):
             given = (
                 f" with {', '.join(keywords)}" if keywords else " with out" if any(o is not None for o in out) else ""
             )
+            name = ufunc.__name__ if getattr(np, ufunc.__name__, None) is not ufunc else f"numpy.{ufunc.__name__}"
+            what = "such function" if function is None else "such form of it"
             raise ArgumentError(
-                f"numpy.{ufunc.__name__}{how}{given} doesn't take lazy arrays; expected a plain call of an "
-                "elementwise function; use windrow's own functions, or compute() first"
+                f"{name}{how}{given} doesn't take lazy arrays; "
+                f"Windrow has no {what} yet: compute() first, or map_blocks()"
             )
         return function(*inputs)
 

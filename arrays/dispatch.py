@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..graph.errors import ArgumentError
 from . import align, creation, handed, ranges
+from .core import check_axes
 from .ops import (
     broadcasting,
     diagonals,
@@ -42,6 +46,25 @@ MODULES: tuple[ModuleType, ...] = (
 """Where functions of NumPy's names are."""
 
 
+def _size(a: Any, axis: Any = None) -> int:
+    """Number of elements along some axes."""
+    return math.prod(np.shape(a)[i] for i in check_axes("size", axis, np.ndim(a)))
+
+
+ATTRIBUTES: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.shape: lambda a: a.shape,
+    np.ndim: lambda a: a.ndim,
+    np.size: _size,
+}
+"""Functions that tell what an array knows without being computed."""
+
+
+def name_of(function: Any) -> str:
+    """Return a function's name with its public modules: "numpy.linalg.norm"."""
+    parts = [p for p in str(getattr(function, "__module__", None) or "").split(".") if p and not p.startswith("_")]
+    return ".".join([*parts, str(getattr(function, "__name__", function))])
+
+
 def replacement(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function that stands for one of NumPy's.
 
@@ -50,6 +73,8 @@ def replacement(function: Callable[..., Any]) -> Callable[..., Any]:
     ArgumentError
         When there is none.
     """
+    if function in ATTRIBUTES:
+        return ATTRIBUTES[function]
     name = getattr(function, "__name__", str(function))
     if getattr(function, "__module__", "") == "numpy":
         for module in MODULES:
@@ -57,6 +82,6 @@ def replacement(function: Callable[..., Any]) -> Callable[..., Any]:
             if found is not None and getattr(found, "__module__", "").startswith(__package__ or ""):
                 return found
     raise ArgumentError(
-        f"numpy.{name} doesn't take lazy arrays; expected a function of the windrow namespace; "
-        "use one of those, map_blocks for functions of chunks, or compute() first"
+        f"{name_of(function)} doesn't take lazy arrays; "
+        "Windrow has no such function yet: compute() first, or map_blocks()"
     )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .core import SCALARS, Node
+from ..graph.kinds.source import Full
+from .core import SCALARS, Node, make
 from .ops import ufuncs as ew
 from .ops.products import matmul
 
@@ -32,6 +33,17 @@ def _both(function: Ufunc) -> tuple[Binary, Binary]:
         return function(other, self) if _taken(other) else NotImplemented
 
     return forward, reflected
+
+
+def _equality(function: Ufunc, of_none: bool) -> Binary:
+    """A comparison that takes None too, which no element equals."""
+
+    def forward(self: Node, other: Any) -> Any:
+        if other is None:
+            return make(Full(np.bool(of_none)), (), self.expr.grid, np.bool)
+        return function(self, other) if _taken(other) else NotImplemented
+
+    return forward
 
 
 def _one(function: Ufunc) -> Callable[[Any], Array]:
@@ -62,7 +74,7 @@ class Operators(Node):
     __rshift__, __rrshift__ = _both(ew.right_shift)
     __lt__, __gt__ = _both(ew.less)[0], _both(ew.greater)[0]
     __le__, __ge__ = _both(ew.less_equal)[0], _both(ew.greater_equal)[0]
-    __eq__, __ne__ = _both(ew.equal)[0], _both(ew.not_equal)[0]
+    __eq__, __ne__ = _equality(ew.equal, False), _equality(ew.not_equal, True)
     __neg__, __pos__ = _one(ew.negative), _one(ew.positive)
     __abs__, __invert__ = _one(ew.absolute), _one(ew.invert)
 

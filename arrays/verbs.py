@@ -58,8 +58,9 @@ def _mapped(value: Any, function: Callable[[Node], Any]) -> Any:
         return {key: _mapped(one, function) for key, one in value.items()}
     if type(value) in (list, tuple):
         return type(value)(_mapped(one, function) for one in value)
-    if isinstance(value, tuple) and hasattr(value, "_make"):  # a named tuple
-        return type(value)._make(_mapped(one, function) for one in value)
+    named = getattr(type(value), "_make", None)
+    if isinstance(value, tuple) and named is not None:
+        return named(_mapped(one, function) for one in value)
     return value
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import inspect
+import pickle
+import re
 import xml.etree.ElementTree as ET
-from typing import Any
+from typing import Any, NamedTuple
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -92,6 +96,28 @@ def test_compute_together():
         wr.compute()
 
 
+class Ends(NamedTuple):
+    """A named tuple of arrays."""
+
+    first: Any
+    last: Any
+
+
+def test_compute_in_structures():
+    x = wr.arange(10, chunks=3)
+    got = wr.compute({"total": x.sum(), "ends": [x[0], (x[-1], "text", None)]})
+    assert got == {"total": 45, "ends": [0, (9, "text", None)]}
+    assert type(got["ends"][0]) is np.int64
+    first, second = wr.compute([x.min(), x.max()], Ends(x[1], x[2]))
+    assert first == [0, 9]
+    assert second == Ends(1, 2)
+    assert type(second) is Ends
+    assert wr.compute([]) == []
+    assert wr.compute((x.sum(),)) == (45,)
+    same = np.ones(3)
+    assert wr.compute(same) is same
+
+
 def test_persist_and_release():
     x = (wr.ones(100, chunks=10) * 2).persist()
     assert (x + 1).sum().compute() == 300
@@ -132,6 +158,68 @@ def test_numpy_functions_stay_lazy():
             call()
     with pytest.raises(ValueError, match="copy"):
         np.asarray(x, copy=False)
+
+
+def test_functions_of_the_shape():
+    x: Any = wr.ones((4, 6), chunks=3)
+    assert (np.shape(x), np.ndim(x), np.size(x)) == ((4, 6), 2, 24)
+    assert (np.size(x, 0), np.size(x, axis=-1), np.size(x, axis=None)) == (4, 6, 24)
+    with pytest.raises(wr.AxisError, match="size"):
+        np.size(x, 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (np.linalg.norm, "numpy.linalg.norm"),
+        (np.fft.fft, "numpy.fft.fft"),
+        (np.median, "numpy.median"),
+        (np.add.reduce, "numpy.add.reduce"),
+    ],
+)
+def test_functions_that_are_not_there_are_named(function, name):
+    expected = f"^{re.escape(name)} doesn't take lazy arrays; Windrow has no such (function|form of it) yet: "
+    with pytest.raises(wr.ArgumentError, match=expected + r"compute\(\) first, or map_blocks\(\)$"):
+        function(wr.ones((3, 3)))
+
+
+def test_formats():
+    x = wr.full((), 2.5)
+    assert f"{x:.2f}|{x * 2:>6.1f}|{wr.arange(5).sum():03d}" == "2.50|   5.0|010"
+    assert f"{x}" == str(x)
+    y = wr.ones(3)
+    assert f"{y}" == str(y)
+    with pytest.raises(TypeError, match=r"format: argument 'spec' is '\.2f'.*shape \(3,\).*compute\(\)"):
+        f"{y:.2f}"
+
+
+def test_rounds():
+    x: Any = wr.from_array(np.array([1.26, -2.74]), chunks=1)
+    np.testing.assert_array_equal(round(x).compute(), [1, -3])
+    np.testing.assert_array_equal(round(x, 1).compute(), [1.3, -2.7])
+
+
+def test_copies_are_the_array_itself():
+    x = wr.ones(3)
+    assert x.copy() is x
+    assert copy.copy(x) is x
+    assert copy.deepcopy([x])[0] is x
+
+
+def test_arrays_are_not_pickled():
+    for dumps in (pickle.dumps, cloudpickle.dumps):
+        with pytest.raises(TypeError, match=r"lives with its cluster; pickle x\.compute\(\) instead"):
+            dumps(wr.ones(3))
+
+
+def test_no_element_is_none():
+    for data in (np.arange(6.0).reshape(2, 3), np.array(["a", "b"])):
+        x = wr.from_array(data, chunks=2)
+        none: Any = None
+        for got, expected in ((x == none, np.equal(data, none)), (x != none, np.not_equal(data, none))):
+            assert (got.dtype, got.chunks) == (bool, x.chunks)
+            np.testing.assert_array_equal(got.compute(), expected.astype(bool))
+        assert none not in x
 
 
 def test_gathering_much_warns():
