@@ -13,7 +13,7 @@ from ..graph.kinds.mapping import MapBlocks
 from .align import aligned, regrid
 from .core import Node, as_array, check_axes, check_dtype, make
 from .overlap import Trimmed, read_depths, with_halo
-from .payload import inferred_dtype, name_of, payload, wanted
+from .payload import inferred_dtype, name_of, payload, refuse_captured, wanted
 
 if TYPE_CHECKING:
     from .array import Array
@@ -207,6 +207,7 @@ def map_overlap(
         raise ShapeError(f"map_overlap: arrays have shapes {shapes}; expected one shape")
     depths, boundaries = read_depths(depth, boundary, domain.ndim)
     wants = wanted(func)
+    refuse_captured("map_overlap", func)
     if dtype is None:
         samples = [np.ones(tuple(1 + b + a for b, a in depths), x.dtype) for x in arrays]
         known = inferred_dtype("map_overlap", func, samples, extra, kwargs, wants)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dis
 import importlib
 import inspect
 from hashlib import blake2b
@@ -11,7 +13,7 @@ import numpy as np
 
 from ..graph.errors import ArgumentError, DTypeError, bad
 from ..graph.kinds.mapping import Payload
-from .core import check_dtype
+from .core import Node, check_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +45,7 @@ def payload(
     if not callable(function):
         raise ArgumentError(bad(operation, "func", function, "a function"))
     name = name or name_of(function)
+    refuse_captured(operation, function)
     try:
         pickled = importlib.import_module("cloudpickle").dumps((function, extra, keywords))
     except Exception as error:
@@ -51,6 +54,23 @@ def payload(
             f"{type(error).__name__}: {error}; expected one that can travel to other processes"
         ) from error
     return Payload(name, pickled, blake2b(pickled, digest_size=16).hexdigest())
+
+
+def refuse_captured(operation: str, function: Any) -> None:
+    """Raise where a function uses a lazy array of its module's, or of the function it stands in."""
+    if not inspect.isfunction(function):
+        return
+    code, around = function.__code__, function.__globals__
+    named = {i.argval: around.get(i.argval) for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # what isn't assigned yet
+            named[name] = cell.cell_contents
+    for name, value in named.items():
+        if isinstance(value, Node):
+            raise ArgumentError(
+                f"{operation}: the function {name_of(function)!r} uses the Windrow array {name!r}; expected NumPy's "
+                "only; hand it over among the arguments, or compute it beforehand"
+            )
 
 
 def wanted(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -82,6 +102,7 @@ def inferred_dtype(
     except Exception as error:
         raise DTypeError(
             f"{operation}: argument 'dtype' is None, and calling {name_of(function)!r} on arrays of one "
-            f"element raised {type(error).__name__}: {error}; expected dtype="
+            f"element raised {type(error).__name__}: {error}; expected a function that takes them, or the "
+            f"result's dtype, such as dtype={str(samples[0].dtype)!r}"
         ) from error
     return check_dtype(operation, "dtype", found.dtype)

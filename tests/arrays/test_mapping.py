@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,46 @@ def test_errors():
     for call, kind, message in cases:
         with pytest.raises(kind, match=message):
             call()
+
+
+OUTSIDE = wr.ones(3)
+
+
+def uses_a_global(block):
+    return block + OUTSIDE
+
+
+def names_an_attribute(block, holder):
+    return block + holder.OUTSIDE
+
+
+def test_functions_that_use_lazy_arrays_are_refused():
+    x = wr.ones(3)
+
+    def uses_a_variable(block):
+        return block + x
+
+    for function, name in ((uses_a_global, "OUTSIDE"), (uses_a_variable, "x")):
+        expected = f"the function '{function.__name__}' uses the Windrow array '{name}'"
+        for dtype in (None, float):
+            with pytest.raises(wr.ArgumentError, match=f"^map_blocks: {expected}"):
+                wr.map_blocks(function, x, dtype=dtype)
+            with pytest.raises(wr.ArgumentError, match=f"^map_overlap: {expected}"):
+                wr.map_overlap(function, x, depth=1, dtype=dtype)
+    with pytest.raises(wr.ArgumentError, match=r"map_blocks.*'doubled'.*lives with its cluster"):
+        wr.map_blocks(doubled, x, others=[x], dtype=float)
+    assert wr.map_blocks(names_an_attribute, x, SimpleNamespace(OUTSIDE=2)).sum().compute() == 9
+
+
+def test_a_dtype_that_is_not_found_is_asked_for():
+    with pytest.raises(
+        wr.DTypeError, match=r"'fails' on arrays of one element raised ValueError: no; .*dtype='int64'$"
+    ):
+        wr.map_blocks(fails, wr.arange(3))
+
+
+def fails(block):
+    raise ValueError("no")
 
 
 def test_a_wrong_shape_is_told():
