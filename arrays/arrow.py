@@ -50,7 +50,8 @@ def to_arrow(x: Node) -> pyarrow.Array:
     except (arrow.ArrowNotImplementedError, arrow.ArrowInvalid, NotImplementedError) as error:
         raise DTypeError(bad("to_arrow", "x", x.dtype, "a dtype that Arrow has")) from error
     if x.expr.pin is not None and x.npartitions == 1:
-        cluster = x.expr.pin.cluster
+        pin: Any = x.expr.pin
+        cluster = pin.cluster
         flat: Any = cluster.chunk(x.expr, 0).reshape(-1).view(_Held)
         flat.pin = cluster.keep(x.expr)  # its own: release(x) doesn't free it
     else:

@@ -192,7 +192,7 @@ class Cluster:
                 raise ClusterError("chunk: the array was released meanwhile")
             record.viewed = True  # it stays where it is
             stage = record.stage
-            slab = engine.slab(record, block // stage.fold)
+            slab = engine.delivery.slab(record, block // stage.fold)
             if slab is None:
                 return None
             at = int(stage.offsets(block // stage.fold)[block % stage.fold])

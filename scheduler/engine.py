@@ -38,11 +38,11 @@ from ..workers.protocol import (
     Stop,
 )  # fmt: skip
 from ..workers.rank import Rank
-from ..workers.reader import Place, spacing, strided
-from ..workers.transport import RanksLost, Region, Transport
+from ..workers.transport import RanksLost, Transport
+from .delivery import Delivery
 from .failure import exception_of
 from .heartbeat import Heartbeat
-from .job import Arrival, Ask, Cancel, Close, Gathered, Job, Release, Request, Submit, Uncache
+from .job import Ask, Cancel, Close, Gathered, Job, Release, Request, Submit, Uncache
 from .ledger import Batch, Ledger
 from .memory import Spiller
 from .record import Record, State
@@ -87,6 +87,7 @@ class Engine:
         self.jobs: list[Job] = []
         self.sinks: dict[str, Array] = {}
         self.spiller = Spiller(self)
+        self.delivery = Delivery(self)
         self.heartbeat = Heartbeat(transport, heartbeat)
         self.losses: list[str] = []
         self._inbox: SimpleQueue[Request] = SimpleQueue()
@@ -178,10 +179,9 @@ class Engine:
                 self._forget()
         elif isinstance(request, Ask):
             try:
-                answer = request.question(self), None
+                request.answer.put((request.question(self), None))
             except Exception as error:
-                answer = None, error
-            request.answer.put(answer)
+                request.answer.put((None, error))
         elif isinstance(request, Close):
             self._closing = True
 
@@ -223,7 +223,7 @@ class Engine:
             record = self.ledger.records[token]
             stored = np.flatnonzero(record.state == State.STORED)
             if len(stored):
-                self._arrive(job, number, record, stored)
+                self.delivery.deliver(job, number, record, stored)
         self._check(job)
 
     def _reach(self, tokens: list[str]) -> set[str]:
@@ -313,7 +313,7 @@ class Engine:
                 job.done += len(tasks)
                 for number, token in enumerate(job.targets):
                     if token == record.stage.token:
-                        self._arrive(job, number, record, tasks)
+                        self.delivery.deliver(job, number, record, tasks)
                 self._check(job)
 
     def _check(self, job: Job) -> None:
@@ -321,71 +321,6 @@ class Engine:
             job.finished = True
             self.jobs.remove(job)
             job.tell()
-
-    def _arrive(self, job: Job, number: int, record: Record, tasks: Index) -> None:
-        if job.results is None:
-            return
-        if self._sink(record) is not None:
-            job.tell(Arrival(number, record.stage, tasks, None))
-            return
-        if (together := self._together(record, tasks)) is not None:
-            job.tell(Arrival(number, record.stage, tasks, together))
-            return
-        try:
-            slabs = [self.slab(record, task) for task in tasks.tolist()]
-        except Exception as error:  # the user's file could not be read
-            self.fail(record.stage.token, error)
-            return
-        if all(s is not None for s in slabs):
-            job.tell(Arrival(number, record.stage, tasks, tuple(s for s in slabs if s is not None)))
-        else:
-            for task, slab in zip(tasks.tolist(), slabs, strict=True):
-                self._fetch(job, number, record, task, slab)
-
-    def _together(self, record: Record, tasks: Index) -> Array | None:
-        """Return the slabs of many small tasks as one array (tasks, bytes), where they lie at equal distances."""
-        step = spacing(record.offset[tasks])
-        if step is None or np.ptp(record.owner[tasks]) or np.ptp(record.bytes[tasks]) or record.stage.fold > 1:
-            return None
-        sizes = record.stage.grid.block_sizes(tasks)
-        place = Place(int(record.owner[tasks[0]]), int(record.offset[tasks[0]]), int(record.source[tasks[0]]))
-        memory = self.local.memory(place) if place.owner >= 0 else None
-        if memory is None or np.ptp(sizes) or np.ptp(record.source[tasks]):
-            return None
-        nbytes = int(sizes[0]) * record.stage.dtype.itemsize
-        return strided(memory, place.offset, step, len(tasks), np.dtype(np.uint8), (nbytes,))
-
-    def slab(self, record: Record, task: int) -> Array | None:
-        """Return a task's slab in place, as bytes, or None where it has to be fetched."""
-        owner, nbytes = int(record.owner[task]), int(record.stage.offsets(task)[-1])
-        if owner < 0:
-            data = record.stage.data
-            assert data is not None
-            blocks = [data.read(record.stage.grid.block_slices(b)) for b in record.stage.blocks(task)]
-            raw = [np.ascontiguousarray(b).reshape(-1).view(np.uint8) for b in blocks]
-            return np.concatenate(raw) if len(raw) > 1 else raw[0]
-        memory = self.local.memory(Place(owner, int(record.offset[task]), int(record.source[task])))
-        if memory is None:
-            return None
-        offset = int(record.offset[task])
-        return memory[offset : offset + nbytes]
-
-    def _fetch(self, job: Job, number: int, record: Record, task: int, slab: Array | None) -> None:
-        one = np.array([task])
-        if slab is not None:
-            job.tell(Arrival(number, record.stage, one, (slab,)))
-            return
-        nbytes = int(record.stage.offsets(task)[-1])
-        into = np.empty(nbytes, np.uint8)
-        region = Region(int(record.offset[task]), (nbytes,), (1,), 1, int(record.source[task]))
-
-        def arrived(ok: bool) -> None:
-            if ok:
-                job.tell(Arrival(number, record.stage, one, (into,)))
-            elif self.ledger.alive[int(record.owner[task])] and record.state[task] == State.STORED:
-                self._fetch(job, number, record, task, None)
-
-        self.transport.fetch(int(record.owner[task]), region, into, arrived)
 
     def _failed(self, event: Failed) -> None:
         batch = self.ledger.batches.get(event.batch)
@@ -429,9 +364,7 @@ class Engine:
                 continue
             stage, count = record.stage, record.deaths[task]
             block = stage.grid.index(stage.blocks(task)[0])
-            error = ClusterError(
-                f"{stage.name}: {count} ranks died while they had block {block}; it is not tried again"
-            )
+            error = ClusterError(f"{stage.name}: {count} ranks died at block {block}; it is not tried again")
             if stage.origin:
                 error.add_note(f"the operation was created at {stage.origin}")
             record.deaths.clear()
@@ -480,7 +413,7 @@ class Engine:
             need = np.unique(need) if len(tasks) > 1 else need
             other = edge.record
             inputs.append(Places(need, other.owner[need], other.offset[need], other.source[need]))
-        return Run(batch.number, record.stage.token, tasks, batch.offsets, tuple(inputs), self._sink(record))
+        return Run(batch.number, record.stage.token, tasks, batch.offsets, tuple(inputs), self.sink(record))
 
     def _block(self, record: Record, task: int) -> Array:
         data = record.stage.data
@@ -490,6 +423,6 @@ class Engine:
             return blocks[0]
         return np.concatenate([np.ascontiguousarray(b).reshape(-1) for b in blocks])
 
-    def _sink(self, record: Record) -> Array | None:
+    def sink(self, record: Record) -> Array | None:
         """Return the user's own result, where kernels may write straight into it."""
         return self.sinks.get(record.stage.token)

@@ -34,12 +34,12 @@ def _unpickled(pickled: bytes) -> tuple[Callable[..., Any], tuple[Any, ...], dic
         if found is not None:
             _kept.move_to_end(pickled)
             return found
-    found = pickle.loads(pickled)
+    loaded: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] = pickle.loads(pickled)
     with _guard:
-        _kept[pickled] = found
+        _kept[pickled] = loaded
         while len(_kept) > 1 and (len(_kept) > 512 or sum(map(len, _kept)) > _KEPT_BYTES):
             _kept.popitem(last=False)
-    return found
+    return loaded
 
 
 class BlockError(Exception):
