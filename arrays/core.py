@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.chunks import normalize
-from ..graph.errors import ArgumentError, AxisError, DTypeError, ShapeError, bad
+from ..graph.errors import ArgumentError, AxisError, ChunksError, DTypeError, ShapeError, bad
 from ..graph.expr import DType, Expr, Op, user_line
 from ..graph.kinds.source import Host, HostData
 from ..workers.config import config
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 SMALL = 1 << 16
 """NumPy operands of at most so many bytes are copied, so that changing them later doesn't matter."""
+
+LONGEST = int(np.iinfo(np.int64).max)
+"""No axis is longer, and no array has more elements or bytes: positions are int64."""
+
+MOST_CHUNKS = 1 << 31
+"""No array has more chunks; computing one would take longer than anyone waits."""
 
 SCALARS = (bool, int, float, complex, np.generic)
 
@@ -103,6 +109,7 @@ def wrap(expr: Expr) -> Array:
 
 def make(op: Op, operands: Sequence[Node], grid: Grid, dtype: Any) -> Array:
     """Return the array of a new node, which bears the user's line."""
+    check_grid(op.label, grid)
     return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(dtype), user_line()))
 
 
@@ -113,7 +120,19 @@ def host(array: Any, grid: Grid, dtype: DType, *, in_place: bool) -> Array:
 
 def grid_for(operation: str, chunks: Any, shape: Sequence[int], dtype: DType, previous: Grid | None = None) -> Grid:
     """Return the grid that `chunks` means under the settings in force."""
-    return normalize(operation, chunks, shape, dtype, config.chunk_bytes, previous)
+    grid = normalize(operation, chunks, shape, dtype, config.chunk_bytes, previous)
+    check_grid(operation, grid)
+    return grid
+
+
+def check_grid(operation: str, grid: Grid) -> None:
+    """Raise for an array that is larger than positions can tell, or in more chunks than can be worked through."""
+    if grid.size > LONGEST:
+        raise ShapeError(f"{operation}: result would have shape {grid.shape}; expected fewer than 2**63 elements")
+    if grid.nblocks > MOST_CHUNKS:
+        raise ChunksError(
+            f"{operation}: an array of shape {grid.shape} would have {grid.nblocks} chunks; choose larger chunks"
+        )
 
 
 def as_array(operation: str, argument: str, value: Any) -> Array:
@@ -191,8 +210,8 @@ def check_shape(operation: str, shape: Any, argument: str = "shape") -> tuple[in
         if n < 0:
             raise ShapeError(bad(operation, argument, shape, "lengths that are not negative"))
     found = tuple(int(n) for n in found)
-    if math.prod(found) >= 1 << 62:
-        raise ShapeError(bad(operation, argument, shape, "fewer than 2**62 elements"))
+    if max(found, default=0) > LONGEST or math.prod(found) > LONGEST:
+        raise ShapeError(bad(operation, argument, shape, "fewer than 2**63 elements, which int64 can count"))
     return found
 
 

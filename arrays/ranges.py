@@ -9,12 +9,16 @@ import numpy as np
 
 from ..graph.errors import ArgumentError, ShapeError, bad
 from ..graph.kinds.source import Eye, Ramp
-from .core import Node, check_dtype, check_shape, grid_for, make
+from .core import LONGEST, Node, check_dtype, check_shape, grid_for, make
 from .ops.elementwise import astype
 from .ops.ufuncs import floor, greater_equal
 
 if TYPE_CHECKING:
     from .array import Array
+
+
+EXACT = 1 << 53
+"""Floats tell so many positions apart."""
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, chunks: Any = "auto") -> Array:
@@ -37,9 +41,14 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, ch
     >>> wr.arange(2, 10, 3).compute()
     array([2, 5, 8])
     """
+    last = "start" if stop is None else "stop"
     for name, value in (("start", start), ("stop", 0 if stop is None else stop), ("step", step)):
+        if isinstance(value, int) and not -LONGEST - 1 <= value <= np.iinfo(np.uint64).max:
+            raise ShapeError(bad("arange", name, value, "a number that int64 holds"))
         if isinstance(value, Node) or np.asarray(value).ndim or np.asarray(value).dtype.kind not in "biufmM":
             raise ArgumentError(bad("arange", name, value, "a real number"))
+        if np.asarray(value).dtype.kind == "f" and not np.isfinite(value):
+            raise ShapeError(bad("arange", name, value, "a finite number"))
     if stop is None:
         start, stop = (np.asarray(start) * 0)[()], start
     if not step:
@@ -50,12 +59,26 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, ch
         else np.asarray([start, stop, step]).dtype
     )
     wanted = known if dtype is None else check_dtype("arange", "dtype", dtype)
-    count = max(0, math.ceil((stop - start) / step))
+    count = _count(_plain(start), _plain(stop), _plain(step), last)
     if wanted.kind == "f":
         # NumPy goes by the difference of the first two elements, as they are after rounding to the dtype.
         step = wanted.type(start + step) - wanted.type(start)
     ramp = Ramp(_plain(start), _plain(step))
     return make(ramp, (), grid_for("arange", chunks, (count,), wanted), wanted)
+
+
+def _count(start: Any, stop: Any, step: Any, last: str) -> int:
+    """Return how many numbers a range has; `last` is the name of the argument where it ends."""
+    if all(isinstance(value, int) for value in (start, stop, step)):
+        count = max(0, -((start - stop) // step))
+        if count > LONGEST:
+            raise ShapeError(bad("arange", last, stop, "fewer than 2**63 elements, which int64 can count"))
+        return count
+    with np.errstate(over="ignore"):
+        found = (stop - start) / step
+    if np.asarray(found).dtype.kind == "f" and found > EXACT:
+        raise ShapeError(bad("arange", last, stop, f"at most 2**53 elements from floats, not {float(found):.3g}"))
+    return max(0, math.ceil(found))
 
 
 def _plain(value: Any) -> Any:

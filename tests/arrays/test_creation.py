@@ -183,6 +183,56 @@ def test_random_numbers_are_what_they_are_said_to_be():
     assert rng.random().shape == ()
 
 
+def test_counts_of_integers_are_exact():
+    assert wr.arange(2**60 + 1, chunks=2**40).shape == (2**60 + 1,)
+    assert wr.arange(-1, 2**62, chunks=2**40)[-1:].compute() == [2**62 - 1]
+
+
+HUGE = 2**63
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: wr.arange(HUGE), "arange: argument 'start' is 9223372036854775808; .*int64"),
+        (lambda: wr.arange(0, 2**70), "arange: argument 'stop' is 1180591620717411303424; .*int64"),
+        (lambda: wr.arange(-HUGE, HUGE - 1), "arange: argument 'stop' is 9223372036854775807; .*int64"),
+        (lambda: wr.arange(0.0, 2.0**54, chunks=-1), r"arange: argument 'stop' is .*2\*\*53 elements"),
+        (lambda: wr.arange(0, 1, 5e-324), r"arange: argument 'stop' is 1; .*2\*\*53 elements from floats, not inf"),
+        (lambda: wr.arange(np.inf), "arange: argument 'start' is inf; .*finite"),
+        (lambda: wr.arange(0, np.nan), "arange: argument 'stop' is nan; .*finite"),
+        (lambda: wr.linspace(0, 1, HUGE), "linspace: argument 'num'"),
+        (lambda: wr.ones(HUGE), "ones: argument 'shape' is 9223372036854775808"),
+        (lambda: wr.zeros((0, HUGE)), "zeros: argument 'shape'"),
+        (lambda: wr.full((2**32, 2**32), 1, chunks=-1), "full: argument 'shape'"),
+        (lambda: wr.zeros_like(wr.ones(3), shape=HUGE), "zeros_like: argument 'shape'"),
+        (lambda: wr.eye(2**32), "eye: argument 'N'"),
+        (lambda: wr.random.default_rng(1).random(HUGE), "random: argument 'size'"),
+        (lambda: wr.broadcast_to(wr.ones(3), (2**62, 3)), "broadcast_to: argument 'shape'"),
+        (lambda: wr.ones((2**40, 1), chunks=-1) * wr.ones(2**40, chunks=-1), "multiply: .* fewer than"),
+    ],
+)
+def test_sizes_beyond_int64_are_refused(call, message):
+    with pytest.raises(wr.ShapeError, match=f"^{message}"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "operation", "count"),
+    [
+        (lambda: wr.ones(2**31 + 1, chunks=1), "ones", 2**31 + 1),
+        (lambda: wr.random.default_rng(1).random((2**16, 2**16), chunks=1), "random", 2**32),
+        (lambda: wr.arange(2**33, chunks=2**20).rechunk(2), "rechunk", 2**32),
+        (lambda: (wr.ones(2**33) + 1).rechunk(1), "rechunk", 2**33),
+        (lambda: wr.ones((2**20, 1), chunks=1) + wr.ones(2**20, chunks=1), "add", 2**40),
+    ],
+)
+def test_too_many_chunks_are_refused(call, operation, count):
+    with pytest.raises(wr.ChunksError, match=f"^{operation}: .* would have {count} chunks; choose larger chunks$"):
+        call()
+    assert wr.ones(2**31, chunks=1).npartitions == 2**31
+
+
 def test_errors():
     rng: Any = wr.random.default_rng(1)
     eye: Any = wr.eye

@@ -173,7 +173,11 @@ def _mpi() -> ModuleType:
     import mpi4py
 
     mpi4py.rc.finalize = False  # ranks leave without it, and a driver may have lost some
-    return importlib.import_module("mpi4py.MPI")
+    module = importlib.import_module("mpi4py.MPI")
+    if threading.current_thread() is threading.main_thread():
+        # MPI catches it; a terminal that is closed shall end the process all the same.
+        signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGHUP) or signal.SIG_DFL)
+    return module
 
 
 def _linked(comm: Intracomm, arena_bytes: int, transport: str, guarding: bool) -> MpiLink:
