@@ -221,6 +221,10 @@ def broadcast_shape(operation: str, *shapes: tuple[int, ...]) -> tuple[int, ...]
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
         listed = ", ".join(map(str, shapes))
+        if "too large" in str(error):
+            raise ShapeError(
+                f"{operation}: operands have shapes {listed}; expected fewer than 2**63 elements"
+            ) from error
         raise ShapeError(f"{operation}: operands have shapes {listed}; expected shapes that broadcast") from error
 
 

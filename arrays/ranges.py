@@ -70,7 +70,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, ch
 def _count(start: Any, stop: Any, step: Any, last: str) -> int:
     """Return how many numbers a range has; `last` is the name of the argument where it ends."""
     if all(isinstance(value, int) for value in (start, stop, step)):
-        count = max(0, -((start - stop) // step))
+        count: int = max(0, -((start - stop) // step))
         if count > LONGEST:
             raise ShapeError(bad("arange", last, stop, "fewer than 2**63 elements, which int64 can count"))
         return count
@@ -78,7 +78,7 @@ def _count(start: Any, stop: Any, step: Any, last: str) -> int:
         found = (stop - start) / step
     if np.asarray(found).dtype.kind == "f" and found > EXACT:
         raise ShapeError(bad("arange", last, stop, f"at most 2**53 elements from floats, not {float(found):.3g}"))
-    return max(0, math.ceil(found))
+    return int(max(0, math.ceil(found)))
 
 
 def _plain(value: Any) -> Any:
