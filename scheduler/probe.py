@@ -45,7 +45,7 @@ def ranks() -> dict[str, Any]:
 
 
 def _main() -> None:
-    from ..workers.mpi.library import library
+    from ..workers.mpi.implementation import library
 
     try:
         found: dict[str, Any] = library() if sys.argv[1] == "library" else ranks()

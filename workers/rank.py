@@ -160,9 +160,9 @@ class Rank:
                 if run.batch in self._skipped:
                     self._skipped.discard(run.batch)
                     self.emit(Refused(self.rank, run.batch))
-                    continue
-                self._run(run, reader, arena)
-                self.emit(Done(self.rank, run.batch, time.perf_counter() - begin))
+                else:
+                    self._run(run, reader, arena)
+                    self.emit(Done(self.rank, run.batch, time.perf_counter() - begin))
             except BlockError as error:
                 self.emit(_failure(self.rank, run.batch, error.block, error.error))
             except BaseException as error:

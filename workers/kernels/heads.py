@@ -108,26 +108,12 @@ def _mean_finish(partial: Array, level: Level) -> Array:
     return np.asarray(np.true_divide(partial, count, dtype=level.target))
 
 
-def _ufunc_head(name: str) -> Head:
+def _ufunc_head(name: str, *, logical: bool = False) -> Head:
+    """Return the head of a ufunc's reduction; a logical one takes elements of any dtype to bool."""
     ufunc: np.ufunc = getattr(np, name)
 
     def tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
-        return np.asarray(ufunc.reduce(x, axis=axes, dtype=_loop(level), keepdims=True))
-
-    def merge(a: Array, b: Array) -> Array:
-        return np.asarray(ufunc(a, b, out=a))
-
-    def combine(stack: Array) -> Array:
-        return np.asarray(ufunc.reduce(stack, axis=0))
-
-    return Head(tile, merge, combine, _keep, _as_is)
-
-
-def _logical_head(name: str) -> Head:
-    ufunc: np.ufunc = getattr(np, name)
-
-    def tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
-        return np.asarray(ufunc.reduce(x, axis=axes, keepdims=True))
+        return np.asarray(ufunc.reduce(x, axis=axes, dtype=None if logical else _loop(level), keepdims=True))
 
     def merge(a: Array, b: Array) -> Array:
         return np.asarray(ufunc(a, b, out=a))
@@ -243,8 +229,8 @@ HEADS: dict[str, Head] = {
     "prod": _ufunc_head("multiply"),
     "min": _ufunc_head("minimum"),
     "max": _ufunc_head("maximum"),
-    "any": _logical_head("logical_or"),
-    "all": _logical_head("logical_and"),
+    "any": _ufunc_head("logical_or", logical=True),
+    "all": _ufunc_head("logical_and", logical=True),
     "count_nonzero": Head(_count_tile, _sum_merge, _sum_combine, _keep, _as_is),
     "var": Head(_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _moments_finish),
     "std": Head(_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _moments_finish),
