@@ -7,9 +7,10 @@ in, in place of the formula's own or into the data (untimed), so that no earlier
 from __future__ import annotations
 
 import gc
+import math
 import time
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PHI = (5**0.5 - 1) / 2
+STEP = 1 << 14
 SLOW = 6.0
 """A workload whose first run takes longer, in seconds, is measured by that run alone."""
 
@@ -48,9 +50,21 @@ def elements(index: Any, seed: int) -> np.ndarray[Any, Any]:
 
 
 def block(where: tuple[tuple[int, int], ...], columns: int, seed: int) -> np.ndarray[Any, Any]:
-    """Return a rectangle [begin, end) along each axis of the data."""
-    ranges = [np.arange(begin, end, dtype=np.float64) for begin, end in where]
-    return elements(ranges[0] if len(ranges) == 1 else ranges[0][:, None] * columns + ranges[1], seed)
+    """Return a rectangle [begin, end) along each axis of the data.
+
+    It is made in small steps. Large temporaries that are freed raise the size from which glibc maps memory anew, and
+    then whoever allocates a chunk at each step takes half the time: a state that users' data doesn't leave behind.
+    """
+    rows = where[0]
+    out = np.empty([end - begin for begin, end in where])
+    width = math.prod(out.shape[1:])
+    step = max(1, STEP // max(1, width))
+    for begin in range(0, len(out), step):
+        index: Any = np.arange(rows[0] + begin, min(rows[0] + begin + step, rows[1]), dtype=np.float64)
+        if len(where) > 1:
+            index = index[:, None] * columns + np.arange(*where[1], dtype=np.float64)
+        out[begin : begin + step] = elements(index, seed)
+    return out
 
 
 def chunk_of(seed: int, columns: int, block_info: Any = None) -> np.ndarray[Any, Any]:
@@ -111,10 +125,15 @@ class System:
 
 @dataclass(frozen=True)
 class Case:
-    """`fresh(c)` makes a repetition's inputs; `run(inputs, c)` is timed; then comes `check(result, c)`."""
+    """`fresh(c)` makes a repetition's inputs; `run(inputs, c)` is timed; `told(result)` takes from it what is checked.
+
+    `right(told, c)` comes when all repetitions are over: it computes what is to be expected with NumPy, and large
+    temporaries in the process that is measured make later ones cheaper for whoever gets memory from glibc.
+    """
 
     run: Callable[[Any, float], Any]
-    check: Callable[[Any, float], Any]
+    right: Callable[[Any, float], Any]
+    told: Callable[[Any], Any] = np.asarray
     fresh: Callable[[float], Any] = lambda c: None
     chunks: int = 0
 
@@ -127,7 +146,7 @@ def close(found: Any, expected: Any, rtol: float = 1e-9) -> bool:
 def w1(system: System, n: int, mapped: bool) -> Case:
     """Many chunks of one element."""
     run = system.tiny_mapped if mapped else system.tiny
-    return Case(lambda _, c: run(n, c), lambda r, c: close(r, n * (1 + c), 1e-12), chunks=n)
+    return Case(lambda _, c: run(n, c), lambda told, c: close(told, n * (1 + c), 1e-12), chunks=n)
 
 
 def w2(system: System, sizes: Sizes, kept: bool) -> Case:
@@ -139,55 +158,71 @@ def w2(system: System, sizes: Sizes, kept: bool) -> Case:
         u, v = (block(((lo, hi),), n, seed) for seed in (1, 2))
         return np.sqrt(u * u + v * v) * 2
 
-    total = sum(float(plain(i, min(i + step, n)).sum()) for i in range(0, n, step))
-    middle = float(plain(n // 2, n // 2 + 1)[0])
+    @cache
+    def expected() -> tuple[float, float]:
+        total = sum(float(plain(i, min(i + step, n)).sum()) for i in range(0, n, step))
+        return total, float(plain(n // 2, n // 2 + 1)[0])
 
-    def check(z: Any, c: float) -> bool:
-        if not kept:
-            return close(z, total - c * n)
-        return close(system.value(z.sum()), total - c * n) and close(system.value(z[n // 2]), middle - c)
+    def right(told: Any, c: float) -> bool:
+        total, middle = expected()
+        return close(told, [total - c * n, middle - c] if kept else total - c * n)
+
+    def told(z: Any) -> Any:
+        return [float(system.value(z.sum())), float(system.value(z[n // 2]))] if kept else float(z)
 
     run = system.kept if kept else system.summed
-    return Case(lambda _, c: run(x, y, c), check)
+    return Case(lambda _, c: run(x, y, c), right, told)
 
 
 def w4(system: System, sizes: Sizes) -> Case:
     """A matrix and its transpose."""
     n, k = sizes.matrix, sizes.chunk
     a = system.data(3, (n, n), (k, k))
-    mean = sum(float(block(((i, min(i + k, n)), (0, n)), n, 3).sum()) for i in range(0, n, k)) / n / n
+
+    @cache
+    def mean() -> float:
+        return sum(float(block(((i, min(i + k, n)), (0, n)), n, 3).sum()) for i in range(0, n, k)) / n / n
+
     return Case(
         lambda given, c: system.symmetric(given),
-        lambda r, c: close(r, 2 * (mean + c)),
-        lambda c: system.keep(a + c),
+        lambda told, c: close(told, 2 * (mean() + c)),
+        fresh=lambda c: system.keep(a + c),
     )
 
 
 def w5(system: System, sizes: Sizes, chunk: int) -> Case:
     """A product of matrices, kept."""
     n = sizes.product
-    left, right = (block(((0, n), (0, n)), n, seed) for seed in (4, 5))
-    rows, columns = right.sum(axis=1), left.sum(axis=0)
-    row, column = left[17].copy(), right[:, 23].copy()
-    del left, right
     a, b = (system.data(seed, (n, n), (chunk, chunk)) for seed in (4, 5))
 
-    def check(made: Any, c: float) -> bool:
-        total = close(system.value(made.sum()), (columns + c * n) @ rows)
-        return total and close(system.value(made[17, 23]), (row + c) @ column)
+    @cache
+    def expected() -> tuple[Any, ...]:
+        left, right = (block(((0, n), (0, n)), n, seed) for seed in (4, 5))
+        return right.sum(axis=1), left.sum(axis=0), left[17].copy(), right[:, 23].copy()
 
-    return Case(lambda given, c: system.product(given, b), check, lambda c: system.keep(a + c))
+    def right(told: Any, c: float) -> bool:
+        rows, columns, row, column = expected()
+        return close(told, [(columns + c * n) @ rows, (row + c) @ column])
+
+    def told(made: Any) -> Any:
+        return [float(system.value(made.sum())), float(system.value(made[17, 23]))]
+
+    return Case(lambda given, c: system.product(given, b), right, told, lambda c: system.keep(a + c))
 
 
 def w6(system: System, sizes: Sizes) -> Case:
     """Rows to columns, and their sums."""
     n, k = sizes.matrix, sizes.band
     a = system.data(3, (n, n), (k, n))
-    sums = sum(block(((i, i + k), (0, n)), n, 3).sum(axis=0) for i in range(0, n, k))
+
+    @cache
+    def sums() -> Any:
+        return sum(block(((i, i + k), (0, n)), n, 3).sum(axis=0) for i in range(0, n, k))
+
     return Case(
         lambda given, c: system.columns(given, k),
-        lambda r, c: close(r, sums + c * n),
-        lambda c: system.keep(a + c),
+        lambda told, c: close(told, sums() + c * n),
+        fresh=lambda c: system.keep(a + c),
     )
 
 
@@ -208,9 +243,9 @@ def cases(sizes: Sizes) -> dict[str, Callable[[System], Case]]:
 
 
 def measure(case: Case, repeats: int) -> dict[str, Any]:
-    """Time a case: a warm-up of the same kind, then repetitions; every result is checked."""
+    """Time a case: a warm-up of the same kind, then repetitions; every result is checked when they are over."""
     times: list[float] = []
-    right = True
+    told: list[tuple[Any, float]] = []
     for k in range(repeats + 1):
         constant = 1 + k / 64
         inputs = case.fresh(constant)
@@ -218,8 +253,9 @@ def measure(case: Case, repeats: int) -> dict[str, Any]:
         begin = time.perf_counter()
         result = case.run(inputs, constant)
         times.append(time.perf_counter() - begin)
-        right = right and bool(case.check(result, constant))
+        told.append((case.told(result), constant))
         del result, inputs
         if times[0] > SLOW:
             break
+    right = all(case.right(*result) for result in told)
     return {"times": times[1:] or times, "right": right, "chunks": case.chunks, "once": times[0] > SLOW}
