@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
     from .array import Array
 
+__all__ = [
+    "rechunk",
+]
+
 
 def regrid(x: Node, grid: Grid) -> Array:
     """Return the array on another chunk grid; formulas and the user's memory are read on it at once."""

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
     from .core import Node
 
+__all__ = [
+    "to_arrow",
+]
+
 
 class _Held(np.ndarray[Any, Any]):
     """A view of a chunk that keeps the chunk where it is."""

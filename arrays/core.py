@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..graph.grid import Grid
     from .array import Array
+    from .deferred import Unsized
 
 SMALL = 1 << 16
 """NumPy operands of at most so many bytes are copied, so that changing them later doesn't matter."""
@@ -35,32 +36,51 @@ SCALARS = (bool, int, float, complex, np.generic)
 
 
 class Node:
-    """A lazy array: an expression. `Array` adds methods and operators."""
+    """A lazy array: an expression. `Array` adds methods and operators.
 
-    __slots__ = ("__weakref__", "expr")
+    An array whose size depends on data has no expression until something needs one; see `arrays.deferred`.
+    """
+
+    __slots__ = ("__weakref__", "_expr", "_unsized")
 
     def __init__(self, expr: Expr) -> None:
-        self.expr = expr
+        self._expr: Expr | None = expr
+        self._unsized: Unsized | None = None
+
+    @property
+    def expr(self) -> Expr:
+        """The expression; where the size depends on data it is found now."""
+        if self._expr is None:
+            assert self._unsized is not None
+            self._expr = self._unsized.found()
+            self._unsized = None
+        return self._expr
+
+    @expr.setter
+    def expr(self, value: Expr) -> None:
+        self._expr, self._unsized = value, None
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Length of each axis."""
+        """Length of each axis; None for one that depends on data and isn't known yet."""
+        if self._unsized is not None:
+            return self._unsized.shape  # type: ignore[return-value]
         return self.expr.grid.shape
 
     @property
     def dtype(self) -> DType:
         """Type of the elements."""
-        return self.expr.dtype
+        return self.expr.dtype if self._unsized is None else self._unsized.dtype
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return self.expr.grid.ndim
+        return self.expr.grid.ndim if self._unsized is None else len(self._unsized.shape)
 
     @property
     def size(self) -> int:
-        """Number of elements."""
-        return self.expr.grid.size
+        """Number of elements; None while it isn't known."""
+        return self.expr.grid.size if self._unsized is None else None  # type: ignore[return-value]
 
     @property
     def nbytes(self) -> int:
@@ -70,7 +90,7 @@ class Node:
     @property
     def itemsize(self) -> int:
         """Bytes of an element."""
-        return self.expr.dtype.itemsize
+        return self.dtype.itemsize
 
     @property
     def chunks(self) -> tuple[tuple[int, ...], ...]:
@@ -105,6 +125,13 @@ def register(cls: type[Array]) -> type[Array]:
 def wrap(expr: Expr) -> Array:
     """Return the array of an expression."""
     return _class[0](expr)
+
+
+def wrap_unsized(unsized: Unsized) -> Array:
+    """Return the array of what is known before its size is."""
+    array = _class[0].__new__(_class[0])
+    array._expr, array._unsized = None, unsized
+    return array
 
 
 def make(op: Op, operands: Sequence[Node], grid: Grid, dtype: Any) -> Array:

@@ -13,6 +13,17 @@ from .core import Node, as_array, check_dtype, check_shape, grid_for, make
 if TYPE_CHECKING:
     from .array import Array
 
+__all__ = [
+    "empty",
+    "empty_like",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, chunks: Any = "auto") -> Array:
     """Make an array of one value.

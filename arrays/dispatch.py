@@ -2,48 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..graph.errors import ArgumentError
-from . import align, creation, handed, ranges
 from .core import check_axes
-from .ops import (
-    broadcasting,
-    diagonals,
-    elementwise,
-    joining,
-    moving,
-    products,
-    reductions,
-    reshaping,
-    taking,
-    ufuncs,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
 
-MODULES: tuple[ModuleType, ...] = (
-    ufuncs,
-    elementwise,
-    reductions,
-    moving,
-    broadcasting,
-    taking,
-    reshaping,
-    joining,
-    products,
-    diagonals,
-    creation,
-    ranges,
-    handed,
-    align,
-)
-"""Where functions of NumPy's names are."""
+NAMESPACES = ("numpy", "numpy.linalg", "numpy.fft")
+"""Modules of NumPy whose functions have namesakes here."""
 
 
 def _size(a: Any, axis: Any = None) -> int:
@@ -76,11 +48,12 @@ def replacement(function: Callable[..., Any]) -> Callable[..., Any]:
     if function in ATTRIBUTES:
         return ATTRIBUTES[function]
     name = getattr(function, "__name__", str(function))
-    if getattr(function, "__module__", "") == "numpy":
-        for module in MODULES:
-            found: Callable[..., Any] | None = getattr(module, name, None)
-            if found is not None and getattr(found, "__module__", "").startswith(__package__ or ""):
-                return found
+    where = getattr(function, "__module__", "")
+    if where in NAMESPACES:
+        space: Any = importlib.import_module(where.replace("numpy", str(__package__).partition(".")[0], 1))
+        found: Callable[..., Any] | None = getattr(space, name, None)
+        if found is not None and str(getattr(found, "__module__", "")).startswith(str(__package__)):
+            return found
     raise ArgumentError(
         f"{name_of(function)} doesn't take lazy arrays; "
         "Windrow has no such function yet: compute() first, or map_blocks()"

@@ -9,13 +9,20 @@ import numpy as np
 
 from ..graph.access import ByBlock
 from ..graph.errors import ArgumentError, bad
+from ..graph.expr import walk
 from ..graph.program import Load, Product
 from ..scheduler.cluster import current
 from .core import Node
+from .deferred import outlined
 
 if TYPE_CHECKING:
+    from ..graph.expr import Expr
     from ..graph.grid import Grid, Index
     from ..graph.stage import Stage
+
+__all__ = [
+    "explain",
+]
 
 
 @dataclass(frozen=True)
@@ -52,9 +59,12 @@ class Explanation:
     ----------
     stages : tuple of StageCost
         In order; what is stored already has none.
+    notes : tuple of str
+        Operations that are planned when they run, and those that make chunks much larger than they are given.
     """
 
     stages: tuple[StageCost, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def tasks(self) -> int:
@@ -92,7 +102,7 @@ class Explanation:
                 c.ljust(w) if i in (0, 6) else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
             ]
             lines.append("  ".join(cells).rstrip())
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])
 
     __repr__ = __str__
 
@@ -137,9 +147,25 @@ def explain(*arrays: Any) -> Explanation:
     for array in arrays:
         if not isinstance(array, Node):
             raise ArgumentError(bad("explain", "arrays", array, "Windrow arrays"))
-    stages = current().stages([a.expr for a in arrays])
+    roots, waiting = outlined([a.expr for a in arrays])
+    stages = current().stages(roots)
     hosts = {s.token for s in stages if s.data is not None}
-    return Explanation(tuple(_cost(s, hosts) for s in stages if s.data is None))
+    notes = [f"{node.op.label}: planned when it runs, from values found then" for node in waiting]
+    notes += [note for node in walk([a.expr for a in arrays]) if (note := _widened(node))]
+    return Explanation(tuple(_cost(s, hosts) for s in stages if s.data is None), tuple(dict.fromkeys(notes)))
+
+
+WIDE = 4
+"""An operation whose chunks are more than so many times the largest it is given gets a note."""
+
+
+def _widened(node: Expr) -> str:
+    given = max((e.grid.largest * e.dtype.itemsize for e in node.operands), default=0)
+    made = node.grid.largest * node.dtype.itemsize
+    if not node.operands or made <= WIDE * given:
+        return ""
+    where = f" at {node.origin.rpartition('/')[2]}" if node.origin else ""
+    return f"{node.op.label}{where}: makes chunks of {size_text(made)} from chunks of {size_text(given)}"
 
 
 def _cost(stage: Stage, hosts: set[str]) -> StageCost:

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
     from .core import Node
 
+__all__ = [
+    "operation_graph",
+]
+
 
 def operations(*arrays: Node) -> list[Expr]:
     """Return all operations behind arrays, operands before their users."""

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from ..graph.grid import Grid
     from .array import Array
 
+__all__ = [
+    "asarray",
+    "from_array",
+]
+
 
 def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     """Make an array of what the user has.

@@ -18,6 +18,11 @@ from .payload import inferred_dtype, name_of, payload, refuse_captured, wanted
 if TYPE_CHECKING:
     from .array import Array
 
+__all__ = [
+    "map_blocks",
+    "map_overlap",
+]
+
 
 def map_blocks(
     func: Callable[..., Any],

@@ -16,6 +16,14 @@ from .ops.ufuncs import floor, greater_equal
 if TYPE_CHECKING:
     from .array import Array
 
+__all__ = [
+    "arange",
+    "eye",
+    "identity",
+    "linspace",
+    "tri",
+]
+
 
 EXACT = 1 << 53
 """Floats tell so many positions apart."""

@@ -10,6 +10,7 @@ from ..graph.expr import unpinned
 from ..graph.kinds.source import Host, Source
 from ..scheduler.cluster import current
 from .core import Node, wrap
+from .deferred import evaluate, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .array import Array
+
+__all__ = [
+    "compute",
+    "persist",
+    "release",
+]
 
 
 def compute(*arrays: Any) -> Any:
@@ -45,7 +52,7 @@ def compute(*arrays: Any) -> Any:
         raise ArgumentError(bad("compute", "arrays", arrays, "at least one array"))
     lazy: list[Node] = []
     _mapped(arrays, lazy.append)
-    made = iter(current().run([a.expr for a in lazy]) if lazy else ())
+    made = iter(evaluate([a.expr for a in lazy]) if lazy else ())
     found: tuple[Any, ...] = _mapped(arrays, lambda a: _handed(a, next(made)))
     return found[0] if len(found) == 1 else found
 
@@ -93,7 +100,10 @@ def persist(*arrays: Any) -> Any:
     for array in arrays:
         if not isinstance(array, Node):
             raise ArgumentError(bad("persist", "arrays", array, "Windrow arrays"))
-    kept: tuple[Array, ...] = tuple(wrap(replace(unpinned(a.expr), pin=current().keep(a.expr))) for a in arrays)
+    plain = resolved([a.expr for a in arrays])
+    kept: tuple[Array, ...] = tuple(
+        wrap(replace(unpinned(a.expr), pin=current().keep(root))) for a, root in zip(arrays, plain, strict=True)
+    )
     return kept[0] if len(kept) == 1 else kept
 
 

@@ -140,6 +140,94 @@ class Take:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Source position k goes to result position `start + step * k`, with a step of one or more."""
+
+    start: int
+    step: int = 1
+
+    def _range(self, lo: Index, hi: Index, length: int) -> tuple[Index, Index]:
+        """Return the source positions that go into result ranges [lo, hi)."""
+        first = np.clip(-((self.start - lo) // self.step), 0, length)
+        return first, np.clip(-((self.start - hi) // self.step), first, length)
+
+    def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
+        """See `AxisMap`."""
+        first, last = self._range(out.start(chunks), out.stop(chunks), source.length)
+        return run_rows(np.arange(len(chunks)), first, last, len(chunks), source)
+
+    def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
+        """See `AxisMap`."""
+        base = np.array([out.start(chunk)])
+        first, last = (int(k[0]) for k in self._range(base, np.array([out.stop(chunk)]), source.length))
+        found = []
+        for block, take, begin in _cut_run(first, last, source):
+            at = self.start + self.step * begin - int(base[0])
+            stop = at + self.step * (take.stop - take.start - 1) + 1
+            found.append(Segment(block, take, slice(at, stop, self.step)))
+        return found
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs of the source, one after the other: run i is `length[i]` positions from `start[i]` on."""
+
+    start: Index
+    length: Index
+
+    def _ends(self) -> Index:
+        return np.concatenate([[0], np.cumsum(self.length)])
+
+    def _parts(self, out: Axis, chunks: Index) -> tuple[Index, Index, Index, Index]:
+        """Return (row, first, last, result position) of the parts of runs that lie in each chunk."""
+        ends = self._ends()
+        lo, hi = out.start(chunks), out.stop(chunks)
+        begin = np.searchsorted(ends, lo, side="right") - 1
+        count = np.where(hi > lo, np.searchsorted(ends, hi, side="left") - begin, 0)
+        row, run = np.repeat(np.arange(len(chunks)), count), ragged(begin, count)
+        at, stop = np.maximum(ends[run], lo[row]), np.minimum(ends[run + 1], hi[row])
+        some = stop > at
+        row, run, at, stop = row[some], run[some], at[some], stop[some]
+        first = self.start[run] + at - ends[run]
+        return row, first, first + stop - at, at
+
+    def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
+        """See `AxisMap`."""
+        row, first, last, _ = self._parts(out, chunks)
+        return run_rows(row, first, last, len(chunks), source)
+
+    def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
+        """See `AxisMap`."""
+        _, first, last, at = self._parts(out, np.array([chunk]))
+        base, found = out.start(chunk), []
+        for lo, hi, to in zip(first.tolist(), last.tolist(), at.tolist(), strict=True):
+            for block, take, begin in _cut_run(lo, hi, source):
+                put = to - base + begin - lo
+                found.append(Segment(block, take, slice(put, put + take.stop - take.start)))
+        return found
+
+
+def run_rows(row: Index, first: Index, last: Index, nrows: int, source: Axis) -> Rows:
+    """Return the source's chunks under ranges [first, last), each of which belongs to a row."""
+    some = last > first
+    row, first, last = row[some], first[some], last[some]
+    begin = source.find(first)
+    count = source.find(last - 1) - begin + 1
+    return Rows.from_pairs(np.repeat(row, count), ragged(begin, count), nrows, source.count)
+
+
+def _cut_run(first: int, last: int, source: Axis) -> list[tuple[int, slice, int]]:
+    """Cut a range of source positions by chunks: (chunk, slice within it, first position)."""
+    found = []
+    while first < last:
+        block = int(source.find(first))
+        begin, stop = int(source.start(block)), min(last, int(source.stop(block)))
+        found.append((block, slice(first - begin, stop - begin, 1), first))
+        first = stop
+    return found
+
+
+@dataclass(frozen=True)
 class Halo:
     """Each chunk of the result is the source's chunk with `before` and `after` positions of its neighbours.
 

@@ -30,6 +30,11 @@ class Op:
         """Name for people."""
         return type(self).__name__.lower()
 
+    @property
+    def deferred(self) -> bool:
+        """Whether what it does depends on values; see `kinds.deferred`."""
+        return False
+
 
 @dataclass(frozen=True, eq=False)
 class Expr:
@@ -46,8 +51,12 @@ class Expr:
     origin: str = ""
     pin: object = None
     token: str = field(default="")
+    deferred: bool = field(default=False, init=False)
+    """Whether it, or something below it, depends on values that must be known before it is lowered."""
 
     def __post_init__(self) -> None:
+        waits = self.op.deferred or any(e.deferred for e in self.operands)
+        object.__setattr__(self, "deferred", waits)
         if not self.token:
             name = token_of(type(self.op).__name__, self.op, [e.token for e in self.operands], self.grid, self.dtype)
             object.__setattr__(self, "token", name)

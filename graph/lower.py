@@ -109,9 +109,22 @@ def _fuses(node: Expr, user: Expr) -> bool:
         return user.op.leaf and not isinstance(node.op, Level)
     if isinstance(user.op, BlockFunction | MapBlocks):
         if isinstance(node.op, Elementwise | Source):
-            return node.grid == user.grid
+            return node.grid == user.grid and _along(node, user)
         return isinstance(node.op, Move)
     return False
+
+
+def _way(user: Expr, number: int) -> tuple[int | None, ...]:
+    """Return the result's axes along which an operand of a function of whole blocks runs."""
+    op = user.op
+    assert isinstance(op, BlockFunction | MapBlocks)
+    return op.axes[number] if isinstance(op, MapBlocks) else op.way(number, user.operands[number].grid.ndim)
+
+
+def _along(node: Expr, user: Expr) -> bool:
+    """Whether a node's axes are the user's own wherever it is an operand."""
+    own = tuple(range(node.grid.ndim))
+    return all(_way(user, i) == own for i, o in enumerate(user.operands) if o.token == node.token)
 
 
 @dataclass
@@ -185,8 +198,7 @@ class _Writer:
         assert isinstance(op, MapBlocks | BlockFunction), op
         args = []
         for i, child in enumerate(node.operands):
-            way = op.axes[i] if isinstance(op, MapBlocks) else tuple(range(child.grid.ndim))
-            args.append(self._argument(child, axes, way))
+            args.append(self._argument(child, axes, _way(node, i)))
         return self._add(Call(op, tuple(args), node.dtype, full))
 
     def _argument(self, node: Expr, axes: tuple[int | None, ...], way: tuple[int | None, ...]) -> int:

@@ -177,7 +177,7 @@ class Cluster:
 
     def stages(self, roots: Sequence[Expr]) -> list[Stage]:
         """Return the stages that computing these expressions would run."""
-        return lower(list(roots), self._stored)
+        return lower(list(roots), self.stored)
 
     def chunk(self, root: Expr, block: int) -> Array:
         """Return one chunk of a persisted array, read-only and in place where it lies on this node."""
@@ -206,7 +206,8 @@ class Cluster:
         found.flags.writeable = False
         return found
 
-    def _stored(self, token: str) -> bool:
+    def stored(self, token: str) -> bool:
+        """Tell whether an expression's chunks are kept, or are being made; its name is its token."""
         found = self._kept.get(token)
         if found is None:
             return False

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
     from ..array import Array
 
+__all__ = [
+    "broadcast_arrays",
+    "broadcast_to",
+]
+
 
 def broadcast_to(x: Any, shape: int | Sequence[int]) -> Array:
     """Repeat an array along new axes and axes of length one.

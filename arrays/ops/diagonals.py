@@ -10,6 +10,11 @@ from ..core import as_array
 if TYPE_CHECKING:
     from ..array import Array
 
+__all__ = [
+    "diagonal",
+    "trace",
+]
+
 
 def trace(x: Any) -> Array:
     """Add up the main diagonal of a matrix.

@@ -28,6 +28,19 @@ from .ufuncs import (
 if TYPE_CHECKING:
     from ..array import Array
 
+__all__ = [
+    "angle",
+    "around",
+    "astype",
+    "clip",
+    "imag",
+    "isclose",
+    "nan_to_num",
+    "real",
+    "round",
+    "where",
+]
+
 
 def astype(x: Any, dtype: Any) -> Array:
     """Cast the elements.

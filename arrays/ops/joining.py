@@ -19,6 +19,17 @@ from .taking import taken
 if TYPE_CHECKING:
     from ..array import Array
 
+__all__ = [
+    "concat",
+    "concatenate",
+    "hstack",
+    "repeat",
+    "roll",
+    "stack",
+    "tile",
+    "vstack",
+]
+
 
 def _operands(operation: str, arrays: Any) -> list[Array]:
     if not isinstance(arrays, Sequence) or not arrays:

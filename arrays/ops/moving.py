@@ -16,6 +16,16 @@ from ..core import Node, as_array, check_axes, check_axis, make
 if TYPE_CHECKING:
     from ..array import Array
 
+__all__ = [
+    "expand_dims",
+    "matrix_transpose",
+    "moveaxis",
+    "permute_dims",
+    "squeeze",
+    "swapaxes",
+    "transpose",
+]
+
 Step = tuple[int | None, AxisMap]
 
 

@@ -20,6 +20,14 @@ from .ufuncs import conjugate, multiply
 if TYPE_CHECKING:
     from ..array import Array
 
+__all__ = [
+    "dot",
+    "matmul",
+    "outer",
+    "tensordot",
+    "vdot",
+]
+
 Labels = tuple[int, ...]
 
 

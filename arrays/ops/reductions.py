@@ -20,6 +20,24 @@ if TYPE_CHECKING:
     from ...graph.grid import Grid
     from ..array import Array
 
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "ptp",
+    "std",
+    "sum",
+    "var",
+]
+
 
 @dataclass(frozen=True)
 class Named:

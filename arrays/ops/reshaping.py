@@ -14,6 +14,11 @@ from ..core import as_array, check_shape, grid_for, make
 if TYPE_CHECKING:
     from ..array import Array
 
+__all__ = [
+    "ravel",
+    "reshape",
+]
+
 
 def reshape(x: Any, shape: int | Sequence[int], *, chunks: Any = None) -> Array:
     """Give an array another shape; the elements keep their C order.

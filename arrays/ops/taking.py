@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
     from ..array import Array
 
+__all__ = [
+    "flip",
+    "take",
+]
+
 
 def flip(x: Any, axis: int | Sequence[int] | None = None) -> Array:
     """Reverse the order of elements along axes.

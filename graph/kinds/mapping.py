@@ -39,12 +39,22 @@ class MapBlocks(Op):
 
 @dataclass(frozen=True)
 class BlockFunction(Op):
-    """A built-in function of aligned blocks, by its name in `workers.kernels.functions.BLOCKS`."""
+    """A built-in function of blocks: `module:name` in `workers.kernels.blocks`, called with blocks and `params`.
+
+    `axes` is as in `MapBlocks`; None: each operand's axes are the result's, in order. With `where` the function gets
+    the keyword `where`: the block's slices in the result. The function returns a block of the result's grid.
+    """
 
     function: str
     params: tuple[Any, ...] = field(default=())
+    axes: tuple[tuple[int | None, ...], ...] | None = None
+    where: bool = False
 
     @property
     def label(self) -> str:
         """Name for people."""
-        return self.function
+        return self.function.partition(":")[2]
+
+    def way(self, number: int, ndim: int) -> tuple[int | None, ...]:
+        """Return the result's axes that an operand's axes run along."""
+        return tuple(range(ndim)) if self.axes is None else self.axes[number]

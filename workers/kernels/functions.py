@@ -100,14 +100,3 @@ def _one_output(ufunc: np.ufunc, part: int) -> Callable[..., Any]:
         ufunc(*args, out=tuple(wanted))
 
     return pick
-
-
-def _select(x: Array, mask: Array) -> Array:
-    return x[mask]
-
-
-def _count(mask: Array) -> Array:
-    return np.array([np.count_nonzero(mask)])
-
-
-BLOCKS: dict[str, Callable[..., Array]] = {"select": _select, "count": _count}

@@ -28,7 +28,7 @@ class Gathered:
     @staticmethod
     def takes(pieces: list[Piece]) -> bool:
         """Whether all pieces go to plain rectangles."""
-        return all(isinstance(s, slice) for p in pieces for s in p.put)
+        return all(isinstance(s, slice) and s.step in (None, 1) for p in pieces for s in p.put)
 
     def fill(self, region: Region, out: Array) -> None:
         """Copy what lies in a region of the block to `out`, which has the region's shape."""

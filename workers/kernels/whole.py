@@ -11,7 +11,7 @@ import numpy as np
 
 from ...graph.errors import ShapeError
 from ...graph.kinds.mapping import BlockFunction
-from .functions import BLOCKS
+from .blocks import block_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,11 +66,13 @@ def call_function(value: Call, args: list[Array], stage: Stage, block: int, shap
         When what it returns doesn't have the block's shape.
     """
     op = value.op
+    keywords: dict[str, Any]
     if isinstance(op, BlockFunction):
-        made = BLOCKS[op.function](*args, *op.params)
+        keywords = {"where": stage.domain.block_slices(block)} if op.where else {}
+        made = np.asarray(block_function(op.function)(*args, *op.params, **keywords))
     else:
-        function, extra, keywords = _unpickled(op.payload.pickled)
-        keywords = dict(keywords)
+        function, extra, given = _unpickled(op.payload.pickled)
+        keywords = dict(given)
         if "block_id" in op.wants:
             keywords["block_id"] = stage.domain.index(block)
         if "block_info" in op.wants:

@@ -1,0 +1,170 @@
+"""Operations that must know values before they can be planned, and arrays whose size depends on data.
+
+A recipe is a generator. It yields arrays whose values it must know (one, or a tuple of them), is sent these values as
+NumPy arrays, and returns the array that stands for the operation; on its way it may `persist` what it reads twice:
+
+    def chosen(x, mask):
+        mask = persist(mask)
+        counts = yield counted(mask)
+        return select(x, mask, counts)
+
+`deferred` makes an array of known shape from a recipe: the recipe runs when the array is computed, as often as it is.
+`unsized` makes one whose shape is found by the recipe: it runs once, when something first needs the chunks, and
+until then `shape` holds None for what isn't known. Recipes run in the calling thread; each yield is a computation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph.errors import bad
+from ..graph.expr import Expr, user_line, walk
+from ..graph.kinds.deferred import Deferred
+from ..graph.kinds.elementwise import Elementwise
+from ..graph.kinds.source import Full
+from ..scheduler.cluster import current
+from .align import regrid
+from .core import Node, make, wrap, wrap_unsized
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from ..graph.grid import Grid
+    from .array import Array
+
+    Recipe = Callable[..., Generator[Any, Any, Array]]
+
+Values = list[np.ndarray[Any, Any]]
+COPY = Elementwise("copy", (0,))
+
+
+def deferred(
+    name: str, recipe: Recipe, operands: Sequence[Node], params: tuple[Any, ...], grid: Grid, dtype: Any
+) -> Array:
+    """Return the array that `recipe(*operands, *params)` makes when it is computed; its grid and dtype are known."""
+    return make(Deferred(name, recipe, params), operands, grid, dtype)
+
+
+def unsized(
+    name: str,
+    recipe: Recipe,
+    operands: Sequence[Node],
+    params: tuple[Any, ...],
+    shape: tuple[int | None, ...],
+    dtype: Any,
+) -> Array:
+    """Return the array that `recipe(*operands, *params)` makes; `shape` holds None for lengths that it finds."""
+    return wrap_unsized(Unsized(name, recipe, tuple(operands), params, shape, np.dtype(dtype)))
+
+
+class Unsized:
+    """What is known of an array before its size is, and how to find the rest."""
+
+    def __init__(
+        self,
+        name: str,
+        recipe: Recipe,
+        operands: tuple[Node, ...],
+        params: tuple[Any, ...],
+        shape: tuple[int | None, ...],
+        dtype: np.dtype[Any],
+    ) -> None:
+        self.name, self.shape, self.dtype = name, shape, dtype
+        self._recipe, self._operands, self._params = recipe, operands, params
+        self._origin = user_line()
+
+    def found(self) -> Expr:
+        """Run the recipe; return the expression of the array, whose size is known."""
+        made = driven(self._recipe(*self._operands, *self._params)).expr
+        fits = len(made.shape) == len(self.shape) and all(
+            wanted in (None, n) for n, wanted in zip(made.shape, self.shape, strict=True)
+        )
+        if not fits or made.dtype != self.dtype:
+            raise AssertionError(bad(self.name, "recipe", (made.shape, made.dtype), f"{self.shape} {self.dtype}"))
+        return replace(made, origin=self._origin)
+
+
+def evaluate(roots: Sequence[Expr]) -> Values:
+    """Compute expressions on the present cluster; return values of the caller's own."""
+    return current().run(resolved(roots))
+
+
+def resolved(roots: Sequence[Expr]) -> list[Expr]:
+    """Return expressions in which no operation is deferred any more: recipes are run, inner ones first."""
+    if not any(root.deferred for root in roots):
+        return list(roots)
+    stored = current().stored
+    done: dict[str, Expr] = {}
+    stack = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, ready = stack.pop()
+        if node.token in done:
+            continue
+        if not node.deferred or stored(node.token):
+            done[node.token] = node
+        elif not ready:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.operands))
+        else:
+            operands = tuple(done[child.token] for child in node.operands)
+            done[node.token] = _planned(node, operands) if isinstance(node.op, Deferred) else _over(node, operands)
+    return [done[root.token] for root in roots]
+
+
+def outlined(roots: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
+    """Return expressions that tell what is known before any recipe runs, and the operations that have one.
+
+    What a recipe makes stands as a constant there; the operation's operands are roots of their own.
+    """
+    if not any(root.deferred for root in roots):
+        return list(roots), []
+    stored = current().stored
+    done: dict[str, Expr] = {}
+    waiting: list[Expr] = []
+    for node in walk(list(roots)):
+        if not node.deferred or stored(node.token):
+            done[node.token] = node
+        elif isinstance(node.op, Deferred):
+            waiting.append(node)
+            done[node.token] = Expr(Full(0), (), node.grid, node.dtype, node.origin, None, node.token)
+        else:
+            done[node.token] = _over(node, tuple(done[child.token] for child in node.operands))
+    kept = [done[root.token] for root in roots]
+    kept += [done[child.token] for node in waiting for child in node.operands]
+    return kept, waiting
+
+
+def _over(node: Expr, operands: tuple[Expr, ...]) -> Expr:
+    return Expr(node.op, operands, node.grid, node.dtype, node.origin, node.pin, node.token)
+
+
+def _planned(node: Expr, operands: tuple[Expr, ...]) -> Expr:
+    """Run a recipe; what it made bears the operation's own name, since it has its value."""
+    op = node.op
+    assert isinstance(op, Deferred)
+    made = driven(op.recipe(*map(wrap, operands), *op.params))
+    if made.shape != node.shape or made.dtype != node.dtype:
+        raise AssertionError(bad(op.name, "recipe", (made.shape, made.dtype), f"{node.shape} {node.dtype}"))
+    fitted = regrid(made, node.grid).expr
+    (plain,) = resolved([fitted])
+    if plain.pin is not None:  # a name for what is stored already: the chunks keep their own
+        return Expr(COPY, (plain,), node.grid, node.dtype, node.origin, None, node.token)
+    return Expr(plain.op, plain.operands, node.grid, node.dtype, node.origin, None, node.token)
+
+
+def driven(recipe: Generator[Any, Any, Array]) -> Array:
+    """Run a recipe to its end: compute what it yields, send it the values."""
+    try:
+        asked = next(recipe)
+        while True:
+            several = isinstance(asked, tuple)
+            values = evaluate([a.expr for a in (asked if several else (asked,))])
+            asked = recipe.send(tuple(values) if several else values[0])
+    except StopIteration as end:
+        found: Array = end.value
+        return found
+    finally:
+        recipe.close()

@@ -1,0 +1,5 @@
+"""Linear algebra: `windrow.linalg`."""
+
+from __future__ import annotations
+
+__all__: list[str] = []
