@@ -13,6 +13,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("windrow", max_examples=int(os.environ.get("WINDROW_EXAMPLES", "50")), deadline=None)
+settings.load_profile("windrow")
 
 SOURCE = Path(__file__).parents[1] / "src"
 AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")

@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import runpy
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -119,6 +121,16 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
     }
 
 
+def every_case(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[str, wr.Array]:
+    """The cases above, and those of each file in `cases/`: a function `cases(a, keep)` like the one above."""
+    found = cases(a, keep)
+    for path in sorted((Path(__file__).parent / "cases").glob("*.py")):
+        more = runpy.run_path(str(path))["cases"](a, keep)
+        assert not found.keys() & more.keys(), path
+        found |= more
+    return found
+
+
 def digest(array: np.ndarray) -> str:
     """Name an array by its shape, dtype and bits."""
     array = np.asarray(array)
@@ -138,7 +150,7 @@ def main(words: list[str]) -> None:
     arrays = lazy("F" if "fortran" in words else "C")
     if "persist" in words:
         arrays = {name: array.persist() for name, array in arrays.items()}
-    wanted = cases(arrays, wr.persist if "middle" in words else lambda array: array)
+    wanted = every_case(arrays, wr.persist if "middle" in words else lambda array: array)
     if "together" in words:
         found = dict(zip(wanted, wr.compute(*wanted.values()), strict=True))
     else:
