@@ -9,6 +9,7 @@ import argparse
 import importlib
 import json
 
+import numerics
 from workloads import QUICK, Sizes, cases, measure
 
 
@@ -22,7 +23,8 @@ def main() -> None:
     options = parser.parse_args()
     name, _, variant = options.system.partition(":")
     module = importlib.import_module(f"systems.{name}_")
-    case = cases(QUICK if options.quick else Sizes())[options.workload]
+    sizes = QUICK if options.quick else Sizes()
+    case = (cases(sizes) | numerics.cases(sizes))[options.workload]
     with module.opened(variant) as system:
         print(json.dumps(measure(case(system), options.repeats)))
 

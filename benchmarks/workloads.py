@@ -9,14 +9,12 @@ from __future__ import annotations
 import gc
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PHI = (5**0.5 - 1) / 2
 STEP = 1 << 14
@@ -37,9 +35,21 @@ class Sizes:
     product: int = 4000
     product_chunks: tuple[int, int] = (1000, 2000)
     band: int = 125
+    table: tuple[int, int] = (2_000_000, 20)
+    table_rows: int = 50_000
+    many_numbers: int = 50_000_000
+    sorted_numbers: int = 20_000_000
+    drawn: int = 64_000_000
+    tall: tuple[int, int] = (1_000_000, 32)
+    tall_rows: int = 32_768
+    image: int = 4096
+    image_chunk: int = 1024
 
 
-QUICK = Sizes(500, 1000, 1 << 20, 1 << 17, 1000, 250, 400, (100, 200), 25)
+QUICK = Sizes(
+    *(500, 1000, 1 << 20, 1 << 17, 1000, 250, 400, (100, 200), 25),
+    *((20_000, 20), 5000, 1 << 20, 1 << 20, 1 << 20, (20_000, 32), 5000, 256, 64),
+)
 
 
 def elements(index: Any, seed: int) -> np.ndarray[Any, Any]:
@@ -72,6 +82,9 @@ def chunk_of(seed: int, columns: int, block_info: Any = None) -> np.ndarray[Any,
     return block(tuple(block_info.get(None, block_info)["array-location"]), columns, seed)
 
 
+Chunk = Callable[..., Any]
+
+
 def shifted(chunk: np.ndarray[Any, Any], constant: float) -> np.ndarray[Any, Any]:
     """Stand for a user's function of a chunk."""
     return chunk + constant
@@ -82,9 +95,15 @@ class System:
 
     xp: Any = np
 
-    def data(self, seed: int, shape: tuple[int, ...], chunks: tuple[int, ...]) -> Any:
+    percentile_tolerance = 1e-12
+
+    def data(self, seed: int, shape: tuple[int, ...], chunks: tuple[int, ...], make: Chunk = chunk_of) -> Any:
         """Return the data in the system's memory."""
-        return block(tuple((0, n) for n in shape), shape[-1], seed)
+        return make(seed, shape[-1], {"array-location": [(0, n) for n in shape]})
+
+    def in_chunks(self, chunks: tuple[int, ...]) -> dict[str, Any]:
+        """Return the keyword that tells a creation function of chunks."""
+        return {}
 
     def keep(self, x: Any) -> Any:
         """Return `x` computed, in the system's memory."""
@@ -122,6 +141,43 @@ class System:
         """W6."""
         return self.value(a.rechunk((a.shape[0], band)).sum(axis=0))
 
+    def histogram(self, x: Any, bins: int, limits: tuple[float, float]) -> Any:
+        """W10."""
+        return self.value(self.xp.histogram(x, bins=bins, range=limits)[0])
+
+    def bincount(self, x: Any, length: int) -> Any:
+        """W10."""
+        return self.value(self.xp.bincount(x, minlength=length))
+
+    def percentile(self, x: Any, q: tuple[float, ...]) -> Any:
+        """W11."""
+        return self.value(self.xp.percentile(x, q))
+
+    def normals(self, seed: int, n: int, chunk: int) -> Any:
+        """W12."""
+        drawn = self.xp.random.default_rng(seed).standard_normal(n, **self.in_chunks((chunk,)))
+        return self.values(drawn.mean(), drawn.std())
+
+    def values(self, *several: Any) -> Any:
+        """Return several values, found together."""
+        return several
+
+    def qr(self, x: Any) -> Any:
+        """W13."""
+        return self.keep_all(*self.xp.linalg.qr(x))
+
+    def svd(self, x: Any) -> Any:
+        """W13."""
+        return self.keep_all(*self.xp.linalg.svd(x, full_matrices=False))
+
+    def keep_all(self, *several: Any) -> Any:
+        """Return several arrays computed together, in the system's memory."""
+        return several
+
+    def fft2(self, x: Any) -> Any:
+        """Return the transform along both axes."""
+        return self.keep(self.xp.fft.fft2(x))
+
 
 @dataclass(frozen=True)
 class Case:
@@ -138,9 +194,9 @@ class Case:
     chunks: int = 0
 
 
-def close(found: Any, expected: Any, rtol: float = 1e-9) -> bool:
+def close(found: Any, expected: Any, rtol: float = 1e-9, atol: float = 0.0) -> bool:
     """Whether values agree."""
-    return bool(np.allclose(np.asarray(found, float), expected, rtol=rtol, atol=0))
+    return bool(np.allclose(np.asarray(found, float), expected, rtol=rtol, atol=atol))
 
 
 def w1(system: System, n: int, mapped: bool) -> Case:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dask
 import dask.array as da
 import numpy as np
-from workloads import System, chunk_of
+from workloads import Chunk, System, chunk_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,11 +22,17 @@ class Dask(System):
 
     xp = da
 
-    def data(self, seed: int, shape: tuple[int, ...], chunks: tuple[int, ...]) -> Any:
+    percentile_tolerance = 2e-3
+
+    def data(self, seed: int, shape: tuple[int, ...], chunks: tuple[int, ...], make: Chunk = chunk_of) -> Any:
         """Make the data where it stays."""
         grid = da.core.normalize_chunks(chunks, shape, dtype=float)
         meta = np.empty((0,) * len(shape))
-        return self.keep(da.map_blocks(chunk_of, seed, shape[-1], chunks=grid, dtype=float, meta=meta))
+        return self.keep(da.map_blocks(make, seed, shape[-1], chunks=grid, dtype=float, meta=meta))
+
+    def in_chunks(self, chunks: tuple[int, ...]) -> dict[str, Any]:
+        """As dask spells it; its `eye` takes one number."""
+        return {"chunks": chunks[0]}
 
     def keep(self, x: Any) -> Any:
         """Persist; the threaded scheduler has waited then."""
@@ -40,6 +46,23 @@ class Dask(System):
         """With a wide tree."""
         return (da.ones(n, chunks=1) + constant).sum(split_every=WIDE).compute()
 
+    def values(self, *several: Any) -> Any:
+        """In one graph."""
+        return dask.compute(*several)
+
+    def keep_all(self, *several: Any) -> Any:
+        """In one graph."""
+        return dask.persist(*several)
+
+    def svd(self, x: Any) -> Any:
+        """Dask's is the thin one."""
+        return self.keep_all(*da.linalg.svd(x))
+
+    def fft2(self, x: Any) -> Any:
+        """Dask transforms along axes that are one chunk."""
+        rows = da.fft.fft(x.rechunk({0: "auto", 1: -1}), axis=1)
+        return self.keep(da.fft.fft(rows.rechunk({0: -1, 1: "auto"}), axis=0))
+
 
 class Distributed(Dask):
     """Persisting goes on behind one's back."""
@@ -49,6 +72,14 @@ class Distributed(Dask):
         from distributed import wait
 
         kept = x.persist()
+        wait(kept)
+        return kept
+
+    def keep_all(self, *several: Any) -> Any:
+        """Persist, and wait."""
+        from distributed import wait
+
+        kept = dask.persist(*several)
         wait(kept)
         return kept
 

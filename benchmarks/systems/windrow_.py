@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from workloads import System, chunk_of
+from workloads import Chunk, System, chunk_of
 
 import windrow as wr
 
@@ -18,10 +18,14 @@ class Windrow(System):
 
     xp = wr
 
-    def data(self, seed: int, shape: tuple[int, ...], chunks: tuple[int, ...]) -> Any:
+    def data(self, seed: int, shape: tuple[int, ...], chunks: tuple[int, ...], make: Chunk = chunk_of) -> Any:
         """Make the data where it stays."""
         grid = wr.empty(shape, chunks=chunks).chunks
-        return self.keep(wr.map_blocks(chunk_of, seed, shape[-1], chunks=grid, dtype=float))
+        return self.keep(wr.map_blocks(make, seed, shape[-1], chunks=grid, dtype=float))
+
+    def in_chunks(self, chunks: tuple[int, ...]) -> dict[str, Any]:
+        """As Windrow spells it."""
+        return {"chunks": chunks}
 
     def keep(self, x: Any) -> Any:
         """Persist, and wait until all chunks are there."""
@@ -32,6 +36,17 @@ class Windrow(System):
     def value(self, x: Any) -> Any:
         """Compute."""
         return x.compute()
+
+    def values(self, *several: Any) -> Any:
+        """Compute together."""
+        return wr.compute(*several)
+
+    def keep_all(self, *several: Any) -> Any:
+        """Persist together, and wait."""
+        kept = wr.persist(*several)
+        for one in kept:
+            one.expr.pin.wait()
+        return kept
 
 
 @contextmanager
