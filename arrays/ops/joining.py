@@ -194,14 +194,15 @@ def repeat(x: Any, repeats: int | Sequence[int], axis: int | None = None) -> Arr
     return taken("repeat", array, at, index)
 
 
-def roll(x: Any, shift: int, axis: int | None = None) -> Array:
-    """Shift elements along an axis; those that leave at the end come in at the front.
+def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
+    """Shift elements along axes; those that leave at the end come in at the front.
 
     Parameters
     ----------
-    x : array
-    shift : int
-    axis : int or None
+    a : array
+    shift : int or sequence of int
+        One for each of the axes, or one for all.
+    axis : int, sequence of int or None
         None: the flattened array is shifted, and takes its shape again.
 
     Returns
@@ -214,14 +215,30 @@ def roll(x: Any, shift: int, axis: int | None = None) -> Array:
     >>> wr.roll(wr.arange(5), 2).compute()
     array([3, 4, 0, 1, 2])
     """
-    array = as_array("roll", "x", x)
+    array = as_array("roll", "a", a)
     if axis is None and array.ndim != 1:
         return roll(array.reshape(-1), shift, 0).reshape(array.shape)
-    at = check_axis("roll", 0 if axis is None else axis, array.ndim)
+    given = axis if isinstance(axis, Sequence) else (0 if axis is None else axis,)
+    axes = [check_axis("roll", each, array.ndim) for each in given]
+    shifts = shift if isinstance(shift, Sequence) else (shift,)
+    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
+        raise ShapeError(bad("roll", "shift", shift, f"one shift, or one for each of {len(axes)} axes"))
+    total = [0] * array.ndim
+    for i in range(max(len(axes), len(shifts)) if axes and shifts else 0):
+        at, by = axes[i % len(axes)], shifts[i % len(shifts)]
+        if not isinstance(by, int | np.integer):
+            raise ArgumentError(bad("roll", "shift", shift, "integers"))
+        total[at] += int(by)
+    for at, by in enumerate(total):
+        array = _rolled(array, by, at)
+    return array
+
+
+def _rolled(array: Array, shift: int, at: int) -> Array:
     n = array.shape[at]
     if n == 0 or shift % n == 0:
         return array
-    by = int(shift) % n
+    by = shift % n
     routes = [Route(tuple((i, Slice(s if i == at else 0)) for i in range(array.ndim))) for s in (n - by, -by)]
     return make(Move("roll", tuple(routes)), (array, array), array.expr.grid, array.dtype)
 

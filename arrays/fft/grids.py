@@ -1,0 +1,298 @@
+"""Fourier transforms along several axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...graph.errors import ShapeError, bad
+from .plans import Step, axes_and_lengths, norm_of, operand, transformed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..array import Array
+
+__all__ = ["fft2", "fftn", "ifft2", "ifftn", "irfft2", "irfftn", "rfft2", "rfftn"]
+
+
+def fftn(
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: None = None
+) -> Array:
+    """Transform along several axes.
+
+    Axes that are whole already, or fit into a block together, are transformed in one pass; the others follow, one pass
+    over the array each: the axis is made whole and others are cut, so that chunks don't grow.
+
+    Parameters
+    ----------
+    a : array
+    s : sequence of int, optional
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+    axes : sequence of int, optional
+        None: all axes, or as many of the last as `s` has.
+    norm : {"backward", "ortho", "forward"}, optional
+        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
+    out : None
+        Arrays are never written to.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fft.fftn(wr.ones((2, 2))).compute()
+    array([[4.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]])
+    """
+    return _complex("fftn", "fft", a, s, axes, norm, out)
+
+
+def fft2(
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: None = None
+) -> Array:
+    """Transform along two axes.
+
+    See `windrow.fft.fftn` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    s : sequence of int, optional
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+    axes : sequence of int
+    norm : {"backward", "ortho", "forward"}, optional
+        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
+    out : None
+        Arrays are never written to.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fft.fft2(wr.ones((3, 2, 2))).shape
+    (3, 2, 2)
+    """
+    return _complex("fft2", "fft", a, s, axes, norm, out)
+
+
+def ifftn(
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: None = None
+) -> Array:
+    """Transform back along several axes.
+
+    See `windrow.fft.fftn` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    s : sequence of int, optional
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+    axes : sequence of int, optional
+        None: all axes, or as many of the last as `s` has.
+    norm : {"backward", "ortho", "forward"}, optional
+        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
+    out : None
+        Arrays are never written to.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fft.ifftn(wr.ones((2, 2))).compute()
+    array([[1.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]])
+    """
+    return _complex("ifftn", "ifft", a, s, axes, norm, out)
+
+
+def ifft2(
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: None = None
+) -> Array:
+    """Transform back along two axes.
+
+    See `windrow.fft.fftn` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    s : sequence of int, optional
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+    axes : sequence of int
+    norm : {"backward", "ortho", "forward"}, optional
+        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
+    out : None
+        Arrays are never written to.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fft.ifft2(wr.ones((3, 2, 2))).shape
+    (3, 2, 2)
+    """
+    return _complex("ifft2", "ifft", a, s, axes, norm, out)
+
+
+def rfftn(
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: None = None
+) -> Array:
+    """Transform real numbers along several axes; along the last one half of the result is made.
+
+    See `windrow.fft.fftn` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    s : sequence of int, optional
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+    axes : sequence of int, optional
+        None: all axes, or as many of the last as `s` has.
+    norm : {"backward", "ortho", "forward"}, optional
+        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
+    out : None
+        Arrays are never written to.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fft.rfftn(wr.ones((4, 4))).shape
+    (4, 3)
+    """
+    return _half("rfftn", a, s, axes, norm, out)
+
+
+def rfft2(
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: None = None
+) -> Array:
+    """Transform real numbers along two axes; along the last one half of the result is made.
+
+    See `windrow.fft.fftn` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    s : sequence of int, optional
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+    axes : sequence of int
+    norm : {"backward", "ortho", "forward"}, optional
+        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
+    out : None
+        Arrays are never written to.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fft.rfft2(wr.ones((4, 4))).shape
+    (4, 3)
+    """
+    return _half("rfft2", a, s, axes, norm, out)
+
+
+def irfftn(
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: None = None
+) -> Array:
+    """Transform half of a symmetric spectrum, along several axes, back to real numbers.
+
+    See `windrow.fft.fftn` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    s : sequence of int, optional
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+    axes : sequence of int, optional
+        None: all axes, or as many of the last as `s` has.
+    norm : {"backward", "ortho", "forward"}, optional
+        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
+    out : None
+        Arrays are never written to.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fft.irfftn(wr.ones((4, 4))).shape
+    (4, 6)
+    """
+    return _back("irfftn", a, s, axes, norm, out)
+
+
+def irfft2(
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: None = None
+) -> Array:
+    """Transform half of a symmetric spectrum, along two axes, back to real numbers.
+
+    See `windrow.fft.fftn` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    s : sequence of int, optional
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+    axes : sequence of int
+    norm : {"backward", "ortho", "forward"}, optional
+        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
+    out : None
+        Arrays are never written to.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fft.irfft2(wr.ones((4, 4))).shape
+    (4, 6)
+    """
+    return _back("irfft2", a, s, axes, norm, out)
+
+
+def _complex(operation: str, name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
+    """Transform along axes, the last one first."""
+    x = operand(operation, a, out)
+    found, lengths = axes_and_lengths(operation, x, s, axes)
+    steps = [Step(name, n, i) for i, n in zip(found, lengths, strict=True)]
+    return transformed(x, steps[::-1], norm_of(operation, norm))
+
+
+def _half(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
+    """Transform real numbers: the last axis first."""
+    x = operand(operation, a, out)
+    found, lengths = axes_and_lengths(operation, x, s, axes)
+    if not found:
+        raise ShapeError(bad(operation, "axes", axes, "at least one axis"))
+    steps = [Step("fft", n, i) for i, n in zip(found, lengths, strict=True)]
+    return transformed(x, [Step("rfft", lengths[-1], found[-1]), *steps[-2::-1]], norm_of(operation, norm))
+
+
+def _back(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
+    """Transform to real numbers: the last axis last."""
+    x = operand(operation, a, out)
+    found, lengths = axes_and_lengths(operation, x, s, axes, halved=True)
+    if not found:
+        raise ShapeError(bad(operation, "axes", axes, "at least one axis"))
+    steps = [Step("ifft", n, i) for i, n in zip(found, lengths, strict=True)]
+    return transformed(x, [*steps[:-1], Step("irfft", lengths[-1], found[-1])], norm_of(operation, norm))

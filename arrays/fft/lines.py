@@ -1,0 +1,201 @@
+"""Fourier transforms along one axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..ops.ufuncs import conjugate
+from .plans import line_step, norm_of, operand, transformed
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = ["fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]
+
+_OTHER_WAY = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Array:
+    """Transform along one axis.
+
+    Lines are brought into one block each; other axes are cut, so that chunks don't grow. Where a line alone is larger
+    than the chunks (and than 1 MiB), it is cut in two: n = n1 * n2 as near to the square root as there are factors,
+    columns of n1 points, twiddle factors, rows of n2 points. A long line whose length is prime, or has no factors
+    that make the parts fit into a chunk, comes into one block as a whole.
+
+    Parameters
+    ----------
+    a : array
+    n : int, optional
+        Number of points: the axis is cut, or padded with zeros. None: its length.
+    axis : int
+    norm : {"backward", "ortho", "forward"}, optional
+        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
+    out : None
+        Arrays are never written to.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fft.fft(wr.arange(4)).compute()
+    array([ 6.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
+    """
+    x = operand("fft", a, out)
+    return transformed(x, [line_step("fft", "fft", x, n, axis)], norm_of("fft", norm))
+
+
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Array:
+    """Transform back along one axis.
+
+    See `windrow.fft.fft` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    n : int, optional
+        Number of points: the axis is cut, or padded with zeros. None: its length.
+    axis : int
+    norm : {"backward", "ortho", "forward"}, optional
+        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
+    out : None
+        Arrays are never written to.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fft.ifft(wr.fft.fft(wr.arange(3))).real.compute()
+    array([0., 1., 2.])
+    """
+    x = operand("ifft", a, out)
+    return transformed(x, [line_step("ifft", "ifft", x, n, axis)], norm_of("ifft", norm))
+
+
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Array:
+    """Transform real numbers along one axis; of the symmetric result the first half is made.
+
+    See `windrow.fft.fft` for how chunks are treated; a line that is cut in two costs as much as a complex one.
+
+    Parameters
+    ----------
+    a : array
+    n : int, optional
+        Number of points: the axis is cut, or padded with zeros. None: its length.
+    axis : int
+    norm : {"backward", "ortho", "forward"}, optional
+        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
+    out : None
+        Arrays are never written to.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fft.rfft(wr.arange(4)).compute()
+    array([ 6.+0.j, -2.+2.j, -2.+0.j])
+    """
+    x = operand("rfft", a, out)
+    return transformed(x, [line_step("rfft", "rfft", x, n, axis)], norm_of("rfft", norm))
+
+
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Array:
+    """Transform the first half of a symmetric spectrum back to real numbers.
+
+    See `windrow.fft.fft` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    n : int, optional
+        Number of points: the axis is cut, or padded with zeros. None: twice its length less two.
+    axis : int
+    norm : {"backward", "ortho", "forward"}, optional
+        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
+    out : None
+        Arrays are never written to.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fft.irfft(wr.fft.rfft(wr.arange(4))).compute()
+    array([0., 1., 2., 3.])
+    """
+    x = operand("irfft", a, out)
+    return transformed(x, [line_step("irfft", "irfft", x, n, axis)], norm_of("irfft", norm))
+
+
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Array:
+    """Transform the first half of a symmetric signal to its real spectrum.
+
+    See `windrow.fft.fft` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    n : int, optional
+        Number of points: the axis is cut, or padded with zeros. None: twice its length less two.
+    axis : int
+    norm : {"backward", "ortho", "forward"}, optional
+        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
+    out : None
+        Arrays are never written to.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fft.hfft(wr.arange(3)).compute()
+    array([ 4., -2.,  0., -2.])
+    """
+    x = operand("hfft", a, out)
+    step = line_step("hfft", "irfft", x, n, axis)
+    return transformed(conjugate(x), [step], _OTHER_WAY[norm_of("hfft", norm)])
+
+
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Array:
+    """Transform a real spectrum back to the first half of a symmetric signal.
+
+    See `windrow.fft.fft` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    n : int, optional
+        Number of points: the axis is cut, or padded with zeros. None: its length.
+    axis : int
+    norm : {"backward", "ortho", "forward"}, optional
+        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
+    out : None
+        Arrays are never written to.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fft.ihfft(wr.fft.hfft(wr.arange(3))).real.compute()
+    array([0., 1., 2.])
+    """
+    x = operand("ihfft", a, out)
+    step = line_step("ihfft", "rfft", x, n, axis)
+    found: Array = conjugate(transformed(x, [step], _OTHER_WAY[norm_of("ihfft", norm)]))
+    return found

@@ -1,0 +1,53 @@
+"""Axes brought into one chunk each, for operations that need whole lines, without making chunks larger."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ..graph.grid import Axis, Grid
+from .align import regrid
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from .array import Array
+    from .core import Node
+
+SMALLEST = 1 << 16
+"""Chunks are not made smaller than so many elements: each is a task."""
+MOST_SIZES = 1 << 16
+
+
+def whole_grid(grid: Grid, axes: Collection[int]) -> Grid:
+    """Return a grid with these axes whole; the others are cut so that chunks stay about as large as they were."""
+    room = max(grid.largest, SMALLEST)
+    lines = math.prod(grid.axes[a].length for a in axes)
+    rest = [i for i in range(grid.ndim) if i not in axes]
+    over = lines * math.prod(grid.axes[i].largest for i in rest) / room
+    found = [Axis.regular(a.length, max(1, a.length)) if i in axes else a for i, a in enumerate(grid.axes)]
+    for i in rest:
+        if over <= 1:
+            break
+        largest = grid.axes[i].largest
+        pieces = min(math.ceil(over), largest)
+        found[i] = cut(grid.axes[i], -(-largest // pieces))
+        over /= largest / max(1, found[i].largest)
+    return Grid(found)
+
+
+def cut(axis: Axis, step: int) -> Axis:
+    """Return an axis with chunks of at most `step` that keeps its borders, unless there would be very many."""
+    if (axis.is_regular and axis.step % step == 0) or axis.count * (axis.largest // step + 1) > MOST_SIZES:
+        return Axis.regular(axis.length, step)
+    sizes: list[int] = []
+    for size in axis.sizes():
+        parts = max(1, -(-size // step))
+        small, longer = divmod(size, parts)
+        sizes += [small + 1] * longer + [small] * (parts - longer)
+    return Axis.of_sizes(sizes)
+
+
+def whole(x: Node, axes: Collection[int]) -> Array:
+    """Return the array with these axes in one chunk each; see `whole_grid`."""
+    return regrid(x, whole_grid(x.expr.grid, axes))
