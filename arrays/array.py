@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.errors import ArgumentError, ShapeError
+from ..graph.errors import ArgumentError, ShapeError, bad
 from ..workers.config import config
 from . import verbs
-from .arrow import to_arrow
+from .arrow import arrow_stream, to_arrow
 from .blocks import BlockView
-from .core import Node, register
-from .dispatch import replacement
+from .core import Node, check_device, register, twin
+from .dispatch import by_ufunc, replacement
+from .dlpack import CPU, to_dlpack
 from .draw import visualize
 from .explain import Explanation, explain
 from .graphs import operation_graph
+from .html import array_html
 from .indexing import getitem
 from .methods import Methods
+from .namespace import namespace
 from .operators import Operators
-from .ops.products import matmul
-from .ops.ufuncs import UFUNCS
+from .peek import element
+from .setting import assigned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,8 +57,13 @@ class Array(Operators, Methods):
     __array_priority__ = 100
 
     def __repr__(self) -> str:
+        if self._unsized is not None:
+            return f"Array(shape={self.shape}, dtype={self.dtype}, chunksize=None, op={self._unsized.name})"
         op = self.expr.op.label
         return f"Array(shape={self.shape}, dtype={self.dtype}, chunksize={self.chunksize}, op={op})"
+
+    def _repr_html_(self) -> str:
+        return array_html(self)
 
     # ------------------------------------------------------------------ verbs
 
@@ -99,7 +107,7 @@ class Array(Operators, Methods):
         return getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise ArgumentError("setitem: arrays don't change; use windrow.where(condition, value, x) for a new one")
+        self.expr = assigned(self, key, value).expr
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -117,7 +125,8 @@ class Array(Operators, Methods):
     def _single(self, operation: str) -> Any:
         if self.size != 1:
             raise ShapeError(f"{operation}: array has shape {self.shape}; expected a single element")
-        return np.asarray(self.compute()).reshape(())[()]
+        found = element(self)
+        return np.asarray(self.compute()).reshape(())[()] if found is None else found
 
     def item(self) -> Any:
         """Return the single element as one of Python's numbers."""
@@ -153,14 +162,15 @@ class Array(Operators, Methods):
     def __round__(self, ndigits: int | None = None) -> Array:
         return self.round(0 if ndigits is None else ndigits)
 
-    def copy(self) -> Array:
-        """Return the array itself: arrays don't change."""
-        return self
+    def copy(self, order: str = "C") -> Array:
+        """Return the same array under a name of its own: setting elements of one leaves the other as it is."""
+        return twin(self)
 
-    __copy__ = copy
+    def __copy__(self) -> Array:
+        return twin(self)
 
     def __deepcopy__(self, memo: Any) -> Array:
-        return self
+        return twin(self)
 
     def __reduce__(self) -> Any:
         raise ArgumentError(
@@ -186,23 +196,45 @@ class Array(Operators, Methods):
         return np.asarray(self.compute(), dtype)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
-        function: Callable[..., Any] | None = matmul if ufunc is np.matmul else UFUNCS.get(ufunc)
-        out = keywords.pop("out", (None,))
-        if function is None or method != "__call__" or keywords or any(o is not None for o in out):
-            how = "" if method == "__call__" else f".{method}"
-            given = (
-                f" with {', '.join(keywords)}" if keywords else " with out" if any(o is not None for o in out) else ""
-            )
-            name = ufunc.__name__ if getattr(np, ufunc.__name__, None) is not ufunc else f"numpy.{ufunc.__name__}"
-            what = "such function" if function is None else "such form of it"
-            raise ArgumentError(
-                f"{name}{how}{given} doesn't take lazy arrays; "
-                f"Windrow has no {what} yet: compute() first, or map_blocks()"
-            )
-        return function(*inputs)
+        return by_ufunc(ufunc, method, inputs, keywords)
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, keywords: Any) -> Any:
         return replacement(function)(*args, **keywords)
+
+    # ------------------------------------------------------------------ the array API standard
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        return namespace(api_version)
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Array:
+        """Return the array: there is one device, "cpu", the memory of all ranks."""
+        check_device("to_device", device)
+        if stream is not None:
+            raise ArgumentError(bad("to_device", "stream", stream, "None, since the device has no streams"))
+        return self
+
+    def __dlpack__(
+        self,
+        /,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        return to_dlpack(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self, /) -> tuple[int, int]:
+        return CPU
+
+    # ------------------------------------------------------------------ Arrow's PyCapsules
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        found: tuple[object, object] = to_arrow(self).__arrow_c_array__(requested_schema)
+        return found
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return arrow_stream(self, requested_schema)
 
 
 def is_array(x: Any) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.errors import DTypeError, bad
+from ..graph.errors import ArgumentError, DTypeError, bad
 from .verbs import compute
 
 if TYPE_CHECKING:
@@ -70,3 +71,41 @@ def to_arrow(x: Node) -> pyarrow.Array:
     count = int(np.prod(x.shape[1:]))
     storage = arrow.Array.from_buffers(arrow.list_(element, count), x.shape[0], [None], children=[found])
     return arrow.ExtensionArray.from_storage(tensor, storage)
+
+
+def arrow_stream(x: Node, requested_schema: object) -> object:
+    """Return a stream of an array's chunks along the first axis, for `__arrow_c_stream__`."""
+    arrow: Any = importlib.import_module("pyarrow")
+    whole = to_arrow(x)
+    if not x.ndim:
+        pieces = [whole]
+    else:
+        ends = np.cumsum((0, *x.chunks[0]))
+        pieces = [whole[a:b] for a, b in itertools.pairwise(ends)]
+    return arrow.chunked_array(pieces, type=whole.type).__arrow_c_stream__(requested_schema)
+
+
+def from_arrow(operation: str, x: Any) -> list[np.ndarray[Any, Any]] | None:
+    """Return the pieces of something that has Arrow's PyCapsules, as NumPy arrays, in place where that can be.
+
+    None where it has none, or where it is an array by NumPy's manners too.
+    """
+    stream = hasattr(x, "__arrow_c_stream__")
+    if isinstance(x, np.ndarray) or not (stream or hasattr(x, "__arrow_c_array__")):
+        return None
+    arrow: Any = importlib.import_module("pyarrow")
+    try:
+        whole = arrow.chunked_array(x) if stream else arrow.array(x)
+    except (TypeError, arrow.ArrowInvalid, arrow.ArrowNotImplementedError) as error:
+        raise ArgumentError(bad(operation, "x", type(x).__name__, f"an Arrow array, no table ({error})")) from error
+    if whole.null_count:
+        raise DTypeError(bad(operation, "x", f"an Arrow array with {whole.null_count} nulls", "none; fill them first"))
+    pieces = whole.chunks if stream else [whole]
+    return [_plain(piece) for piece in (pieces or [arrow.array([], whole.type)])]
+
+
+def _plain(piece: Any) -> np.ndarray[Any, Any]:
+    if hasattr(piece, "to_numpy_ndarray"):
+        return np.asarray(piece.to_numpy_ndarray())
+    found: np.ndarray[Any, Any] = piece.to_numpy(zero_copy_only=False)
+    return np.asarray(found.tolist()) if found.dtype == object and found.size else found

@@ -32,6 +32,9 @@ LONGEST = int(np.iinfo(np.int64).max)
 MOST_CHUNKS = 1 << 31
 """No array has more chunks; computing one would take longer than anyone waits."""
 
+DEVICE = "cpu"
+"""The one device: the memory of all ranks."""
+
 SCALARS = (bool, int, float, complex, np.generic)
 
 
@@ -81,6 +84,11 @@ class Node:
     def size(self) -> int:
         """Number of elements; None while it isn't known."""
         return self.expr.grid.size if self._unsized is None else None  # type: ignore[return-value]
+
+    @property
+    def device(self) -> str:
+        """Where the array API standard has the array: there is one device, the memory of all ranks."""
+        return DEVICE
 
     @property
     def nbytes(self) -> int:
@@ -134,6 +142,11 @@ def wrap_unsized(unsized: Unsized) -> Array:
     return array
 
 
+def twin(x: Node) -> Array:
+    """Return the same array under a name of its own: setting elements of one leaves the other as it is."""
+    return wrap_unsized(x._unsized) if x._unsized is not None else wrap(x.expr)
+
+
 def make(op: Op, operands: Sequence[Node], grid: Grid, dtype: Any) -> Array:
     """Return the array of a new node, which bears the user's line."""
     check_grid(op.label, grid)
@@ -165,10 +178,12 @@ def check_grid(operation: str, grid: Grid) -> None:
 def as_array(operation: str, argument: str, value: Any) -> Array:
     """Return an operand as an array: NumPy arrays and sequences become sources.
 
-    A NumPy array of more than 64 KiB is referred to, not copied.
+    A NumPy array of more than 64 KiB is referred to, not copied. An array comes back under a name of its own, so that
+    an operation that has nothing to do may return it: setting elements of its result doesn't change the operand. Where
+    its size depends on data it is found now, since operations need their operands' shapes.
     """
     if isinstance(value, Node):
-        return value  # type: ignore[return-value]
+        return wrap(value.expr)
     if isinstance(value, np.ndarray):
         found = value
     elif isinstance(value, (SCALARS, list | tuple)) or hasattr(value, "__array__"):
@@ -202,6 +217,12 @@ def check_dtype(operation: str, argument: str, dtype: Any) -> DType:
     if found.kind in "SUV" and found.itemsize == 0 and found.names is None:
         raise DTypeError(bad(operation, argument, found, "a dtype of a known size, such as 'U8'"))
     return found
+
+
+def check_device(operation: str, device: Any, argument: str = "device") -> None:
+    """Raise for a device that isn't the one there is."""
+    if device is not None and device != DEVICE:
+        raise ArgumentError(bad(operation, argument, device, f"None or {DEVICE!r}, the only device"))
 
 
 def check_axis(operation: str, axis: Any, ndim: int, argument: str = "axis") -> int:

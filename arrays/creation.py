@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.errors import ArgumentError, bad
+from ..graph.errors import ShapeError, bad
 from ..graph.kinds.source import Full
-from .core import Node, as_array, check_dtype, check_shape, grid_for, make
+from .align import regrid
+from .core import Node, as_array, broadcast_shape, check_device, check_dtype, check_shape, grid_for, make
+from .ops.apply import cast
+from .ops.broadcasting import broadcast_to
 
 if TYPE_CHECKING:
     from .array import Array
@@ -25,15 +28,21 @@ __all__ = [
 ]
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, chunks: Any = "auto") -> Array:
-    """Make an array of one value.
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto"
+) -> Array:
+    """Make an array of one value, or of values that broadcast.
 
     Parameters
     ----------
     shape : int or tuple of int
-    fill_value : scalar
+    fill_value : scalar or array
     dtype : dtype, optional
         None: the value's own.
+    order : str
+        NumPy's word for the order in memory; says nothing here.
+    device : str, optional
+        The only one, "cpu".
     chunks : int, str, tuple, dict or None
 
     Returns
@@ -46,25 +55,39 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, chunks: Any = "auto"
     >>> wr.full(3, 7).compute()
     array([7, 7, 7])
     """
+    check_device("full", device)
     return _full("full", shape, fill_value, dtype, chunks)
 
 
 def _full(operation: str, shape: Any, value: Any, dtype: Any, chunks: Any) -> Array:
     if isinstance(value, Node) or np.ndim(value) != 0:
-        raise ArgumentError(bad(operation, "fill_value", value, "a scalar"))
+        array = as_array(operation, "fill_value", value)
+        known = check_dtype(operation, "dtype", array.dtype if dtype is None else dtype)
+        lengths = check_shape(operation, shape)
+        if broadcast_shape(operation, array.shape, lengths) != lengths:
+            raise ShapeError(
+                bad(operation, "fill_value", array.shape, f"a shape that broadcasts to {lengths}")
+            )
+        found = broadcast_to(cast(array, known), lengths)
+        return regrid(found, grid_for(operation, chunks, found.shape, known))
     known = check_dtype(operation, "dtype", np.asarray(value).dtype if dtype is None else dtype)
     lengths = check_shape(operation, shape)
     item = np.asarray(value).astype(known)[()]
     return make(Full(item), (), grid_for(operation, chunks, lengths, known), known)
 
 
-def zeros(shape: Any, dtype: Any = float, *, chunks: Any = "auto") -> Array:
+def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto") -> Array:
     """Make an array of zeros.
 
     Parameters
     ----------
     shape : int or tuple of int
     dtype : dtype
+        None: float64.
+    order : str
+        NumPy's word for the order in memory; says nothing here.
+    device : str, optional
+        The only one, "cpu".
     chunks : int, str, tuple, dict or None
 
     Returns
@@ -77,16 +100,22 @@ def zeros(shape: Any, dtype: Any = float, *, chunks: Any = "auto") -> Array:
     >>> wr.zeros((4, 4), chunks=(2, 4)).numblocks
     (2, 1)
     """
-    return _full("zeros", shape, 0, dtype, chunks)
+    check_device("zeros", device)
+    return _full("zeros", shape, 0, np.float64 if dtype is None else dtype, chunks)
 
 
-def ones(shape: Any, dtype: Any = float, *, chunks: Any = "auto") -> Array:
+def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto") -> Array:
     """Make an array of ones.
 
     Parameters
     ----------
     shape : int or tuple of int
     dtype : dtype
+        None: float64.
+    order : str
+        NumPy's word for the order in memory; says nothing here.
+    device : str, optional
+        The only one, "cpu".
     chunks : int, str, tuple, dict or None
 
     Returns
@@ -99,16 +128,22 @@ def ones(shape: Any, dtype: Any = float, *, chunks: Any = "auto") -> Array:
     >>> wr.ones((1000, 1000)).sum().compute()
     np.float64(1000000.0)
     """
-    return _full("ones", shape, 1, dtype, chunks)
+    check_device("ones", device)
+    return _full("ones", shape, 1, np.float64 if dtype is None else dtype, chunks)
 
 
-def empty(shape: Any, dtype: Any = float, *, chunks: Any = "auto") -> Array:
+def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto") -> Array:
     """Make an array for which no values are asked: a chunk has one value for ever, so these are zeros.
 
     Parameters
     ----------
     shape : int or tuple of int
     dtype : dtype
+        None: float64.
+    order : str
+        NumPy's word for the order in memory; says nothing here.
+    device : str, optional
+        The only one, "cpu".
     chunks : int, str, tuple, dict or None
 
     Returns
@@ -121,25 +156,43 @@ def empty(shape: Any, dtype: Any = float, *, chunks: Any = "auto") -> Array:
     >>> wr.empty(3).shape
     (3,)
     """
-    return _full("empty", shape, 0, dtype, chunks)
+    check_device("empty", device)
+    return _full("empty", shape, 0, np.float64 if dtype is None else dtype, chunks)
 
 
-def _like(operation: str, x: Any, value: Any, dtype: Any, shape: Any, chunks: Any) -> Array:
-    array = as_array(operation, "x", x)
+def _like(operation: str, x: Any, value: Any, dtype: Any, shape: Any, chunks: Any, device: Any) -> Array:
+    check_device(operation, device)
+    array = as_array(operation, "a", x)
     known = array.dtype if dtype is None else check_dtype(operation, "dtype", dtype)
     if shape is None and chunks is None:
-        return make(Full(np.asarray(value).astype(known)[()]), (), array.expr.grid, known)
+        grid = array.expr.grid
+        if isinstance(value, Node) or np.ndim(value) != 0:
+            return regrid(_full(operation, array.shape, value, known, "auto"), grid)
+        return make(Full(np.asarray(value).astype(known)[()]), (), grid, known)
     return _full(operation, array.shape if shape is None else shape, value, known, "auto" if chunks is None else chunks)
 
 
-def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None, chunks: Any = None) -> Array:
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    chunks: Any = None,
+) -> Array:
     """Make zeros of an array's shape, dtype and chunks.
 
     Parameters
     ----------
-    x : array
+    a : array
     dtype, shape, chunks : optional
         Other than the array's.
+    order, subok
+        NumPy's words for the order in memory and for subclasses; they say nothing here.
+    device : str, optional
+        The only one, "cpu".
 
     Returns
     -------
@@ -151,17 +204,30 @@ def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None, chunks: Any = No
     >>> wr.zeros_like(wr.arange(3)).compute()
     array([0, 0, 0])
     """
-    return _like("zeros_like", x, 0, dtype, shape, chunks)
+    return _like("zeros_like", a, 0, dtype, shape, chunks, device)
 
 
-def ones_like(x: Any, dtype: Any = None, *, shape: Any = None, chunks: Any = None) -> Array:
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    chunks: Any = None,
+) -> Array:
     """Make ones of an array's shape, dtype and chunks.
 
     Parameters
     ----------
-    x : array
+    a : array
     dtype, shape, chunks : optional
         Other than the array's.
+    order, subok
+        NumPy's words for the order in memory and for subclasses; they say nothing here.
+    device : str, optional
+        The only one, "cpu".
 
     Returns
     -------
@@ -173,17 +239,30 @@ def ones_like(x: Any, dtype: Any = None, *, shape: Any = None, chunks: Any = Non
     >>> wr.ones_like(wr.arange(3)).compute()
     array([1, 1, 1])
     """
-    return _like("ones_like", x, 1, dtype, shape, chunks)
+    return _like("ones_like", a, 1, dtype, shape, chunks, device)
 
 
-def empty_like(x: Any, dtype: Any = None, *, shape: Any = None, chunks: Any = None) -> Array:
+def empty_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    chunks: Any = None,
+) -> Array:
     """Make an array of an array's shape, dtype and chunks; see `empty`.
 
     Parameters
     ----------
-    x : array
+    a : array
     dtype, shape, chunks : optional
         Other than the array's.
+    order, subok
+        NumPy's words for the order in memory and for subclasses; they say nothing here.
+    device : str, optional
+        The only one, "cpu".
 
     Returns
     -------
@@ -195,18 +274,32 @@ def empty_like(x: Any, dtype: Any = None, *, shape: Any = None, chunks: Any = No
     >>> wr.empty_like(wr.arange(3)).shape
     (3,)
     """
-    return _like("empty_like", x, 0, dtype, shape, chunks)
+    return _like("empty_like", a, 0, dtype, shape, chunks, device)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, chunks: Any = None) -> Array:
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    chunks: Any = None,
+) -> Array:
     """Make an array of one value with an array's shape, dtype and chunks.
 
     Parameters
     ----------
-    x : array
+    a : array
     fill_value : scalar
     dtype, shape, chunks : optional
         Other than the array's.
+    order, subok
+        NumPy's words for the order in memory and for subclasses; they say nothing here.
+    device : str, optional
+        The only one, "cpu".
 
     Returns
     -------
@@ -218,4 +311,4 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, 
     >>> wr.full_like(wr.arange(3), 5).compute()
     array([5, 5, 5])
     """
-    return _like("full_like", x, fill_value, dtype, shape, chunks)
+    return _like("full_like", a, fill_value, dtype, shape, chunks, device)

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import ArgumentError
-from .core import check_axes
+from ..graph.kinds.elementwise import Scalar
+from .core import as_array, check_axes
+from .files.npy import save_as_numpy
+from .mapping import map_blocks
+from .ops.apply import choose, sample_dtypes, split
+from .ops.outputs import deliver
+from .ops.ufuncs import UFUNCS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,18 +29,75 @@ def _size(a: Any, axis: Any = None) -> int:
     return math.prod(np.shape(a)[i] for i in check_axes("size", axis, np.ndim(a)))
 
 
+def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Put `src` where `dst` is."""
+    source = as_array("copyto", "src", src)
+    deliver("copyto", source if where is True else choose("copyto", where, source, dst), dst, casting)
+
+
 ATTRIBUTES: dict[Callable[..., Any], Callable[..., Any]] = {
     np.shape: lambda a: a.shape,
     np.ndim: lambda a: a.ndim,
     np.size: _size,
+    np.iscomplexobj: lambda x: x.dtype.kind == "c",
+    np.isrealobj: lambda x: x.dtype.kind != "c",
+    np.array_repr: lambda arr, *_, **__: repr(arr),
+    np.array_str: lambda a, *_, **__: str(a),
+    np.copyto: _copyto,
+    np.save: save_as_numpy,
 }
-"""Functions that tell what an array knows without being computed."""
+"""Functions that tell what an array knows without being computed, and those that are no functions of Windrow."""
 
 
 def name_of(function: Any) -> str:
     """Return a function's name with its public modules: "numpy.linalg.norm"."""
     parts = [p for p in str(getattr(function, "__module__", None) or "").split(".") if p and not p.startswith("_")]
     return ".".join([*parts, str(getattr(function, "__name__", function))])
+
+
+def by_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Call what stands for a ufunc, or for one of its methods.
+
+    Raises
+    ------
+    ArgumentError
+        When there is nothing.
+    """
+    function: Any = UFUNCS.get(ufunc)
+    if function is not None:
+        return (function if method == "__call__" else getattr(function, method))(*inputs, **keywords)
+    if method == "__call__":
+        out = keywords.pop("out", None)
+        if ufunc.signature is not None:
+            return deliver(ufunc.__name__, replacement(ufunc)(*inputs, **keywords), out)
+        if ufunc.nout == 1 and not keywords:
+            return deliver(ufunc.__name__, _foreign(ufunc, inputs), out)
+    name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    given = f" with {', '.join(keywords)}" if keywords else ""
+    raise ArgumentError(
+        f"{name} doesn't take lazy arrays{given}; Windrow has no such form of it yet: compute() first, or map_blocks()"
+    )
+
+
+def _foreign(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
+    """Apply a ufunc of another package to each chunk."""
+    arrays, args = split(ufunc.__name__, inputs)
+    (dtype,) = sample_dtypes(ufunc.__name__, ufunc, arrays, args)
+    return map_blocks(
+        Filled(ufunc, tuple(a.value if isinstance(a, Scalar) else None for a in args)), *arrays, dtype=dtype
+    )
+
+
+class Filled:
+    """A ufunc some of whose operands are scalars."""
+
+    def __init__(self, ufunc: np.ufunc, scalars: tuple[Any, ...]) -> None:
+        self.ufunc, self.scalars, self.__name__ = ufunc, scalars, ufunc.__name__
+
+    def __call__(self, *blocks: Any) -> Any:
+        """Call it with blocks where no scalar stands."""
+        given = iter(blocks)
+        return self.ufunc(*(next(given) if value is None else value for value in self.scalars))
 
 
 def replacement(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,7 +111,7 @@ def replacement(function: Callable[..., Any]) -> Callable[..., Any]:
     if function in ATTRIBUTES:
         return ATTRIBUTES[function]
     name = getattr(function, "__name__", str(function))
-    where = getattr(function, "__module__", "")
+    where = "numpy" if getattr(np, name, None) is function else getattr(function, "__module__", "")
     if where in NAMESPACES:
         space: Any = importlib.import_module(where.replace("numpy", str(__package__).partition(".")[0], 1))
         found: Callable[..., Any] | None = getattr(space, name, None)

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.errors import ArgumentError, bad
-from .core import Node, as_array, check_dtype, check_shape, grid_for, host, not_masked
+from ..graph.errors import ArgumentError, BadValue, bad
+from .arrow import from_arrow
+from .core import Node, as_array, check_device, check_dtype, check_shape, grid_for, host, not_masked
 from .ops.elementwise import astype
+from .ops.joining import concatenate, stack
 
 if TYPE_CHECKING:
     from ..graph.grid import Grid
@@ -50,6 +52,11 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     if isinstance(x, Node):
         array = as_array("from_array", "x", x)
         return array if isinstance(chunks, str) and chunks == "auto" else array.rechunk(chunks)
+    pieces = from_arrow("from_array", x)
+    if pieces is not None:
+        return _joined(pieces, chunks)
+    if isinstance(x, list | tuple) and holds_lazy(x):
+        return _nested(x)
     in_place = isinstance(x, np.ndarray)
     if not in_place and not all(hasattr(x, a) for a in ("shape", "dtype", "__getitem__")):
         if not isinstance(x, list | tuple) and not np.isscalar(x):
@@ -64,13 +71,29 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     return host(x, grid, dtype, in_place=in_place)
 
 
-def asarray(x: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
-    """Return `x` as an array; what is one already stays as it is.
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    chunks: Any = None,
+) -> Array:
+    """Return `a` as an array; what is one already stays as it is.
 
     Parameters
     ----------
-    x : array, sequence or scalar
+    a : array, sequence or scalar
+        NumPy's arrays are referred to, not copied, unless `copy`. Sequences may have lazy arrays in them, and anything
+        that has Arrow's PyCapsules will do.
     dtype : dtype, optional
+    order : str, optional
+        NumPy's word for the order in memory; says nothing here.
+    device : str, optional
+        The only one, "cpu".
+    copy : bool, optional
+        True: take a snapshot of what isn't lazy. False: raise where elements would have to be copied.
     chunks : optional
         None: as they are, or "auto".
 
@@ -84,5 +107,34 @@ def asarray(x: Any, dtype: Any = None, *, chunks: Any = None) -> Array:
     >>> wr.asarray([1, 2, 3]).compute()
     array([1, 2, 3])
     """
-    found = from_array(x, "auto" if chunks is None else chunks)
-    return found if dtype is None else astype(found, dtype)
+    check_device("asarray", device)
+    if isinstance(a, Node) and copy is not True and chunks is None and dtype in (None, a.dtype):
+        return a  # type: ignore[return-value]
+    wanted = None if dtype is None else check_dtype("asarray", "dtype", dtype)
+    if copy is False and not hasattr(a, "dtype"):
+        raise BadValue(bad("asarray", "copy", copy, "True or None, since a sequence or a number must be copied"))
+    if wanted is not None and isinstance(a, bool | int | float | complex | list | tuple) and not holds_lazy(a):
+        a = np.asarray(a, wanted)
+    found = from_array(a, "auto" if chunks is None else chunks, copy=bool(copy))
+    if wanted is None or wanted == found.dtype:
+        return found
+    if copy is False:
+        raise BadValue(bad("asarray", "copy", copy, f"True or None, since {found.dtype} must be cast to {wanted}"))
+    return astype(found, wanted)
+
+
+def _joined(pieces: list[np.ndarray[Any, Any]], chunks: Any) -> Array:
+    """Join pieces along the first axis; each is a chunk where the user says nothing else."""
+    given = isinstance(chunks, str) and chunks == "auto"
+    found = concatenate([from_array(piece) for piece in pieces]) if len(pieces) > 1 else from_array(pieces[0])
+    return found if given else found.rechunk(chunks)
+
+
+def holds_lazy(x: Any) -> bool:
+    """Tell whether a sequence, or one in it, has a lazy array."""
+    return isinstance(x, Node) or (isinstance(x, list | tuple) and any(map(holds_lazy, x)))
+
+
+def _nested(x: Any) -> Array:
+    """Stack a sequence in which there are lazy arrays."""
+    return stack([_nested(each) if holds_lazy(each) and not isinstance(each, Node) else each for each in x])

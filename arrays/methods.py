@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from .align import rechunk
 from .core import Node
+from .files.folder import save
+from .files.npy import to_npy
+from .files.parquet import to_parquet
 from .ops import diagonals, joining, moving, products, reshaping, taking, ufuncs
 from .ops import elementwise as ew
 from .ops import reductions as red
@@ -22,65 +25,109 @@ class Methods(Node):
 
     __slots__ = ()
 
-    def sum(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+    def sum(
+        self,
+        axis: Axes = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+        **unknown: Any,
+    ) -> Array:
         """See `windrow.sum`."""
-        return red.sum(self, axis, dtype, keepdims=keepdims, **unknown)
+        return red.sum(self, axis, dtype, out, keepdims, initial, where, **unknown)
 
-    def prod(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+    def prod(
+        self,
+        axis: Axes = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+        **unknown: Any,
+    ) -> Array:
         """See `windrow.prod`."""
-        return red.prod(self, axis, dtype, keepdims=keepdims, **unknown)
+        return red.prod(self, axis, dtype, out, keepdims, initial, where, **unknown)
 
-    def mean(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+    def mean(
+        self, axis: Axes = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
+    ) -> Array:
         """See `windrow.mean`."""
-        return red.mean(self, axis, dtype, keepdims=keepdims, **unknown)
+        return red.mean(self, axis, dtype, out, keepdims, **options)
 
-    def var(self, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False, **unknown: Any) -> Array:
+    def var(
+        self,
+        axis: Axes = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        **options: Any,
+    ) -> Array:
         """See `windrow.var`."""
-        return red.var(self, axis, ddof=ddof, keepdims=keepdims, **unknown)
+        return red.var(self, axis, dtype, out, ddof, keepdims, **options)
 
-    def std(self, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False, **unknown: Any) -> Array:
+    def std(
+        self,
+        axis: Axes = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        **options: Any,
+    ) -> Array:
         """See `windrow.std`."""
-        return red.std(self, axis, ddof=ddof, keepdims=keepdims, **unknown)
+        return red.std(self, axis, dtype, out, ddof, keepdims, **options)
 
-    def min(self, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+    def min(self, axis: Axes = None, out: Any = None, keepdims: bool = False, *more: Any, **options: Any) -> Array:
         """See `windrow.min`."""
-        return red.min(self, axis, keepdims=keepdims, **unknown)
+        return red.min(self, axis, out, keepdims, *more, **options)
 
-    def max(self, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+    def max(self, axis: Axes = None, out: Any = None, keepdims: bool = False, *more: Any, **options: Any) -> Array:
         """See `windrow.max`."""
-        return red.max(self, axis, keepdims=keepdims, **unknown)
+        return red.max(self, axis, out, keepdims, *more, **options)
 
-    def any(self, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+    def any(self, axis: Axes = None, out: Any = None, keepdims: bool = False, **options: Any) -> Array:
         """See `windrow.any`."""
-        return red.any(self, axis, keepdims=keepdims, **unknown)
+        return red.any(self, axis, out, keepdims, **options)
 
-    def all(self, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+    def all(self, axis: Axes = None, out: Any = None, keepdims: bool = False, **options: Any) -> Array:
         """See `windrow.all`."""
-        return red.all(self, axis, keepdims=keepdims, **unknown)
+        return red.all(self, axis, out, keepdims, **options)
 
-    def argmin(self, axis: int | None = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+    def argmin(self, axis: int | None = None, out: Any = None, **options: Any) -> Array:
         """See `windrow.argmin`."""
-        return red.argmin(self, axis, keepdims=keepdims, **unknown)
+        return red.argmin(self, axis, out, **options)
 
-    def argmax(self, axis: int | None = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+    def argmax(self, axis: int | None = None, out: Any = None, **options: Any) -> Array:
         """See `windrow.argmax`."""
-        return red.argmax(self, axis, keepdims=keepdims, **unknown)
+        return red.argmax(self, axis, out, **options)
 
-    def astype(self, dtype: Any) -> Array:
+    def ptp(self, axis: Axes = None, out: Any = None, keepdims: bool = False) -> Array:
+        """See `windrow.ptp`."""
+        return red.ptp(self, axis, out, keepdims)
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Array:
         """See `windrow.astype`."""
-        return ew.astype(self, dtype)
+        return ew.astype(self, dtype, copy=copy, casting=casting)
 
-    def round(self, decimals: int = 0) -> Array:
+    def round(self, decimals: int = 0, out: Any = None) -> Array:
         """See `windrow.round`."""
-        return ew.round(self, decimals)
+        return ew.round(self, decimals, out)
 
-    def clip(self, min: Any = None, max: Any = None) -> Array:
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Array:
         """See `windrow.clip`."""
-        return ew.clip(self, min, max)
+        return ew.clip(self, min, max, out, **options)
 
     def conj(self) -> Array:
         """See `windrow.conj`."""
         return ufuncs.conjugate(self)  # type: ignore[no-any-return]
+
+    conjugate = conj
 
     @property
     def real(self) -> Array:
@@ -115,13 +162,14 @@ class Methods(Node):
         """See `windrow.squeeze`."""
         return moving.squeeze(self, axis)
 
-    def reshape(self, *shape: Any, chunks: Any = None) -> Array:
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None, chunks: Any = None) -> Array:
         """See `windrow.reshape`."""
-        return reshaping.reshape(self, shape[0] if len(shape) == 1 else shape, chunks=chunks)
+        given = shape[0] if len(shape) == 1 else shape
+        return reshaping.reshape(self, given, order, copy=copy, chunks=chunks)
 
-    def ravel(self) -> Array:
+    def ravel(self, order: str = "C") -> Array:
         """See `windrow.ravel`."""
-        return reshaping.ravel(self)
+        return reshaping.ravel(self, order)
 
     flatten = ravel
 
@@ -133,7 +181,7 @@ class Methods(Node):
         """See `windrow.take`."""
         return taking.take(self, indices, axis)
 
-    def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Array:
+    def repeat(self, repeats: Any, axis: int | None = None) -> Array:
         """See `windrow.repeat`."""
         return joining.repeat(self, repeats, axis)
 
@@ -148,3 +196,15 @@ class Methods(Node):
     def diagonal(self) -> Array:
         """See `windrow.diagonal`."""
         return diagonals.diagonal(self)
+
+    def save(self, path: Any, *, overwrite: bool = False) -> None:
+        """See `windrow.save`."""
+        save(path, self, overwrite=overwrite)
+
+    def to_npy(self, path: Any, *, overwrite: bool = False) -> None:
+        """See `windrow.to_npy`."""
+        to_npy(self, path, overwrite=overwrite)
+
+    def to_parquet(self, path: Any, *, overwrite: bool = False) -> None:
+        """See `windrow.to_parquet`."""
+        to_parquet(path, self, overwrite=overwrite)

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..graph.errors import DTypeError, ShapeError
 from ..graph.kinds.source import Full
 from .core import SCALARS, Node, make
 from .ops import ufuncs as ew
+from .ops.apply import cast
 from .ops.products import matmul
 
 if TYPE_CHECKING:
     from .array import Array
-    from .ops.apply import Ufunc
+    from .ops.universal import Ufunc
 
 _OPERANDS = (*SCALARS, Node, np.ndarray, list, tuple, str, bytes)
 Binary = Callable[[Any, Any], Any]
@@ -33,6 +35,26 @@ def _both(function: Ufunc) -> tuple[Binary, Binary]:
         return function(other, self) if _taken(other) else NotImplemented
 
     return forward, reflected
+
+
+def _in_place(function: Binary, symbol: str) -> Binary:
+    """An operator that makes the name stand for a new array, of the shape and dtype that it has."""
+
+    def forward(self: Node, other: Any) -> Any:
+        if not _taken(other):
+            return NotImplemented
+        found = function(self, other)
+        if found.shape != self.shape:
+            raise ShapeError(f"{symbol}: the result has shape {found.shape}; expected {self.shape}, the array's own")
+        if not np.can_cast(found.dtype, self.dtype, casting="same_kind"):
+            raise DTypeError(
+                f"{symbol}: the result has dtype {found.dtype}, which doesn't go into an array of {self.dtype}; "
+                f"write x = x {symbol[:-1]} y, or cast"
+            )
+        self.expr = cast(found, self.dtype).expr
+        return self
+
+    return forward
 
 
 def _equality(function: Ufunc, of_none: bool) -> Binary:
@@ -77,6 +99,14 @@ class Operators(Node):
     __eq__, __ne__ = _equality(ew.equal, False), _equality(ew.not_equal, True)
     __neg__, __pos__ = _one(ew.negative), _one(ew.positive)
     __abs__, __invert__ = _one(ew.absolute), _one(ew.invert)
+
+    __iadd__, __isub__ = _in_place(ew.add, "+="), _in_place(ew.subtract, "-=")
+    __imul__, __itruediv__ = _in_place(ew.multiply, "*="), _in_place(ew.divide, "/=")
+    __ifloordiv__, __imod__ = _in_place(ew.floor_divide, "//="), _in_place(ew.remainder, "%=")
+    __ipow__, __imatmul__ = _in_place(ew.power, "**="), _in_place(matmul, "@=")
+    __iand__, __ior__ = _in_place(ew.bitwise_and, "&="), _in_place(ew.bitwise_or, "|=")
+    __ixor__ = _in_place(ew.bitwise_xor, "^=")
+    __ilshift__, __irshift__ = _in_place(ew.left_shift, "<<="), _in_place(ew.right_shift, ">>=")
 
     def __matmul__(self, other: Any) -> Any:
         return matmul(self, other) if _taken(other) else NotImplemented

@@ -9,9 +9,11 @@ import numpy as np
 
 from ..graph.errors import ArgumentError, ShapeError, bad
 from ..graph.kinds.source import Eye, Ramp
-from .core import LONGEST, Node, check_dtype, check_shape, grid_for, make
-from .ops.elementwise import astype
-from .ops.ufuncs import floor, greater_equal
+from .core import LONGEST, Node, as_array, check_device, check_dtype, check_shape, grid_for, make
+from .ops.apply import cast
+from .ops.elementwise import astype, where
+from .ops.moving import moveaxis
+from .ops.ufuncs import add, divide, equal, floor, greater_equal, multiply, subtract
 
 if TYPE_CHECKING:
     from .array import Array
@@ -29,7 +31,15 @@ EXACT = 1 << 53
 """Floats tell so many positions apart."""
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, chunks: Any = "auto") -> Array:
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+    chunks: Any = "auto",
+) -> Array:
     """Make numbers at equal steps in the half-open range from `start` to `stop`.
 
     Parameters
@@ -37,6 +47,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, ch
     start, stop, step : number
         With one number: from 0 to it.
     dtype : dtype, optional
+    device : str, optional
+        The only one, "cpu".
     chunks : int, str, tuple, dict or None
 
     Returns
@@ -49,6 +61,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, ch
     >>> wr.arange(2, 10, 3).compute()
     array([2, 5, 8])
     """
+    check_device("arange", device)
+    start, stop, step = known_number(start), known_number(stop), 1 if step is None else known_number(step)
     last = "start" if stop is None else "stop"
     for name, value in (("start", start), ("stop", 0 if stop is None else stop), ("step", step)):
         if isinstance(value, int) and not -LONGEST - 1 <= value <= np.iinfo(np.uint64).max:
@@ -75,6 +89,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, ch
     return make(ramp, (), grid_for("arange", chunks, (count,), wanted), wanted)
 
 
+def known_number(value: Any) -> Any:
+    """Compute a lazy number: how long a range is depends on it."""
+    return value._single("arange") if isinstance(value, Node) and value.ndim == 0 else value  # type: ignore[attr-defined]
+
+
 def _count(start: Any, stop: Any, step: Any, last: str) -> int:
     """Return how many numbers a range has; `last` is the name of the argument where it ends."""
     if all(isinstance(value, int) for value in (start, stop, step)):
@@ -95,22 +114,39 @@ def _plain(value: Any) -> Any:
 
 
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, *, chunks: Any = "auto"
-) -> Array:
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+    chunks: Any = "auto",
+) -> Any:
     """Make `num` numbers at equal steps from `start` to `stop`.
 
     Parameters
     ----------
-    start, stop : number
+    start, stop : number or array
+        Arrays, lazy ones too, broadcast; the numbers run along a new axis.
     num : int
     endpoint : bool
         Whether `stop` is the last of them.
+    retstep : bool
+        Whether to return the step too.
     dtype : dtype, optional
+    axis : int
+        The new axis in the result.
+    device : str, optional
+        The only one, "cpu".
     chunks : int, str, tuple, dict or None
+        Of numbers between two numbers.
 
     Returns
     -------
-    Array
+    Array, or Array and step
 
     Examples
     --------
@@ -118,21 +154,51 @@ def linspace(
     >>> wr.linspace(0, 1, 5).compute()
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
+    check_device("linspace", device)
     (count,) = check_shape("linspace", (num,), "num")
-    for name, value in (("start", start), ("stop", stop)):
-        if isinstance(value, Node) or np.asarray(value).ndim or np.asarray(value).dtype.kind not in "biufc":
-            raise ArgumentError(bad("linspace", name, value, "a number"))
-    first, last = np.asarray(start) * 1.0, np.asarray(stop) * 1.0
-    made = np.result_type(first, last, float(count))
+    wanted = None if dtype is None else check_dtype("linspace", "dtype", dtype)
+    step: Any
+    if any(isinstance(v, Node) or np.ndim(v) for v in (start, stop)):
+        found, step = _between(start, stop, count, endpoint, axis)
+    else:
+        for name, value in (("start", start), ("stop", stop)):
+            if np.asarray(value).dtype.kind not in "biufc":
+                raise ArgumentError(bad("linspace", name, value, "a number"))
+        first, last = np.asarray(start) * 1.0, np.asarray(stop) * 1.0
+        made = np.result_type(first, last, float(count))
+        parts = count - 1 if endpoint else count
+        gap = (last - first) / parts if parts > 0 else last - first
+        ramp = Ramp(made.type(first), made.type(gap), made.type(last) if endpoint and count > 1 else None)
+        found = make(ramp, (), grid_for("linspace", chunks, (count,), made if wanted is None else wanted), made)
+        step = gap if parts > 0 else np.float64(np.nan)
+    if wanted is not None:
+        found = cast(floor(found) if wanted.kind in "iu" else found, wanted)
+    return (found, step) if retstep else found
+
+
+def _between(start: Any, stop: Any, count: int, endpoint: bool, axis: int) -> tuple[Array, Array]:
+    """Return numbers between those of two arrays, and the steps."""
+    first, last = (multiply(as_array("linspace", n, v), 1.0) for n, v in (("start", start), ("stop", stop)))
     parts = count - 1 if endpoint else count
-    step = (last - first) / parts if parts > 0 else last - first
-    ramp = Ramp(made.type(first), made.type(step), made.type(last) if endpoint and count > 1 else None)
-    wanted = made if dtype is None else check_dtype("linspace", "dtype", dtype)
-    found = make(ramp, (), grid_for("linspace", chunks, (count,), wanted), made)
-    return astype(floor(found) if wanted.kind in "iu" else found, wanted)
+    delta = subtract(last, first)
+    step = divide(delta, parts) if parts > 0 else multiply(delta, np.nan)
+    at = arange(count).reshape((count,) + (1,) * delta.ndim)
+    found = add(multiply(at, step if parts > 0 else delta), first)
+    if endpoint and count > 1:
+        found = where(equal(at, count - 1), last, found)
+    return moveaxis(found, 0, axis) if axis else found, step
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, chunks: Any = "auto") -> Array:
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    chunks: Any = "auto",
+) -> Array:
     """Make a matrix of ones on a diagonal, and zeros elsewhere.
 
     Parameters
@@ -144,6 +210,11 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, chunks:
     k : int
         Which diagonal; above the main one where positive.
     dtype : dtype
+        None: float64.
+    order : str
+        NumPy's word for the order in memory; says nothing here.
+    device : str, optional
+        The only one, "cpu".
     chunks : int, str, tuple, dict or None
 
     Returns
@@ -158,13 +229,33 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, chunks:
            [0., 1.]])
     """
     shape = check_shape("eye", (N, N if M is None else M), "N")
-    known = check_dtype("eye", "dtype", dtype)
+    check_device("eye", device)
+    known = check_dtype("eye", "dtype", np.float64 if dtype is None else dtype)
     if isinstance(k, bool) or not isinstance(k, int | np.integer):
         raise ArgumentError(bad("eye", "k", k, "an integer"))
     return make(Eye(int(k)), (), grid_for("eye", chunks, shape, known), known)
 
 
-identity = eye
+def identity(n: int, dtype: Any = None, *, chunks: Any = "auto") -> Array:
+    """Make a square matrix of ones on the main diagonal, and zeros elsewhere.
+
+    Parameters
+    ----------
+    n : int
+    dtype, chunks
+        As for `eye`.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.identity(2).sum().compute()
+    np.float64(2.0)
+    """
+    return eye(n, dtype=dtype, chunks=chunks)
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, chunks: Any = "auto") -> Array:

@@ -29,6 +29,10 @@ class ArgumentError(WindrowError, TypeError):
     """An argument of the wrong kind, or an unknown keyword."""
 
 
+class BadValue(WindrowError, ValueError):
+    """An argument of the right kind, but with a value that an operation can't take."""
+
+
 class IndexingError(WindrowError, IndexError):
     """An index that the array doesn't take."""
 
@@ -43,6 +47,22 @@ class ClusterError(WindrowError, RuntimeError):
 
 class SourceChanged(WindrowError, RuntimeError):
     """A file behind an array has changed since the array was made."""
+
+
+class FileError(WindrowError, OSError):
+    """A file that could not be read or written: a full disk, missing rights, a folder that ranks don't share."""
+
+
+class MissingFile(FileError, FileNotFoundError):
+    """A path at which there is nothing."""
+
+
+class FileExists(FileError, FileExistsError):
+    """A path at which there is something that must not be overwritten."""
+
+
+class FileFormatError(WindrowError, ValueError):
+    """A file that isn't of the kind that was expected, is incomplete, or is of a later version."""
 
 
 def bad(operation: str, argument: str, got: object, expected: str) -> str:

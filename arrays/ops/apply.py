@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, DTypeError, bad
+from ...graph.errors import DTypeError, bad
 from ...graph.kinds.elementwise import Arg, Elementwise, Scalar
 from ..align import aligned
-from ..core import SCALARS, Node, as_array, check_dtype, make, no_keywords
+from ..core import SCALARS, Node, as_array, check_dtype, make
 
 if TYPE_CHECKING:
     from ...graph.expr import DType
@@ -72,55 +71,17 @@ def apply(operation: str, function: str, values: Sequence[Any], sample: Sample) 
     return make(Elementwise(function, tuple(args)), fitted, grid, dtype)
 
 
-@dataclass(frozen=True)
-class Ufunc:
-    """An elementwise function of NumPy, applied lazily.
+def cast(array: Node, dtype: Any) -> Array:
+    """Return an array with its elements cast; the array itself where it has the dtype."""
+    wanted = np.dtype(dtype)
+    if wanted == array.dtype:
+        return array  # type: ignore[return-value]
+    return make(Elementwise("cast", (0,)), (array,), array.expr.grid, wanted)
 
-    Call it with arrays, NumPy arrays or scalars that broadcast; dtypes promote as in NumPy 2. The result is
-    an `Array`, or a tuple of them for functions with several results.
 
-    Parameters
-    ----------
-    name : str
-        Name of the ufunc in NumPy, where it is documented.
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> wr.sqrt(wr.arange(4) ** 2).compute()
-    array([0., 1., 2., 3.])
-    >>> fraction, whole = wr.modf(wr.full(2, 1.5))
-    >>> fraction.compute()
-    array([0.5, 0.5])
-    """
-
-    name: str
-
-    @property
-    def ufunc(self) -> np.ufunc:
-        """The ufunc of NumPy."""
-        found: np.ufunc = getattr(np, self.name)
-        return found
-
-    @property
-    def __name__(self) -> str:
-        return self.name
-
-    def __call__(self, *operands: Any, **unknown: Any) -> Any:
-        """Apply the function to `nin` operands."""
-        ufunc = self.ufunc
-        no_keywords(self.name, unknown, "operands by position")
-        if len(operands) != ufunc.nin:
-            raise ArgumentError(bad(self.name, "operands", f"{len(operands)} operands", str(ufunc.nin)))
-        arrays, args = split(self.name, operands)
-        dtypes = sample_dtypes(self.name, ufunc, arrays, args)
-        grid, fitted = aligned(self.name, arrays)
-        if ufunc.nout == 1:
-            return make(Elementwise(self.name, tuple(args)), fitted, grid, dtypes[0])
-        return tuple(
-            make(Elementwise(f"{self.name}:{part}", tuple(args)), fitted, grid, dtype)
-            for part, dtype in enumerate(dtypes)
-        )
-
-    def __repr__(self) -> str:
-        return f"<windrow ufunc {self.name!r}>"
+def choose(operation: str, condition: Any, x: Any, y: Any) -> Array:
+    """Return elements of `x` where a condition of bool holds, else of `y`; the array is named for the operation."""
+    found = condition.dtype if isinstance(condition, Node) else np.asarray(condition).dtype
+    if found != np.bool:
+        raise DTypeError(bad(operation, "where", found, "an array of bool"))
+    return apply(operation, "where", (condition, x, y), np.where)

@@ -18,17 +18,40 @@ if TYPE_CHECKING:
 
 __all__ = [
     "broadcast_arrays",
+    "broadcast_shapes",
     "broadcast_to",
 ]
 
 
-def broadcast_to(x: Any, shape: int | Sequence[int]) -> Array:
+def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
+    """Return the shape that shapes broadcast to.
+
+    Parameters
+    ----------
+    *shapes : int or tuple of int
+
+    Returns
+    -------
+    tuple of int
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.broadcast_shapes((3, 1), (4,), ())
+    (3, 4)
+    """
+    return broadcast_shape("broadcast_shapes", *(check_shape("broadcast_shapes", s, "shapes") for s in shapes))
+
+
+def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) -> Array:
     """Repeat an array along new axes and axes of length one.
 
     Parameters
     ----------
-    x : array
+    array : array
     shape : int or tuple of int
+    subok : bool
+        NumPy's word for subclasses; says nothing here.
 
     Returns
     -------
@@ -42,11 +65,11 @@ def broadcast_to(x: Any, shape: int | Sequence[int]) -> Array:
     array([[0, 1],
            [0, 1]])
     """
-    array = as_array("broadcast_to", "x", x)
+    given = as_array("broadcast_to", "array", array)
     wanted = check_shape("broadcast_to", shape)
-    if len(wanted) < array.ndim or broadcast_shape("broadcast_to", array.shape, wanted) != wanted:
-        raise ShapeError(bad("broadcast_to", "shape", wanted, f"a shape that {array.shape} broadcasts to"))
-    return _broadcast(array, [Axis.regular(n, max(1, n)) for n in wanted])
+    if len(wanted) < given.ndim or broadcast_shape("broadcast_to", given.shape, wanted) != wanted:
+        raise ShapeError(bad("broadcast_to", "shape", wanted, f"a shape that {given.shape} broadcasts to"))
+    return _broadcast(given, [Axis.regular(n, max(1, n)) for n in wanted])
 
 
 def _broadcast(array: Array, axes: list[Axis]) -> Array:
@@ -62,12 +85,14 @@ def _broadcast(array: Array, axes: list[Axis]) -> Array:
     return move("broadcast_to", array, steps, axes)
 
 
-def broadcast_arrays(*arrays: Any) -> tuple[Array, ...]:
+def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
     """Broadcast arrays to their common shape.
 
     Parameters
     ----------
     *arrays : array
+    subok : bool
+        NumPy's word for subclasses; says nothing here.
 
     Returns
     -------

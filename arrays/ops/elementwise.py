@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, bad
+from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.elementwise import Elementwise, Scalar
-from ..core import as_array, check_dtype, make
-from .apply import apply
+from ..core import as_array, check_device, check_dtype, make
+from .apply import apply, cast
+from .outputs import deliver
 from .ufuncs import (
     absolute,
     add,
@@ -42,18 +44,23 @@ __all__ = [
 ]
 
 
-def astype(x: Any, dtype: Any) -> Array:
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None, casting: str = "unsafe") -> Array:
     """Cast the elements.
 
     Parameters
     ----------
     x : array
     dtype : dtype
+    copy : bool
+        Says nothing here: setting elements of the result never changes `x`.
+    device : str, optional
+        The only one, "cpu".
+    casting : str
+        NumPy's rule for what may be cast to what.
 
     Returns
     -------
     Array
-        The array itself where it has the dtype already.
 
     Examples
     --------
@@ -61,20 +68,23 @@ def astype(x: Any, dtype: Any) -> Array:
     >>> wr.astype(wr.arange(3), float).compute()
     array([0., 1., 2.])
     """
+    check_device("astype", device)
     array = as_array("astype", "x", x)
     wanted = np.empty(0, array.dtype).astype(check_dtype("astype", "dtype", dtype)).dtype
-    if wanted == array.dtype:
-        return array
-    return make(Elementwise("cast", (0,)), (array,), array.expr.grid, wanted)
+    if casting != "unsafe" and not np.can_cast(array.dtype, wanted, casting=casting):  # type: ignore[arg-type]
+        raise DTypeError(
+            bad("astype", "dtype", wanted, f"a dtype to which {array.dtype} is cast by the rule {casting!r}")
+        )
+    return cast(array, wanted)
 
 
-def where(condition: Any, x: Any, y: Any) -> Array:
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """Choose elements of `x` where the condition holds, else of `y`.
 
     Parameters
     ----------
     condition, x, y : array or scalar
-        They broadcast.
+        They broadcast. With a condition alone: the positions where it holds, as `nonzero` has them.
 
     Returns
     -------
@@ -87,15 +97,18 @@ def where(condition: Any, x: Any, y: Any) -> Array:
     >>> wr.where(x > 1, x, 0).compute()
     array([0, 0, 2, 3])
     """
+    if x is None and y is None:
+        nonzero = importlib.import_module(str(__package__).partition(".")[0]).nonzero
+        return nonzero(condition)
     return apply("where", "where", (condition, x, y), np.where)
 
 
-def real(x: Any) -> Array:
+def real(val: Any) -> Array:
     """Return the real parts.
 
     Parameters
     ----------
-    x : array
+    val : array
 
     Returns
     -------
@@ -107,16 +120,16 @@ def real(x: Any) -> Array:
     >>> float(wr.real(wr.full((), 1 + 2j)))
     1.0
     """
-    array = as_array("real", "x", x)
+    array = as_array("real", "val", val)
     return apply("real", "real", (array,), np.real) if array.dtype.kind == "c" else array
 
 
-def imag(x: Any) -> Array:
+def imag(val: Any) -> Array:
     """Return the imaginary parts.
 
     Parameters
     ----------
-    x : array
+    val : array
 
     Returns
     -------
@@ -128,15 +141,17 @@ def imag(x: Any) -> Array:
     >>> float(wr.imag(wr.full((), 1 + 2j)))
     2.0
     """
-    return apply("imag", "imag", (as_array("imag", "x", x),), np.imag)
+    return apply("imag", "imag", (as_array("imag", "val", val),), np.imag)
 
 
-def angle(x: Any) -> Array:
-    """Return the angles of complex numbers, in radians.
+def angle(z: Any, deg: bool = False) -> Array:
+    """Return the angles of complex numbers, in radians unless `deg`.
 
     Parameters
     ----------
-    x : array
+    z : array
+    deg : bool
+        Whether to return degrees.
 
     Returns
     -------
@@ -148,16 +163,18 @@ def angle(x: Any) -> Array:
     >>> wr.angle(wr.full(1, 1j)).compute()
     array([1.57079633])
     """
-    return apply("angle", "angle", (as_array("angle", "x", x),), np.angle)
+    found = apply("angle", "angle", (as_array("angle", "z", z),), np.angle)
+    return multiply(found, 180 / np.pi) if deg else found  # type: ignore[no-any-return]
 
 
-def round(x: Any, decimals: int = 0) -> Array:
+def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     """Round to a number of decimals, halves to even.
 
     Parameters
     ----------
-    x : array
+    a : array
     decimals : int
+    out : Array or numpy.ndarray, optional
 
     Returns
     -------
@@ -171,22 +188,28 @@ def round(x: Any, decimals: int = 0) -> Array:
     """
     if isinstance(decimals, bool) or not isinstance(decimals, int | np.integer):
         raise ArgumentError(bad("round", "decimals", decimals, "an integer"))
-    array = as_array("round", "x", x)
+    array = as_array("round", "a", a)
     dtype = np.round(np.empty(0, array.dtype), int(decimals)).dtype
-    return make(Elementwise("round", (0, Scalar(int(decimals)))), (array,), array.expr.grid, dtype)
+    found = make(Elementwise("round", (0, Scalar(int(decimals)))), (array,), array.expr.grid, dtype)
+    return deliver("round", found, out)  # type: ignore[no-any-return]
 
 
 around = round
 
 
-def clip(x: Any, min: Any = None, max: Any = None) -> Array:
+def clip(
+    a: Any, min: Any = None, max: Any = None, out: Any = None, *, a_min: Any = None, a_max: Any = None, **options: Any
+) -> Array:
     """Limit the elements to a range.
 
     Parameters
     ----------
-    x : array
+    a : array
     min, max : array, scalar or None
-        None: no limit on that side.
+        None: no limit on that side. `a_min` and `a_max` are NumPy's other names for them.
+    out : Array or numpy.ndarray, optional
+    **options
+        `where`, `dtype` and `casting`, as ufuncs take them.
 
     Returns
     -------
@@ -198,12 +221,13 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Array:
     >>> wr.clip(wr.arange(5), 1, 3).compute()
     array([1, 1, 2, 3, 3])
     """
-    found = as_array("clip", "x", x)
-    if min is not None:
-        found = maximum(found, min)
-    if max is not None:
-        found = minimum(found, max)
-    return found
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    found = as_array("clip", "a", a)
+    if low is not None:
+        found = maximum(found, low, **(options if high is None else {}))
+    if high is not None:
+        found = minimum(found, high, **options)
+    return deliver("clip", found, out, options.get("casting", "same_kind"))  # type: ignore[no-any-return]
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
@@ -232,13 +256,19 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
     return logical_or(found, logical_and(isnan(left), isnan(right))) if equal_nan else found
 
 
-def nan_to_num(x: Any, nan: float = 0.0) -> Array:
+def nan_to_num(
+    x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Array:
     """Put a number where NaN is, and the largest numbers of the dtype where infinities are.
 
     Parameters
     ----------
-    x : array of real numbers
+    x : array
+    copy : bool
+        Says nothing here: `x` stays as it is.
     nan : float
+    posinf, neginf : float, optional
+        Other numbers than the largest and the least.
 
     Returns
     -------
@@ -251,7 +281,13 @@ def nan_to_num(x: Any, nan: float = 0.0) -> Array:
     array([0., 0.])
     """
     array = as_array("nan_to_num", "x", x)
+    if array.dtype.kind == "c":
+        parts = [nan_to_num(part, copy, nan, posinf, neginf) for part in (real(array), imag(array))]
+        found: Array = add(parts[0], multiply(parts[1], array.dtype.type(1j)))
+        return found
     if array.dtype.kind != "f":
         return array
-    limits = np.finfo(array.dtype)
-    return clip(where(isnan(array), array.dtype.type(nan), array), limits.min, limits.max)
+    limits, exact = np.finfo(array.dtype), array.dtype.type
+    top, bottom = exact(limits.max if posinf is None else posinf), exact(limits.min if neginf is None else neginf)
+    found = where(isnan(array), exact(nan), array)
+    return where(equal(array, np.inf), top, where(equal(array, -np.inf), bottom, found))  # type: ignore[no-any-return]

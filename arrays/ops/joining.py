@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ from ...graph.axismap import Slice
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
-from ..core import as_array, check_axis, make
+from ..core import Node, as_array, check_axis, check_dtype, check_shape, make
 from .elementwise import astype
 from .moving import expand_dims
+from .outputs import deliver
 from .taking import taken
 
 if TYPE_CHECKING:
@@ -27,22 +29,35 @@ __all__ = [
     "roll",
     "stack",
     "tile",
+    "unstack",
     "vstack",
 ]
 
 
-def _operands(operation: str, arrays: Any) -> list[Array]:
+def _operands(operation: str, arrays: Any, dtype: Any = None, casting: str = "same_kind") -> list[Array]:
+    if isinstance(arrays, Node | np.ndarray):
+        arrays = list(arrays)  # type: ignore[arg-type]
     if not isinstance(arrays, Sequence) or not arrays:
         raise ArgumentError(bad(operation, "arrays", arrays, "a sequence of at least one array"))
     found = [as_array(operation, f"arrays[{i}]", a) for i, a in enumerate(arrays)]
     try:
-        dtype = np.result_type(*(a.dtype for a in found))
+        common = np.result_type(*(a.dtype for a in found))
     except TypeError as error:
         raise DTypeError(f"{operation}: arguments 'arrays' have dtypes without a common one: {error}") from error
-    return [astype(a, dtype) for a in found]
+    if dtype is None:
+        return [astype(a, common) for a in found]
+    wanted = check_dtype(operation, "dtype", dtype)
+    return [astype(a, wanted, casting=casting) for a in found]
 
 
-def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Array:
+def concatenate(
+    arrays: Sequence[Any],
+    axis: int | None = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> Array:
     """Join arrays along an axis that they have.
 
     Parameters
@@ -51,6 +66,11 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Array:
         Their shapes agree but along `axis`.
     axis : int or None
         None: flattened.
+    out : Array or numpy.ndarray, optional
+    dtype : dtype, optional
+        Of the result; None: to which the arrays' dtypes promote.
+    casting : str
+        NumPy's rule for what may be cast to `dtype`.
 
     Returns
     -------
@@ -62,7 +82,7 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Array:
     >>> wr.concatenate([wr.arange(2), wr.arange(3)]).compute()
     array([0, 1, 0, 1, 2])
     """
-    found = _operands("concatenate", arrays)
+    found = _operands("concatenate", arrays, dtype, casting)
     if axis is None:
         found, axis = [a.reshape(-1) for a in found], 0
     first = found[0]
@@ -76,7 +96,8 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Array:
             raise ShapeError(
                 f"concatenate: arrays have shapes {shapes}; expected shapes that agree but along axis {at}"
             )
-    return found[0] if len(found) == 1 else _joined("concatenate", found, at)
+    made = found[0] if len(found) == 1 else _joined("concatenate", found, at)
+    return deliver("concatenate", made, out)  # type: ignore[no-any-return]
 
 
 def _joined(name: str, arrays: list[Array], at: int) -> Array:
@@ -94,7 +115,9 @@ def _joined(name: str, arrays: list[Array], at: int) -> Array:
 concat = concatenate
 
 
-def stack(arrays: Sequence[Any], axis: int = 0) -> Array:
+def stack(
+    arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Array:
     """Join arrays of one shape along a new axis.
 
     Parameters
@@ -102,6 +125,8 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Array:
     arrays : sequence of array
     axis : int
         The new axis in the result.
+    out, dtype, casting
+        As for `concatenate`.
 
     Returns
     -------
@@ -114,11 +139,36 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Array:
     array([[0., 0.],
            [1., 1.]])
     """
-    found = _operands("stack", arrays)
+    found = _operands("stack", arrays, dtype, casting)
     if any(a.shape != found[0].shape for a in found):
         raise ShapeError(f"stack: arrays have shapes {', '.join(str(a.shape) for a in found)}; expected one shape")
     at = check_axis("stack", axis, found[0].ndim + 1)
-    return _joined("stack", [expand_dims(a, at) for a in found], at)
+    made = _joined("stack", [expand_dims(a, at) for a in found], at)
+    return deliver("stack", made, out)  # type: ignore[no-any-return]
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """Take an array apart along an axis.
+
+    Parameters
+    ----------
+    x : array
+    axis : int
+
+    Returns
+    -------
+    tuple of Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> [int(a.sum()) for a in wr.unstack(wr.arange(6).reshape(2, 3))]
+    [3, 12]
+    """
+    array = as_array("unstack", "x", x)
+    at = check_axis("unstack", axis, array.ndim)
+    front = (slice(None),) * at
+    return tuple(array[(*front, i)] for i in range(array.shape[at]))
 
 
 def hstack(arrays: Sequence[Any]) -> Array:
@@ -163,13 +213,14 @@ def vstack(arrays: Sequence[Any]) -> Array:
     return concatenate(found, 0)
 
 
-def repeat(x: Any, repeats: int | Sequence[int], axis: int | None = None) -> Array:
+def repeat(a: Any, repeats: Any, /, axis: int | None = None) -> Array:
     """Repeat each element along an axis.
 
     Parameters
     ----------
-    x : array
-    repeats : int or sequence of int
+    a : array
+    repeats : int or array of int
+        A lazy array is computed now: the result's length depends on it.
     axis : int or None
         None: of the flattened array.
 
@@ -183,12 +234,15 @@ def repeat(x: Any, repeats: int | Sequence[int], axis: int | None = None) -> Arr
     >>> wr.repeat(wr.arange(3), 2).compute()
     array([0, 0, 1, 1, 2, 2])
     """
-    array = as_array("repeat", "x", x)
+    array = as_array("repeat", "a", a)
     if axis is None:
         array, axis = array.reshape(-1), 0
     at = check_axis("repeat", axis, array.ndim)
+    counts = np.asarray(repeats.compute() if isinstance(repeats, Node) else repeats)  # type: ignore[attr-defined]
+    if counts.dtype.kind not in "iub" or (counts < 0).any():
+        raise ShapeError(bad("repeat", "repeats", repeats, "integers that are not negative"))
     try:
-        index = np.repeat(np.arange(array.shape[at]), repeats)
+        index = np.repeat(np.arange(array.shape[at]), counts)
     except (ValueError, TypeError) as error:
         raise ShapeError(bad("repeat", "repeats", repeats, f"one count, or {array.shape[at]} of them")) from error
     return taken("repeat", array, at, index)
@@ -201,7 +255,6 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     ----------
     a : array
     shift : int or sequence of int
-        One for each of the axes, or one for all.
     axis : int, sequence of int or None
         None: the flattened array is shifted, and takes its shape again.
 
@@ -216,21 +269,13 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     array([3, 4, 0, 1, 2])
     """
     array = as_array("roll", "a", a)
-    if axis is None and array.ndim != 1:
-        return roll(array.reshape(-1), shift, 0).reshape(array.shape)
-    given = axis if isinstance(axis, Sequence) else (0 if axis is None else axis,)
-    axes = [check_axis("roll", each, array.ndim) for each in given]
-    shifts = shift if isinstance(shift, Sequence) else (shift,)
+    if axis is None:
+        return _rolled(array.reshape(-1), int(np.sum(shift)), 0).reshape(array.shape)
+    shifts, axes = (tuple(v) if isinstance(v, Sequence | np.ndarray) else (v,) for v in (shift, axis))
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
-        raise ShapeError(bad("roll", "shift", shift, f"one shift, or one for each of {len(axes)} axes"))
-    total = [0] * array.ndim
-    for i in range(max(len(axes), len(shifts)) if axes and shifts else 0):
-        at, by = axes[i % len(axes)], shifts[i % len(shifts)]
-        if not isinstance(by, int | np.integer):
-            raise ArgumentError(bad("roll", "shift", shift, "integers"))
-        total[at] += int(by)
-    for at, by in enumerate(total):
-        array = _rolled(array, by, at)
+        raise ShapeError(bad("roll", "shift", shift, f"one shift, or one for each axis of {axis!r}"))
+    for by, at in np.broadcast(shifts, axes):
+        array = _rolled(array, operator.index(by), check_axis("roll", at, array.ndim))
     return array
 
 
@@ -243,12 +288,12 @@ def _rolled(array: Array, shift: int, at: int) -> Array:
     return make(Move("roll", tuple(routes)), (array, array), array.expr.grid, array.dtype)
 
 
-def tile(x: Any, reps: int | Sequence[int]) -> Array:
+def tile(A: Any, reps: int | Sequence[int], /) -> Array:
     """Lay copies of an array side by side.
 
     Parameters
     ----------
-    x : array
+    A : array
     reps : int or sequence of int
         Copies along each axis.
 
@@ -262,8 +307,8 @@ def tile(x: Any, reps: int | Sequence[int]) -> Array:
     >>> wr.tile(wr.arange(2), 3).compute()
     array([0, 1, 0, 1, 0, 1])
     """
-    array = as_array("tile", "x", x)
-    counts = (reps,) if isinstance(reps, int | np.integer) else tuple(reps)
+    array = as_array("tile", "A", A)
+    counts = check_shape("tile", reps, "reps")
     if array.ndim < len(counts):
         array = array.reshape((1,) * (len(counts) - array.ndim) + array.shape)
     for at, count in enumerate((1,) * (array.ndim - len(counts)) + counts):

@@ -46,12 +46,12 @@ def sliced_axis(axis: Axis, start: int, step: int, count: int) -> Axis:
     return Axis.of_sizes(sizes[sizes > 0])
 
 
-def transpose(x: Any, axes: Sequence[int] | None = None) -> Array:
+def transpose(a: Any, axes: Sequence[int] | None = None) -> Array:
     """Permute the axes.
 
     Parameters
     ----------
-    x : array
+    a : array
     axes : sequence of int, optional
         The new order; None reverses it.
 
@@ -65,17 +65,17 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Array:
     >>> wr.transpose(wr.ones((2, 3))).shape
     (3, 2)
     """
-    array = as_array("transpose", "x", x)
+    array = as_array("transpose", "a", a)
     if axes is None:
         order = tuple(reversed(range(array.ndim)))
     else:
-        order = tuple(check_axis("transpose", a, array.ndim, "axes") for a in axes)
+        order = tuple(check_axis("transpose", i, array.ndim, "axes") for i in axes)
         if len(order) != array.ndim or len(set(order)) != array.ndim:
             raise ShapeError(bad("transpose", "axes", tuple(axes), f"each of {array.ndim} axes once"))
     if order == tuple(range(array.ndim)):
         return array
     steps = [(order.index(i), Slice()) for i in range(array.ndim)]
-    return move("transpose", array, steps, [array.expr.grid.axes[a] for a in order])
+    return move("transpose", array, steps, [array.expr.grid.axes[i] for i in order])
 
 
 permute_dims = transpose
@@ -104,12 +104,12 @@ def matrix_transpose(x: Any) -> Array:
     return swapaxes(array, -1, -2)
 
 
-def swapaxes(x: Any, axis1: int, axis2: int) -> Array:
+def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     """Swap two axes.
 
     Parameters
     ----------
-    x : array
+    a : array
     axis1, axis2 : int
 
     Returns
@@ -122,20 +122,20 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Array:
     >>> wr.swapaxes(wr.ones((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
-    array = as_array("swapaxes", "x", x)
-    a = check_axis("swapaxes", axis1, array.ndim, "axis1")
-    b = check_axis("swapaxes", axis2, array.ndim, "axis2")
+    array = as_array("swapaxes", "a", a)
+    first = check_axis("swapaxes", axis1, array.ndim, "axis1")
+    second = check_axis("swapaxes", axis2, array.ndim, "axis2")
     order = list(range(array.ndim))
-    order[a], order[b] = b, a
+    order[first], order[second] = second, first
     return transpose(array, order)
 
 
-def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
+def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Move axes to other places; the others keep their order.
 
     Parameters
     ----------
-    x : array
+    a : array
     source, destination : int or sequence of int
 
     Returns
@@ -148,24 +148,24 @@ def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[in
     >>> wr.moveaxis(wr.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    array = as_array("moveaxis", "x", x)
+    array = as_array("moveaxis", "a", a)
     given = [s if isinstance(s, Sequence) else (s,) for s in (source, destination)]
     names = ("source", "destination")
-    first, last = ([check_axis("moveaxis", a, array.ndim, n) for a in s] for s, n in zip(given, names, strict=True))
+    first, last = ([check_axis("moveaxis", i, array.ndim, n) for i in s] for s, n in zip(given, names, strict=True))
     if len(first) != len(last) or len(set(first)) != len(first) or len(set(last)) != len(last):
         raise ShapeError(bad("moveaxis", "destination", destination, f"as many different axes as in {source!r}"))
-    order = [a for a in range(array.ndim) if a not in first]
-    for to, a in sorted(zip(last, first, strict=True)):
-        order.insert(to, a)
+    order = [i for i in range(array.ndim) if i not in first]
+    for to, i in sorted(zip(last, first, strict=True)):
+        order.insert(to, i)
     return transpose(array, order)
 
 
-def expand_dims(x: Any, axis: int | Sequence[int]) -> Array:
+def expand_dims(a: Any, axis: int | Sequence[int]) -> Array:
     """Put in axes of length one.
 
     Parameters
     ----------
-    x : array
+    a : array
     axis : int or sequence of int
         Where they are in the result.
 
@@ -179,7 +179,7 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> Array:
     >>> wr.expand_dims(wr.ones(3), 0).shape
     (1, 3)
     """
-    array = as_array("expand_dims", "x", x)
+    array = as_array("expand_dims", "a", a)
     count = len(axis) if isinstance(axis, Sequence) else 1
     new = check_axes("expand_dims", axis, array.ndim + count)
     old = [i for i in range(array.ndim + count) if i not in new]
@@ -189,12 +189,12 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> Array:
     return move("expand_dims", array, [(i, Slice()) for i in old], axes)
 
 
-def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Array:
+def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Array:
     """Drop axes of length one.
 
     Parameters
     ----------
-    x : array
+    a : array
     axis : int, sequence of int or None
         None: all of them.
 
@@ -208,7 +208,7 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Array:
     >>> wr.squeeze(wr.ones((1, 3, 1))).shape
     (3,)
     """
-    array = as_array("squeeze", "x", x)
+    array = as_array("squeeze", "a", a)
     if axis is None:
         gone = tuple(i for i, n in enumerate(array.shape) if n == 1)
     else:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.kinds.reduction import Reduce, accumulator, reduced_grid
-from ..core import as_array, check_axes, check_axis, check_dtype, make, no_keywords
-from .elementwise import astype
+from ...graph.errors import ArgumentError, DTypeError, bad
+from ...graph.kinds.reduction import reduced_grid
+from ...graph.kinds.source import Full
+from ..core import Node, as_array, check_axes, check_axis, check_dtype, make, no_keywords
+from .apply import cast
+from .outputs import deliver
+from .reducing import FOLDS, Axes, counted, masked, reduce_to, target_dtype
+from .ufuncs import UFUNCS, absolute, add, divide, maximum, minimum, multiply, sqrt, subtract
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...graph.expr import DType
-    from ...graph.grid import Grid
     from ..array import Array
 
 __all__ = [
@@ -54,66 +54,136 @@ class Named:
 
 
 @dataclass(frozen=True, repr=False)
-class Reduction(Named):
-    """A reduction over some axes, lazily.
-
-    Parameters
-    ----------
-    name : str
-    empty : bool
-        Whether it has a value for no elements.
+class Logical(Named):
+    """Whether any element holds, or all do.
 
     Examples
     --------
     >>> import windrow as wr
     >>> x = wr.arange(6, chunks=4).reshape(2, 3)
-    >>> wr.sum(x, axis=1).compute()
-    array([ 3, 12])
-    >>> wr.max(x).compute()
-    np.int64(5)
+    >>> wr.any(x > 4, axis=1).compute()
+    array([False,  True])
     """
 
-    empty: bool = True
+    def __call__(
+        self, a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True, **unknown: Any
+    ) -> Array:
+        """Reduce `a` over `axis` (None: all axes); `keepdims` leaves axes of length one in their place.
+
+        With `where` elements count where it holds; with `out` the result goes there.
+        """
+        no_keywords(self.name, unknown, "axis, out, keepdims and where")
+        given = masked(self.name, a, where, self.name == "all")
+        return deliver(self.name, reduce_to(self.name, given, axis, keepdims, None), out)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, repr=False)
+class Extreme(Named):
+    """The least or the greatest element.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.max(wr.arange(6, chunks=4)).compute()
+    np.int64(5)
+    >>> wr.max(wr.zeros((2, 0)), axis=1, initial=1).compute()
+    array([1., 1.])
+    """
 
     def __call__(
-        self, x: Any, axis: int | Sequence[int] | None = None, *, keepdims: bool = False, **unknown: Any
+        self,
+        a: Any,
+        axis: Axes = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+        **unknown: Any,
     ) -> Array:
-        """Reduce `x` over `axis` (None: all axes); `keepdims` leaves axes of length one in their place."""
-        no_keywords(self.name, unknown, "axis and keepdims")
-        return reduce_to(self.name, x, axis, keepdims, None, empty=self.empty)
+        """Reduce `a` over `axis` (None: all axes); `keepdims` leaves axes of length one in their place.
+
+        `initial` counts as an element everywhere; `where` asks for it, and then only elements where it holds count.
+        """
+        no_keywords(self.name, unknown, "axis, out, keepdims, initial and where")
+        found = _started(self.name, a, axis, None, keepdims, initial, where)
+        return deliver(self.name, found, out)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, repr=False)
 class Accumulation(Named):
-    """A reduction that takes a dtype to add or multiply in: sum, prod, mean.
+    """A sum or a product.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.sum(wr.ones((3, 2), dtype="f4"), axis=0, dtype="f8").compute()
+    array([3., 3.])
+    >>> wr.prod(wr.arange(5), where=wr.arange(5) > 0, initial=2).compute()
+    np.int64(48)
+    """
+
+    def __call__(
+        self,
+        a: Any,
+        axis: Axes = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+        **unknown: Any,
+    ) -> Array:
+        """Add or multiply elements of `a` over `axis` (None: all axes) in `dtype`.
+
+        `keepdims` leaves axes of length one in their place, `initial` is added or multiplied to every result, with
+        `where` elements count where it holds.
+        """
+        no_keywords(self.name, unknown, "axis, dtype, out, keepdims, initial and where")
+        found = _started(self.name, a, axis, dtype, keepdims, initial, where)
+        return deliver(self.name, found, out)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, repr=False)
+class Average(Named):
+    """The mean.
 
     Examples
     --------
     >>> import windrow as wr
     >>> wr.mean(wr.arange(4)).compute()
     np.float64(1.5)
-    >>> wr.sum(wr.ones(3, dtype="f4"), dtype="f8").dtype
-    dtype('float64')
     """
 
     def __call__(
         self,
-        x: Any,
-        axis: int | Sequence[int] | None = None,
+        a: Any,
+        axis: Axes = None,
         dtype: Any = None,
-        *,
+        out: Any = None,
         keepdims: bool = False,
+        *,
+        where: Any = True,
         **unknown: Any,
     ) -> Array:
-        """Reduce `x` over `axis` in `dtype`."""
-        no_keywords(self.name, unknown, "axis, dtype and keepdims")
+        """Average elements of `a` over `axis` (None: all axes), computed in `dtype`.
+
+        `keepdims` leaves axes of length one in their place, with `where` elements count where it holds.
+        """
+        no_keywords(self.name, unknown, "axis, dtype, out, keepdims and where")
         wanted = None if dtype is None else check_dtype(self.name, "dtype", dtype)
-        return reduce_to(self.name, x, axis, keepdims, wanted)
+        if where is True:
+            return deliver(self.name, reduce_to(self.name, a, axis, keepdims, wanted), out)  # type: ignore[no-any-return]
+        array = as_array(self.name, "a", a)
+        target = target_dtype(self.name, array.dtype, wanted)
+        wide = np.dtype(np.float32) if target == np.float16 else target
+        total = reduce_to("sum", masked(self.name, array, where, 0), axis, keepdims, wide)
+        count = counted(self.name, where, array.shape, axis, keepdims)
+        return deliver(self.name, cast(divide(total, count), target), out)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, repr=False)
 class Spread(Named):
-    """Variance or standard deviation; `ddof` is taken off the number of elements.
+    """Variance or standard deviation; `ddof`, which the array API calls `correction`, is taken off the count.
 
     Examples
     --------
@@ -124,18 +194,53 @@ class Spread(Named):
 
     def __call__(
         self,
-        x: Any,
-        axis: int | Sequence[int] | None = None,
-        *,
+        a: Any,
+        axis: Axes = None,
+        dtype: Any = None,
+        out: Any = None,
         ddof: float = 0,
         keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = None,
+        correction: float | None = None,
         **unknown: Any,
     ) -> Array:
-        """Reduce `x` over `axis`."""
-        no_keywords(self.name, unknown, "axis, ddof and keepdims")
+        """Reduce `a` over `axis` (None: all axes), computed in `dtype`.
+
+        `keepdims` leaves axes of length one in their place, with `where` elements count where it holds; `mean` is
+        the mean where it is known, with its axes of length one.
+        """
+        no_keywords(self.name, unknown, "axis, dtype, out, ddof, keepdims, where, mean and correction")
+        if correction is not None:
+            if ddof:
+                raise ArgumentError(bad(self.name, "correction", correction, f"ddof or correction; ddof is {ddof!r}"))
+            ddof = correction
         if isinstance(ddof, bool) or not isinstance(ddof, int | float | np.number):
             raise ArgumentError(bad(self.name, "ddof", ddof, "a number"))
-        return reduce_to(self.name, x, axis, keepdims, None, ddof=float(ddof))
+        array = as_array(self.name, "a", a)
+        if dtype is not None:
+            wanted = check_dtype(self.name, "dtype", dtype)
+            if wanted.kind not in "fc":
+                raise DTypeError(bad(self.name, "dtype", wanted, "a dtype of floating-point numbers"))
+            array = cast(array, wanted)
+        if where is True and mean is None:
+            found = reduce_to(self.name, array, axis, keepdims, None, ddof=float(ddof))
+        else:
+            found = self._about(array, axis, float(ddof), keepdims, where, mean)
+        return deliver(self.name, found, out)  # type: ignore[no-any-return]
+
+    def _about(self, array: Array, axis: Axes, ddof: float, keepdims: bool, where: Any, mean: Any) -> Array:
+        """Add up squares of what is left when the mean is taken off."""
+        target = target_dtype(self.name, array.dtype, None)
+        wide = np.dtype(np.float32) if target == np.float16 else target
+        if mean is None:
+            mean = Average("mean")(array, axis, keepdims=True, where=where)
+        rest = absolute(subtract(cast(array, np.result_type(array.dtype, wide)), mean))
+        squares = masked(self.name, multiply(rest, rest), where, 0)
+        count = counted(self.name, where, array.shape, axis, keepdims)
+        found = divide(reduce_to("sum", squares, axis, keepdims, None), maximum(subtract(count, ddof), 0.0))
+        return cast(sqrt(found) if self.name == "std" else found, target)
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,83 +254,108 @@ class Position(Named):
     np.int64(9)
     """
 
-    def __call__(self, x: Any, axis: Any = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+    def __call__(
+        self, a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False, **unknown: Any
+    ) -> Array:
         """Find the position along `axis` (None: in the flattened array)."""
-        no_keywords(self.name, unknown, "axis and keepdims")
+        no_keywords(self.name, unknown, "axis, out and keepdims")
         if axis is not None:
-            axis = check_axis(self.name, axis, as_array(self.name, "x", x).ndim)
-        return reduce_to(self.name, x, axis, keepdims, None, empty=False)
+            axis = check_axis(self.name, axis, as_array(self.name, "a", a).ndim)
+        return deliver(self.name, reduce_to(self.name, a, axis, keepdims, None, empty=False), out)  # type: ignore[no-any-return]
 
 
-def reduce_to(
-    name: str,
-    x: Any,
-    axis: Any,
-    keepdims: bool,
-    dtype: DType | None,
-    *,
-    ddof: float = 0.0,
-    empty: bool = True,
-) -> Array:
-    """Return the array of a reduction."""
-    array = as_array(name, "x", x)
+@dataclass(frozen=True, repr=False)
+class Count(Named):
+    """The number of elements that are not zero.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.count_nonzero(wr.arange(4)).compute()
+    np.int64(3)
+    """
+
+    def __call__(self, a: Any, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
+        """Count over `axis` (None: all axes); `keepdims` leaves axes of length one in their place."""
+        no_keywords(self.name, unknown, "axis and keepdims")
+        return reduce_to(self.name, a, axis, keepdims, None)
+
+
+_STEPS = {"sum": add, "prod": multiply, "min": minimum, "max": maximum}
+_NEUTRAL = {"sum": 0, "prod": 1}
+
+
+def _started(name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Array:
+    """Reduce what a mask leaves, from an initial value on; NumPy's mark for no value stands for None."""
+    if initial is np._NoValue:  # type: ignore[attr-defined]
+        initial = None
+    step = _STEPS.get(name, UFUNCS.get(getattr(np, name, None)))  # type: ignore[arg-type]
+    assert step is not None
+    if initial is not None and (isinstance(initial, Node) or np.ndim(initial) != 0):
+        raise ArgumentError(bad(name, "initial", initial, "a number"))
+    wanted = None if dtype is None else check_dtype(name, "dtype", dtype)
+    array = as_array(name, "a", a)
+    neutral = _NEUTRAL.get(name, step.ufunc.identity if initial is None else initial)
+    if where is not True and neutral is None:
+        raise ArgumentError(bad(name, "initial", None, "a value for results that 'where' leaves no elements"))
+    left = masked(name, array, where, neutral)
     axes = check_axes(name, axis, array.ndim)
-    if not isinstance(keepdims, bool | np.bool):
-        raise ArgumentError(bad(name, "keepdims", keepdims, "True or False"))
-    if not empty and math.prod(array.shape[a] for a in axes) == 0:
-        raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
-    target = _target(name, array.dtype, dtype)
-    if array.dtype == np.float16 and name in ("sum", "mean", "var", "std"):
-        wide = reduce_to(name, astype(array, np.float32), axes, keepdims, None, ddof=ddof)
-        return astype(wide, target)
-    grid: Grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
-    return make(Reduce(name, axes, bool(keepdims), ddof), (array,), grid, target)
+    target = target_dtype(name, array.dtype, wanted)
+    if math.prod(array.shape[i] for i in axes) == 0 and initial is not None:
+        grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
+        return make(Full(np.asarray(initial).astype(target)[()]), (), grid, target)
+    empty = name in ("sum", "prod") or step.ufunc.identity is not None
+    found = reduce_to(name, left, axis, keepdims, wanted, empty=empty)
+    if initial is None:
+        return found
+    return step(found, np.asarray(initial).astype(target)[()])  # type: ignore[no-any-return]
 
 
-def _target(name: str, source: DType, dtype: DType | None) -> DType:
-    """Return the dtype of a reduction's result, as NumPy has it."""
-    if name in ("any", "all"):
-        return np.dtype(bool)
-    if name in ("argmin", "argmax", "count_nonzero"):
-        return np.dtype(np.int64)
-    if source.kind not in "biufcmM" or (source.kind in "mM" and name not in ("min", "max", "sum", "mean")):
-        raise DTypeError(bad(name, "x", source, "an array of numbers"))
-    if name in ("min", "max"):
-        return source
-    if dtype is not None:
-        return dtype
-    if name in ("sum", "prod"):
-        try:
-            return accumulator(name, source)
-        except TypeError as error:
-            raise DTypeError(bad(name, "x", source, "an array of numbers")) from error
-    wide = np.dtype(np.float64) if source.kind in "biu" else source
-    return np.empty(0, wide).real.dtype if name in ("var", "std") else wide
+_REDUCTIONS = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max"}
+_LOGICAL = {"logical_and": "all", "logical_or": "any"}
+
+
+def reduce_by(ufunc: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Array:
+    """Return a ufunc's `reduce`."""
+    if ufunc in _LOGICAL and dtype in (None, bool, np.bool) and initial in (None, np._NoValue):  # type: ignore[attr-defined]
+        given = masked(ufunc, a, where, ufunc == "logical_and")
+        return deliver(ufunc, reduce_to(_LOGICAL[ufunc], given, axis, keepdims, None), out)  # type: ignore[no-any-return]
+    name = _REDUCTIONS.get(ufunc, ufunc)
+    if name == ufunc and (name not in FOLDS or dtype is not None):
+        raise ArgumentError(
+            f"{ufunc}.reduce doesn't take lazy arrays"
+            + (" with dtype: astype() first" if name in FOLDS else "; its order matters: rechunk() the axis to one "
+               f"chunk, then map_blocks() numpy.{ufunc}.reduce")
+        )  # fmt: skip
+    if name in ("min", "max") and dtype is not None:
+        a, dtype = cast(as_array(ufunc, "a", a), check_dtype(ufunc, "dtype", dtype)), None
+    return deliver(ufunc, _started(name, a, axis, dtype, keepdims, initial, where), out)  # type: ignore[no-any-return]
 
 
 sum = Accumulation("sum")
 prod = Accumulation("prod")
-mean = Accumulation("mean")
+mean = Average("mean")
 var = Spread("var")
 std = Spread("std")
-min = Reduction("min", empty=False)
-max = Reduction("max", empty=False)
+min = Extreme("min")
+max = Extreme("max")
 amin = min
 amax = max
-any = Reduction("any")
-all = Reduction("all")
-count_nonzero = Reduction("count_nonzero")
+any = Logical("any")
+all = Logical("all")
+count_nonzero = Count("count_nonzero")
 argmin = Position("argmin")
 argmax = Position("argmax")
 
 
-def ptp(x: Any, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Array:
+def ptp(a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False) -> Array:
     """Return the range from the least to the greatest element.
 
     Parameters
     ----------
-    x : array
+    a : array
     axis : int, tuple of int or None
+    out : Array or numpy.ndarray, optional
     keepdims : bool
 
     Returns
@@ -238,6 +368,6 @@ def ptp(x: Any, axis: int | Sequence[int] | None = None, *, keepdims: bool = Fal
     >>> wr.ptp(wr.arange(5)).compute()
     np.int64(4)
     """
-    array = as_array("ptp", "x", x)
-    found: Array = max(array, axis, keepdims=keepdims) - min(array, axis, keepdims=keepdims)
-    return found
+    array = as_array("ptp", "a", a)
+    found = subtract(max(array, axis, keepdims=keepdims), min(array, axis, keepdims=keepdims))
+    return deliver("ptp", found, out)  # type: ignore[no-any-return]

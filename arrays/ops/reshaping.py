@@ -6,10 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...graph.errors import ShapeError, bad
+import numpy as np
+
+from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.move import Reshape, reshape_grid, reshape_groups
 from ..align import regrid
 from ..core import as_array, check_shape, grid_for, make
+from .moving import transpose
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -20,14 +23,20 @@ __all__ = [
 ]
 
 
-def reshape(x: Any, shape: int | Sequence[int], *, chunks: Any = None) -> Array:
+def reshape(
+    a: Any, /, shape: int | Sequence[int], order: str = "C", *, copy: bool | None = None, chunks: Any = None
+) -> Array:
     """Give an array another shape; the elements keep their C order.
 
     Parameters
     ----------
-    x : array
+    a : array
     shape : int or tuple of int
         One length may be -1: it follows from the others.
+    order : str
+        "F": the elements keep the order in which the first axis runs fastest.
+    copy : bool, optional
+        Says nothing here: setting elements of the result never changes `a`.
     chunks : optional
         The result's chunks; left out, they follow the array's own where borders fit.
 
@@ -42,28 +51,34 @@ def reshape(x: Any, shape: int | Sequence[int], *, chunks: Any = None) -> Array:
     array([[0, 1, 2],
            [3, 4, 5]])
     """
-    array = as_array("reshape", "x", x)
+    array = as_array("reshape", "a", a)
     wanted = _inferred(array.shape, shape)
     if math.prod(wanted) != array.size:
         raise ShapeError(bad("reshape", "shape", shape, f"a shape of {array.size} elements, as {array.shape} has"))
-    found = array
-    if wanted != array.shape:
-        source = array.expr.grid
-        if array.size == 0:
-            grid = grid_for("reshape", -1, wanted, array.dtype)
-            groups: Any = (((0, array.ndim), (0, len(wanted))),)
-        else:
-            groups = reshape_groups(array.shape, wanted)
-            grid = reshape_grid(groups, source, wanted)
-        found = make(Reshape(groups), (array,), grid, array.dtype)
+    if order not in ("C", "F", "A", "K"):
+        raise ArgumentError(bad("reshape", "order", order, "'C' or 'F'"))
+    first = order == "F"
+    found = transpose(_reshaped(transpose(array), wanted[::-1])) if first else _reshaped(array, wanted)
     if chunks is None:
         return found
     return regrid(found, grid_for("reshape", chunks, wanted, array.dtype, found.expr.grid))
 
 
+def _reshaped(array: Array, wanted: tuple[int, ...]) -> Array:
+    if wanted == array.shape:
+        return array
+    if array.size == 0:
+        grid = grid_for("reshape", -1, wanted, array.dtype)
+        groups: Any = (((0, array.ndim), (0, len(wanted))),)
+    else:
+        groups = reshape_groups(array.shape, wanted)
+        grid = reshape_grid(groups, array.expr.grid, wanted)
+    return make(Reshape(groups), (array,), grid, array.dtype)
+
+
 def _inferred(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
     """Replace -1 by the length that is left for it."""
-    given = (shape,) if not isinstance(shape, Sequence) else tuple(shape)
+    given = tuple(shape) if isinstance(shape, Sequence | np.ndarray) else (shape,)
     if given.count(-1) > 1:
         raise ShapeError(bad("reshape", "shape", shape, "at most one length of -1"))
     if -1 not in given:
@@ -75,12 +90,14 @@ def _inferred(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
     return check_shape("reshape", (*given[:at], math.prod(old) // rest, *given[at + 1 :]))
 
 
-def ravel(x: Any) -> Array:
+def ravel(a: Any, order: str = "C") -> Array:
     """Flatten an array in C order.
 
     Parameters
     ----------
-    x : array
+    a : array
+    order : str
+        "F": the first axis runs fastest.
 
     Returns
     -------
@@ -92,4 +109,4 @@ def ravel(x: Any) -> Array:
     >>> wr.ravel(wr.ones((2, 3))).shape
     (6,)
     """
-    return reshape(as_array("ravel", "x", x), -1)
+    return reshape(as_array("ravel", "a", a), -1, order)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .apply import Ufunc
+from .universal import Ufunc
 
 if TYPE_CHECKING:
     import numpy as np

@@ -37,16 +37,22 @@ from numpy import (
     uint64,
 )
 
-from .arrays import fft, linalg, random
+from .arrays import fft, linalg, random, testing
 from .arrays.align import *
 from .arrays.array import Array
 from .arrays.arrow import *
 from .arrays.creation import *
+from .arrays.dlpack import *
 from .arrays.draw import *
+from .arrays.dtypes import *
 from .arrays.explain import *
+from .arrays.files.folder import *
+from .arrays.files.npy import *
+from .arrays.files.parquet import *
 from .arrays.graphs import *
 from .arrays.handed import *
 from .arrays.mapping import *
+from .arrays.namespace import *
 from .arrays.ops.broadcasting import *
 from .arrays.ops.diagonals import *
 from .arrays.ops.elementwise import *
@@ -58,14 +64,25 @@ from .arrays.ops.reshaping import *
 from .arrays.ops.taking import *
 from .arrays.ops.ufuncs import *
 from .arrays.ranges import *
+from .arrays.statistics.comparing import *
+from .arrays.statistics.counts import *
+from .arrays.statistics.histograms import *
+from .arrays.statistics.joint import *
+from .arrays.statistics.moments import *
+from .arrays.statistics.nans import *
 from .arrays.verbs import *
 from .graph.errors import (
     ArgumentError,
     AxisError,
+    BadValue,
     ChunksError,
     ClusterError,
     DTypeError,
+    FileError,
+    FileExists,
+    FileFormatError,
     IndexingError,
+    MissingFile,
     OutOfMemory,
     ShapeError,
     SourceChanged,
@@ -81,7 +98,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
-for _space in (fft, linalg, random):  # so that `from windrow.linalg import norm` works as with NumPy
+for _space in (fft, linalg, random, testing):  # so that `from windrow.linalg import norm` works as with NumPy
     sys.modules[f"{__name__}.{_space.__name__.rpartition('.')[2]}"] = _space
 
 
@@ -92,7 +109,7 @@ def __getattr__(name: str) -> Any:
 
 
 _OTHER = {"annotations", "importlib", "sys", "TYPE_CHECKING", "Any", "arrays", "graph", "scheduler", "workers"}
-__all__ = sorted({name for name in globals() if not name.startswith("_")} - _OTHER | {"ml", "__version__"})
+__all__ = sorted({name for name in globals() if not name.startswith("_")} - _OTHER | {"ml", "__version__", "__array_api_version__", "__array_namespace_info__"})
 
 
 def __dir__() -> list[str]:

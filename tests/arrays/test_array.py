@@ -134,14 +134,6 @@ def test_numpy_functions_stay_lazy():
         np.testing.assert_array_equal(got.compute(), expected)
     np.testing.assert_array_equal(np.asarray(x), data)
     assert np.asarray(x, "f4").dtype == np.float32
-    for call in (
-        lambda: np.linalg.inv(x),
-        lambda: np.median(x),
-        lambda: np.add.outer(x, x),
-        lambda: np.add(x, x, out=data),
-    ):
-        with pytest.raises(TypeError, match=r"numpy.*lazy arrays"):
-            call()
     with pytest.raises(ValueError, match="copy"):
         np.asarray(x, copy=False)
 
@@ -154,19 +146,11 @@ def test_functions_of_the_shape():
         np.size(x, 2)
 
 
-@pytest.mark.parametrize(
-    ("function", "name"),
-    [
-        (np.linalg.norm, "numpy.linalg.norm"),
-        (np.fft.fft, "numpy.fft.fft"),
-        (np.median, "numpy.median"),
-        (np.add.reduce, "numpy.add.reduce"),
-    ],
-)
+@pytest.mark.parametrize(("function", "name"), [(np.correlate, "numpy.correlate"), (np.poly, "numpy.poly")])
 def test_functions_that_are_not_there_are_named(function, name):
-    expected = f"^{re.escape(name)} doesn't take lazy arrays; Windrow has no such (function|form of it) yet: "
+    expected = f"^{re.escape(name)} doesn't take lazy arrays; Windrow has no such function yet: "
     with pytest.raises(wr.ArgumentError, match=expected + r"compute\(\) first, or map_blocks\(\)$"):
-        function(wr.ones((3, 3)))
+        function(wr.ones((3, 3)), *([wr.ones(3)] if function is np.correlate else []))
 
 
 def test_formats():
@@ -185,11 +169,11 @@ def test_rounds():
     np.testing.assert_array_equal(round(x, 1).compute(), [1.3, -2.7])
 
 
-def test_copies_are_the_array_itself():
+def test_copies_are_arrays_of_their_own():
     x = wr.ones(3)
-    assert x.copy() is x
-    assert copy.copy(x) is x
-    assert copy.deepcopy([x])[0] is x
+    for y in (x.copy(), copy.copy(x), copy.deepcopy([x])[0]):
+        y += 1
+        assert (x.compute().tolist(), y.compute().tolist()) == ([1, 1, 1], [2, 2, 2])
 
 
 def test_arrays_are_not_pickled():

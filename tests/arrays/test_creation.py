@@ -243,7 +243,7 @@ def test_errors():
         (lambda: wr.zeros((2, "a")), wr.ArgumentError, "zeros.*'shape'"),
         (lambda: wr.ones(3, "nonsense"), wr.DTypeError, "ones.*'dtype' is 'nonsense'"),
         (lambda: wr.ones(3, object), wr.DTypeError, "ones.*'dtype'"),
-        (lambda: wr.full(3, [1, 2]), wr.ArgumentError, "full.*'fill_value'"),
+        (lambda: wr.full(3, [1, 2]), wr.ShapeError, r"full.*\(2,\)"),
         (lambda: wr.arange(0, 5, 0), wr.ShapeError, "arange.*'step'"),
         (lambda: wr.arange("a"), wr.ArgumentError, "arange"),
         (lambda: eye(3, k=1.5), wr.ArgumentError, "eye.*'k'"),

@@ -11,7 +11,7 @@ import pytest
 
 import windrow as wr
 from windrow import arrays
-from windrow.arrays.ops.apply import Ufunc
+from windrow.arrays.ops.universal import Ufunc
 from windrow.arrays.ops.reductions import Named
 
 MODULES = ["windrow", "windrow.workers.config"] + [

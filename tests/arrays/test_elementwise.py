@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.arrays.ops.apply import Ufunc
 from windrow.arrays.ops.ufuncs import UFUNCS
+from windrow.arrays.ops.universal import Ufunc
 
 NAMES = sorted(f.name for f in UFUNCS.values())
 CHUNKS = [-1, (5, 4)]
@@ -115,11 +115,11 @@ def test_unary_operators_and_divmod():
     same(divmod(100, x), divmod(100, data))
 
 
-def test_operators_in_place_bind_a_new_array():
+def test_operators_in_place_change_what_a_name_stands_for():
     x = y = wr.ones(3)
     x += 1
     assert x.compute().tolist() == [2, 2, 2]
-    assert y.compute().tolist() == [1, 1, 1]
+    assert y is x
 
 
 @pytest.mark.parametrize("chunks", CHUNKS)
@@ -178,8 +178,8 @@ def test_errors_name_operation_and_operands():
         wr.ones(3) + wr.ones(4)
     with pytest.raises(wr.DTypeError, match=r"bitwise_and.*float64"):
         wr.ones(3) & 1
-    with pytest.raises(wr.ArgumentError, match=r"sqrt.*'out'"):
-        wr.sqrt(wr.ones(3), out=None)
+    with pytest.raises(wr.ArgumentError, match=r"sqrt.*'axis'"):
+        wr.sqrt(wr.ones(3), axis=None)
     with pytest.raises(wr.ArgumentError, match=r"add.*1 operands"):
         wr.add(wr.ones(3))
     with pytest.raises(wr.DTypeError, match="object"):
@@ -188,5 +188,5 @@ def test_errors_name_operation_and_operands():
         wr.ones(3) + object()
     with pytest.raises(wr.DTypeError, match=r"astype.*'dtype'"):
         wr.ones(3).astype("nonsense")
-    with pytest.raises(wr.ArgumentError, match=r"numpy.add.reduce"):
-        np.add.reduce(wr.ones(3))
+    with pytest.raises(wr.ArgumentError, match=r"subtract.reduce.*map_blocks"):
+        np.subtract.reduce(wr.ones(3))

@@ -156,7 +156,9 @@ def test_errors():
     with pytest.raises(wr.ShapeError, match=r"mean.*each axis once"):
         x.mean(axis=(0, -2))
     with pytest.raises(wr.ArgumentError, match=r"max.*'out'"):
-        x.max(out=None)
+        x.max(out=3)
+    with pytest.raises(wr.ShapeError, match=r"max.*'out'"):
+        x.max(axis=0, out=wr.ones(3))
     with pytest.raises(wr.ArgumentError, match=r"sum.*'axis'"):
         x.sum(axis="first")
     with pytest.raises(wr.ArgumentError, match=r"any.*'keepdims'"):

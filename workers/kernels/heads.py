@@ -143,6 +143,29 @@ def _moments_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) 
     return out
 
 
+def _some_moments_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
+    """The moments of what is not NaN."""
+    dtype = np.dtype([("n", "f8"), ("mean", np.result_type(level.source, level.target)), ("m2", level.target)])
+    lost = np.isnan(x)
+    x = np.where(lost, 0, x).astype(dtype["mean"], copy=False)
+    shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+    out = np.empty(shape, dtype)
+    out["n"] = np.add.reduce(~lost, axis=axes, dtype="f8", keepdims=True)
+    out["mean"] = _plain_sum(x, axes, shape) / np.maximum(out["n"], 1).astype(level.target)
+    deviation = np.subtract(x, out["mean"])
+    deviation[lost] = 0
+    squares = _modulus(deviation) if x.dtype.kind == "c" else np.square(deviation, out=deviation)
+    out["m2"] = _plain_sum(squares, axes, shape)
+    return out
+
+
+def _some_moments_finish(partial: Array, level: Level) -> Array:
+    freedom = partial["n"] - level.reduce.ddof
+    with np.errstate(all="ignore"):
+        variance = np.true_divide(partial["m2"], np.where(freedom > 0, freedom, np.nan))
+        return np.asarray(np.sqrt(variance) if level.reduce.head == "nanstd" else variance).astype(level.target)
+
+
 def _plain_sum(x: Array, axes: tuple[int, ...], shape: tuple[int, ...]) -> Array:
     if _whole(x, axes):
         return fold(lanes_of(x.reshape(len(x), -1))).reshape(shape)
@@ -234,6 +257,17 @@ HEADS: dict[str, Head] = {
     "count_nonzero": Head(_count_tile, _sum_merge, _sum_combine, _keep, _as_is),
     "var": Head(_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _moments_finish),
     "std": Head(_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _moments_finish),
+    "nanmin": _ufunc_head("fmin"),
+    "nanmax": _ufunc_head("fmax"),
+    "nanvar": Head(_some_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _some_moments_finish),
+    "nanstd": Head(_some_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _some_moments_finish),
+    "logical_xor": _ufunc_head("logical_xor", logical=True),
     "argmin": _extreme_head("argmin"),
     "argmax": _extreme_head("argmax"),
 }
+HEADS |= {
+    name: _ufunc_head(name)
+    for name in (
+        "bitwise_and", "bitwise_or", "bitwise_xor", "fmax", "fmin", "gcd", "hypot", "lcm", "logaddexp", "logaddexp2",
+    )
+}  # fmt: skip

@@ -1,0 +1,132 @@
+"""Dtypes: what they promote to, what casts, what they can hold. No array is computed for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph.errors import ArgumentError, DTypeError, bad
+from .core import Node, check_dtype
+
+if TYPE_CHECKING:
+    from ..graph.expr import DType
+
+__all__ = [
+    "can_cast",
+    "finfo",
+    "iinfo",
+    "isdtype",
+    "promote_types",
+    "result_type",
+]
+
+finfo = np.finfo
+iinfo = np.iinfo
+
+
+def _known(value: Any) -> Any:
+    """Return the dtype of a lazy array in place of the array."""
+    return value.dtype if isinstance(value, Node) else value
+
+
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+    """Tell whether elements may be cast from one dtype to another.
+
+    Parameters
+    ----------
+    from_ : dtype or array
+    to : dtype
+    casting : str
+        "no", "equiv", "safe", "same_kind" or "unsafe".
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.can_cast(wr.int32, wr.float64), wr.can_cast(wr.ones(3), wr.int64)
+    (True, False)
+    """
+    given = from_.dtype if isinstance(from_, Node | np.ndarray) else check_dtype("can_cast", "from_", from_)
+    wanted = check_dtype("can_cast", "to", to)
+    try:
+        return bool(np.can_cast(given, wanted, casting=casting))  # type: ignore[arg-type]
+    except ValueError as error:
+        raise ArgumentError(bad("can_cast", "casting", casting, "one of NumPy's rules, such as 'safe'")) from error
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Tell whether a dtype is of a kind.
+
+    Parameters
+    ----------
+    dtype : dtype
+    kind : dtype, str or tuple of them
+        "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating" or "numeric".
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.isdtype(wr.ones(3).dtype, ("real floating", "bool"))
+    True
+    """
+    try:
+        return bool(np.isdtype(check_dtype("isdtype", "dtype", dtype), kind))
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(bad("isdtype", "kind", kind, "a dtype, a kind's name, or a tuple of them")) from error
+
+
+def promote_types(type1: Any, type2: Any) -> DType:
+    """Return the dtype to which two dtypes promote.
+
+    Parameters
+    ----------
+    type1, type2 : dtype
+
+    Returns
+    -------
+    dtype
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.promote_types("i4", "f4")
+    dtype('float64')
+    """
+    return result_type(check_dtype("promote_types", "type1", type1), check_dtype("promote_types", "type2", type2))
+
+
+def result_type(*arrays_and_dtypes: Any) -> DType:
+    """Return the dtype to which arrays, dtypes and scalars promote, as NumPy 2 has it.
+
+    Parameters
+    ----------
+    *arrays_and_dtypes : array, dtype or scalar
+        Python's own numbers promote weakly.
+
+    Returns
+    -------
+    dtype
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.result_type(wr.ones(3, dtype="f4"), 2.5), wr.result_type(wr.int32, wr.uint32)
+    (dtype('float32'), dtype('int64'))
+    """
+    if not arrays_and_dtypes:
+        raise ArgumentError(bad("result_type", "arrays_and_dtypes", (), "at least one array, dtype or scalar"))
+    try:
+        found: DType = np.result_type(*map(_known, arrays_and_dtypes))
+    except TypeError as error:
+        raise DTypeError(
+            bad("result_type", "arrays_and_dtypes", arrays_and_dtypes, f"a common one ({error})")
+        ) from error
+    return found

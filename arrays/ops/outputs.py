@@ -1,0 +1,43 @@
+"""`out=`: what a name stands for is replaced; an array in the user's memory is filled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ..core import Node
+from .apply import cast
+from .broadcasting import broadcast_to
+
+
+def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind") -> Any:
+    """Return what was found; with `out`, put it there as NumPy would, and return `out`.
+
+    A lazy array stands for the new expression from now on, and keeps its shape and dtype; a NumPy array is filled,
+    for which the result is computed now.
+    """
+    if isinstance(out, tuple) and len(out) == 1:
+        (out,) = out
+    if out is None:
+        return found
+    if not isinstance(out, Node | np.ndarray):
+        raise ArgumentError(bad(operation, "out", type(out).__name__, "None, a Windrow array, or a NumPy array"))
+    if out.shape != found.shape:
+        fits = len(out.shape) >= found.ndim and all(
+            n in (1, m) for n, m in zip(found.shape[::-1], out.shape[::-1], strict=False)
+        )
+        if not fits:
+            raise ShapeError(bad(operation, "out", out.shape, f"an array of the result's shape {found.shape}"))
+        found = broadcast_to(found, out.shape)
+    if not np.can_cast(found.dtype, out.dtype, casting=casting):  # type: ignore[arg-type]
+        raise DTypeError(
+            f"{operation}: the result has dtype {found.dtype}, which isn't cast to {out.dtype} of 'out' "
+            f"by the rule {casting!r}; cast the operands, or leave 'out' away"
+        )
+    if isinstance(out, Node):
+        out.expr = cast(found, out.dtype).expr
+    else:
+        np.copyto(out, np.asarray(found.compute()), casting="unsafe")
+    return out

@@ -1,0 +1,97 @@
+"""Making reductions: the nodes, the dtypes of their results, masks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.kinds.reduction import Reduce, accumulator, reduced_grid
+from ..core import as_array, broadcast_shape, check_axes, make
+from .apply import cast, choose
+from .broadcasting import broadcast_to
+
+if TYPE_CHECKING:
+    from ...graph.expr import DType
+    from ...graph.grid import Grid
+    from ..array import Array
+
+Axes = int | Sequence[int] | None
+
+FOLDS = (
+    "bitwise_and", "bitwise_or", "bitwise_xor", "fmax", "fmin", "gcd", "hypot", "lcm", "logaddexp", "logaddexp2",
+    "logical_xor",
+)  # fmt: skip
+"""Further ufuncs of two operands that may be applied in any order; each has a head of its name."""
+
+
+def masked(name: str, a: Any, where: Any, neutral: Any) -> Array:
+    """Return an array with a neutral value where a mask doesn't hold."""
+    array = as_array(name, "a", a)
+    if where is True:
+        return array
+    mask = as_array(name, "where", where)
+    if broadcast_shape(name, array.shape, mask.shape) != array.shape:
+        raise ShapeError(bad(name, "where", mask.shape, f"a mask that broadcasts to the shape {array.shape}"))
+    return choose(name, mask, array, np.asarray(neutral).astype(array.dtype)[()])
+
+
+def counted(name: str, where: Any, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Any:
+    """Return how many elements a mask has over axes of a shape that it broadcasts to."""
+    if where is True:
+        return math.prod(shape[i] for i in check_axes(name, axis, len(shape)))
+    return reduce_to("sum", broadcast_to(as_array(name, "where", where), shape), axis, keepdims, None)
+
+
+def reduce_to(
+    name: str,
+    x: Any,
+    axis: Any,
+    keepdims: bool,
+    dtype: DType | None,
+    *,
+    ddof: float = 0.0,
+    empty: bool = True,
+) -> Array:
+    """Return the array of a reduction."""
+    array = as_array(name, "a", x)
+    axes = check_axes(name, axis, array.ndim)
+    if not isinstance(keepdims, bool | np.bool):
+        raise ArgumentError(bad(name, "keepdims", keepdims, "True or False"))
+    if not empty and math.prod(array.shape[a] for a in axes) == 0:
+        raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
+    target = target_dtype(name, array.dtype, dtype)
+    if array.dtype == np.float16 and name in ("sum", "mean", "var", "std"):
+        wide = reduce_to(name, cast(array, np.float32), axes, keepdims, None, ddof=ddof)
+        return cast(wide, target)
+    grid: Grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
+    return make(Reduce(name, axes, bool(keepdims), ddof), (array,), grid, target)
+
+
+def target_dtype(name: str, source: DType, dtype: DType | None) -> DType:
+    """Return the dtype of a reduction's result, as NumPy has it."""
+    if name in ("any", "all"):
+        return np.dtype(bool)
+    if name in ("argmin", "argmax", "count_nonzero"):
+        return np.dtype(np.int64)
+    if name in FOLDS:
+        try:
+            return getattr(np, name).reduce(np.ones(1, source)).dtype  # type: ignore[no-any-return]
+        except TypeError as error:
+            raise DTypeError(bad(name, "a", source, f"a dtype that it takes ({error})")) from error
+    if source.kind not in "biufcmM" or (source.kind in "mM" and name not in ("min", "max", "sum", "mean")):
+        raise DTypeError(bad(name, "a", source, "an array of numbers"))
+    if name in ("min", "max"):
+        return source
+    if dtype is not None:
+        return dtype
+    if name in ("sum", "prod"):
+        try:
+            return accumulator(name, source)
+        except TypeError as error:
+            raise DTypeError(bad(name, "a", source, "an array of numbers")) from error
+    wide = np.dtype(np.float64) if source.kind in "biu" else source
+    return np.empty(0, wide).real.dtype if name in ("var", "std") else wide

@@ -1,0 +1,219 @@
+"""Ufuncs: calling them on lazy arrays, and their methods `reduce`, `accumulate` and `outer`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, bad
+from ...graph.kinds.elementwise import Arg, Elementwise, Scalar
+from ..align import aligned
+from ..core import as_array, check_dtype, make, no_keywords
+from .apply import cast, choose, sample_dtypes, split
+from .outputs import deliver
+
+if TYPE_CHECKING:
+    from ...graph.expr import DType
+
+_KEYWORDS = "out, where, dtype and casting"
+
+
+@dataclass(frozen=True)
+class Ufunc:
+    """An elementwise function of NumPy, applied lazily.
+
+    Call it with arrays, NumPy arrays or scalars that broadcast; dtypes promote as in NumPy 2. The result is
+    an `Array`, or a tuple of them for functions with several results.
+
+    Parameters
+    ----------
+    name : str
+        Name of the ufunc in NumPy, where it is documented.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.sqrt(wr.arange(4) ** 2).compute()
+    array([0., 1., 2., 3.])
+    >>> fraction, whole = wr.modf(wr.full(2, 1.5))
+    >>> fraction.compute()
+    array([0.5, 0.5])
+    >>> wr.add.reduce(wr.ones((2, 3)), axis=1).compute()
+    array([3., 3.])
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        """Give the function a signature to look at, with as many operands as it takes."""
+        count = self.ufunc.nin
+        names = ["x"] if count == 1 else [f"x{i + 1}" for i in range(count)]
+        options = {"out": None, "where": True, "dtype": None, "casting": "same_kind"}
+        parameters = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in names]
+        parameters += [Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in options.items()]
+        object.__setattr__(self, "__signature__", Signature(parameters))
+
+    @property
+    def ufunc(self) -> np.ufunc:
+        """The ufunc of NumPy."""
+        found: np.ufunc = getattr(np, self.name)
+        return found
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def __call__(
+        self,
+        *operands: Any,
+        out: Any = None,
+        where: Any = True,
+        dtype: Any = None,
+        casting: str = "same_kind",
+        **unknown: Any,
+    ) -> Any:
+        """Apply the function to `nin` operands.
+
+        Parameters
+        ----------
+        *operands : array or scalar
+        out : Array or numpy.ndarray, or a tuple with one for each result, optional
+            A lazy array then stands for the result; a NumPy array is filled now.
+        where : array of bool, optional
+            Elsewhere `out` stays as it is; without `out` there are zeros.
+        dtype : dtype, optional
+            In which to compute; operands are cast.
+        casting : str
+        """
+        ufunc = self.ufunc
+        unknown = {name: value for name, value in unknown.items() if not _layout(name, value)}
+        no_keywords(self.name, unknown, _KEYWORDS)
+        if ufunc.nin < len(operands) <= ufunc.nin + ufunc.nout and out is None:
+            operands, out = operands[: ufunc.nin], operands[ufunc.nin :]
+            out = (*out, *(None,) * (ufunc.nout - len(out)))
+        if len(operands) != ufunc.nin:
+            raise ArgumentError(bad(self.name, "operands", f"{len(operands)} operands", str(ufunc.nin)))
+        arrays, args = split(self.name, operands)
+        if dtype is None:
+            dtypes = sample_dtypes(self.name, ufunc, arrays, args)
+        else:
+            dtypes = self._as(check_dtype(self.name, "dtype", dtype), arrays, args, casting)
+        grid, fitted = aligned(self.name, arrays)
+        if ufunc.nout == 1:
+            made = make(Elementwise(self.name, tuple(args)), fitted, grid, dtypes[0])
+            return made if out is None and where is True else self._put(made, out, where, casting)
+        parts = [
+            make(Elementwise(f"{self.name}:{part}", tuple(args)), fitted, grid, each)
+            for part, each in enumerate(dtypes)
+        ]
+        outs = (None,) * ufunc.nout if out is None else out
+        if not isinstance(outs, tuple) or len(outs) != ufunc.nout:
+            raise ArgumentError(bad(self.name, "out", out, f"a tuple of {ufunc.nout} arrays"))
+        return tuple(self._put(made, each, where, casting) for made, each in zip(parts, outs, strict=True))
+
+    def _as(self, dtype: DType, arrays: list[Any], args: list[Arg], casting: str) -> list[DType]:
+        """Cast operands (in place, in the lists) to what the loop for a result's dtype takes; return its results'."""
+        ufunc = self.ufunc
+        types = [_kind(a.value) if isinstance(a, Scalar) else arrays[a].dtype for a in args]
+        asked = (None,) * ufunc.nin + (dtype,) * ufunc.nout
+        try:
+            loop = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), signature=asked, casting=casting)  # type: ignore[arg-type]
+        except (TypeError, ValueError) as error:
+            raise DTypeError(bad(self.name, "dtype", dtype, f"one that it computes in ({error})")) from error
+        for i, (arg, wanted) in enumerate(zip(args, loop, strict=False)):
+            if isinstance(arg, Scalar):
+                args[i] = Scalar(np.asarray(arg.value).astype(wanted)[()])
+            else:
+                arrays[arg] = cast(arrays[arg], wanted)
+        return list(loop[ufunc.nin :])
+
+    def _put(self, made: Any, out: Any, where: Any, casting: str) -> Any:
+        if isinstance(out, tuple) and len(out) == 1:
+            (out,) = out
+        if where is not True:
+            made = choose(self.name, where, made, made.dtype.type() if out is None else out)
+        return deliver(self.name, made, out, casting)
+
+    def reduce(
+        self,
+        array: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        """Reduce an array by a function of two operands that may be applied in any order: add, maximum, …
+
+        Parameters
+        ----------
+        array : array
+        axis : int, tuple of int or None
+            None: all axes.
+        dtype, out, keepdims, initial, where
+            As for `windrow.sum`.
+        """
+        from .reductions import reduce_by
+
+        return reduce_by(self.name, array, axis, dtype, out, keepdims, initial, where)
+
+    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """Apply the function along an axis to what it gave before and the next element.
+
+        Parameters
+        ----------
+        array : array
+        axis : int
+        dtype, out : optional
+        """
+        from ..cumulative import accumulate
+
+        given = as_array(f"{self.name}.accumulate", "array", array)
+        if dtype is not None:
+            given = cast(given, check_dtype(f"{self.name}.accumulate", "dtype", dtype))
+        return deliver(f"{self.name}.accumulate", accumulate(self.ufunc, given, axis), out)
+
+    def outer(self, A: Any, B: Any, /, **keywords: Any) -> Any:
+        """Apply the function to each element of `A` with each of `B`.
+
+        Parameters
+        ----------
+        A, B : array
+        **keywords
+            As for the call.
+        """
+        left, right = as_array(f"{self.name}.outer", "A", A), as_array(f"{self.name}.outer", "B", B)
+        return self(left.reshape((*left.shape, *(1,) * right.ndim)), right, **keywords)
+
+    def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
+        """Raise: say `x[indices] = …`, or count with `windrow.bincount`."""
+        raise ArgumentError(
+            f"{self.name}.at doesn't take lazy arrays; for positions that occur once write "
+            f"x[indices] = {self.name}(x[indices], …), and add up groups with bincount(indices, weights)"
+        )
+
+    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> None:
+        """Raise: reduce slices, or reshape and reduce."""
+        raise ArgumentError(
+            f"{self.name}.reduceat doesn't take lazy arrays; apply {self.name}.reduce to slices and "
+            "stack() the results, or to a reshaped array where all runs have one length"
+        )
+
+    def __repr__(self) -> str:
+        return f"<windrow ufunc {self.name!r}>"
+
+
+def _layout(name: str, value: Any) -> bool:
+    """Whether a keyword of NumPy says nothing here: the order in memory, subclasses."""
+    return (name == "order" and value in ("K", "C", "A", "F")) or (name == "subok" and isinstance(value, bool))
+
+
+def _kind(value: Any) -> Any:
+    """Return a scalar's dtype, or the class of one of Python's numbers, which promotes weakly."""
+    if isinstance(value, bool) or not isinstance(value, int | float | complex) or isinstance(value, np.generic):
+        return np.asarray(value).dtype
+    return type(value)
