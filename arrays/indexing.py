@@ -1,216 +1,235 @@
-"""Indexing: slices, integers, new axes, arrays of integers, boolean masks – NumPy's semantics.
+"""Indexing: slices, integers, new axes, arrays of integers, boolean masks – NumPy's semantics, lazily.
 
-Slices keep the chunks' borders. Positions in arrays (and lazy masks, which are counted chunk by chunk) are
-needed to know the result's shape and what it reads, so lazy arrays among the indices are computed at the
-call.
+Slices keep the chunks' borders; arrays of positions are read from the blocks that they lie in. Lazy integers are
+computed when the result is (`deferred`); a lazy mask alone is counted chunk by chunk when something needs the size of
+the result, and what else depends on lazy masks needs their values then (`unsized`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.axismap import Fixed, Slice
-from ..graph.errors import IndexingError, bad
-from ..graph.grid import Axis
-from .core import Node, as_array
-from .masking import select
+from ..graph.axismap import AxisMap, Fixed, Slice, Take
+from ..graph.grid import Axis, Grid
+from ..graph.kinds.mapping import BlockFunction
+from ..graph.kinds.points import Gather
+from ..graph.kinds.source import Full
+from .align import regrid
+from .core import Node, as_array, make, twin
+from .deferred import deferred, unsized
+from .keys import (
+    NEW,
+    POINTS,
+    Selection,
+    check_mask,
+    filled,
+    layout_of,
+    read_key,
+    selection,
+    template_of,
+    trivial,
+    used_axes,
+    without_ellipsis,
+)
+from .masking import LARGE_MASK, select, select_known
 from .ops.moving import Step, move, moveaxis, sliced_axis
-from .ops.taking import taken
+from .ops.taking import points_step
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from .array import Array
 
-Positions = np.ndarray[Any, Any]
-
-
-@dataclass
-class _Index:
-    """An entry for each axis (a slice, an integer, or an array of positions), and where None stood."""
-
-    entries: list[slice | int | Positions]
-    new: list[int]
-    """For each new axis the number of entries before it."""
+TABLE_BYTES = 1 << 20
+"""An array of at most so many bytes is brought into one chunk where lazy positions are looked up in it."""
 
 
 def getitem(x: Array, key: Any) -> Array:
     """Return `x[key]`."""
-    items = list(key) if isinstance(key, tuple) else [key]
-    items = [_read(i) for i in items]
-    masks = [i for i in items if isinstance(i, Node)]
-    if masks:
-        return _by_lazy_mask(x, items)
-    index = _expanded(x, items)
-    entries = [_checked(e, n, i) for i, (e, n) in enumerate(zip(index.entries, x.shape, strict=True))]
-    arrays = [i for i, e in enumerate(entries) if isinstance(e, np.ndarray)]
-    if not arrays:
-        return _basic(x, entries, index.new)
-    return _advanced(x, entries, index.new)
+    items = read_key(key)
+    if any(isinstance(i, Node) for i in items):
+        return _by_lazy(x, items)
+    first = items[0] if items else None
+    if isinstance(first, np.ndarray) and first.dtype == bool and first.size >= LARGE_MASK and trivial(items[1:]):
+        check_mask(first, x.expr.grid.shape, 0)
+        return select_known(x, first)
+    return picked(x, selection(x.expr.grid.shape, items))
 
 
-def _read(item: Any) -> Any:
-    """Bring an index to a slice, an integer, None, Ellipsis, a NumPy array, or a lazy mask."""
-    if item is None or item is Ellipsis or isinstance(item, slice):
-        return item
-    if isinstance(item, Node):
-        return item if item.dtype == bool and item.ndim else np.asarray(item.compute())  # type: ignore[attr-defined]
-    if isinstance(item, bool | np.bool):
-        return np.asarray(item)
-    if isinstance(item, int | np.integer):
-        return int(item)
-    if isinstance(item, list | np.ndarray):
-        array = np.asarray(item)
-        if array.size == 0 and not isinstance(item, np.ndarray):
-            array = array.astype(np.int64)
-        if array.dtype.kind in "iub":
-            return int(array) if array.ndim == 0 and array.dtype.kind in "iu" else array
-    elif hasattr(item, "__index__"):
-        return int(item.__index__())
-    raise IndexingError(bad("indexing", "key", item, "slices, integers, None, ..., arrays of integers or of bool"))
+def picked(x: Node, chosen: Selection) -> Array:
+    """Return what is selected."""
+    chosen = chosen.simplified()
+    if chosen.wide is None:
+        return _basic(x, chosen)
+    if math.prod(chosen.shape) == 0:
+        axes = [Axis.regular(n, max(1, n)) for n in chosen.shape]
+        return make(Full(np.zeros((), x.dtype)[()]), (), Grid(axes), x.dtype)
+    found = _taken(x, chosen) if len(chosen.arrays) == 1 else _gathered(x, chosen)
+    return found if found.shape == chosen.shape else found.reshape(chosen.shape)
 
 
-def _expanded(x: Node, items: list[Any]) -> _Index:
-    """Give each axis an entry: fill in what an ellipsis stands for, turn masks into positions."""
-    if sum(i is Ellipsis for i in items) > 1:
-        raise IndexingError(bad("indexing", "key", "two ellipses", "one"))
-    used = sum(
-        i.ndim if isinstance(i, np.ndarray) and i.dtype == bool else i is not None and i is not Ellipsis for i in items
-    )
-    if used > x.ndim:
-        raise IndexingError(f"indexing: too many indices: {used} for an array of {x.ndim} axes, {x.shape}")
-    if not any(i is Ellipsis for i in items):
-        items = [*items, Ellipsis]
-    index = _Index([], [])
-    for item in items:
-        at = len(index.entries)
-        if item is None:
-            index.new.append(at)
-        elif item is Ellipsis:
-            index.entries += [slice(None)] * (x.ndim - used)
-        elif isinstance(item, np.ndarray) and item.dtype == bool:
-            if item.shape != x.shape[at : at + item.ndim]:
-                expected = f"a mask of shape {x.shape[at : at + item.ndim]}"
-                raise IndexingError(f"indexing: boolean mask has shape {item.shape}; expected {expected}")
-            index.entries += list(np.nonzero(item)) if item.ndim else []
-            if item.ndim == 0:
-                raise IndexingError(bad("indexing", "key", bool(item), "no single bool; use an array of them"))
-        else:
-            index.entries.append(item)
-    return index
-
-
-def _checked(entry: slice | int | Positions, n: int, axis: int) -> slice | int | Positions:
-    """Count positions from 0 on, and check that they are within the axis."""
-    if isinstance(entry, slice):
-        try:
-            start, stop, step = entry.indices(n)
-        except TypeError as error:
-            raise IndexingError(bad("indexing", "key", entry, "a slice of integers")) from error
-        except ValueError as error:
-            raise IndexingError(bad("indexing", "key", entry, "a slice whose step is not zero")) from error
-        return slice(start, len(range(start, stop, step)), step)  # stop is the count from here on
-    low, high = (
-        (entry, entry) if isinstance(entry, int) else (int(entry.min()), int(entry.max())) if entry.size else (0, -1)
-    )
-    if low < -n or high >= n:
-        wrong = low if low < -n else high
-        raise IndexingError(f"indexing: index {wrong} is out of bounds for axis {axis} with length {n}")
-    if isinstance(entry, int):
-        return entry % n
-    found = entry.astype(np.int64)
-    return np.where(found < 0, found + n, found)
-
-
-def _basic(x: Node, entries: list[Any], new: list[int]) -> Array:
+def _basic(x: Node, chosen: Selection) -> Array:
     """Slices, integers and new axes, in one move."""
+    grid = x.expr.grid
     steps: list[Step] = []
-    axes: list[Axis] = []
-    for i, (entry, own) in enumerate(zip(entries, x.expr.grid.axes, strict=True)):
-        axes += [Axis.regular(1, 1)] * new.count(i)
-        if isinstance(entry, int):
+    axes = [Axis.regular(1, 1)] * len(chosen.layout)
+    same = len(chosen.layout) == grid.ndim
+    for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
+        if isinstance(entry, slice):
+            at = chosen.layout.index(i)
+            way = Slice(entry.start, entry.step) if entry.stop else Slice()
+            steps.append((at, way))
+            axes[at] = sliced_axis(own, entry.start, entry.step, entry.stop)
+            same = same and way == Slice() and axes[at] == own
+        else:
+            steps.append((None, Fixed(entry)))  # type: ignore[arg-type]
+            same = False
+    return twin(x) if same else move("getitem", x, steps, axes)
+
+
+def _taken(x: Node, chosen: Selection) -> Array:
+    """Positions along one axis, in one move with slices and integers; the axes of positions are one here."""
+    (indexed,) = chosen.arrays
+    grid = x.expr.grid
+    steps: list[Step] = []
+    axes = [Axis.regular(1, 1)] * len(chosen.layout)
+    for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
+        if isinstance(entry, slice):
+            at = chosen.layout.index(i)
+            steps.append((at, Slice(entry.start, entry.step)))
+            axes[at] = sliced_axis(own, entry.start, entry.step, entry.stop)
+        elif isinstance(entry, int):
             steps.append((None, Fixed(entry)))
-            continue
-        count = entry.stop
-        steps.append((len(axes), Slice(entry.start, entry.step) if count else Slice()))
-        axes.append(sliced_axis(own, entry.start, entry.step, count))
-    axes += [Axis.regular(1, 1)] * new.count(len(entries))
-    if len(axes) == x.ndim and tuple(axes) == x.expr.grid.axes and all(s[1] == Slice() for s in steps):
-        return x  # type: ignore[return-value]
+        else:
+            at = chosen.layout.index(POINTS)
+            steps.append((at, Take(entry)))
+    count = len(chosen.entries[indexed])  # type: ignore[arg-type]
+    axes[at := chosen.layout.index(POINTS)] = Axis.regular(count, points_step(x, [indexed], axes, at, count))
     return move("getitem", x, steps, axes)
 
 
-def _advanced(x: Array, entries: list[Any], new: list[int]) -> Array:
-    """Arrays of positions: slices first, then the indexed axes made one, taken from, shaped and placed."""
-    where = [i for i, e in enumerate(entries) if not isinstance(e, slice)]
-    try:
-        index = np.broadcast_arrays(*(np.asarray(entries[i], np.int64) for i in where))
-    except ValueError as error:
-        shapes = ", ".join(str(np.shape(entries[i])) for i in where)
-        raise IndexingError(
-            f"indexing: arrays of positions have shapes {shapes}; expected shapes that broadcast"
-        ) from error
-    adjacent = where == list(range(where[0], where[-1] + 1)) and not any(where[0] < a <= where[-1] for a in new)
-    # Integers among the arrays are fixed at once; slices elsewhere are applied at once.
-    first = [e if isinstance(e, slice | int) else slice(0, n, 1) for e, n in zip(entries, x.shape, strict=True)]
-    reduced = _basic(x, first, [])
-    arrays = [i for i in where if isinstance(entries[i], np.ndarray)]
-    gone = [i for i in where if i not in arrays]
-    at = [a - sum(g < a for g in gone) for a in arrays]
-    picked = [index[where.index(a)] for a in arrays]
-    merged = moveaxis(reduced, at, range(len(at)))
-    lengths = merged.shape[: len(at)]
-    flat = np.ravel_multi_index(picked, lengths) if picked[0].size else np.zeros(picked[0].shape, np.int64)
-    if len(at) > 1:
-        merged = merged.reshape(math.prod(lengths), *merged.shape[len(at) :])
-    found = taken("getitem", merged, 0, flat.reshape(-1))
-    shape = picked[0].shape
-    if len(shape) != 1:
-        found = found.reshape(*shape, *found.shape[1:])
-    front = sum(1 for i in range(where[0]) if isinstance(entries[i], slice)) if adjacent else 0
-    found = moveaxis(found, range(len(shape)), range(front, front + len(shape)))
-    return _with_new(found, entries, new, where, len(shape), adjacent)
-
-
-def _with_new(found: Array, entries: list[Any], new: list[int], where: list[int], width: int, adjacent: bool) -> Array:
-    """Put in the new axes; the indexed axes stand as `width` axes at their place, or in front."""
-    if not new:
-        return found
-    layout: list[int] = []  # 1 for a new axis, 0 for an axis of what was found
-    if not adjacent:
-        layout += [0] * width
-    for i in range(len(entries) + 1):
-        layout += [1] * new.count(i)
-        if i == len(entries):
-            break
-        if isinstance(entries[i], slice):
-            layout.append(0)
-        elif adjacent and i == where[0]:
-            layout += [0] * width
-    from_old = iter(range(found.ndim))
-    steps: list[Step] = []
-    axes: list[Axis] = []
-    for kind in layout:
-        if kind:
-            axes.append(Axis.regular(1, 1))
+def _gathered(x: Node, chosen: Selection) -> Array:
+    """Points along several axes; integers among them are points too. New axes are left out."""
+    grid = x.expr.grid
+    count = math.prod(chosen.wide or ())
+    layout = [a for a in chosen.layout if a != NEW]
+    at = layout.index(POINTS)
+    rest: list[AxisMap] = []
+    axes = [Axis.regular(1, 1)] * len(layout)
+    pointed, index = [], []
+    for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
+        if isinstance(entry, slice):
+            rest.append(Slice(entry.start, entry.step))
+            axes[layout.index(i)] = sliced_axis(own, entry.start, entry.step, entry.stop)
         else:
-            steps.append((len(axes), Slice()))
-            axes.append(found.expr.grid.axes[next(from_old)])
-    return move("getitem", found, steps, axes)
+            pointed.append(i)
+            index.append(np.full(count, entry, np.int64) if isinstance(entry, int) else entry)
+    axes[at] = Axis.regular(count, points_step(x, pointed, axes, at, count))
+    op = Gather(tuple(pointed), tuple(index), tuple(rest), at)
+    return make(op, (x,), Grid(axes), x.dtype)
 
 
-def _by_lazy_mask(x: Array, items: list[Any]) -> Array:
-    """A lazy mask over the first axes alone is applied chunk by chunk; else its positions are computed."""
-    if len(items) > 1 and isinstance(items[0], Node) and all(
-        i is Ellipsis or (isinstance(i, slice) and i == slice(None)) for i in items[1:]
-    ):  # fmt: skip
-        items = items[:1]
-    if len(items) == 1:
-        mask = as_array("indexing", "key", items[0])
-        if mask.shape != x.shape[: mask.ndim]:
-            expected = f"a mask of shape {x.shape[: mask.ndim]}"
-            raise IndexingError(f"indexing: boolean mask has shape {mask.shape}; expected {expected}")
-        return select(x, mask)
-    return getitem(x, tuple(np.asarray(i.compute()) if isinstance(i, Node) else i for i in items))  # type: ignore[attr-defined]
+# ---------------------------------------------------------------- lazy items
+
+
+def _by_lazy(x: Array, items: list[Any]) -> Array:
+    """Some of the items are lazy."""
+    shape = x.expr.grid.shape
+    items = without_ellipsis(len(shape), items)
+    at = 0
+    for item in items:
+        if isinstance(item, Node) and item.dtype == bool:
+            check_mask(item, shape, at)
+        at += used_axes(item)
+    lazy = [i for i in items if isinstance(i, Node)]
+    if len(lazy) == 1:
+        alone = _by_mask(x, items, lazy[0]) if lazy[0].dtype == bool else _looked_up(x, items, lazy[0])
+        if alone is not None:
+            return alone
+    template, operands = template_of(items)
+    if all(i.dtype != bool and i._unsized is None for i in lazy):
+        plan = picked(x, selection(shape, stand_ins(items)))
+        return deferred("getitem", _indexed, (x, *operands), (template,), plan.expr.grid, x.dtype)
+    wide = max(1 if i.dtype == bool else i.ndim for i in items if isinstance(i, Node | np.ndarray))
+    known = selection(shape, [i if isinstance(i, slice) or i is None else slice(None) for i in _spread_out(items)])
+    lengths: list[int | None] = []
+    for axis in layout_of(items):
+        entry = known.entries[axis] if axis >= 0 else None
+        lengths += [None] * wide if axis == POINTS else [entry.stop if isinstance(entry, slice) else 1]
+    return unsized("getitem", _indexed, (x, *operands), (template,), tuple(lengths), x.dtype)
+
+
+def stand_ins(items: list[Any]) -> list[Any]:
+    """Return items with lazy integers replaced by zeros of their shape."""
+    return [np.zeros(i.shape, np.int64) if isinstance(i, Node) else i for i in items]
+
+
+def _spread_out(items: list[Any]) -> list[Any]:
+    """Return one item for each axis, and new axes."""
+    return [each for i in items for each in ([i] if i is None else [i] * used_axes(i))]
+
+
+def _indexed(x: Array, *given: Any) -> Generator[Any, Any, Array]:
+    """Recipe: compute what is lazy among the items, then index."""
+    *lazy, template = given
+    values = yield tuple(lazy)
+    return getitem(x, filled(template, [np.asarray(v) for v in values]))
+
+
+def _by_mask(x: Array, items: list[Any], mask: Node) -> Array | None:
+    """Apply a lazy mask chunk by chunk, where nothing else among the items is an array of positions."""
+    if not mask.ndim or any(isinstance(i, np.ndarray) for i in items):
+        return None
+    place = next(k for k, i in enumerate(items) if i is mask)
+    others = [*items[:place], *[slice(None)] * mask.ndim, *items[place + 1 :]]
+    if place and any(not isinstance(i, slice) for i in others):
+        return None  # where the result's axes stand takes more to say
+    rest = x if trivial(others) else getitem(x, tuple(others))
+    own = as_array("indexing", "key", mask)
+    if not place:
+        return select(rest, own)
+    front = moveaxis(rest, range(place, place + mask.ndim), range(mask.ndim))
+    return _behind(select(front, own), place)
+
+
+def _behind(found: Array, place: int) -> Array:
+    """Bring the first axis of an array whose size isn't known to another place."""
+    shape = (*found.shape[1 : place + 1], found.shape[0], *found.shape[place + 1 :])
+    return unsized("getitem", _moved, (found,), (place,), shape, found.dtype)
+
+
+def _moved(found: Array, place: int) -> Generator[Any, Any, Array]:
+    yield from ()
+    return moveaxis(found, 0, place)
+
+
+def _looked_up(x: Array, items: list[Any], index: Node) -> Array | None:
+    """Look lazy positions up block by block, where the indexed axis is one chunk or the array is small."""
+    place = next(k for k, i in enumerate(items) if i is index)
+    others = [i for i in items if i is not index]
+    if not index.ndim or index._unsized is not None or any(not isinstance(i, slice) for i in others):
+        return None
+    if x.expr.grid.axes[place].count > 1 and x.expr.nbytes > TABLE_BYTES:
+        return None
+    table = getitem(x, (*items[:place], slice(None), *items[place + 1 :]))
+    own = as_array("indexing", "key", index)
+    return looked_up("getitem", table, own, place)
+
+
+def looked_up(name: str, table: Array, index: Array, axis: int) -> Array:
+    """Return the elements at lazy positions along an axis, which is brought into one chunk."""
+    axes = list(table.expr.grid.axes)
+    n = axes[axis].length
+    axes[axis] = Axis.regular(n, max(1, n))
+    table = regrid(table, Grid(axes))
+    wide = index.ndim
+    ways = (
+        tuple(None if i == axis else i if i < axis else i - 1 + wide for i in range(table.ndim)),
+        tuple(range(axis, axis + wide)),
+    )
+    axes[axis : axis + 1] = index.expr.grid.axes
+    op = BlockFunction("picking:looked_up", (name, axis), axes=ways)
+    return make(op, (table, index), Grid(axes), table.dtype)

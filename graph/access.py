@@ -68,6 +68,9 @@ class Piece(NamedTuple):
 
     `order` transposes what was taken, `shape` reshapes it (None: as it is); `put` has an entry for each axis of the
     (possibly reshaped) target.
+
+    Arrays of positions in `take`, or in `put`, are read crosswise; with `points` together, one position of each for a
+    point, and the points are the first axis of what is taken or put.
     """
 
     operand: int
@@ -76,6 +79,7 @@ class Piece(NamedTuple):
     order: tuple[int, ...] | None
     shape: tuple[int, ...] | None
     put: tuple[Pick, ...]
+    points: bool = False
 
 
 class Access(Protocol):

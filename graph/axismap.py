@@ -169,6 +169,33 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """The source's only position goes to result positions `start + step * k` for k below `count`."""
+
+    start: int
+    step: int
+    count: int
+
+    def _range(self, lo: Index, hi: Index) -> tuple[Index, Index]:
+        return Place(self.start, self.step)._range(lo, hi, self.count)
+
+    def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
+        """See `AxisMap`."""
+        first, last = self._range(out.start(chunks), out.stop(chunks))
+        start = np.concatenate([[0], np.cumsum(last > first)])
+        return Rows(start, np.zeros(int(start[-1]), np.int64))
+
+    def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
+        """See `AxisMap`."""
+        base = out.start(chunk)
+        first, last = (int(k[0]) for k in self._range(np.array([base]), np.array([out.stop(chunk)])))
+        if last <= first:
+            return []
+        at = self.start + self.step * first - base
+        return [Segment(0, slice(0, 1), slice(at, at + self.step * (last - first - 1) + 1, self.step))]
+
+
+@dataclass(frozen=True)
 class Runs:
     """Runs of the source, one after the other: run i is `length[i]` positions from `start[i]` on."""
 

@@ -16,6 +16,7 @@ from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise, Scalar
 from .kinds.mapping import BlockFunction, MapBlocks
 from .kinds.move import Move, Reshape
+from .kinds.points import Gather, Scatter
 from .kinds.reduction import Level
 from .kinds.source import Eye, Full, Host, Ramp, Source
 from .program import Apply, Call, Generate, Load, Product, Program, Value
@@ -88,7 +89,7 @@ def _homes(nodes: list[Expr], roots: set[str], stored: Callable[[str], bool]) ->
         where = {homes[user.token] if _fuses(node, user) else token for user, _ in users[token]}
         whole = isinstance(node.op, _WHOLE) and len(users[token]) > 1
         home = where.pop() if len(where) == 1 and not whole else token
-        foreign = isinstance(node.op, MapBlocks) and _grouped(by_token[home])
+        foreign = isinstance(node.op, MapBlocks | BlockFunction) and _grouped(by_token[home])
         depth[token] = 1 + max(depth.get(user.token, 0) for user, _ in users[token])
         homes[token] = token if foreign or depth[token] > DEPTH else home
         if homes[token] == token:
@@ -97,7 +98,7 @@ def _homes(nodes: list[Expr], roots: set[str], stored: Callable[[str], bool]) ->
 
 
 def _grouped(root: Expr) -> bool:
-    """Whether a task of a stage covers many blocks: no place for a user's function, which may take long."""
+    """Whether a task of a stage covers many blocks: no place for functions of whole blocks, which may take long."""
     return isinstance(root.op, Level) and math.prod(root.op.groups) > 1
 
 
@@ -192,7 +193,7 @@ class _Writer:
         if isinstance(op, Contract):
             left, right = (self._input(child) for child in node.operands)
             return self._add(Product(op, (left, right), node.dtype, full))
-        if isinstance(op, Move | Reshape):
+        if isinstance(op, Move | Reshape | Gather | Scatter):
             inputs = tuple(self._input(child) for child in node.operands)
             return self._add(Load(op, inputs, node.dtype, full, node.grid, axes))
         assert isinstance(op, MapBlocks | BlockFunction), op

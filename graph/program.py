@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .kinds.elementwise import Arg
     from .kinds.mapping import BlockFunction, MapBlocks
     from .kinds.move import Move, Reshape
+    from .kinds.points import Gather, Scatter
     from .kinds.reduction import Level
     from .kinds.source import Source
 
@@ -34,7 +35,7 @@ class Load:
     function of whole blocks takes, and what has no place in the domain's frame.
     """
 
-    access: ByBlock | Move | Reshape
+    access: ByBlock | Move | Reshape | Gather | Scatter
     inputs: tuple[int, ...]
     dtype: DType
     full: Mask

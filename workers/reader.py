@@ -150,9 +150,9 @@ class Reader:
             rest = tuple(
                 t if isinstance(t, np.ndarray) else 0 if isinstance(t, int) else slice(None) for t in piece.take
             )
-            found = taken(self.fetched[key], rest)
+            found = taken(self.fetched[key], rest, piece.points)
         else:
-            found = taken(self.block(number, piece.block), piece.take)
+            found = taken(self.block(number, piece.block), piece.take, piece.points)
         if piece.order is not None:
             found = found.transpose(piece.order)
         if piece.shape is not None:
@@ -163,16 +163,36 @@ class Reader:
         return found
 
 
-def taken(block: Array, take: tuple[Any, ...]) -> Array:
-    """Apply slices, integers and arrays of positions, each to its own axis."""
+def taken(block: Array, take: tuple[Any, ...], points: bool = False) -> Array:
+    """Apply slices, integers and arrays of positions, each to its own axis, or arrays together as points."""
     if not any(isinstance(t, np.ndarray) for t in take):
         return block[(..., *take)]
+    if points:
+        return pointed(block, take)
     found = block[tuple(slice(None) if isinstance(t, np.ndarray) else t for t in take)]
     kept = [t for t in take if not isinstance(t, int)]
     for axis, pick in enumerate(kept):
         if isinstance(pick, np.ndarray):
             found = np.take(found, pick, axis)
     return found
+
+
+def pointed(block: Array, where: tuple[Any, ...]) -> Array:
+    """Apply slices; return the points that the arrays of positions tell, (points, *the other axes)."""
+    at = [i for i, t in enumerate(where) if isinstance(t, np.ndarray)]
+    found, chosen = points_first(block, where)
+    if len(at) == 1:
+        return np.take(found, chosen[0], 0)
+    picked: Array = found[chosen]
+    return picked
+
+
+def points_first(block: Array, where: tuple[Any, ...]) -> tuple[Array, tuple[Array, ...]]:
+    """Return a view whose first axes are those that arrays of positions speak of, and these arrays."""
+    at = [i for i, t in enumerate(where) if isinstance(t, np.ndarray)]
+    rest = [i for i in range(block.ndim) if i not in at]
+    sliced = block[tuple(slice(None) if i in at else t for i, t in enumerate(where))]
+    return sliced.transpose(*at, *rest), tuple(where[i] for i in at)
 
 
 def take_key(take: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -1,15 +1,21 @@
-"""Elements in another order along an axis."""
+"""Elements in another order along an axis, or at positions that other arrays tell."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...graph.axismap import Slice, Take
-from ...graph.errors import ArgumentError, bad
-from ...graph.grid import Axis
-from ..core import Node, as_array, check_axes, check_axis
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ...workers.config import config
+from ..align import regrid
+from ..core import Node, as_array, broadcast_shape, check_axes, check_axis, make
+from ..wholes import whole
+from .apply import apply
 from .moving import Step, move, sliced_axis
 
 if TYPE_CHECKING:
@@ -18,8 +24,10 @@ if TYPE_CHECKING:
     from ..array import Array
 
 __all__ = [
+    "choose",
     "flip",
     "take",
+    "take_along_axis",
 ]
 
 
@@ -53,16 +61,21 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> Array:
     return move("flip", array, steps, axes)
 
 
-def take(x: Any, indices: Any, axis: int | None = None) -> Array:
+def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Array:
     """Take elements along an axis by their positions.
 
     Parameters
     ----------
-    x : array
+    a : array
     indices : array of int
-        Known at the call: NumPy's, or computed there.
+        Lazy ones are computed when the result is. Where the axis lies in one chunk, or the array is small, they are
+        looked up block by block.
     axis : int or None
         None: positions in the flattened array.
+    out : None
+        There is no other choice: results are new arrays.
+    mode : {"raise", "wrap", "clip"}
+        What becomes of positions beyond the axis; "clip" doesn't count from the end.
 
     Returns
     -------
@@ -74,16 +87,137 @@ def take(x: Any, indices: Any, axis: int | None = None) -> Array:
     >>> wr.take(wr.arange(10) * 10, [3, -1]).compute()
     array([30, 90])
     """
-    array = as_array("take", "x", x)
+    array = as_array("take", "a", a)
+    if out is not None:
+        raise ArgumentError(bad("take", "out", out, "None; results are new arrays"))
     if axis is None:
         array, axis = array.reshape(-1), 0
     at = check_axis("take", axis, array.ndim)
-    found = np.asarray(indices.compute() if isinstance(indices, Node) else indices)  # type: ignore[attr-defined]
-    if found.dtype.kind not in "iu" and found.size:
-        raise ArgumentError(bad("take", "indices", found.dtype, "integers"))
-    index = (slice(None),) * at + (found.astype(np.int64),)
-    taken: Array = array[index]
+    found = indices if isinstance(indices, Node) else np.asarray(indices)
+    if not isinstance(found, Node) and not found.size:
+        found = found.astype(np.int64)
+    if found.dtype.kind not in "iu":
+        raise DTypeError(bad("take", "indices", found.dtype, "integers"))
+    found = _within("take", found, array.shape[at], mode)
+    taken: Array = array[(slice(None),) * at + (found,)]
     return taken
+
+
+def _within(operation: str, positions: Any, n: int, mode: str) -> Any:
+    """Bring positions into an axis as `mode` has it."""
+    if mode not in ("raise", "wrap", "clip"):
+        raise ArgumentError(bad(operation, "mode", mode, "'raise', 'wrap' or 'clip'"))
+    if mode == "raise" or n == 0:
+        return positions
+    if isinstance(positions, Node):
+        from .elementwise import astype, clip
+        from .ufuncs import remainder
+
+        positions = astype(positions, np.int64)
+        return remainder(positions, n) if mode == "wrap" else clip(positions, 0, n - 1)
+    positions = positions.astype(np.int64)
+    return positions % n if mode == "wrap" else positions.clip(0, n - 1)
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
+    """Take for each line along an axis the elements at a line of positions.
+
+    The axis is brought into one chunk, so that a line's positions can lead anywhere; other axes are cut smaller for
+    it, so that chunks don't grow.
+
+    Parameters
+    ----------
+    arr : array
+    indices : array of int
+        As many axes as `arr` has; they broadcast but along `axis`.
+    axis : int or None
+        None: of the flattened array.
+
+    Returns
+    -------
+    Array
+        Of the shape of `indices`, broadcast.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.from_array([[10, 30, 20], [60, 40, 50]])
+    >>> wr.take_along_axis(x, wr.argmax(x, axis=1, keepdims=True), axis=1).compute()
+    array([[30],
+           [60]])
+    """
+    name = "take_along_axis"
+    x, index = as_array(name, "arr", arr), as_array(name, "indices", indices)
+    if index.dtype.kind not in "iu":
+        raise DTypeError(bad(name, "indices", index.dtype, "integers"))
+    if axis is None:
+        if index.ndim != 1:
+            raise ShapeError(bad(name, "indices", index.shape, "one axis, since axis is None"))
+        x, axis = x.reshape(-1), 0
+    if index.ndim != x.ndim:
+        raise ShapeError(bad(name, "indices", index.shape, f"{x.ndim} axes, as the array has"))
+    at = check_axis(name, axis, x.ndim)
+    n = x.shape[at]
+    shape = broadcast_shape(name, (*x.shape[:at], 1, *x.shape[at + 1 :]), (*index.shape[:at], 1, *index.shape[at + 1 :]))
+    x = whole(x, [at])
+    axes = [
+        own if own.length == m else Axis.regular(m, max(1, m)) for own, m in zip(x.expr.grid.axes, shape, strict=True)
+    ]
+    for i, own in enumerate(index.expr.grid.axes):
+        if i == at or x.shape[i] != shape[i]:
+            axes[i] = own
+    fitted = [Axis.regular(1, 1) if m == 1 and i != at else axes[i] for i, m in enumerate(index.shape)]
+    ways = (tuple(None if i == at else i for i in range(x.ndim)), tuple(range(x.ndim)))
+    if n == 0 and index.shape[at]:
+        raise ShapeError(bad(name, "arr", x.shape, f"elements along axis {at}"))
+    op = BlockFunction("picking:along", (name, at), axes=ways)
+    return make(op, (x, regrid(index, Grid(fitted))), Grid(axes), x.dtype)
+
+
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array:
+    """Choose each element from one of several arrays, by its number.
+
+    Parameters
+    ----------
+    a : array of int
+        The number of the choice for each element.
+    choices : sequence of array, or array
+        They broadcast with `a`. The choices of an array run along its first axis.
+    out : None
+        There is no other choice: results are new arrays.
+    mode : {"raise", "wrap", "clip"}
+        What becomes of numbers beyond the choices.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.choose(wr.from_array([0, 1, 0]), [[1, 2, 3], [10, 20, 30]]).compute()
+    array([ 1, 20,  3])
+    """
+    if out is not None:
+        raise ArgumentError(bad("choose", "out", out, "None; results are new arrays"))
+    picked = as_array("choose", "a", a)
+    listed = list(choices) if isinstance(choices, Node | np.ndarray | list | tuple) else [choices]
+    if not 0 < len(listed) < 64:
+        raise ArgumentError(bad("choose", "choices", f"{len(listed)} choices", "between 1 and 63"))
+    number = _within("choose", picked, len(listed), mode)
+    return apply("choose", "choose", (number, *listed), lambda n, *each: np.choose(n, each))
+
+
+def points_step(x: Node, indexed: Sequence[int], axes: Sequence[Axis], at: int, count: int) -> int:
+    """Return the chunk size of an axis of `count` points: chunks of the result are about as large as the array's.
+
+    Many points of a small array are cut by bytes, as `chunks="auto"` does.
+    """
+    own = [x.expr.grid.axes[i] for i in indexed]
+    largest, blocks = math.prod(a.largest for a in own), math.prod(a.count for a in own)
+    others = math.prod(a.largest for i, a in enumerate(axes) if i != at)
+    by_bytes = config.chunk_bytes // max(1, others * x.dtype.itemsize)
+    return max(1, largest, min(-(-count // blocks), by_bytes))
 
 
 def taken(name: str, array: Node, axis: int, index: np.ndarray[Any, Any], out: Axis | None = None) -> Array:
@@ -91,5 +225,5 @@ def taken(name: str, array: Node, axis: int, index: np.ndarray[Any, Any], out: A
     steps: list[Step] = [(i, Slice()) for i in range(array.ndim)]
     steps[axis] = (axis, Take(np.ascontiguousarray(index, np.int64)))
     axes = list(array.expr.grid.axes)
-    axes[axis] = out if out is not None else Axis.regular(len(index), max(1, axes[axis].largest))
+    axes[axis] = out if out is not None else Axis.regular(len(index), points_step(array, [axis], axes, axis, len(index)))
     return move(name, array, steps, axes)

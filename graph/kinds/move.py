@@ -57,7 +57,7 @@ class Move(Op):
                 if target is None:
                     per_axis.append(way.rows(ONE, axis, np.zeros(len(blocks), np.int64)))
                 else:
-                    per_axis.append(_spread(way, domain.axes[target], axis, index[target]))
+                    per_axis.append(spread(way, domain.axes[target], axis, index[target]))
             if not per_axis:
                 out.append(Rows(np.arange(len(blocks) + 1), np.zeros(len(blocks), np.int64)))
             else:
@@ -131,7 +131,7 @@ def _segments(route: Route, domain: Grid, source: Grid, index: tuple[int, ...]) 
     return found
 
 
-def _spread(way: AxisMap, out: Axis, source: Axis, chunks: Index) -> Rows:
+def spread(way: AxisMap, out: Axis, source: Axis, chunks: Index) -> Rows:
     """Ask an axis map once for each distinct chunk, and spread the answer over all result blocks."""
     distinct, back = np.unique(chunks, return_inverse=True)
     rows = way.rows(out, source, distinct)

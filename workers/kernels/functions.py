@@ -34,6 +34,10 @@ def _angle(x: Any, *, out: Array) -> None:
     np.copyto(out, np.angle(x))
 
 
+def _choose(number: Any, *choices: Any, out: Array) -> None:
+    np.choose(number, choices, out=out)
+
+
 def _round(x: Any, decimals: Any, *, out: Array) -> None:
     np.round(x, decimals, out=out)
 
@@ -45,6 +49,7 @@ _NAMED: dict[str, Callable[..., Any]] = {
     "real": _real,
     "imag": _imag,
     "angle": _angle,
+    "choose": _choose,
     "round": _round,
 }
 

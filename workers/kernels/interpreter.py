@@ -16,6 +16,7 @@ import numpy as np
 from ...graph.access import ByBlock, Piece
 from ...graph.kinds.move import Move
 from ...graph.program import Apply, Call, Generate, Load, Product, Program
+from ..reader import points_first
 from .gathered import Gathered
 from .heads import HEADS
 from .plan import Plan, plan_of
@@ -239,7 +240,11 @@ class Frame:
             target.fill(fill)
         for piece in pieces:
             found = self.reader.piece(value.inputs, piece)
-            if any(isinstance(p, np.ndarray) for p in piece.put):
+            arrays = sum(isinstance(p, np.ndarray) for p in piece.put)
+            if arrays > 1 and piece.points:
+                view, at = points_first(target, piece.put)
+                view[at] = found
+            elif arrays > 1:
                 lengths = [
                     np.arange(n)[p] if isinstance(p, slice) else p for p, n in zip(piece.put, shape, strict=True)
                 ]

@@ -1,0 +1,310 @@
+"""Setting elements: `x[key] = value` puts a new expression behind the name `x`; nothing is written anywhere.
+
+Other arrays made from `x` before keep what they were: there are no views. Slices and integers are a move with a route
+for the old elements and one for the new; arrays of positions are scattered by block; a mask with values that don't run
+along what it selects is `where`, fused into what follows; values that do are dealt out chunk by chunk.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph.axismap import AxisMap, Fixed, Place, Slice, Spread
+from ..graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ..graph.grid import Axis, Grid
+from ..graph.kinds.mapping import BlockFunction
+from ..graph.kinds.move import Move, Route
+from ..graph.kinds.points import Scatter, block_codes
+from ..graph.kinds.source import Full
+from .align import regrid
+from .core import Node, as_array, make, twin, wrap
+from .deferred import deferred
+from .indexing import stand_ins
+from .keys import (
+    NEW,
+    POINTS,
+    Selection,
+    check_mask,
+    filled,
+    read_key,
+    selection,
+    template_of,
+    trivial,
+    used_axes,
+    without_ellipsis,
+)
+from .masking import counted, flattened
+from .ops.apply import apply
+from .ops.broadcasting import broadcast_to
+from .ops.elementwise import astype
+from .ops.moving import Step, move
+from .verbs import persist
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from ..graph.grid import Index
+    from .array import Array
+
+MOST_ROUTES = 32
+"""So many elements or slices set one after the other are one move."""
+
+
+def assigned(x: Array, key: Any, value: Any) -> Array:
+    """Return an array like `x` in which `x[key]` is `value`."""
+    x = twin(x)
+    shape = x.expr.grid.shape
+    items = without_ellipsis(len(shape), read_key(key))
+    new = _value(x, value)
+    at = 0
+    for item in items:
+        if isinstance(item, Node | np.ndarray) and item.dtype == bool:
+            check_mask(item, shape, at)
+        at += used_axes(item)
+    mask = items[0] if items else None
+    if isinstance(mask, Node | np.ndarray) and mask.dtype == bool and trivial(items[1:]) and mask.ndim:
+        found = _by_mask(x, mask, new)
+        if found is not None:
+            return found
+    if any(isinstance(i, Node) for i in items):
+        return _by_lazy(x, items, new)
+    return _static(x, selection(shape, items).simplified(), new)
+
+
+def _value(x: Node, value: Any) -> Array:
+    """Return a value as an array of the dtype that it is set into; numbers as constants."""
+    if isinstance(value, Node):
+        found = as_array("setitem", "value", value)
+        _check_cast(x, found.dtype)
+        return astype(found, x.dtype)
+    if isinstance(value, np.ndarray | np.generic):
+        _check_cast(x, value.dtype)
+        array = value.astype(x.dtype, copy=False) if value.dtype.kind in "SU" or value.ndim == 0 else value
+    elif isinstance(value, (list, tuple)) and _holds_lazy(value):
+        from .ops.joining import stack
+
+        return _value(x, stack([as_array("setitem", "value", v) for v in value]))
+    else:
+        try:
+            array = np.asarray(value, x.dtype)
+        except (TypeError, ValueError) as error:
+            if isinstance(value, complex):
+                raise DTypeError(bad("setitem", "value", value, f"a value that {x.dtype} can hold")) from error
+            raise ArgumentError(bad("setitem", "value", value, f"values that {x.dtype} can hold")) from error
+    if array.ndim == 0:
+        return make(Full(array[()]), (), Grid([]), x.dtype)
+    return astype(as_array("setitem", "value", array), x.dtype)
+
+
+def _holds_lazy(value: Any) -> bool:
+    return any(isinstance(v, Node) or (isinstance(v, list | tuple) and _holds_lazy(v)) for v in value)
+
+
+def _check_cast(x: Node, dtype: np.dtype[Any]) -> None:
+    """Raise for complex values that would lose their imaginary parts."""
+    if dtype.kind == "c" and x.dtype.kind != "c":
+        raise DTypeError(bad("setitem", "value", dtype, f"a dtype that {x.dtype} can hold; take .real or abs()"))
+
+
+def _fitted(value: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the value's shape with as many axes as what is set; raise where it doesn't broadcast to it.
+
+    As in NumPy, leading axes of length one may be too many.
+    """
+    own = value.expr.grid.shape
+    extra = max(0, len(own) - len(shape))
+    lengths = (1,) * (len(shape) - len(own)) + own[extra:]
+    if any(n != 1 for n in own[:extra]) or any(n not in (1, m) for n, m in zip(lengths, shape, strict=True)):
+        raise ShapeError(f"setitem: argument 'value' has shape {own}; expected one that broadcasts to {shape}")
+    return lengths
+
+
+def _static(x: Array, chosen: Selection, value: Array) -> Array:
+    """Set what a key without lazy items selects."""
+    lengths = _fitted(value, chosen.shape)
+    if math.prod(chosen.shape) == 0:
+        return x
+    value = value.reshape(lengths)
+    if chosen.wide is None:
+        return _basic(x, chosen, value)
+    return _scattered(x, chosen, value)
+
+
+# ---------------------------------------------------------------- slices and integers
+
+
+def _forward(entry: slice | int) -> tuple[int, int, int]:
+    """Return start, step and count of positions in ascending order."""
+    if isinstance(entry, int):
+        return entry, 1, 1
+    start, count, step = entry.start, entry.stop, entry.step
+    return (start, step, count) if step > 0 else (start + (count - 1) * step, -step, count)
+
+
+def _ways(entry: Any, length: int) -> tuple[AxisMap, bool]:
+    """Return where a value's axis of some length goes along the array's axis, and whether it goes backwards."""
+    start, step, count = _forward(entry)
+    if length == 1:
+        return Spread(start, step, count), False
+    return Place(start, step), isinstance(entry, slice) and entry.step < 0
+
+
+def _basic(x: Array, chosen: Selection, value: Array) -> Array:
+    """A move: the old elements, and over them the value."""
+    grid = x.expr.grid
+    if chosen.shape == grid.shape and all(
+        isinstance(e, slice) and e.step == 1 and e.stop == n for e, n in zip(chosen.entries, grid.shape, strict=True)
+    ):
+        if isinstance(value.expr.op, Full):
+            return make(value.expr.op, (), grid, x.dtype)
+        return regrid(broadcast_to(value, grid.shape), grid)
+    steps: list[Step] = []
+    ways: list[tuple[int | None, AxisMap]] = []
+    axes: list[Axis] = []
+    own = dict(zip(chosen.layout, range(value.ndim), strict=False))
+    straight = NEW not in chosen.layout
+    for i, entry in enumerate(chosen.entries):
+        k = own.get(i)
+        length = value.shape[k] if k is not None else 1
+        way, back = _ways(entry, length)
+        ways.append((i, way))
+        axes.append(value.expr.grid.axes[k] if k is not None else Axis.regular(1, 1))
+        straight = straight and k == i and not back
+        if k is not None:
+            steps.append((i, Slice(length - 1, -1) if back else Slice()))
+    if not straight:
+        value = _placed(value, chosen.layout, steps, axes)
+    op, operands = x.expr.op, (x,)
+    routes = (Route(tuple((i, Slice()) for i in range(grid.ndim))),)
+    earlier: tuple[Node, ...] = operands
+    if isinstance(op, Move) and op.name == "setitem" and x.expr.pin is None and len(op.routes) < MOST_ROUTES:
+        routes, earlier = op.routes, tuple(map(wrap, x.expr.operands))
+    return make(Move("setitem", (*routes, Route(tuple(ways)))), (*earlier, value), grid, x.dtype)
+
+
+def _placed(value: Array, layout: Sequence[int], steps: list[Step], axes: list[Axis]) -> Array:
+    """Give a value the array's axes: of length one for integers, without new ones; some run backwards."""
+    if isinstance(value.expr.op, Full):
+        return make(value.expr.op, (), Grid(axes), value.dtype)
+    todo = iter(steps)
+    every: list[Step] = [(None, Fixed(0)) if axis == NEW else next(todo) for axis in layout]
+    return move("value", value, every, axes)
+
+
+# ---------------------------------------------------------------- arrays of positions
+
+
+def _scattered(x: Array, chosen: Selection, value: Array) -> Array:
+    """Points, by the blocks that they lie in; of several values for one place the last one stays."""
+    grid = x.expr.grid
+    arrays, wide = chosen.arrays, chosen.wide or ()
+    lead = chosen.layout.index(POINTS)
+    points = value.shape[lead : lead + len(wide)]
+    lengths = _merged(chosen.layout, value.shape, len(wide))
+    others = [a for a in range(grid.ndim) if a not in arrays]
+    ways, axes, steps = [], [Axis.regular(1, 1)] * (1 + len(others)), []
+    own = [a for a, _ in lengths]
+    if not isinstance(value.expr.op, Full):
+        value = value.reshape(tuple(n for _, n in lengths))
+    for a, n in lengths:
+        target = 0 if a == POINTS else 1 + others.index(a)
+        back = a != POINTS and _ways(chosen.entries[a], n)[1]
+        steps.append((target, Slice(n - 1, -1) if back else Slice()))
+        axes[target] = value.expr.grid.axes[len(steps) - 1] if value.ndim else axes[target]
+    for a in others:
+        n = dict(lengths).get(a, 1)
+        ways.append(_ways(chosen.entries[a], n)[0])
+    if isinstance(value.expr.op, Full):
+        value = make(value.expr.op, (), Grid([Axis.regular(1, 1)] * len(axes)), x.dtype)
+    elif own != [POINTS, *others] or any(way != Slice() for _, way in steps):
+        value = move("value", value, steps, axes)
+    source = np.broadcast_to(np.arange(math.prod(points)).reshape(points), wide).reshape(-1)
+    index = [e for e in chosen.entries if isinstance(e, np.ndarray)]
+    kept, bounds = _by_block([grid.axes[a] for a in arrays], index)
+    op = Scatter(tuple(arrays), tuple(i[kept] for i in index), source[kept], bounds, tuple(ways))
+    return make(op, (x, value), grid, x.dtype)
+
+
+def _merged(layout: list[int], lengths: Sequence[int], width: int) -> list[tuple[int, int]]:
+    """Return (axis, length) for each axis of a value, those of the points made one, new ones left out."""
+    found, at = [], 0
+    for axis in layout:
+        n = math.prod(lengths[at : at + width]) if axis == POINTS else lengths[at]
+        at += width if axis == POINTS else 1
+        if axis != NEW:
+            found.append((axis, n))
+    return found
+
+
+def _by_block(axes: Sequence[Axis], index: Sequence[Index]) -> tuple[Index, Index]:
+    """Return the last point for each place, ordered by block, and where each block's points begin."""
+    flat = np.ravel_multi_index(tuple(index), tuple(a.length for a in axes))
+    _, first = np.unique(flat[::-1], return_index=True)
+    kept = len(flat) - 1 - first
+    code = block_codes(axes, [i[kept] for i in index])
+    order = np.argsort(code, kind="stable")
+    blocks = math.prod(a.count for a in axes)
+    return kept[order], np.searchsorted(code[order], np.arange(blocks + 1))
+
+
+# ---------------------------------------------------------------- masks and lazy positions
+
+
+def _by_mask(x: Array, mask: Any, value: Array) -> Array | None:
+    """A mask over the first axes: `where`, or values dealt out chunk by chunk. None: positions serve better."""
+    grid = x.expr.grid
+    trailing = grid.shape[mask.ndim :]
+    lengths = value.expr.grid.shape
+    if value.ndim > len(trailing) and value.shape[-1 - len(trailing)] != 1:
+        if not isinstance(mask, Node):
+            return None
+        _fitted(value, (value.shape[-1 - len(trailing)], *trailing))
+        wide = value.reshape(_fitted(value, (value.shape[-1 - len(trailing)], *trailing)))
+        own = as_array("setitem", "key", mask)
+        return deferred("setitem", _dealt, (x, own, wide), (), grid, x.dtype)
+    _fitted(value, (1, *trailing))
+    if value.ndim > len(trailing):
+        value = value.reshape(lengths[len(lengths) - len(trailing) :])
+    condition = as_array("setitem", "key", mask)
+    condition = condition.reshape(condition.shape + (1,) * len(trailing))
+    scalar: Any = value
+    if isinstance(value.expr.op, Full):
+        scalar = x.dtype.type(value.expr.op.value) if x.dtype.kind in "biufc" else value
+    return regrid(apply("setitem", "where", (condition, scalar, x), np.where), grid)
+
+
+def _dealt(x: Array, mask: Array, value: Array) -> Generator[Any, Any, Array]:
+    """Recipe: count what each chunk of a lazy mask takes, and hand each its run of the values."""
+    shape = x.shape
+    flat, mask = flattened(x, mask)
+    mask = persist(regrid(mask, Grid(flat.expr.grid.axes[:1])))
+    counts = yield counted(mask)
+    total = int(counts.sum())
+    if value.shape[0] != total:
+        given = f"argument 'value' has {value.shape[0]} elements along the first axis"
+        raise ShapeError(f"setitem: {given}; expected {total}, as many as the mask holds for")
+    axes = flat.expr.grid.axes
+    mine = [Axis.regular(1, 1) if n == 1 else a for n, a in zip(value.shape[1:], axes[1:], strict=True)]
+    value = regrid(value, Grid([Axis.of_sizes(counts), *mine]))
+    every = tuple(range(flat.ndim))
+    op = BlockFunction("masks:dealt", axes=(every, (0,), every))
+    return make(op, (flat, mask, value), flat.expr.grid, x.dtype).reshape(shape)
+
+
+def _by_lazy(x: Array, items: list[Any], value: Array) -> Array:
+    """Lazy positions, and masks at any place: computed when the array is."""
+    lazy = [i for i in items if isinstance(i, Node)]
+    if all(i.dtype != bool and i._unsized is None for i in lazy):
+        _fitted(value, selection(x.expr.grid.shape, stand_ins(items)).shape)
+    template, operands = template_of(items)
+    return deferred("setitem", _put, (x, value, *operands), (template,), x.expr.grid, x.dtype)
+
+
+def _put(x: Array, value: Array, *given: Any) -> Generator[Any, Any, Array]:
+    """Recipe: compute what is lazy among the items, then set."""
+    *lazy, template = given
+    values = yield tuple(lazy)
+    return assigned(x, filled(template, [np.asarray(v) for v in values]), value)

@@ -1,0 +1,215 @@
+"""Points: elements that several arrays of positions tell together, one position of each for a point.
+
+A `Move` has a map for each axis, which gives all combinations of positions. Points are read (`Gather`) and written
+(`Scatter`) by block: a result block reads only the blocks that its points lie in, or that its points come from.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..access import Piece, Rows, product_rows
+from ..expr import Op
+from .move import spread
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..axismap import AxisMap
+    from ..grid import Axis, Grid, Index
+
+
+def block_codes(axes: Sequence[Axis], index: Sequence[Index]) -> Index:
+    """Return for each point the number of its block in the grid of the indexed axes."""
+    code: Index = np.zeros(len(index[0]), np.int64)
+    for axis, positions in zip(axes, index, strict=True):
+        code = code * axis.count + axis.find(positions)
+    return code
+
+
+def _strides(grid: Grid) -> list[int]:
+    """Return what one chunk further along each axis adds to a block's number."""
+    return [math.prod(grid.counts[a + 1 :]) for a in range(grid.ndim)]
+
+
+def _others(axes: tuple[int, ...], ndim: int) -> list[int]:
+    return [a for a in range(ndim) if a not in axes]
+
+
+def _chunks_of(code: Index, axes: Sequence[Axis]) -> list[Index]:
+    """Return the chunk along each indexed axis for blocks of their grid."""
+    found = []
+    for axis in reversed(axes):
+        found.append(code % axis.count)
+        code = code // axis.count
+    return found[::-1]
+
+
+def _summed(parts: list[Rows]) -> Rows:
+    """Combine relations whose items are shares of a block's number."""
+    return product_rows((1,) * len(parts), parts)
+
+
+def _runs(code: Index) -> list[tuple[int, Index]]:
+    """Return (code, where it stands) for each distinct code."""
+    order = np.argsort(code, kind="stable")
+    ordered = code[order]
+    borders = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    return [(int(code[where[0]]), where) for where in np.split(order, borders)] if len(code) else []
+
+
+@dataclass(frozen=True)
+class Gather(Op):
+    """Points of an operand: the result's axis `at` runs along them, the others along the operand's other axes.
+
+    `index` has the positions along each of the operand's `axes`; `rest` a map for each other axis.
+    """
+
+    axes: tuple[int, ...]
+    index: tuple[Index, ...]
+    rest: tuple[AxisMap, ...]
+    at: int = 0
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return "getitem"
+
+    def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
+        """See `graph.access.Access`."""
+        (source,) = sources
+        strides, indexed = _strides(source), [source.axes[a] for a in self.axes]
+        along = domain.indices(blocks)
+        chunks, back = np.unique(along.pop(self.at), return_inverse=True)
+        lo, hi = domain.axes[self.at].start(chunks), domain.axes[self.at].stop(chunks)
+        run = slice(int(lo[0]), int(hi[-1])) if len(chunks) else slice(0)
+        code = block_codes(indexed, [i[run] for i in self.index])
+        point = np.arange(run.start or 0, run.stop)
+        row = np.searchsorted(lo, point, side="right") - 1
+        inside = point < hi[row] if len(row) else np.zeros(0, bool)
+        each = Rows.from_pairs(row[inside], code[inside], len(chunks), math.prod(a.count for a in indexed))
+        number = sum((k * strides[a] for k, a in zip(_chunks_of(each.items, indexed), self.axes, strict=True)), 0)
+        parts = [_repeated(Rows(each.start, np.asarray(number, np.int64)), back)]
+        targets = [a for i, a in enumerate(domain.axes) if i != self.at]
+        for way, target, a, chunk in zip(self.rest, targets, _others(self.axes, source.ndim), along, strict=True):
+            found = spread(way, target, source.axes[a], chunk)
+            parts.append(Rows(found.start, found.items * strides[a]))
+        return (_summed(parts),)
+
+    def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
+        """See `graph.access.Access`."""
+        (source,) = sources
+        strides, chunks = _strides(source), list(domain.index(block))
+        k = chunks.pop(self.at)
+        lo, hi = domain.axes[self.at].start(k), domain.axes[self.at].stop(k)
+        targets = [a for i, a in enumerate(domain.axes) if i != self.at]
+        others = _others(self.axes, source.ndim)
+        ways = zip(self.rest, targets, others, chunks, strict=True)
+        segments = [way.segments(target, source.axes[a], chunk) for way, target, a, chunk in ways]
+        mine = [i[lo:hi] for i in self.index]
+        order = (*range(1, self.at + 1), 0, *range(self.at + 1, domain.ndim)) if self.at else None
+        found = []
+        for _, where in _runs(block_codes([source.axes[a] for a in self.axes], mine)):
+            take: list[Any] = [None] * source.ndim
+            number = 0
+            for a, positions in zip(self.axes, mine, strict=True):
+                chunk = int(source.axes[a].find(int(positions[where[0]])))
+                take[a] = positions[where] - source.axes[a].start(chunk)
+                number += chunk * strides[a]
+            whole = len(where) == hi - lo
+            for chosen in itertools.product(*segments):
+                put: list[Any] = [s.put for s in chosen]
+                put.insert(self.at, slice(0, hi - lo) if whole else where)
+                at = number
+                for a, segment in zip(others, chosen, strict=True):
+                    take[a] = segment.take
+                    at += segment.block * strides[a]
+                found.append(Piece(0, at, tuple(take), order, None, tuple(put), True))
+        return found
+
+    def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
+        """See `graph.access.Access`."""
+        return domain.block_shape(block)
+
+
+@dataclass(frozen=True)
+class Scatter(Op):
+    """The first operand with points of it replaced by the second's, whose first axis runs along them.
+
+    Point k lies at `index[i][k]` along the result's axis `axes[i]` and comes from position `source[k]`; no two are at
+    one place, and they are sorted by block: block c of the indexed axes' grid has points `bounds[c]:bounds[c + 1]`.
+    `rest` has a map for each other axis. A second operand of length one along the points serves all of them.
+    """
+
+    axes: tuple[int, ...]
+    index: tuple[Index, ...]
+    source: Index
+    bounds: Index
+    rest: tuple[AxisMap, ...]
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return "setitem"
+
+    def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
+        """See `graph.access.Access`."""
+        _, values = sources
+        strides, along = _strides(values), domain.indices(blocks)
+        code: Index = np.zeros(len(blocks), np.int64)
+        for a in self.axes:
+            code = code * domain.counts[a] + along[a]
+        row = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+        each = Rows.from_pairs(row, values.axes[0].find(self.source), len(self.bounds) - 1, values.counts[0])
+        parts = [_repeated(Rows(each.start, each.items * strides[0]), code)]
+        for i, (way, a) in enumerate(zip(self.rest, _others(self.axes, domain.ndim), strict=True), 1):
+            found = spread(way, domain.axes[a], values.axes[i], along[a])
+            parts.append(Rows(found.start, found.items * strides[i]))
+        return Rows(np.arange(len(blocks) + 1), blocks), _summed(parts)
+
+    def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
+        """See `graph.access.Access`."""
+        _, values = sources
+        strides, chunks = _strides(values), domain.index(block)
+        whole = tuple(slice(0, n) for n in domain.block_shape(block))
+        found = [Piece(0, block, whole, None, None, whole)]
+        code = 0
+        for a in self.axes:
+            code = code * domain.counts[a] + chunks[a]
+        mine = slice(int(self.bounds[code]), int(self.bounds[code + 1]))
+        others = _others(self.axes, domain.ndim)
+        ways = zip(self.rest, others, values.axes[1:], strict=True)
+        segments = [way.segments(domain.axes[a], axis, chunks[a]) for way, a, axis in ways]
+        local = [i[mine] - domain.axes[a].start(chunks[a]) for i, a in zip(self.index, self.axes, strict=True)]
+        source = self.source[mine]
+        place = self.axes[0]  # a single axis of positions is put to where it stands; else points are first
+        order = (*range(1, place + 1), 0, *range(place + 1, domain.ndim)) if len(self.axes) == 1 and place else None
+        for chunk, where in _runs(values.axes[0].find(source)):
+            one = values.axes[0].length == 1
+            first: Any = slice(0, 1) if one else source[where] - values.axes[0].start(chunk)
+            for chosen in itertools.product(*segments):
+                put: list[Any] = [None] * domain.ndim
+                for a, positions in zip(self.axes, local, strict=True):
+                    put[a] = positions[where]
+                at = chunk * strides[0]
+                for i, (a, segment) in enumerate(zip(others, chosen, strict=True), 1):
+                    put[a] = segment.put
+                    at += segment.block * strides[i]
+                take = (first, *(s.take for s in chosen))
+                found.append(Piece(1, at, take, order, None, tuple(put), True))
+        return found
+
+    def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
+        """See `graph.access.Access`."""
+        return domain.block_shape(block)
+
+
+def _repeated(rows: Rows, back: Index) -> Rows:
+    """Return a relation whose row i is row `back[i]`."""
+    lengths = rows.lengths[back]
+    return Rows(np.concatenate([[0], np.cumsum(lengths)]), rows.of(back))
