@@ -10,7 +10,7 @@ from .core import Node
 from .files.folder import save
 from .files.npy import to_npy
 from .files.parquet import to_parquet
-from .ops import diagonals, joining, moving, products, reshaping, taking, ufuncs
+from .ops import diagonals, joining, moving, products, reshaping, searching, taking, ufuncs
 from .ops import elementwise as ew
 from .ops import reductions as red
 
@@ -177,9 +177,21 @@ class Methods(Node):
         """See `windrow.rechunk`."""
         return rechunk(self, chunks)
 
-    def take(self, indices: Any, axis: int | None = None) -> Array:
+    def take(self, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Array:
         """See `windrow.take`."""
-        return taking.take(self, indices, axis)
+        return taking.take(self, indices, axis, out, mode)
+
+    def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Array:
+        """See `windrow.choose`."""
+        return taking.choose(self, choices, out, mode)
+
+    def compress(self, condition: Any, axis: int | None = None, out: None = None) -> Array:
+        """See `windrow.compress`."""
+        return searching.compress(condition, self, axis, out)
+
+    def nonzero(self) -> tuple[Array, ...]:
+        """See `windrow.nonzero`."""
+        return searching.nonzero(self)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> Array:
         """See `windrow.repeat`."""

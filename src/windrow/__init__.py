@@ -55,12 +55,14 @@ from .arrays.mapping import *
 from .arrays.namespace import *
 from .arrays.ops.broadcasting import *
 from .arrays.ops.diagonals import *
+from .arrays.ops.editing import *
 from .arrays.ops.elementwise import *
 from .arrays.ops.joining import *
 from .arrays.ops.moving import *
 from .arrays.ops.products import *
 from .arrays.ops.reductions import *
 from .arrays.ops.reshaping import *
+from .arrays.ops.searching import *
 from .arrays.ops.taking import *
 from .arrays.ops.ufuncs import *
 from .arrays.ranges import *
@@ -109,7 +111,8 @@ def __getattr__(name: str) -> Any:
 
 
 _OTHER = {"annotations", "importlib", "sys", "TYPE_CHECKING", "Any", "arrays", "graph", "scheduler", "workers"}
-__all__ = sorted({name for name in globals() if not name.startswith("_")} - _OTHER | {"ml", "__version__", "__array_api_version__", "__array_namespace_info__"})
+_STANDARD = {"__version__", "__array_api_version__", "__array_namespace_info__"}
+__all__ = sorted({name for name in globals() if not name.startswith("_")} - _OTHER | _STANDARD | {"ml"})
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,205 @@
+"""Leaving out and putting in: elements along an axis by their positions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import Runs, Slice
+from ...graph.errors import ArgumentError, DTypeError, IndexingError, ShapeError, bad
+from ...graph.grid import Axis
+from ..core import Node, as_array, check_axis
+from ..deferred import unsized
+from .broadcasting import broadcast_to
+from .elementwise import astype
+from .joining import concatenate
+from .moving import Step, move, moveaxis
+from .reshaping import ravel
+from .taking import taken
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..array import Array
+
+__all__ = [
+    "append",
+    "delete",
+    "insert",
+]
+
+Where = slice | int | np.ndarray[Any, Any]
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Array:
+    """Join values to the end of an array.
+
+    Parameters
+    ----------
+    arr, values : array
+        With an axis given their shapes agree but along it.
+    axis : int or None
+        None: both are flattened.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.append(wr.arange(3), [7, 8]).compute()
+    array([0, 1, 2, 7, 8])
+    """
+    first, last = as_array("append", "arr", arr), as_array("append", "values", values)
+    if axis is None:
+        return concatenate([ravel(first), ravel(last)])
+    return concatenate([first, last], axis=axis)
+
+
+def _read(operation: str, obj: Any) -> Where:
+    """Bring positions that are known to a slice, an integer or an array."""
+    if isinstance(obj, slice):
+        return obj
+    found = np.asarray(obj)
+    if found.size == 0 and found.dtype != bool:
+        found = found.astype(np.int64)
+    if found.dtype.kind not in "iub":
+        raise IndexingError(bad(operation, "obj", obj, "a slice, integers, or a mask"))
+    return int(found) if found.ndim == 0 and found.dtype.kind in "iu" else found
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
+    """Leave out elements along an axis.
+
+    Parameters
+    ----------
+    arr : array
+    obj : slice, int, array of int, or mask
+        What is left out. For a lazy array the length of the result is found when something needs it.
+    axis : int or None
+        None: of the flattened array.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.delete(wr.arange(6), [1, -1]).compute()
+    array([0, 2, 3, 4])
+    """
+    array = as_array("delete", "arr", arr)
+    if axis is None:
+        array, axis = ravel(array), 0
+    at = check_axis("delete", axis, array.ndim)
+    if isinstance(obj, Node):
+        if obj.dtype.kind not in "iub":
+            raise IndexingError(bad("delete", "obj", obj.dtype, "integers, or a mask"))
+        shape = tuple(None if i == at else n for i, n in enumerate(array.shape))
+        return unsized("delete", _deleted, (array, obj), (at,), shape, array.dtype)
+    n = array.shape[at]
+    keep = np.ones(n, bool)
+    positions = _read("delete", obj)
+    if isinstance(positions, np.ndarray) and positions.dtype == bool and positions.shape != (n,):
+        raise IndexingError(f"delete: boolean mask has shape {positions.shape}; expected {(n,)}")
+    try:
+        keep[positions] = False
+    except IndexError as error:
+        raise IndexingError(f"delete: {error}") from error
+    return _kept(array, at, keep)
+
+
+def _deleted(array: Array, obj: Array, at: int) -> Generator[Any, Any, Array]:
+    """Recipe: compute the positions, then leave them out."""
+    positions = yield obj
+    return delete(array, positions, at)
+
+
+def _kept(array: Array, at: int, keep: np.ndarray[Any, Any]) -> Array:
+    """Return what a mask along an axis keeps, as runs; chunks lose what is left out."""
+    own = array.expr.grid.axes[at]
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], keep, [False]]).astype(np.int8)))
+    start, stop = edges[::2], edges[1::2]
+    before = np.concatenate([[0], np.cumsum(keep)])
+    chunks = np.arange(own.count)
+    sizes = before[own.stop(chunks)] - before[own.start(chunks)]
+    axis = Axis.of_sizes(sizes[sizes > 0])
+    if len(start) > own.length // 8 + 8:
+        return taken("delete", array, at, np.flatnonzero(keep), axis)
+    steps: list[Step] = [(i, Slice()) for i in range(array.ndim)]
+    steps[at] = (at, Runs(start, stop - start))
+    axes = list(array.expr.grid.axes)
+    axes[at] = axis
+    return move("delete", array, steps, axes)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
+    """Put values in along an axis, before given positions.
+
+    Parameters
+    ----------
+    arr : array
+    obj : slice, int, array of int, or mask
+        Positions in `arr` before which values are put; they must be known at the call.
+    values : array
+        They broadcast to what is put in, and are cast to the array's dtype.
+    axis : int or None
+        None: into the flattened array.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.insert(wr.arange(4), [1, 3], [10, 30]).compute()
+    array([ 0, 10,  1,  2, 30,  3])
+    """
+    array = as_array("insert", "arr", arr)
+    if axis is None:
+        array, axis = ravel(array), 0
+    at = check_axis("insert", axis, array.ndim)
+    if isinstance(obj, Node):
+        raise ArgumentError(bad("insert", "obj", "a lazy array", "known positions; compute them first"))
+    new = as_array("insert", "values", values)
+    if new.dtype.kind == "c" and array.dtype.kind != "c":
+        raise DTypeError(bad("insert", "values", new.dtype, f"a dtype that {array.dtype} can hold"))
+    new = astype(new, array.dtype)
+    positions = _read("insert", obj)
+    n = array.shape[at]
+    if isinstance(positions, slice):
+        positions = np.arange(*positions.indices(n))
+    elif isinstance(positions, np.ndarray) and positions.dtype == bool:
+        positions = np.flatnonzero(positions)
+    single = not isinstance(positions, np.ndarray)
+    if not isinstance(positions, np.ndarray):
+        if new.ndim < array.ndim:
+            new = new.reshape((1,) * (array.ndim - new.ndim) + new.shape)
+        if np.ndim(obj) == 0:
+            new = moveaxis(new, 0, at)  # NumPy has it so for a single position
+        positions = np.array([positions])
+    if positions.ndim != 1:
+        raise IndexingError(bad("insert", "obj", obj, "positions along one axis"))
+    if positions.size and not -n <= int(positions.min()) <= int(positions.max()) <= n:
+        raise IndexingError(bad("insert", "obj", obj, f"positions within an axis of length {n}, or {n}"))
+    count = new.shape[at] if single or (len(positions) == 1 and new.ndim == array.ndim) else len(positions)
+    wide = tuple(count if i == at else m for i, m in enumerate(array.shape))
+    if new.ndim > array.ndim or any(m not in (1, w) for m, w in zip(new.shape[::-1], wide[::-1], strict=False)):
+        raise ShapeError(bad("insert", "values", new.shape, f"a shape that broadcasts to {wide}"))
+    new = broadcast_to(new, wide)
+    return _inserted(array, at, np.where(positions < 0, positions + n, positions), new)
+
+
+def _inserted(array: Array, at: int, positions: np.ndarray[Any, Any], new: Array) -> Array:
+    """Put values before positions; those for one position stay in order."""
+    n, count = array.shape[at], new.shape[at]
+    before = (slice(None),) * at
+    if len(positions) == 1:
+        k = int(positions[0])
+        return concatenate([array[(*before, slice(0, k))], new, array[(*before, slice(k, n))]], axis=at)
+    order = np.insert(np.arange(n), positions, n + np.arange(count))
+    return taken("insert", concatenate([array, new], axis=at), at, order)
