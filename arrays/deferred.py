@@ -25,9 +25,9 @@ from ..graph.expr import Expr, user_line, walk
 from ..graph.kinds.deferred import Deferred
 from ..graph.kinds.elementwise import Elementwise
 from ..graph.kinds.source import Full
-from ..scheduler.cluster import current
+from ..scheduler.cluster import current, running
 from .align import regrid
-from .core import Node, make, wrap, wrap_unsized
+from .core import Node, make, twin, wrap, wrap_unsized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -57,7 +57,7 @@ def unsized(
     dtype: Any,
 ) -> Array:
     """Return the array that `recipe(*operands, *params)` makes; `shape` holds None for lengths that it finds."""
-    return wrap_unsized(Unsized(name, recipe, tuple(operands), params, shape, np.dtype(dtype)))
+    return wrap_unsized(Unsized(name, recipe, tuple(map(twin, operands)), params, shape, np.dtype(dtype)))
 
 
 class Unsized:
@@ -75,9 +75,16 @@ class Unsized:
         self.name, self.shape, self.dtype = name, shape, dtype
         self._recipe, self._operands, self._params = recipe, operands, params
         self._origin = user_line()
+        self._made: Expr | None = None
 
     def found(self) -> Expr:
         """Run the recipe; return the expression of the array, whose size is known."""
+        if self._made is None:
+            self._made = self._found()
+            self._operands = ()
+        return self._made
+
+    def _found(self) -> Expr:
         made = driven(self._recipe(*self._operands, *self._params)).expr
         fits = len(made.shape) == len(self.shape) and all(
             wanted in (None, n) for n, wanted in zip(made.shape, self.shape, strict=True)
@@ -121,7 +128,8 @@ def outlined(roots: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
     """
     if not any(root.deferred for root in roots):
         return list(roots), []
-    stored = current().stored
+    cluster = running()
+    stored = cluster.stored if cluster is not None else lambda token: False
     done: dict[str, Expr] = {}
     waiting: list[Expr] = []
     for node in walk(list(roots)):

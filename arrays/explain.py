@@ -12,8 +12,10 @@ from ..graph.errors import ArgumentError, bad
 from ..graph.expr import walk
 from ..graph.program import Load, Product
 from ..scheduler.cluster import current
+from ..scheduler.html import size_text
 from .core import Node
 from .deferred import outlined
+from .html import explanation_html
 
 if TYPE_CHECKING:
     from ..graph.expr import Expr
@@ -86,16 +88,21 @@ class Explanation:
         """Bytes of all results; intermediate ones are freed as soon as they have been read."""
         return sum(s.bytes_held for s in self.stages)
 
-    def __str__(self) -> str:
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the table: its head, a row for each stage, the totals."""
         head = ("stage", "tasks", "blocks", "read", "moved", "held", "from")
-        rows = [head]
+        rows: list[tuple[str, ...]] = [head]
         for s in self.stages:
             sizes = (size_text(n) for n in (s.bytes_read, s.bytes_moved, s.bytes_held))
             name = s.name if len(s.name) <= 48 else s.name[:45] + "..."
-            rows.append((name, f"{s.tasks:,}", f"{s.blocks:,}", *sizes, s.origin.rpartition("/")[2]))  # type: ignore[arg-type]
+            rows.append((name, f"{s.tasks:,}", f"{s.blocks:,}", *sizes, s.origin.rpartition("/")[2]))
         totals = (size_text(n) for n in (self.bytes_read, self.bytes_moved, self.bytes_held))
-        rows.append(("total", f"{self.tasks:,}", "", *totals, ""))  # type: ignore[arg-type]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+        rows.append(("total", f"{self.tasks:,}", "", *totals, ""))
+        return rows
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = []
         for row in rows:
             cells = [
@@ -106,23 +113,8 @@ class Explanation:
 
     __repr__ = __str__
 
-
-def size_text(count: int) -> str:
-    """Return a number of bytes for people.
-
-    Examples
-    --------
-    >>> size_text(3 << 20)
-    '3.0 MiB'
-    """
-    if count < 1024:
-        return f"{count} B"
-    value = float(count)
-    for unit in ("KiB", "MiB", "GiB", "TiB"):
-        value /= 1024
-        if value < 1024:
-            return f"{value:.1f} {unit}"
-    return f"{value / 1024:.1f} PiB"
+    def _repr_html_(self) -> str:
+        return explanation_html(self)
 
 
 def explain(*arrays: Any) -> Explanation:

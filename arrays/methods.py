@@ -197,17 +197,17 @@ class Methods(Node):
         """See `windrow.repeat`."""
         return joining.repeat(self, repeats, axis)
 
-    def dot(self, other: Any) -> Array:
+    def dot(self, b: Any, out: Any = None) -> Any:
         """See `windrow.dot`."""
-        return products.dot(self, other)
+        return products.dot(self, b, out)
 
-    def trace(self) -> Array:
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
         """See `windrow.trace`."""
-        return diagonals.trace(self)
+        return diagonals.trace(self, offset, axis1, axis2, dtype, out)
 
-    def diagonal(self) -> Array:
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
         """See `windrow.diagonal`."""
-        return diagonals.diagonal(self)
+        return diagonals.diagonal(self, offset, axis1, axis2)
 
     def save(self, path: Any, *, overwrite: bool = False) -> None:
         """See `windrow.save`."""

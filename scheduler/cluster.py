@@ -19,6 +19,7 @@ from ..workers.embedded import EmbeddedTransport
 from ..workers.output import COMPUTE
 from .engine import Engine
 from .gather import Gather
+from .html import cluster_html
 from .job import Close, Job, Release, Submit, Uncache
 from .launch import check_launch, end_ranks, start_ranks
 from .limits import arena_bytes, usable_cores
@@ -256,6 +257,11 @@ class Cluster:
         return self.engine.transport.size
 
     @property
+    def threads(self) -> int:
+        """Compute threads of this rank."""
+        return self.engine.ledger.threads[0]
+
+    @property
     def losses(self) -> list[str]:
         """What was reported of lost ranks."""
         return list(self.engine.losses)
@@ -289,6 +295,9 @@ class Cluster:
         size = self.engine.transport.size
         kind = "embedded" if size == 1 else f"{sum(self.engine.ledger.alive)} of {size} ranks"
         return f"<Cluster: {kind}, {self.engine.ledger.threads[0]} threads each>"
+
+    def _repr_html_(self) -> str:
+        return cluster_html(self)
 
 
 def _with_sinks(
@@ -364,6 +373,12 @@ def current() -> Cluster:
             check_launch()
             Cluster()
         return _clusters[-1]
+
+
+def running() -> Cluster | None:
+    """Return the present cluster where there is one; none is started."""
+    with _guard:
+        return _clusters[-1] if _clusters else None
 
 
 @atexit.register

@@ -6,7 +6,7 @@ import itertools
 import os
 import threading
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -44,12 +44,13 @@ class Eye(Source):
 
 @dataclass(frozen=True)
 class Random(Source):
-    """The element at flat C-order position p follows from (key, offset + p): see `workers.kernels.randoms`."""
+    """The element at flat C-order position p follows from (key, jump, offset + p): see `workers.kernels.randoms`."""
 
     distribution: str
     key: tuple[int, int]
     offset: int
     params: tuple[Any, ...] = ()
+    jump: int = 0
 
     @property
     def label(self) -> str:
@@ -60,18 +61,32 @@ class Random(Source):
 _counter = itertools.count()
 
 
+class Stored(Protocol):
+    """Files that any rank can open; a value that is pickled."""
+
+    def check(self) -> None:
+        """Raise `SourceChanged` when a file isn't what it was."""
+        ...
+
+    def open(self) -> Any:
+        """Return something that takes slices."""
+        ...
+
+
 class HostData:
     """An array that the user handed in: in the driver's memory, or in a file that any rank can map.
 
-    Its identity names it, not its content. `array` is anything with shape, dtype and slicing. For a file that NumPy
-    has mapped, other ranks open the file again; its size and time of change are compared each time it is read.
+    Its identity names it, not its content. `array` is anything with shape, dtype and slicing; None where `file` opens
+    it. For a file that NumPy has mapped, other ranks open the file again; its size and time of change are compared
+    each time it is read. `label` names what made it.
     """
 
-    def __init__(self, array: Any, *, in_place: bool) -> None:
+    def __init__(self, array: Any, *, in_place: bool, file: Stored | None = None, label: str = "from_array") -> None:
         self.array = array
         self.name = (os.getpid(), next(_counter))
         self.in_place = in_place
-        self.file = _FileView.of(array)
+        self.file = file if file is not None else _FileView.of(array)
+        self.label = label
         self._lock = threading.Lock()
 
     def token_key(self) -> tuple[Any, ...]:
@@ -94,11 +109,11 @@ class HostData:
     def __getstate__(self) -> dict[str, Any]:
         if self.file is None:
             raise TypeError("an array in the driver's memory doesn't travel with the graph")
-        return {"name": self.name, "file": self.file}
+        return {"name": self.name, "file": self.file, "in_place": self.in_place, "label": self.label}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.name, self.file = state["name"], state["file"]
-        self.array, self.in_place = None, True
+        self.name, self.file, self.in_place, self.label = (state[k] for k in ("name", "file", "in_place", "label"))
+        self.array = None
         self._lock = threading.Lock()
 
 
@@ -167,4 +182,4 @@ class Host(Op):
     @property
     def label(self) -> str:
         """Name for people."""
-        return "from_array"
+        return self.data.label

@@ -1,0 +1,212 @@
+"""Windrow's own format: a folder of Arrow files and `windrow.json`, which says what they make up."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import FileFormatError, MissingFile
+from ...graph.expr import Expr, user_line
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.source import Host, HostData
+from ...workers.stored import ArrowFolder, Runs, file_name
+from ..align import rechunk, regrid
+from ..core import as_array, check_grid, make, wrap
+from ..deferred import evaluate
+from .aside import aside, check_sizes, path_of, runs_of
+from .npy import from_npy, to_npy
+
+if TYPE_CHECKING:
+    from ...graph.expr import DType
+    from ..array import Array
+
+__all__ = [
+    "load",
+    "save",
+]
+
+FORMAT, VERSION, HEAD = "windrow array", 1, "windrow.json"
+
+
+def save(path: Any, x: Any, *, overwrite: bool = False) -> None:
+    """Compute an array and write it to a folder of Arrow files; `load` maps them again, with the same chunks.
+
+    Each chunk is written by a rank that makes it; nothing is gathered, and nothing is pickled. What is written lies
+    in a hidden folder beside `path` until it is whole: an interrupted `save` leaves nothing at `path`. Where ranks run
+    on several hosts, `path` must be in a file system that they share.
+
+    Parameters
+    ----------
+    path : str or path
+        A folder to make; a path that ends with ".npy" is left to `to_npy`.
+    x : array
+        Of any dtype without Python objects.
+    overwrite : bool
+        Whether an array that was saved there before is replaced.
+
+    Raises
+    ------
+    FileExists
+        When there is something at `path`.
+    FileError
+        When it can't be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import windrow as wr
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wr.save(folder + "/x", wr.arange(6, chunks=4) ** 2)
+    ...     loaded = wr.load(folder + "/x")
+    ...     print(loaded.chunks, loaded.compute())
+    ((4, 2),) [ 0  1  4  9 16 25]
+    """
+    target = path_of("save", path)
+    if target.endswith(".npy"):
+        to_npy(x, target, overwrite=overwrite)
+        return
+    array = as_array("save", "x", x)
+    grid, dtype = array.expr.grid, array.dtype
+    runs = runs_of(grid, dtype.itemsize)
+    with aside("save", target, overwrite, _ours) as folder:
+        os.mkdir(os.path.join(folder, "data"))
+        written = make(
+            BlockFunction("files:save", (folder, runs), where=True),
+            (regrid(array, runs.merged),),
+            Grid([Axis.regular(n, 1) for n in runs.counts]),
+            np.int64,
+        )
+        (sizes,) = evaluate([written.expr])
+        check_sizes("save", folder, [file_name(i, "arrow") for i in range(sizes.size)], sizes)
+        with open(os.path.join(folder, "data", HEAD), "x", encoding="utf-8") as file:
+            json.dump(_head(runs, dtype, sizes), file)
+
+
+def _ours(path: str) -> bool:
+    """Whether a path is an array's folder, and holds nothing else."""
+    if os.path.islink(path) or not os.path.isfile(os.path.join(path, HEAD)):
+        return False
+    return all(n == HEAD or (n.startswith("part-") and n.endswith(".arrow")) for n in os.listdir(path))
+
+
+def _head(runs: Runs, dtype: DType, sizes: np.ndarray[Any, Any]) -> dict[str, Any]:
+    axes = [a.step if a.is_regular else list(a.sizes()) for a in runs.grid.axes]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "shape": list(runs.grid.shape),
+        "dtype": np.lib.format.dtype_to_descr(dtype),
+        "chunks": axes,
+        "files": {"chunks": list(runs.groups), "bytes": sizes.reshape(-1).tolist()},
+    }
+
+
+def load(path: Any, *, chunks: Any = None) -> Array:
+    """Return an array of what `save` has written; nothing is read before it is needed, by the rank that needs it.
+
+    Files are mapped: chunks are read where they lie, without a copy. They must not change as long as the array is
+    used; where one does, that is an error.
+
+    Parameters
+    ----------
+    path : str or path
+        A folder that `save` has made, or a `.npy` file.
+    chunks : int, str, tuple, dict or None
+        None: as they were saved ("auto" for `.npy`).
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    MissingFile
+        When there is nothing at `path`.
+    FileFormatError
+        When it isn't an array's folder, when files are missing or cut, or were written by a later version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import windrow as wr
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wr.save(folder + "/x", wr.ones((4, 6), chunks=(2, 3)))
+    ...     x = wr.load(folder + "/x", chunks=(4, 3))
+    ...     print(x.chunks, x.sum().compute())
+    ((4,), (3, 3)) 24.0
+    """
+    found = path_of("load", path)
+    if not os.path.exists(found):
+        raise MissingFile(f"load: argument 'path' is {found!r}; there is nothing")
+    if os.path.isfile(found):
+        return from_npy(found, "auto" if chunks is None else chunks)
+    runs, dtype, sizes = _read_head(os.path.join(found, HEAD))
+    times = _looked_at(found, sizes)
+    data = HostData(None, in_place=False, file=ArrowFolder(found, runs, dtype, sizes, times), label="load")
+    array = wrap(Expr(Host(data), (), runs.grid, dtype, user_line()))
+    return array if chunks is None else rechunk(array, chunks)
+
+
+def _read_head(path: str) -> tuple[Runs, DType, np.ndarray[Any, Any]]:
+    if not os.path.isfile(path):
+        raise FileFormatError(f"load: there is no {path!r}; expected a folder that save() has made")
+    try:
+        with open(path, encoding="utf-8") as file:
+            head = json.load(file)
+        if head["format"] != FORMAT:
+            raise ValueError(f"its format is {head['format']!r}")
+        if head["version"] != VERSION:
+            raise FileFormatError(
+                f"load: {path!r} is of version {head['version']}; this Windrow reads version {VERSION}"
+            )
+        dtype = np.lib.format.descr_to_dtype(_as_descr(head["dtype"]))
+        grid = Grid([_axis(n, c) for n, c in zip(head["shape"], head["chunks"], strict=True)])
+        runs = Runs(grid, tuple(int(g) for g in head["files"]["chunks"]))
+        sizes = np.array(head["files"]["bytes"], np.int64)
+        if len(runs.groups) != grid.ndim or sizes.shape != (math.prod(runs.counts),) or dtype.hasobject:
+            raise ValueError("files, chunks and shape don't fit together")
+    except (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError) as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise FileFormatError(f"load: {path!r} doesn't describe an array: {error!r}") from error
+    check_grid("load", grid)
+    return runs, dtype, sizes
+
+
+def _as_descr(value: Any) -> Any:
+    """Return a dtype's description as NumPy wants it, where JSON has lists for tuples."""
+    if not isinstance(value, list):
+        return value
+    return [
+        tuple(_as_descr(v) if i == 1 else tuple(v) if isinstance(v, list) else v for i, v in enumerate(f))
+        for f in value
+    ]
+
+
+def _axis(length: int, chunks: int | list[int]) -> Axis:
+    axis = Axis.regular(length, chunks) if isinstance(chunks, int) else Axis.of_sizes(chunks)
+    if axis.length != length or (isinstance(chunks, list) and min(chunks, default=0) < 0):
+        raise ValueError(f"chunks {chunks} for an axis of length {length}")
+    return axis
+
+
+def _looked_at(folder: str, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the files' times of change; raise where one is missing or has another size."""
+    times = np.empty(len(sizes), np.int64)
+    for number, size in enumerate(sizes.tolist()):
+        path = os.path.join(folder, file_name(number, "arrow"))
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            raise FileFormatError(f"load: the array in {folder!r} is incomplete: {error}") from error
+        if status.st_size != size:
+            raise FileFormatError(
+                f"load: the array in {folder!r} is incomplete: {path!r} has {status.st_size} bytes; expected {size}"
+            )
+        times[number] = status.st_mtime_ns
+    return times

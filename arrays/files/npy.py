@@ -1,0 +1,168 @@
+"""NumPy's `.npy` files: mapped by every rank, and written by all of them at once."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, FileError, FileFormatError, MissingFile, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ..align import regrid
+from ..core import as_array, grid_for, make
+from ..deferred import evaluate
+from ..handed import from_array
+from .aside import aside, path_of
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "from_npy",
+    "to_npy",
+]
+
+SHORT_RUN = 1 << 10
+"""A chunk whose rows are shorter in the file, in bytes, is brought to whole rows first."""
+
+
+def from_npy(path: Any, chunks: Any = "auto") -> Array:
+    """Return an array of a `.npy` file, which is mapped; a chunk is read by the rank that needs it.
+
+    The file must not change as long as the array is used; where it does, that is an error.
+
+    Parameters
+    ----------
+    path : str or path
+    chunks : int, str, tuple, dict or None
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    MissingFile
+        When there is nothing at `path`.
+    FileFormatError
+        When it is no `.npy` file, or holds Python objects.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+    ...     np.save(file.name, np.arange(10))
+    ...     wr.from_npy(file.name, chunks=4).sum().compute()
+    np.int64(45)
+    """
+    found = path_of("from_npy", path)
+    if not os.path.exists(found):
+        raise MissingFile(f"from_npy: argument 'path' is {found!r}; there is nothing")
+    try:
+        with open(found, "rb") as file:
+            if file.read(6) != b"\x93NUMPY":
+                raise ValueError("it doesn't begin as one")
+        mapped = np.load(found, mmap_mode="r", allow_pickle=False) if _sized(found) else np.load(found)
+    except ValueError as error:
+        raise FileFormatError(f"from_npy: {found!r} is no .npy file that can be mapped: {error}") from error
+    except OSError as error:
+        raise FileError(f"from_npy: {found!r} could not be read: {error}") from error
+    return from_array(mapped, chunks)
+
+
+def _sized(path: str) -> bool:
+    """Whether a file has more than its header: nothing can be mapped of an array without elements."""
+    with open(path, "rb") as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, _ = read(file)
+    return 0 not in shape
+
+
+def to_npy(x: Any, path: Any, *, overwrite: bool = False) -> None:
+    """Compute an array and write it to one `.npy` file, which all ranks write their chunks into.
+
+    The file lies in a hidden folder beside `path` until it is whole. Where ranks run on several hosts, `path` must be
+    in a file system that they share.
+
+    Parameters
+    ----------
+    x : array
+    path : str or path
+    overwrite : bool
+        Whether a file that is there is replaced.
+
+    Raises
+    ------
+    FileExists
+        When there is something at `path`.
+    FileError
+        When it can't be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wr.to_npy(wr.ones((3, 2), chunks=1), folder + "/x.npy")
+    ...     np.load(folder + "/x.npy").shape
+    (3, 2)
+    """
+    target = path_of("to_npy", path)
+    array = _in_rows(as_array("to_npy", "x", x))
+    grid, dtype = array.expr.grid, array.dtype
+    with aside("to_npy", target, overwrite, os.path.isfile) as folder:
+        whole = os.path.join(folder, "data")
+        with open(whole, "xb") as file:
+            head = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": grid.shape}
+            short = len(repr(head)) < 60_000  # a header of version 1.0 has less than 64 KiB
+            write = np.lib.format.write_array_header_1_0 if short else np.lib.format.write_array_header_2_0
+            write(file, head)
+            offset = file.tell()
+            _reserve(file.fileno(), offset, array.nbytes)
+        written = make(
+            BlockFunction("files:to_npy", (whole, offset, grid), where=True),
+            (array,),
+            Grid([Axis.regular(n, 1) for n in grid.counts]),
+            np.int64,
+        )
+        (counts,) = evaluate([written.expr])
+        size = os.stat(whole).st_size
+        if int(counts.sum()) != array.nbytes or size != offset + array.nbytes:
+            raise FileError(
+                f"to_npy: {int(counts.sum())} bytes were written and the file has {size}; expected {array.nbytes} "
+                f"after a header of {offset}, in a file system that all hosts share"
+            )
+
+
+def _reserve(descriptor: int, offset: int, count: int) -> None:
+    """Make a file as long as it will be: a full disk is noticed now, where the file system can tell."""
+    try:
+        if count:
+            os.posix_fallocate(descriptor, offset, count)
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
+            raise
+        os.truncate(descriptor, offset + count)
+
+
+def _in_rows(x: Array) -> Array:
+    """Return the array in chunks that have whole rows, where its own have rows of a few bytes."""
+    if x.ndim < 2 or x.numblocks[-1] == 1 or x.chunksize[-1] * x.dtype.itemsize >= SHORT_RUN:
+        return x
+    chunks = (*["auto"] * (x.ndim - 1), -1)
+    return regrid(x, grid_for("to_npy", chunks, x.shape, x.dtype))
+
+
+def save_as_numpy(file: Any, arr: Any, allow_pickle: bool = True) -> None:
+    """Do what `numpy.save` does with a path: add ".npy" where it isn't, overwrite what is there."""
+    if not isinstance(allow_pickle, bool):
+        raise ArgumentError(bad("save", "allow_pickle", allow_pickle, "a bool"))
+    path = path_of("save", file)
+    to_npy(arr, path if path.endswith(".npy") else f"{path}.npy", overwrite=True)

@@ -1,0 +1,64 @@
+"""Small pieces of HTML for notebooks: a table, and a cluster's."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .cluster import Cluster
+
+
+def size_text(count: int) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> size_text(3 << 20)
+    '3.0 MiB'
+    """
+    if count < 1024:
+        return f"{count} B"
+    value = float(count)
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        value /= 1024
+        if value < 1024:
+            return f"{value:.1f} {unit}"
+    return f"{value / 1024:.1f} PiB"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]], left: Sequence[int] = (0,)) -> str:
+    """Return a table; columns named in `left` are set to the left, others to the right. Text is escaped."""
+
+    def cells(tag: str, row: Sequence[object]) -> str:
+        sides = ["left" if i in left else "right" for i in range(len(row))]
+        made = (
+            f'<{tag} style="text-align:{side}">{escape(str(cell))}</{tag}>'
+            for cell, side in zip(row, sides, strict=True)
+        )
+        return f"<tr>{''.join(made)}</tr>"
+
+    top = f"<thead>{cells('th', head)}</thead>" if head else ""
+    return f"<table>{top}<tbody>{''.join(cells('td', row) for row in rows)}</tbody></table>"
+
+
+def cluster_html(cluster: Cluster) -> str:
+    """Return a cluster's ranks as a table."""
+    if cluster.closed:
+        return f"<p>{escape(repr(cluster))}</p>"
+    rows = [
+        (
+            row["rank"],
+            row["host"],
+            row["pid"],
+            row["state"],
+            f"{row['chunks']:,}",
+            f"{size_text(row['arena_used'])} of {size_text(row['arena_size'])}",
+        )
+        for row in cluster.info()
+    ]
+    lost = "".join(f"<p>{escape(text)}</p>" for text in cluster.losses)
+    head = ("rank", "host", "pid", "state", "chunks", "memory")
+    return f"<p>{escape(repr(cluster))}</p>{table(head, rows, left=(1, 3))}{lost}"

@@ -1,0 +1,112 @@
+"""What notebooks show: pictures of chunk grids, tables of what is known. Nothing is computed for it."""
+
+from __future__ import annotations
+
+import time
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from windrow.arrays.html import LINES, grid_svg
+
+
+def parsed(html: str) -> ET.Element:
+    """The page as a tree: it must be well-formed."""
+    return ET.fromstring(f"<page>{html}</page>")
+
+
+def cells(html: str) -> dict[str, str]:
+    """The table's rows of two."""
+    rows = [[cell.text or "" for cell in row] for row in parsed(html).iter("tr")]
+    return {row[0]: row[1] for row in rows if len(row) == 2}
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (5,), (4, 6), (0, 3), (2, 3, 4), (2, 2, 3, 4), (1, 2, 2, 3, 4)])
+def test_every_array_has_a_picture(shape):
+    for chunks in wr.testing.chunkings(shape):
+        x = wr.ones(shape, chunks=chunks) + 1
+        html = x._repr_html_()
+        found = cells(html)
+        assert found["shape"] == str(shape)
+        assert found["dtype"] == "float64"
+        assert found["chunks"].startswith(f"{x.npartitions} of ")
+        assert found["made by"].startswith("add: 1 stage, ")
+        picture = parsed(html).find(".//svg")
+        assert picture is not None
+        axes = len(shape[-3:])
+        assert len(list(picture.iter("polygon"))) == (3 if axes == 3 else 1)
+        numbers = [text.text for text in picture.iter("text")]
+        assert set(map(str, shape[-3:])) <= set(numbers)
+
+
+def test_borders_are_drawn_where_they_are():
+    svg = ET.fromstring(grid_svg(wr.ones(10, chunks=((1, 4, 5),)).expr.grid))
+    at = sorted({float(line.get("x1", "")) for line in svg.iter("line") if line.get("x1") == line.get("x2")})
+    assert at == [0.0, 12.0, 60.0, 120.0]
+
+
+def test_a_million_chunks_take_a_few_lines():
+    x = (wr.ones((10**6, 10**6, 4), chunks=(1000, 1000, 4)) + 1).sum(axis=2)
+    begin = time.perf_counter()
+    html = x._repr_html_()
+    assert time.perf_counter() - begin < 0.5
+    assert html.count("<line") <= 2 * (LINES + 1)
+    assert "1,000,000 of (1000, 1000), 7.6 MiB" in html
+    uneven = wr.ones(10**6, chunks=(tuple([1, 3] * 250_000),))
+    assert uneven._repr_html_().count("<line") <= LINES + 3
+
+
+def test_nothing_is_computed():
+    ran = []
+    x = wr.map_blocks(lambda block: ran.append(1) or block, wr.arange(9, chunks=3), dtype=int)
+    unsized = x[x > 4]
+    assert cells(unsized._repr_html_()) == {"shape": "(?,)", "dtype": "int64", "size": "found when something needs it"}
+    assert repr(unsized) == "Array(shape=(None,), dtype=int64, chunksize=None, op=getitem)"
+    x._repr_html_()
+    x.explain()._repr_html_()
+    assert ran == []
+    assert unsized.shape == (None,)
+    assert cells(x.persist()._repr_html_())["made by"].endswith(", persisted")
+
+
+def test_long_graphs_are_not_lowered():
+    x = wr.ones(3)
+    for _ in range(1200):
+        x = x + 1
+    assert "more than 1,000 operations" in x._repr_html_()
+
+
+def test_text_is_escaped():
+    x = wr.from_array(np.zeros(2, [("<b>&", "f8")]))
+    assert "&lt;b&gt;&amp;" in x._repr_html_()
+    assert cells(x._repr_html_())["dtype"] == str(x.dtype)
+
+
+def test_explanations_and_clusters():
+    plan = (wr.ones((8, 8), chunks=4) + 1).sum(axis=0).explain()
+    rows = [[cell.text or "" for cell in row] for row in parsed(plan._repr_html_()).iter("tr")]
+    assert rows[0][0] == "stage"
+    assert [row[0] for row in rows[1:-1]] == [stage.name for stage in plan.stages]
+    assert rows[-1][:2] == ["total", str(plan.tasks)]
+    with wr.Cluster(threads=1, memory="16 MiB") as cluster:
+        html = cluster._repr_html_()
+        assert "<Cluster" not in html
+        rows = [[cell.text or "" for cell in row] for row in parsed(html).iter("tr")]
+        assert rows[1][0] == "0"
+        assert rows[1][5].endswith("of 16.0 MiB")
+    assert parsed(cluster._repr_html_()).findtext("p") == "<Cluster: closed>"
+
+
+def test_looking_starts_no_cluster(launch):
+    code = """
+import windrow as wr
+from windrow.scheduler.cluster import running
+x = (wr.ones((10, 10), chunks=5) + 1).T
+assert "transpose" in x._repr_html_()
+repr(x), x[x[:, 0] > 1]._repr_html_()
+print(running())
+"""
+    ended = launch(0, "-c", code)
+    assert ended.last == "None", ended.err

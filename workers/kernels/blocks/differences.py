@@ -1,0 +1,15 @@
+"""Where elements differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+def first(wrong: Array) -> Array:
+    """Return the position of the first true element in C order, or -1, as a block of one."""
+    found = int(wrong.argmax()) if wrong.size else 0
+    return np.full((1,) * wrong.ndim, found if wrong.size and wrong.reshape(-1)[found] else -1)
