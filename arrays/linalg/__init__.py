@@ -1,5 +1,53 @@
-"""Linear algebra: `windrow.linalg`."""
+"""Linear algebra: `windrow.linalg`, with the names of NumPy's `linalg` and of the array API.
+
+Large matrices in chunks both ways are factored by blocks where that is as accurate as LAPACK: Cholesky's, LU and QR
+factorisations, and all that follows from them. The matrices of a stack are brought to one chunk each.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from numpy.linalg import LinAlgError
+
+from .condition import cond
+from .definite import cholesky
+from .eigen import eig, eigh, eigvals, eigvalsh
+from .least import lstsq
+from .lu import det, inv, slogdet, solve
+from .norms import matrix_norm, norm, vector_norm
+from .orthogonal import qr
+from .powers import matrix_power, multi_dot
+from .singular import matrix_rank, pinv, svd, svdvals
+from .standard import cross, diagonal, matmul, matrix_transpose, outer, tensordot, trace, vecdot
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]

@@ -15,6 +15,7 @@ from ...graph.kinds.reduction import Reduce
 from ..align import regrid
 from ..core import Node, as_array, broadcast_shape, check_axis, make
 from .elementwise import astype
+from .outputs import deliver
 from .ufuncs import conjugate, multiply
 
 if TYPE_CHECKING:
@@ -62,13 +63,15 @@ def contract(operation: str, left: Array, right: Array, labels: tuple[Labels, La
     return make(Reduce(head, (0,), False), (wide,), grid, dtype)
 
 
-def matmul(x1: Any, x2: Any) -> Array:
+def matmul(x1: Any, x2: Any, /, out: Any = None) -> Any:
     """Multiply matrices; axes before the last two broadcast, an array of one axis is a vector.
 
     Parameters
     ----------
     x1, x2 : array
         Of numbers, or of bool (then "or" of "and"s, as in NumPy).
+    out : array, optional
+        Takes the result.
 
     Returns
     -------
@@ -103,7 +106,7 @@ def matmul(x1: Any, x2: Any) -> Array:
     out = tuple(a for a in (*range(n), row, column) if a in known)
     found = contract("matmul", left, right, (mine, theirs, out))
     shape = (*batch, *(found.shape[len([a for a in out if a < n]) :]))
-    return found if found.shape == shape else found.reshape(shape)
+    return deliver("matmul", found if found.shape == shape else found.reshape(shape), out)
 
 
 def _batch_labels(array: Array, count: int, batch: tuple[int, ...]) -> tuple[Array, Labels]:
@@ -166,12 +169,14 @@ def _pairs(left: Node, right: Node, axes: Any) -> tuple[list[int], list[int]]:
     return first, second
 
 
-def dot(a: Any, b: Any) -> Array:
+def dot(a: Any, b: Any, out: Any = None) -> Any:
     """Multiply as NumPy's `dot`: the last axis of `a` with the last but one of `b`; scalars multiply.
 
     Parameters
     ----------
     a, b : array or scalar
+    out : array, optional
+        Takes the result.
 
     Returns
     -------
@@ -185,11 +190,11 @@ def dot(a: Any, b: Any) -> Array:
     """
     left, right = as_array("dot", "a", a), as_array("dot", "b", b)
     if left.ndim == 0 or right.ndim == 0:
-        return multiply(left, right)  # type: ignore[no-any-return]
-    return tensordot(left, right, ([left.ndim - 1], [max(0, right.ndim - 2)]))
+        return deliver("dot", multiply(left, right), out)
+    return deliver("dot", tensordot(left, right, ([left.ndim - 1], [max(0, right.ndim - 2)])), out)
 
 
-def vdot(a: Any, b: Any) -> Array:
+def vdot(a: Any, b: Any, /) -> Array:
     """Multiply flattened arrays, the first one conjugated, and add up.
 
     Parameters
@@ -210,12 +215,14 @@ def vdot(a: Any, b: Any) -> Array:
     return tensordot(conjugate(left) if left.dtype.kind == "c" else left, right, 1)
 
 
-def outer(a: Any, b: Any) -> Array:
+def outer(a: Any, b: Any, out: Any = None) -> Any:
     """Multiply each element of one flattened array with each of another.
 
     Parameters
     ----------
     a, b : array
+    out : array, optional
+        Takes the result.
 
     Returns
     -------
@@ -228,4 +235,5 @@ def outer(a: Any, b: Any) -> Array:
     array([[0, 0, 0],
            [0, 1, 2]])
     """
-    return multiply(as_array("outer", "a", a).reshape(-1, 1), as_array("outer", "b", b).reshape(-1))  # type: ignore[no-any-return]
+    found = multiply(as_array("outer", "a", a).reshape(-1, 1), as_array("outer", "b", b).reshape(-1))
+    return deliver("outer", found, out)

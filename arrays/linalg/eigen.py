@@ -1,0 +1,152 @@
+"""Eigenvalues. Each matrix is brought to one chunk: no way by blocks is known that would be as accurate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+from ..ops.elementwise import real
+from .common import matrices, real_dtype, stacked
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+]
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues and eigenvectors."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues and eigenvectors of Hermitian matrices."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+def _triangle(operation: str, uplo: Any) -> str:
+    if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
+        raise ArgumentError(bad(operation, "UPLO", uplo, "'L' or 'U'"))
+    return uplo.upper()
+
+
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
+    """Return eigenvalues, in ascending order, and eigenvectors of Hermitian matrices.
+
+    Each matrix is brought to one chunk.
+
+    Parameters
+    ----------
+    a : array (..., M, M)
+    UPLO : {"L", "U"}
+        The triangle that is read.
+
+    Returns
+    -------
+    EighResult
+        `eigenvalues` (..., M) and `eigenvectors` (..., M, M), one in each column.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> import numpy as np
+    >>> values, vectors = wr.linalg.eigh(np.diag([3.0, 1.0]))
+    >>> values.compute()
+    array([1., 3.])
+    """
+    x = matrices("eigh", "a", a, square=True)
+    n = x.shape[-1]
+    both = stacked("linalg:eigh", (x,), (n + 1, n), x.dtype, (_triangle("eigh", UPLO),))
+    return EighResult(real(both[..., 0, :]), both[..., 1:, :])
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Array:
+    """Return the eigenvalues of Hermitian matrices, in ascending order.
+
+    Each matrix is brought to one chunk.
+
+    Parameters
+    ----------
+    a : array (..., M, M)
+    UPLO : {"L", "U"}
+        The triangle that is read.
+
+    Returns
+    -------
+    Array (..., M)
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> import numpy as np
+    >>> wr.linalg.eigvalsh(np.diag([3.0, 1.0])).compute()
+    array([1., 3.])
+    """
+    x = matrices("eigvalsh", "a", a, square=True)
+    params = (_triangle("eigvalsh", UPLO),)
+    return stacked("linalg:eigvalsh", (x,), x.shape[-1:], real_dtype(x.dtype), params)
+
+
+def eig(a: Any) -> EigResult:
+    """Return eigenvalues and eigenvectors of square matrices.
+
+    Each matrix is brought to one chunk. The results are complex, as the array API has it; NumPy's are real where all
+    values happen to be.
+
+    Parameters
+    ----------
+    a : array (..., M, M)
+
+    Returns
+    -------
+    EigResult
+        `eigenvalues` (..., M) and `eigenvectors` (..., M, M), one in each column.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> import numpy as np
+    >>> values, vectors = wr.linalg.eig(np.diag([3.0, 1.0]))
+    >>> values.compute()
+    array([3.+0.j, 1.+0.j])
+    """
+    x = matrices("eig", "a", a, square=True)
+    n = x.shape[-1]
+    dtype = np.result_type(x.dtype, np.complex64)
+    both = stacked("linalg:eig", (x,), (n + 1, n), dtype)
+    return EigResult(both[..., 0, :], both[..., 1:, :])
+
+
+def eigvals(a: Any) -> Array:
+    """Return the eigenvalues of square matrices; complex, as for `eig`.
+
+    Each matrix is brought to one chunk.
+
+    Parameters
+    ----------
+    a : array (..., M, M)
+
+    Returns
+    -------
+    Array (..., M)
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> import numpy as np
+    >>> wr.linalg.eigvals(np.diag([3.0, 1.0])).compute()
+    array([3.+0.j, 1.+0.j])
+    """
+    x = matrices("eigvals", "a", a, square=True)
+    return stacked("linalg:eigvals", (x,), x.shape[-1:], np.result_type(x.dtype, np.complex64))

@@ -1,0 +1,112 @@
+"""Least squares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+from ...graph.grid import Grid
+from ...graph.kinds.mapping import BlockFunction
+from ..align import regrid
+from ..core import as_array, make
+from ..deferred import unsized
+from ..ops.elementwise import astype, real
+from ..ops.joining import concatenate
+from ..ops.moving import expand_dims
+from .common import MatrixError, by_blocks, inexact, matrices, real_dtype, wide
+from .orthogonal import triangle
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..array import Array
+
+__all__ = [
+    "lstsq",
+]
+
+HIGH = 2
+"""A large system with so many times more rows than columns is brought to a triangle first."""
+
+
+def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array]:
+    """Return the least-squares solution of `a @ x = b`.
+
+    A large system with at least twice as many rows as columns is brought to a triangle by blocks (see `qr`), right-hand
+    sides along with it; what is left, and any other system, is brought to one chunk.
+
+    Parameters
+    ----------
+    a : array (M, N)
+    b : array (M,) or (M, K)
+    rcond : float, optional
+        Singular values of at most so much of the largest count as zero. None: the dtype's precision times the larger
+        length; -1: the machine's precision.
+
+    Returns
+    -------
+    x : Array (N,) or (N, K)
+    residuals : Array (K,) or (0,)
+        Sums of squared residuals; nothing where the rank is less than N, or M isn't more than N. Its size is found
+        when it is needed.
+    rank : Array without axes, of int
+    s : Array (min(M, N),)
+        Singular values.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> import numpy as np
+    >>> a = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> x, residuals, rank, s = wr.linalg.lstsq(a, np.array([1.0, 3.0, 5.0]))
+    >>> x.compute().round(12), int(rank)
+    (array([1., 2.]), 2)
+    """
+    x = matrices("lstsq", "a", a)
+    if x.ndim != 2:
+        raise MatrixError(bad("lstsq", "a", x.shape, "two axes"))
+    given = inexact("lstsq", "b", as_array("lstsq", "b", b))
+    y = expand_dims(given, 1) if given.ndim == 1 else given
+    m, n = x.shape
+    if y.ndim != 2 or len(y) != m:
+        raise MatrixError(bad("lstsq", "b", given.shape, f"({m},) or ({m}, K)"))
+    dtype = np.result_type(x.dtype, y.dtype)
+    limit = _rcond(rcond, max(m, n))
+    k = y.shape[1]
+    spare = 0
+    if by_blocks(x) and m >= HIGH * n and m >= n + k:
+        both = triangle(concatenate([wide(x), wide(y)], 1))
+        x, y, spare = both[:n, :n], both[:, n:], k
+    table = _solved(x, y, limit, spare)
+    found = table[:n, :k]
+    rank = astype(real(table[n + 2, 0]), np.int64)
+    s = real(table[n + 1, : min(m, n)])
+    sums = astype(real(table[n, :k]), real_dtype(dtype))
+    rest = unsized("lstsq", _residuals, (sums, rank), (m, n), (None,), sums.dtype)
+    solution = astype(found, dtype)
+    return solution[:, 0] if given.ndim == 1 else solution, rest, rank, astype(s, real_dtype(dtype))
+
+
+def _rcond(rcond: Any, longest: int) -> float:
+    eps = float(np.finfo(np.float64).eps)
+    if rcond is None:
+        return eps * longest
+    if isinstance(rcond, bool) or not isinstance(rcond, int | float | np.floating | np.integer):
+        raise ArgumentError(bad("lstsq", "rcond", rcond, "a number or None"))
+    return float(rcond)
+
+
+def _solved(x: Array, y: Array, rcond: float, spare: int) -> Array:
+    """Solve in one chunk; see `workers.kernels.blocks.linalg.lstsq` for the rows of the result."""
+    x, y = (regrid(v, Grid.single(v.shape)) for v in (wide(x), wide(y)))
+    dtype = np.result_type(x.dtype, y.dtype)
+    shape = (x.shape[1] + 3, max(y.shape[1], min(x.shape), 1))
+    ways = ((None, None), (None, None))
+    return make(BlockFunction("linalg:lstsq", (rcond, spare), ways), (x, y), Grid.single(shape), dtype)
+
+
+def _residuals(sums: Array, rank: Array, m: int, n: int) -> Generator[Any, Any, Array]:
+    found = yield rank
+    return sums if int(found) == n < m else sums[:0]

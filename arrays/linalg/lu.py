@@ -1,0 +1,258 @@
+"""Linear systems, inverses and determinants: LU with partial pivoting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...graph.errors import bad
+from ...graph.grid import Axis, Grid
+from ..align import regrid
+from ..core import as_array
+from ..ops.elementwise import astype, real
+from ..ops.joining import concatenate
+from ..ops.moving import expand_dims, squeeze
+from ..ops.reductions import prod
+from ..ops.reductions import sum as summed
+from ..ops.ufuncs import exp, multiply
+from ..ranges import eye
+from .common import (
+    MatrixError,
+    by_blocks,
+    inexact,
+    matrices,
+    panel_width,
+    part,
+    placed,
+    real_dtype,
+    stacked,
+    step,
+    wide,
+)
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "det",
+    "inv",
+    "slogdet",
+    "solve",
+]
+
+
+class SlogdetResult(NamedTuple):
+    """Sign and logarithm of the absolute value of determinants."""
+
+    sign: Array
+    logabsdet: Array
+
+
+def solve(a: Any, b: Any) -> Array:
+    """Solve linear systems `a @ x = b`.
+
+    A large matrix is factored by panels, each in one chunk; the matrices of a stack have one chunk each. A singular
+    matrix raises `numpy.linalg.LinAlgError` when the solution is computed.
+
+    Parameters
+    ----------
+    a : array (..., M, M)
+    b : array (M,) or (..., M, K)
+
+    Returns
+    -------
+    Array of the shape of `b`, broadcast
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> import numpy as np
+    >>> wr.linalg.solve(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([2.0, 9.0])).compute()
+    array([1., 2.])
+    """
+    x = matrices("solve", "a", a, square=True)
+    given = inexact("solve", "b", as_array("solve", "b", b))
+    y = expand_dims(given, 1) if given.ndim == 1 else given
+    if y.ndim < 2 or y.shape[-2] != x.shape[-1]:
+        raise MatrixError(bad("solve", "b", given.shape, f"({x.shape[-1]},) or (..., {x.shape[-1]}, K)"))
+    dtype = np.result_type(x.dtype, y.dtype)
+    if by_blocks(x) and y.ndim == 2:
+        both = np.result_type(dtype, np.float64)
+        found = astype(solved(astype(x, both), astype(y, both), panel_width(len(x))), dtype)
+    else:
+        found = stacked("linalg:solve", (x, y), (x.shape[-1], y.shape[-1]), dtype)
+    return squeeze(found, -1) if given.ndim == 1 else found
+
+
+def inv(a: Any) -> Array:
+    """Invert matrices.
+
+    As `solve` with the identity on the right; a singular matrix raises `numpy.linalg.LinAlgError` when the inverse
+    is computed.
+
+    Parameters
+    ----------
+    a : array (..., M, M)
+
+    Returns
+    -------
+    Array (..., M, M)
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> import numpy as np
+    >>> wr.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]])).compute()
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    return inverse(matrices("inv", "a", a, square=True), quiet=False)
+
+
+def inverse(x: Array, *, quiet: bool) -> Array:
+    """Return inverses; `quiet`: NaN for singular matrices."""
+    if not by_blocks(x):
+        return stacked("linalg:inv", (x,), x.shape[-2:], x.dtype, (quiet,))
+    full = wide(x)
+    width = panel_width(len(x))
+    unit = eye(len(x), dtype=full.dtype, chunks=(-1, width))
+    return astype(regrid(solved(full, unit, width, quiet=quiet), x.expr.grid), x.dtype)
+
+
+def det(a: Any) -> Array:
+    """Return the determinants of matrices.
+
+    Parameters
+    ----------
+    a : array (..., M, M)
+
+    Returns
+    -------
+    Array (...)
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> import numpy as np
+    >>> wr.linalg.det(np.array([[2.0, 1.0], [0.0, 4.0]])).compute()
+    np.float64(8.0)
+    """
+    x = matrices("det", "a", a, square=True)
+    if not by_blocks(x):
+        return stacked("linalg:det", (x,), (), x.dtype)
+    sign, logarithm = _signs(x)
+    return astype(multiply(sign, exp(logarithm)), x.dtype)
+
+
+def slogdet(a: Any) -> SlogdetResult:
+    """Return sign and logarithm of the absolute value of determinants.
+
+    Parameters
+    ----------
+    a : array (..., M, M)
+
+    Returns
+    -------
+    SlogdetResult
+        `sign` and `logabsdet`, arrays (...).
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> import numpy as np
+    >>> sign, logabsdet = wr.linalg.slogdet(-np.eye(3))
+    >>> sign.compute(), logabsdet.compute()
+    (np.float64(-1.0), np.float64(0.0))
+    """
+    x = matrices("slogdet", "a", a, square=True)
+    if by_blocks(x):
+        sign, logarithm = _signs(x)
+    else:
+        both = stacked("linalg:slogdet", (x,), (2,), x.dtype)
+        sign, logarithm = both[..., 0], real(both[..., 1])
+    return SlogdetResult(astype(sign, x.dtype), astype(logarithm, real_dtype(x.dtype)))
+
+
+@dataclass(frozen=True)
+class Panels:
+    """A matrix factored by panels: the panels, and the rows of U beside each."""
+
+    bounds: tuple[tuple[int, int], ...]
+    panels: tuple[Array, ...]
+    rows: tuple[Array, ...]
+    right: tuple[Array, ...]
+
+
+def factored(x: Array, y: Array | None, width: int) -> Panels:
+    """Eliminate panel by panel (right-looking), and carry right-hand sides along.
+
+    A panel has all rows that are left in one chunk; what is beside it is cut into columns, which are brought up to
+    date independently of each other.
+    """
+    n = len(x)
+    rest = part(x, (0, n), (0, n), (Axis.regular(n, n), Axis.regular(n, width)))
+    bounds, panels, rows, right = [], [], [], []
+    for lo in range(0, n, width):
+        hi = min(lo + width, n)
+        left, wide_by = n - lo, hi - lo
+        bounds.append((lo, hi))
+        panel = step(
+            "factors:lu_panel", (part(rest, (0, left), (0, wide_by)),), Grid.single((left, wide_by + 1)), [(0, 1)]
+        )
+        panels.append(panel)
+        if hi < n:
+            beside = part(rest, (0, left), (wide_by, left), (Axis.regular(left, left), Axis.regular(n - hi, width)))
+            done = _update(panel, beside)
+            rows.append(part(done, (0, wide_by), (0, n - hi)))
+            rest = _below(done, wide_by)
+        if y is not None:
+            done = _update(panel, y)
+            right.append(
+                part(done, (0, wide_by), (0, y.shape[1]), (Axis.regular(wide_by, wide_by), y.expr.grid.axes[1]))
+            )
+            y = _below(done, wide_by)
+    return Panels(tuple(bounds), tuple(panels), tuple(rows), tuple(right))
+
+
+def _update(panel: Array, x: Array) -> Array:
+    return step("factors:lu_update", (panel, x), x.expr.grid, [(None, None), (0, 1)])
+
+
+def _below(x: Array, first: int) -> Array:
+    """Return the rows from one on, each column of chunks in one chunk."""
+    height = len(x) - first
+    axes = (Axis.regular(height, max(1, height)), x.expr.grid.axes[1])
+    return part(x, (first, len(x)), (0, x.shape[1]), axes)
+
+
+def solved(x: Array, y: Array, width: int, *, quiet: bool = False) -> Array:
+    """Solve for a large matrix: eliminate, then substitute from the last panel to the first."""
+    n, columns = y.shape
+    step_of_columns = min(width, max(1, y.expr.grid.axes[1].largest))
+    axis = Axis.regular(columns, step_of_columns)
+    parts = factored(x, part(y, (0, n), (0, columns), (Axis.regular(n, n), axis)), width)
+    found: list[tuple[Array, int, int]] = []
+    for number in reversed(range(len(parts.bounds))):
+        lo, hi = parts.bounds[number]
+        panel, own = parts.panels[number], parts.right[number]
+        if found:
+            below = placed([(p, row - hi, 0) for p, row, _ in found], Grid([Axis.regular(n - hi, n - hi), axis]))
+            row = parts.rows[number]
+        else:
+            below = part(own, (0, 0), (0, columns), (Axis.regular(0, 1), axis))
+            row = part(panel, (0, hi - lo), (0, 0))
+        ways = [(None, None), (0, 1), (None, None), (None, 1)]
+        solution = step("factors:lu_back", (panel, own, row, below), own.expr.grid, ways, (quiet,))
+        found.append((solution, lo, 0))
+    rows = y.expr.grid.axes[0]
+    return placed(found, Grid([rows if rows.count > 1 else Axis.regular(n, width), axis]))
+
+
+def _signs(x: Array) -> tuple[Array, Array]:
+    """Return sign and logarithm for a large matrix, from the pivots of its panels."""
+    parts = factored(wide(x), None, panel_width(len(x)))
+    each = [step("factors:lu_sign", (p,), Grid.single((1, 2)), [(None, None)]) for p in parts.panels]
+    table = concatenate(each)
+    return prod(table[:, 0]), summed(real(table[:, 1]))

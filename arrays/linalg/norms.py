@@ -1,0 +1,186 @@
+"""Norms of vectors and matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, AxisError, ShapeError, bad
+from ..core import as_array, check_axis
+from ..ops.elementwise import astype, imag, real
+from ..ops.moving import expand_dims, moveaxis
+from ..ops.reductions import amax, amin
+from ..ops.reductions import sum as summed
+from ..ops.ufuncs import abs, multiply, not_equal, power, sqrt
+from .common import real_dtype
+from .singular import svdvals
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "matrix_norm",
+    "norm",
+    "vector_norm",
+]
+
+
+def _floating(operation: str, x: Any) -> Array:
+    """Return an operand as an array of floating-point numbers."""
+    found = as_array(operation, "x", x)
+    if found.dtype.kind in "biu":
+        return astype(found, np.float64)
+    if found.dtype.kind not in "fc":
+        raise ArgumentError(bad(operation, "x", found.dtype, "numbers"))
+    return found
+
+
+def _squares(x: Array) -> Array:
+    if x.dtype.kind != "c":
+        return multiply(x, x)  # type: ignore[no-any-return]
+    a, b = real(x), imag(x)
+    return multiply(a, a) + multiply(b, b)  # type: ignore[no-any-return]
+
+
+def _vector(operation: str, x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: Any) -> Array:
+    """Return a norm over all elements along some axes, as NumPy computes it."""
+    if isinstance(ord, str) or not np.isreal(ord):
+        raise ArgumentError(bad(operation, "ord", ord, "a number, inf or -inf for vectors"))
+    if ord == np.inf:
+        return _largest(abs(x), axis, keepdims)
+    if ord == -np.inf:
+        return amin(abs(x), axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return summed(astype(not_equal(x, 0), real_dtype(x.dtype)), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return summed(abs(x), axis=axis, keepdims=keepdims)
+    if ord == 2:
+        return sqrt(summed(_squares(x), axis=axis, keepdims=keepdims))  # type: ignore[no-any-return]
+    total = summed(power(abs(x), ord), axis=axis, keepdims=keepdims)
+    return astype(power(total, 1 / ord if ord else 1.0), real_dtype(x.dtype))
+
+
+def _largest(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool) -> Array:
+    """Return the maximum of what isn't negative: 0 of no elements."""
+    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    if any(x.shape[a] == 0 for a in axes):
+        return summed(x, axis=axis, keepdims=keepdims)
+    return amax(x, axis=axis, keepdims=keepdims)
+
+
+def _matrix(operation: str, x: Array, axes: tuple[int, int], keepdims: bool, ord: Any) -> Array:
+    """Return a norm of the matrices along two axes."""
+    row, column = axes
+    if ord in (None, "fro", "f"):
+        return _vector(operation, x, axes, keepdims, 2)
+    if ord not in (("nuc",) if isinstance(ord, str) else (1, -1, 2, -2, np.inf, -np.inf)):
+        raise ArgumentError(bad(operation, "ord", ord, "None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for matrices"))
+    if ord in ("nuc", 2, -2):
+        found = _spectral(moveaxis(x, axes, (-2, -1)), ord)
+        return expand_dims(found, sorted(axes)) if keepdims else found
+    first, second = (row, column) if ord in (1, -1) else (column, row)
+    sums = summed(abs(x), axis=first, keepdims=True)
+    found = amin(sums, axis=second, keepdims=True) if ord < 0 else _largest(sums, second, True)
+    return found if keepdims else found.squeeze(axes)
+
+
+def _spectral(x: Array, ord: Any) -> Array:
+    values = svdvals(x)
+    if ord == "nuc":
+        return summed(values, axis=-1)
+    return _largest(values, -1, False) if ord == 2 else amin(values, axis=-1)
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+    """Return norms of vectors or matrices, as NumPy's `linalg.norm`.
+
+    The norms 2, -2 and "nuc" of matrices need their singular values: see `svdvals`.
+
+    Parameters
+    ----------
+    x : array
+    ord : number, inf, -inf, "fro", "nuc" or None
+        None: the square root of the sum of squares.
+    axis : int, pair of int or None
+        One axis: of vectors; two: of matrices. None: of the array, flattened where `ord` is None.
+    keepdims : bool
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.linalg.norm(wr.full(4, 2.0)).compute()
+    np.float64(4.0)
+    """
+    found = _floating("norm", x)
+    if axis is None:
+        if ord is None or (ord == 2 and found.ndim == 1) or (ord in ("f", "fro") and found.ndim == 2):
+            return _vector("norm", found, None, keepdims, 2)
+        axes = tuple(range(found.ndim))
+    else:
+        given = axis if isinstance(axis, tuple | list) else (axis,)
+        axes = tuple(check_axis("norm", a, found.ndim) for a in given)
+    if len(axes) == 1:
+        return _vector("norm", found, axes[0], keepdims, 2 if ord is None else ord)
+    if len(axes) != 2:
+        raise ShapeError(bad("norm", "axis", axis, f"one or two axes of shape {found.shape}"))
+    if axes[0] == axes[1]:
+        raise ShapeError(bad("norm", "axis", axis, "two different axes"))
+    return _matrix("norm", found, (axes[0], axes[1]), keepdims, ord)
+
+
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:
+    """Return norms of vectors.
+
+    Parameters
+    ----------
+    x : array
+    axis : int, tuple of int or None
+        The vectors' elements lie along these axes. None: along all.
+    keepdims : bool
+    ord : number, inf or -inf
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.linalg.vector_norm(wr.ones((2, 4)), axis=1).compute()
+    array([2., 2.])
+    """
+    found = _floating("vector_norm", x)
+    if axis is not None:
+        given = axis if isinstance(axis, tuple | list) else (axis,)
+        axis = tuple(check_axis("vector_norm", a, found.ndim) for a in given)
+    return _vector("vector_norm", found, axis, keepdims, ord)
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+    """Return norms of the matrices along the last two axes.
+
+    Parameters
+    ----------
+    x : array (..., M, N)
+    keepdims : bool
+    ord : {"fro", "nuc", 1, -1, 2, -2, inf, -inf}
+
+    Returns
+    -------
+    Array (...)
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.linalg.matrix_norm(wr.ones((2, 3)), ord=1).compute()
+    np.float64(2.0)
+    """
+    found = _floating("matrix_norm", x)
+    if found.ndim < 2:
+        raise AxisError(bad("matrix_norm", "x", found.shape, "a shape of at least two axes"))
+    return _matrix("matrix_norm", found, (found.ndim - 2, found.ndim - 1), keepdims, ord)

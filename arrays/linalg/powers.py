@@ -1,0 +1,125 @@
+"""Powers of a matrix, and products of many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+from ..core import as_array
+from ..ops.broadcasting import broadcast_to
+from ..ops.moving import expand_dims
+from ..ops.outputs import deliver
+from ..ops.products import matmul
+from ..ranges import eye
+from .common import MatrixError
+from .lu import inv
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..array import Array
+
+__all__ = [
+    "matrix_power",
+    "multi_dot",
+]
+
+
+def matrix_power(a: Any, n: int) -> Array:
+    """Multiply square matrices with themselves; negative powers are those of the inverse.
+
+    Parameters
+    ----------
+    a : array (..., M, M)
+    n : int
+
+    Returns
+    -------
+    Array (..., M, M)
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> import numpy as np
+    >>> wr.linalg.matrix_power(np.array([[1, 1], [0, 1]]), 5).compute()
+    array([[1, 5],
+           [0, 1]])
+    """
+    x = as_array("matrix_power", "a", a)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise MatrixError(bad("matrix_power", "a", x.shape, "square matrices"))
+    if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        raise ArgumentError(bad("matrix_power", "n", n, "an integer"))
+    power = int(n)
+    if power == 0:
+        return broadcast_to(eye(x.shape[-1], dtype=x.dtype, chunks=x.expr.grid.chunks()[-2:]), x.shape)
+    if power < 0:
+        x, power = inv(x), -power
+    found: Array | None = None
+    while power:
+        if power & 1:
+            found = x if found is None else matmul(found, x)
+        power >>= 1
+        if power:
+            x = matmul(x, x)
+    assert found is not None
+    return found
+
+
+def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
+    """Multiply several matrices, in the order that takes the fewest operations.
+
+    Parameters
+    ----------
+    arrays : sequence of array
+        At least two; the first and the last one may have one axis.
+    out : array, optional
+        Takes the result.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.linalg.multi_dot([wr.ones((2, 9)), wr.ones((9, 9)), wr.ones(9)]).compute()
+    array([81., 81.])
+    """
+    found = [as_array("multi_dot", f"arrays[{i}]", a) for i, a in enumerate(arrays)]
+    if len(found) < 2:
+        raise ArgumentError(bad("multi_dot", "arrays", f"{len(found)} arrays", "at least two"))
+    first, last = found[0].ndim == 1, found[-1].ndim == 1
+    if first:
+        found[0] = expand_dims(found[0], 0)
+    if last:
+        found[-1] = expand_dims(found[-1], 1)
+    for i, x in enumerate(found):
+        if x.ndim != 2:
+            raise MatrixError(bad("multi_dot", f"arrays[{i}]", x.shape, "two axes"))
+    made = _product(found, _order([*(len(x) for x in found), found[-1].shape[1]]), 0, len(found) - 1)
+    if first:
+        made = made[0]
+    return deliver("multi_dot", made[..., 0] if last else made, out)
+
+
+def _order(lengths: list[int]) -> list[list[int]]:
+    """Return where to cut the product of matrices i to j, by dynamic programming."""
+    n = len(lengths) - 1
+    cost = [[0] * n for _ in range(n)]
+    cut = [[0] * n for _ in range(n)]
+    for span in range(1, n):
+        for i in range(n - span):
+            j = i + span
+            costs = [cost[i][k] + cost[k + 1][j] + lengths[i] * lengths[k + 1] * lengths[j + 1] for k in range(i, j)]
+            cost[i][j] = min(costs)
+            cut[i][j] = i + costs.index(cost[i][j])
+    return cut
+
+
+def _product(arrays: list[Array], cut: list[list[int]], i: int, j: int) -> Array:
+    if i == j:
+        return arrays[i]
+    return matmul(_product(arrays, cut, i, cut[i][j]), _product(arrays, cut, cut[i][j] + 1, j))

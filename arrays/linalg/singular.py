@@ -1,0 +1,239 @@
+"""Singular values, and what follows from them: pseudoinverse, rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+from ..core import as_array
+from ..ops.elementwise import astype, real, where
+from ..ops.moving import expand_dims, matrix_transpose
+from ..ops.products import matmul
+from ..ops.reductions import amax, any, count_nonzero
+from ..ops.ufuncs import abs, conjugate, divide, greater, multiply, not_equal
+from .common import by_blocks, matrices, real_dtype, stacked, wide
+from .eigen import eigh, eigvalsh
+from .orthogonal import reduced, triangle
+from .tall import Tall, is_tall
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "matrix_rank",
+    "pinv",
+    "svd",
+    "svdvals",
+]
+
+HIGH = 2
+"""A large matrix with so many times more rows than columns is factored to Q and R first."""
+
+
+class SVDResult(NamedTuple):
+    """Left vectors, singular values, right vectors."""
+
+    U: Array
+    S: Array
+    Vh: Array
+
+
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """Return the singular value decomposition `a = U @ diag(S) @ Vh`.
+
+    With `full_matrices=False` a large matrix of at least twice as many rows as columns is first factored to Q and R,
+    by blocks (see `qr`), one of at least twice as many columns as rows likewise; the triangle is brought
+    to one chunk. Other matrices are brought to one chunk whole.
+
+    Parameters
+    ----------
+    a : array (..., M, N)
+    full_matrices : bool
+        Square U and Vh; else min(M, N) columns of U and rows of Vh.
+    compute_uv : bool
+        False: return the singular values alone.
+    hermitian : bool
+        The matrices are Hermitian: `eigh` is used, and they are read from the lower triangle.
+
+    Returns
+    -------
+    SVDResult or Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.random.default_rng(1).random((1000, 3), chunks=(100, 3))
+    >>> u, s, vh = wr.linalg.svd(x, full_matrices=False)
+    >>> bool((abs((u * s) @ vh - x) < 1e-14).all())
+    True
+    """
+    x = matrices("svd", "a", a)
+    if not compute_uv:
+        return _absolute_eigenvalues(x) if hermitian else svdvals(x)
+    if hermitian:
+        return _hermitian(matrices("svd", "a", x, square=True))
+    m, n = x.shape[-2:]
+    if not full_matrices and by_blocks(x) and max(m, n) >= HIGH * min(m, n):
+        if m < n:
+            u, s, vh = _high(conjugate(matrix_transpose(x)))
+            u, vh = conjugate(matrix_transpose(vh)), conjugate(matrix_transpose(u))
+        else:
+            u, s, vh = _high(x)
+        return SVDResult(astype(u, x.dtype), astype(s, real_dtype(x.dtype)), astype(vh, x.dtype))
+    return SVDResult(*_packed(x, full_matrices))
+
+
+def _packed(x: Array, full: bool) -> tuple[Array, Array, Array]:
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    columns = max(m, n) if full else k
+    both = stacked("linalg:svd", (x,), (m + n + 1, columns), x.dtype, (bool(full),))
+    u = both[..., :m, : m if full else k]
+    v = both[..., m : m + n, : n if full else k]
+    return u, real(both[..., m + n, :k]), conjugate(matrix_transpose(v))
+
+
+def _high(x: Array) -> tuple[Array, Array, Array]:
+    """Decompose a matrix with more rows than columns by way of its triangle."""
+    if is_tall(x):
+        tall = Tall.of(wide(x))
+        u, s, vh = _packed(tall.triangle, False)
+        return tall.form(u), s, vh
+    q, r = reduced(x)
+    u, s, vh = _packed(r, False)
+    return matmul(q, u), s, vh
+
+
+def _hermitian(x: Array) -> SVDResult:
+    """Decompose Hermitian matrices by their eigenvalues, as NumPy does."""
+    values, vectors = eigh(x)
+    order = values.shape[-1]
+    both = stacked("linalg:by_size", (expand_dims(values, -2), vectors), (order + 1, order), vectors.dtype)
+    sizes = real(both[..., 0, :])
+    u = both[..., 1:, :]
+    signs = where(sizes < 0, -1, 1)
+    return SVDResult(u, abs(sizes), conjugate(matrix_transpose(multiply(u, expand_dims(signs, -2)))))
+
+
+def _absolute_eigenvalues(x: Array) -> Array:
+    values = eigvalsh(matrices("svd", "a", x, square=True))
+    return stacked("linalg:sizes", (expand_dims(values, -2),), values.shape[-1:], values.dtype)
+
+
+def svdvals(x: Any, /) -> Array:
+    """Return the singular values of matrices, the largest first.
+
+    A large matrix of at least twice as many rows as columns (or the other way round) is factored to its triangle first;
+    what is left is brought to one chunk.
+
+    Parameters
+    ----------
+    x : array (..., M, N)
+
+    Returns
+    -------
+    Array (..., min(M, N))
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.linalg.svdvals(2 * wr.eye(3)).compute()
+    array([2., 2., 2.])
+    """
+    found = matrices("svdvals", "x", x)
+    m, n = found.shape[-2:]
+    if by_blocks(found) and max(m, n) >= HIGH * min(m, n):
+        found = triangle(found if m >= n else matrix_transpose(found))
+    return stacked("linalg:svdvals", (found,), (min(m, n),), real_dtype(found.dtype))
+
+
+def _singular(operation: str, x: Array, hermitian: bool) -> Array:
+    return _absolute_eigenvalues(matrices(operation, "a", x, square=True)) if hermitian else svdvals(x)
+
+
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
+    """Return the Moore-Penrose pseudoinverse, by the singular value decomposition.
+
+    Parameters
+    ----------
+    a : array (..., M, N)
+    rcond, rtol : float or array (...), optional
+        Singular values of at most so much of the largest count as zero. Left out: the larger length times the dtype's
+        precision, as the array API has it. (NumPy's `pinv` without either one takes 1e-15.)
+    hermitian : bool
+        The matrices are Hermitian.
+
+    Returns
+    -------
+    Array (..., N, M)
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.linalg.pinv(wr.full((1, 2), 0.5)).compute()
+    array([[1.],
+           [1.]])
+    """
+    if rcond is not None and rtol is not None:
+        raise ArgumentError(bad("pinv", "rtol", rtol, "rtol or rcond, not both"))
+    x = matrices("pinv", "a", a)
+    m, n = x.shape[-2:]
+    limit = rtol if rcond is None else rcond
+    if limit is None:
+        limit = max(m, n) * np.finfo(x.dtype).eps
+    u, s, vh = svd(x, full_matrices=False, hermitian=hermitian)
+    if min(m, n) == 0:
+        return conjugate(matrix_transpose(x))
+    large = greater(s, _cutoff(s, limit))
+    inverse_s = where(large, divide(1, where(large, s, 1)), 0)
+    found = matmul(
+        multiply(conjugate(matrix_transpose(vh)), expand_dims(inverse_s, -2)), conjugate(matrix_transpose(u))
+    )
+    return astype(found, x.dtype)
+
+
+def _cutoff(s: Array, rtol: Any) -> Array:
+    """Return the limit below which singular values count as zero, with a last axis of length one."""
+    largest = amax(s, axis=-1, keepdims=True)
+    factor = rtol if np.ndim(rtol) == 0 else expand_dims(as_array("pinv", "rtol", rtol), -1)
+    return multiply(largest, factor)  # type: ignore[no-any-return]
+
+
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
+    """Count the singular values that aren't negligible.
+
+    Parameters
+    ----------
+    A : array (..., M, N)
+    tol : float or array (...), optional
+        Singular values up to it count as zero.
+    hermitian : bool
+        The matrices are Hermitian.
+    rtol : float or array (...), optional
+        The same as a share of the largest one. Left out: the larger length times the dtype's precision.
+
+    Returns
+    -------
+    Array (...) of int
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.linalg.matrix_rank(wr.ones((3, 3))).compute()
+    np.int64(1)
+    """
+    if tol is not None and rtol is not None:
+        raise ArgumentError(bad("matrix_rank", "rtol", rtol, "rtol or tol, not both"))
+    x = as_array("matrix_rank", "A", A)
+    if x.ndim < 2:
+        return astype(any(not_equal(x, 0)), np.int64)
+    s = _singular("matrix_rank", matrices("matrix_rank", "A", x), hermitian)
+    if s.shape[-1] == 0:
+        return count_nonzero(s, axis=-1)
+    if tol is None:
+        limit: Any = _cutoff(s, max(x.shape[-2:]) * np.finfo(s.dtype).eps if rtol is None else rtol)
+    else:
+        limit = tol if np.ndim(tol) == 0 else expand_dims(as_array("matrix_rank", "tol", tol), -1)
+    return count_nonzero(greater(s, limit), axis=-1)

@@ -1,0 +1,239 @@
+"""Products of vectors: vecdot, matvec, vecmat, inner, cross, and Kronecker's product."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import DTypeError, ShapeError, bad
+from ..core import as_array, broadcast_shape, check_axis, grid_for
+from .elementwise import astype
+from .joining import stack
+from .moving import expand_dims, moveaxis
+from .products import contract, matmul, tensordot
+from .reductions import any, sum
+from .taking import taken
+from .ufuncs import conjugate, multiply, subtract
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "cross",
+    "inner",
+    "kron",
+    "matvec",
+    "vecdot",
+    "vecmat",
+]
+
+
+def _vectors(operation: str, x1: Any, x2: Any) -> tuple[Array, Array]:
+    return as_array(operation, "x1", x1), as_array(operation, "x2", x2)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    """Multiply vectors, the first ones conjugated, and add up.
+
+    Parameters
+    ----------
+    x1, x2 : array
+    axis : int
+        The vectors' elements lie along it, before the other axes broadcast.
+
+    Returns
+    -------
+    Array
+        Without that axis.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.vecdot(wr.arange(6).reshape(2, 3), wr.ones(3)).compute()
+    array([ 3., 12.])
+    """
+    left, right = _vectors("vecdot", x1, x2)
+    for name, x in (("x1", left), ("x2", right)):
+        if x.ndim == 0:
+            raise ShapeError(bad("vecdot", name, x.shape, "at least one axis"))
+    left = moveaxis(left, check_axis("vecdot", axis, left.ndim), -1)
+    right = moveaxis(right, check_axis("vecdot", axis, right.ndim), -1)
+    if left.shape[-1] != right.shape[-1]:
+        expected = f"vectors of one length along axis {axis}"
+        raise ShapeError(f"vecdot: operands have shapes {left.shape} and {right.shape}; expected {expected}")
+    if left.dtype.kind == "c":
+        left = conjugate(left)
+    if left.ndim == right.ndim == 1:
+        return contract("vecdot", left, right, ((0,), (0,), ()))
+    broadcast_shape("vecdot", left.shape, right.shape)
+    dtype = _product_dtype("vecdot", left, right)
+    products = multiply(left, right)
+    return any(products, axis=-1) if dtype == np.bool else sum(products, axis=-1, dtype=dtype)
+
+
+def _product_dtype(operation: str, left: Array, right: Array) -> np.dtype[Any]:
+    try:
+        found: np.dtype[Any] = np.matmul(np.empty((0, 0), left.dtype), np.empty((0, 0), right.dtype)).dtype
+    except TypeError as error:
+        kinds = f"{left.dtype}, {right.dtype}"
+        raise DTypeError(f"{operation}: operands have dtypes {kinds}; expected numbers or bool") from error
+    return found
+
+
+def matvec(x1: Any, x2: Any, /) -> Array:
+    """Multiply matrices with vectors; the axes before them broadcast.
+
+    Parameters
+    ----------
+    x1 : array (..., M, N)
+    x2 : array (..., N)
+
+    Returns
+    -------
+    Array (..., M)
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.matvec(wr.ones((2, 3)), wr.ones((4, 3))).shape
+    (4, 2)
+    """
+    matrix, vector = _vectors("matvec", x1, x2)
+    _check("matvec", "x1", matrix, vector)
+    if matrix.shape[-1] != vector.shape[-1]:
+        raise ShapeError(bad("matvec", "x2", vector.shape, f"(..., {matrix.shape[-1]}), to fit x1 of {matrix.shape}"))
+    return matmul(matrix, expand_dims(vector, -1))[..., 0]
+
+
+def vecmat(x1: Any, x2: Any, /) -> Array:
+    """Multiply vectors, conjugated, with matrices; the axes before them broadcast.
+
+    Parameters
+    ----------
+    x1 : array (..., M)
+    x2 : array (..., M, N)
+
+    Returns
+    -------
+    Array (..., N)
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.vecmat(wr.ones((4, 3)), wr.ones((3, 2))).shape
+    (4, 2)
+    """
+    vector, matrix = _vectors("vecmat", x1, x2)
+    _check("vecmat", "x2", matrix, vector)
+    if matrix.shape[-2] != vector.shape[-1]:
+        raise ShapeError(bad("vecmat", "x1", vector.shape, f"(..., {matrix.shape[-2]}), to fit x2 of {matrix.shape}"))
+    if vector.dtype.kind == "c":
+        vector = conjugate(vector)
+    return matmul(expand_dims(vector, -2), matrix)[..., 0, :]
+
+
+def _check(operation: str, name: str, matrix: Array, vector: Array) -> None:
+    if matrix.ndim < 2:
+        raise ShapeError(bad(operation, name, matrix.shape, "at least two axes"))
+    if vector.ndim < 1:
+        raise ShapeError(bad(operation, "x1" if name == "x2" else "x2", vector.shape, "at least one axis"))
+
+
+def inner(a: Any, b: Any, /) -> Array:
+    """Sum products of elements over the last axes; scalars multiply.
+
+    Parameters
+    ----------
+    a, b : array
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.inner(wr.arange(3), wr.arange(3)).compute()
+    np.int64(5)
+    """
+    left, right = as_array("inner", "a", a), as_array("inner", "b", b)
+    if left.ndim == 0 or right.ndim == 0:
+        return multiply(left, right)  # type: ignore[no-any-return]
+    if left.shape[-1] != right.shape[-1]:
+        raise ShapeError(
+            f"inner: operands have shapes {left.shape} and {right.shape}; expected last axes of one length"
+        )
+    return tensordot(left, right, ([left.ndim - 1], [right.ndim - 1]))
+
+
+def kron(a: Any, b: Any) -> Array:
+    """Return Kronecker's product: each element of `a` times all of `b`.
+
+    Parameters
+    ----------
+    a, b : array
+        The one with fewer axes gets more of length one in front.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.kron(wr.arange(3), wr.ones(2)).compute()
+    array([0., 0., 1., 1., 2., 2.])
+    """
+    left, right = as_array("kron", "a", a), as_array("kron", "b", b)
+    left = left.reshape((1,) * (right.ndim - left.ndim) + left.shape)
+    right = right.reshape((1,) * (left.ndim - right.ndim) + right.shape)
+    shape = tuple(n * m for n, m in zip(left.shape, right.shape, strict=True))
+    grid = grid_for("kron", "auto", shape, np.result_type(left.dtype, right.dtype))
+    for at, (n, m) in enumerate(zip(left.shape, right.shape, strict=True)):
+        if m != 1:
+            left = taken("kron", left, at, np.repeat(np.arange(n), m), grid.axes[at])
+        if n != 1:
+            right = taken("kron", right, at, np.tile(np.arange(m), n), grid.axes[at])
+    return multiply(left, right)  # type: ignore[no-any-return]
+
+
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
+    """Return cross products of vectors of three elements; other axes broadcast.
+
+    Parameters
+    ----------
+    a, b : array
+    axisa, axisb, axisc : int
+        The vectors' elements lie along these axes of `a`, `b` and the result.
+    axis : int, optional
+        All three.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> import numpy as np
+    >>> wr.cross(np.array([1, 0, 0]), np.array([0, 1, 0])).compute()
+    array([0, 0, 1])
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    left, right = as_array("cross", "a", a), as_array("cross", "b", b)
+    for name, x in (("a", left), ("b", right)):
+        if left.dtype == np.bool or right.dtype == np.bool:
+            raise DTypeError(bad("cross", name, x.dtype, "numbers, which can be subtracted"))
+    left = moveaxis(left, check_axis("cross", axisa, left.ndim, "axisa"), -1)
+    right = moveaxis(right, check_axis("cross", axisb, right.ndim, "axisb"), -1)
+    for name, x in (("a", left), ("b", right)):
+        if x.shape[-1] != 3:
+            raise ShapeError(bad("cross", name, x.shape, "vectors of three elements along its axis"))
+    shape = broadcast_shape("cross", left.shape, right.shape)
+    at = check_axis("cross", axisc, len(shape), "axisc")
+    parts = []
+    for i, j in ((1, 2), (2, 0), (0, 1)):
+        parts.append(subtract(multiply(left[..., i], right[..., j]), multiply(left[..., j], right[..., i])))
+    return stack([astype(p, np.result_type(left.dtype, right.dtype)) for p in parts], axis=at)

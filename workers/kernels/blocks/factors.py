@@ -1,0 +1,210 @@
+"""Steps of factorisations by blocks: Cholesky, LU with partial pivoting, Householder's QR, triangular systems.
+
+LAPACK is at hand only through `numpy.linalg`. Triangular systems are solved by substitution: NumPy's `solve` finds
+nothing to eliminate in a triangular diagonal block, and the rest are products. No inverse is formed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+BASE = 64
+"""Order of the diagonal blocks that LAPACK solves."""
+NARROW = 8
+"""Columns that are eliminated one by one."""
+
+
+def _lower(low: Array, x: Array, unit: bool) -> None:
+    """Overwrite x with the solution of `low y = x`; only the lower triangle is read."""
+    n = len(low)
+    if n <= BASE:
+        triangle = np.tril(low, -1) + np.eye(n, dtype=low.dtype) if unit else np.tril(low)
+        x[...] = np.linalg.solve(triangle[::-1, ::-1], x[::-1])[::-1]  # reversed it is upper: nothing is pivoted
+        return
+    half = _half(n)
+    _lower(low[:half, :half], x[:half], unit)
+    x[half:] -= low[half:, :half] @ x[:half]
+    _lower(low[half:, half:], x[half:], unit)
+
+
+def _upper(u: Array, x: Array) -> None:
+    """Overwrite x with the solution of `u y = x`; only the upper triangle is read."""
+    n = len(u)
+    if n <= BASE:
+        x[...] = np.linalg.solve(np.triu(u), x)
+        return
+    half = _half(n)
+    _upper(u[half:, half:], x[half:])
+    x[:half] -= u[:half, half:] @ x[half:]
+    _upper(u[:half, :half], x[:half])
+
+
+def _half(n: int) -> int:
+    return (n // 2 + BASE - 1) // BASE * BASE
+
+
+def triu(a: Array) -> Array:
+    """Return the upper triangle of the first square of a packed panel."""
+    return np.triu(a[: a.shape[1]])
+
+
+# ---------------------------------------------------------------------- Cholesky
+
+
+def cholesky_update(a: Array, *factors: Array) -> Array:
+    """Subtract `left @ right^H` for the factors of the columns before: all left ones come first."""
+    count = len(factors) // 2
+    out = np.array(a, order="C")
+    for left, right in zip(factors[:count], factors[count:], strict=True):
+        out -= np.ascontiguousarray(left) @ np.ascontiguousarray(right.conj()).T
+    return out
+
+
+def cholesky_below(a: Array, low: Array) -> Array:
+    """Return `a @ inv(low)^H`: the factor's block below a diagonal one."""
+    x = np.array(a.conj().T, order="C")
+    _lower(low, x, False)
+    return x.conj().T
+
+
+# ---------------------------------------------------------------------- LU
+
+
+def lu_panel(a: Array) -> Array:
+    """Factor full columns, with partial pivoting; a last column says which row comes to each place."""
+    m, width = a.shape
+    packed = np.empty((m, width + 1), a.dtype)
+    lu = np.array(a, order="C")
+    order = np.arange(m)
+    _eliminate(lu, order, 0, width)
+    packed[:, :width] = lu
+    packed[:, width] = order
+    return packed
+
+
+def _eliminate(lu: Array, order: Array, lo: int, hi: int) -> None:
+    """Factor columns lo to hi, from row lo on, by halves (Toledo); rows are swapped across the whole panel."""
+    if hi - lo <= NARROW:
+        _eliminate_narrow(lu, order, lo, hi)
+        return
+    middle = lo + (hi - lo) // 2
+    _eliminate(lu, order, lo, middle)
+    _lower(lu[lo:middle, lo:middle], lu[lo:middle, middle:hi], True)
+    lu[middle:, middle:hi] -= lu[middle:, lo:middle] @ lu[lo:middle, middle:hi]
+    _eliminate(lu, order, middle, hi)
+
+
+def _eliminate_narrow(lu: Array, order: Array, lo: int, hi: int) -> None:
+    """Factor a few columns one by one, each contiguous meanwhile; then swap the rows of the others."""
+    work = np.ascontiguousarray(lu[lo:, lo:hi].T)
+    rows = np.arange(lo, len(lu))
+    for k in range(hi - lo):
+        column = work[k, k:]
+        size = np.abs(column) if column.dtype.kind != "c" else np.abs(column.real) + np.abs(column.imag)
+        at = k + int(size.argmax())
+        if at != k:
+            work[:, [k, at]] = work[:, [at, k]]
+            rows[[k, at]] = rows[[at, k]]
+        pivot = work[k, k]
+        if pivot != 0:
+            work[k, k + 1 :] /= pivot
+        work[k + 1 :, k + 1 :] -= work[k + 1 :, k, None] * work[k, k + 1 :]
+    moved = np.flatnonzero(rows != np.arange(lo, len(lu)))
+    lu[lo + moved] = lu[rows[moved]]
+    order[lo + moved] = order[rows[moved]]
+    lu[lo:, lo:hi] = work.T
+
+
+def lu_update(panel: Array, a: Array) -> Array:
+    """Bring other columns to where a panel's elimination leaves them: rows of U, and what is left below."""
+    width = panel.shape[1] - 1
+    out = a[panel[:, width].real.astype(np.int64)]
+    _lower(panel[:width, :width], out[:width], True)
+    out[width:] -= panel[width:, :width] @ out[:width]
+    return out
+
+
+def lu_back(panel: Array, y: Array, row: Array, below: Array, quiet: bool) -> Array:
+    """Solve for the unknowns of a panel: `u x = y - row @ below`; `quiet`: NaN where u is singular."""
+    width = panel.shape[1] - 1
+    out = y - row @ below if len(below) else np.array(y, order="C")
+    try:
+        _upper(panel[:width, :width], out)
+    except np.linalg.LinAlgError:
+        if not quiet:
+            raise
+        out.fill(np.nan)
+    return out
+
+
+def lu_sign(panel: Array) -> Array:
+    """Return the sign and the logarithm of the absolute value of a panel's part of the determinant, as one row."""
+    width = panel.shape[1] - 1
+    pivots = panel[:width, :width].diagonal()
+    size = np.abs(pivots)
+    with np.errstate(all="ignore"):
+        signs = np.where(size == 0, 0, pivots / size)
+        found = [np.prod(signs) * _parity(panel[:, width].real.astype(np.int64)), np.log(size).sum()]
+    return np.array([found], panel.dtype)
+
+
+def _parity(order: Array) -> int:
+    """Return 1 for an even permutation, -1 for an odd one."""
+    seen = np.zeros(len(order), bool)
+    cycles = 0
+    for first in np.flatnonzero(order != np.arange(len(order))).tolist():
+        if not seen[first]:
+            cycles += 1
+            at = first
+            while not seen[at]:
+                seen[at] = True
+                cycles -= 1
+                at = int(order[at])
+    return 1 - 2 * (cycles % 2)
+
+
+# ---------------------------------------------------------------------- QR
+
+
+def qr_panel(a: Array) -> Array:
+    """Return Householder's vectors below R, and below these T: the product of reflections is `I - V T V^H`."""
+    h, tau = np.linalg.qr(a, mode="raw")
+    packed = np.ascontiguousarray(h.swapaxes(-1, -2))
+    width = a.shape[1]
+    v = _vectors(packed, width)
+    inverse = np.triu(v.conj().T @ v, 1)
+    still = tau == 0
+    inverse[still] = 0
+    inverse[:, still] = 0
+    np.fill_diagonal(inverse, 1 / np.where(still, 1, tau))
+    t = np.eye(width, dtype=a.dtype)
+    _upper(inverse, t)
+    t[still, still] = 0
+    return np.concatenate([packed, t])
+
+
+def _vectors(packed: Array, width: int) -> Array:
+    v = np.tril(packed, -1)
+    v[np.arange(width), np.arange(width)] = 1
+    return v
+
+
+def qr_update(panel: Array, a: Array) -> Array:
+    """Apply a panel's reflections, in the order in which they were found, to other columns."""
+    width = panel.shape[1]
+    v, t = _vectors(panel[:-width], width), panel[-width:]
+    return a - v @ (t.conj().T @ (v.conj().T @ np.ascontiguousarray(a)))
+
+
+def qr_form(panel: Array, q: Array, where: tuple[slice, ...]) -> Array:
+    """Apply a panel's reflections, last one first, to columns of Q, of which the first ones are unit vectors."""
+    width = panel.shape[1]
+    v, t = _vectors(panel[:-width], width), panel[-width:]
+    out = np.array(q, order="C")
+    if where[1].start == 0:
+        np.fill_diagonal(out[:width, :width], 1)
+    out -= v @ (t @ (v.conj().T @ out))
+    return out
