@@ -1,0 +1,107 @@
+"""Random numbers: the element at a position follows from the seed and the position, whatever the chunks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...graph.errors import ArgumentError, bad
+from .counts import Counts
+from .location import Location
+from .orders import Orders
+from .plain import Plain
+from .shaped import Shaped
+from .state import BitGenerator
+from .vectors import Vectors
+
+__all__ = [
+    "BitGenerator",
+    "Generator",
+    "default_rng",
+]
+
+
+class Generator(Plain, Location, Shaped, Counts, Vectors, Orders):
+    """A stream of random numbers with the methods of NumPy's generator; make one by `default_rng`.
+
+    The element at flat C-order position p of a call is a function of the seed and (offset + p), where the offset is
+    the number of positions that all calls before have taken: one for each element, unless a method says otherwise.
+    So values don't depend on chunks or ranks, and two calls differ. What an element draws at its position is of a
+    fixed number of draws a try; a try that is rejected is followed by draws of a stream of its own.
+
+    Parameters of distributions may be numbers, NumPy's arrays or lazy ones, which broadcast to the size; lazy ones are
+    checked when they are computed. `random` has the numbers of `numpy.random.Generator(numpy.random.Philox(seed))`;
+    all else has NumPy's distributions, not its numbers.
+
+    Parameters
+    ----------
+    bit_generator : BitGenerator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> x = wr.random.default_rng(7).random((3, 4), chunks=2)
+    >>> bool((x.compute() == np.random.Generator(np.random.Philox(7)).random((3, 4))).all())
+    True
+    """
+
+    def __init__(self, bit_generator: BitGenerator) -> None:
+        if not isinstance(bit_generator, BitGenerator):
+            raise ArgumentError(bad("Generator", "bit_generator", bit_generator, "windrow.random.BitGenerator(seed)"))
+        super().__init__(bit_generator)
+
+    @property
+    def bit_generator(self) -> BitGenerator:
+        """Where the generator stands; `state` can be read and set."""
+        return self._bits
+
+    def spawn(self, n_children: int) -> list[Generator]:
+        """Return generators of numbers that have nothing to do with each other.
+
+        Parameters
+        ----------
+        n_children : int
+
+        Returns
+        -------
+        list of Generator
+            With the keys that NumPy's Philox of the same seed spawns.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> a, b = wr.random.default_rng(1).spawn(2)
+        >>> bool((a.random(3) == b.random(3)).any())
+        False
+        """
+        return [Generator(child) for child in self._bits.spawn(n_children)]
+
+    def __reduce__(self) -> Any:
+        return Generator, (self._bits,)
+
+    def __repr__(self) -> str:
+        return f"Generator({self._bits!r})"
+
+
+def default_rng(seed: Any = None) -> Generator:
+    """Make a generator of random numbers.
+
+    Parameters
+    ----------
+    seed : int, sequence of int, numpy.random.SeedSequence, BitGenerator, Generator or None
+        None: entropy of the system, drawn once. A generator is returned as it is.
+
+    Returns
+    -------
+    Generator
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> rng = wr.random.default_rng(42)
+    >>> bool((rng.random(3) == rng.random(3)).any())
+    False
+    """
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(seed if isinstance(seed, BitGenerator) else BitGenerator(seed))

@@ -1,0 +1,199 @@
+"""Discrete distributions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ShapeError, bad
+from ..core import Node
+from .drawing import I8, Drawing
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+
+class Counts(Drawing):
+    """Counts, as int64."""
+
+    def binomial(self, n: Any, p: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+        """Count successes.
+
+        Parameters
+        ----------
+        n : float or array
+            How often it is tried: whole numbers up to 2**53.
+        p : float or array
+            Probability of a success.
+        size : int, tuple of int or None
+        chunks : int, str, tuple, dict or None
+
+        Returns
+        -------
+        Array
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).binomial(10, 0.5, 100_000).mean()), 1)
+        RESULT
+        """
+        return self._draw("binomial", (("n", n, "whole"), ("p", p, "share")), size, chunks, I8)
+
+    def negative_binomial(self, n: Any, p: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+        """Count failures before some number of successes.
+
+        Parameters
+        ----------
+        n : float or array
+            Number of successes; may be a fraction.
+        p : float or array
+            Probability of a success.
+        size : int, tuple of int or None
+        chunks : int, str, tuple, dict or None
+
+        Returns
+        -------
+        Array
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).negative_binomial(5, 0.5, 100_000).mean()), 1)
+        RESULT
+        """
+        return self._draw("negative_binomial", (("n", n, "positive"), ("p", p, "positive share")), size, chunks, I8)
+
+    def poisson(self, lam: Any = 1.0, size: Any = None, *, chunks: Any = "auto") -> Array:
+        """Count what happens independently.
+
+        Parameters
+        ----------
+        lam : float or array
+            The mean.
+        size : int, tuple of int or None
+        chunks : int, str, tuple, dict or None
+
+        Returns
+        -------
+        Array
+
+        Notes
+        -----
+        Below a mean of 10 by the inverse, above by Hörmann's transformed rejection; two draws an attempt.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).poisson(3, 100_000).mean()), 1)
+        RESULT
+        """
+        return self._draw("poisson", (("lam", lam, "expectation"),), size, chunks, I8)
+
+    def geometric(self, p: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+        """Count tries up to the first success.
+
+        Parameters
+        ----------
+        p : float or array
+            Probability of a success.
+        size : int, tuple of int or None
+        chunks : int, str, tuple, dict or None
+
+        Returns
+        -------
+        Array
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).geometric(0.5, 100_000).mean()), 1)
+        RESULT
+        """
+        return self._draw("geometric", (("p", p, "positive share"),), size, chunks, I8)
+
+    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+        """Count good ones in samples without replacement.
+
+        Parameters
+        ----------
+        ngood : float or array
+            How many good ones there are: fewer than 10**9.
+        nbad : float or array
+            How many others: fewer than 10**9.
+        nsample : float or array
+            How many are drawn: at most all.
+        size : int, tuple of int or None
+        chunks : int, str, tuple, dict or None
+
+        Returns
+        -------
+        Array
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).hypergeometric(20, 20, 10, 100_000).mean()), 1)
+        RESULT
+        """
+        _enough("hypergeometric", nsample, (ngood, nbad))
+        params = (("ngood", ngood, "whole and small"), ("nbad", nbad, "whole and small"), ("nsample", nsample, "whole"))
+        return self._draw("hypergeometric", params, size, chunks, I8)
+
+    def zipf(self, a: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+        """Draw from the Zipf distribution: k is drawn with a probability like k to the power of -a.
+
+        Parameters
+        ----------
+        a : float or array
+            Exponent, larger than 1.
+        size : int, tuple of int or None
+        chunks : int, str, tuple, dict or None
+
+        Returns
+        -------
+        Array
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).zipf(8, 100_000).mean()), 1)
+        RESULT
+        """
+        return self._draw("zipf", (("a", a, "more than one"),), size, chunks, I8)
+
+    def logseries(self, p: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+        """Draw from the logarithmic series distribution.
+
+        Parameters
+        ----------
+        p : float or array
+            Shape.
+        size : int, tuple of int or None
+        chunks : int, str, tuple, dict or None
+
+        Returns
+        -------
+        Array
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> round(float(wr.random.default_rng(1).logseries(0.5, 100_000).mean()), 1)
+        RESULT
+        """
+        return self._draw("logseries", (("p", p, "share below one"),), size, chunks, I8)
+
+
+def _enough(operation: str, nsample: Any, kinds: tuple[Any, ...]) -> None:
+    """Raise when more are drawn than there are; what is lazy is looked at when it is computed."""
+    if any(isinstance(x, Node) for x in (nsample, *kinds)):
+        return
+    try:
+        total = sum(np.asarray(x) for x in kinds)
+        enough = bool((np.asarray(nsample) <= total).all())
+    except (TypeError, ValueError):  # no numbers, or shapes that don't broadcast: said where parameters are read
+        return
+    if not enough:
+        raise ShapeError(bad(operation, "nsample", nsample, f"at most as many as there are: {total}"))

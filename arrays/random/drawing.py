@@ -1,0 +1,146 @@
+"""What all distributions share: parameters that are numbers or arrays, sizes, and the node that is made."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.source import Random
+from ...workers.kernels.randoms.checks import check
+from ..align import common_axes, regrid
+from ..core import Node, as_array, broadcast_shape, check_dtype, check_shape, grid_for, make
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..array import Array
+    from .state import BitGenerator
+
+Param = tuple[str, Any, str]
+"""A parameter: its name, what came, and the condition in `workers.kernels.randoms.checks` that its values fulfil."""
+F8: np.dtype[Any] = np.dtype(np.float64)
+I8: np.dtype[Any] = np.dtype(np.int64)
+
+
+class Drawing:
+    """The part of a generator that makes nodes."""
+
+    def __init__(self, bit_generator: BitGenerator) -> None:
+        self._bits = bit_generator
+
+    def _plain(self, operation: str, name: str, params: tuple[Any, ...], grid: Grid, dtype: Any) -> Array:
+        """Return an array whose elements follow from their position alone."""
+        offset = self._bits.take(operation, grid.size)
+        return make(Random(name, self._bits.key, offset, params, self._bits.jumps), (), grid, dtype)
+
+    def _stream(self, operation: str, count: int) -> tuple[tuple[int, int], int, int]:
+        offset = self._bits.take(operation, count)
+        return self._bits.key, self._bits.jumps, offset
+
+    def _draw(
+        self,
+        operation: str,
+        params: Sequence[Param],
+        size: Any,
+        chunks: Any,
+        dtype: np.dtype[Any] = F8,
+        out: Any = None,
+        name: str = "",
+    ) -> Array:
+        """Return numbers of a distribution; its parameters broadcast to the size."""
+        given = [parameter(operation, *param) for param in params]
+        arrays = [value for value in given if isinstance(value, Node)]
+        shape, grid = sized(operation, size, arrays, chunks, dtype, out)
+        name = name or operation
+        if not arrays:
+            return into(operation, out, self._plain(operation, name, tuple(given), grid, dtype))
+        operands = [fitted(as_array(operation, "size", value), grid) for value in given]
+        params_ = (self._stream(operation, math.prod(shape)), shape, dtype)
+        op = BlockFunction(f"draws:{name}", params_, ways(operands, grid.ndim), where=True)
+        return into(operation, out, make(op, operands, grid, dtype))
+
+
+def parameter(operation: str, argument: str, value: Any, condition: str) -> Any:
+    """Return a parameter as a float, or as an array that is checked when it is computed if it is lazy."""
+    if isinstance(value, Node):
+        if value.dtype.kind not in "biuf":
+            raise DTypeError(bad(operation, argument, value.dtype, "a dtype of real numbers"))
+        op = BlockFunction("draws:checked", (operation, argument, condition))
+        return make(op, (value,), value.expr.grid, F8)
+    try:
+        found = np.asarray(value)
+    except ValueError as error:
+        raise ArgumentError(bad(operation, argument, value, "a number or an array of them")) from error
+    if found.dtype.kind not in "biuf" or (found.dtype.kind == "b" and not found.ndim):
+        raise ArgumentError(bad(operation, argument, value, "a number or an array of real numbers"))
+    check(operation, argument, found if found.ndim else found[()], condition)
+    return as_array(operation, argument, found.astype(np.float64)) if found.ndim else float(found)
+
+
+def sized(
+    operation: str, size: Any, arrays: Sequence[Node], chunks: Any, dtype: Any, out: Any = None
+) -> tuple[tuple[int, ...], Grid]:
+    """Return the result's shape and grid; without a size, the shape that the parameters broadcast to."""
+    wide = broadcast_shape(operation, *(a.shape for a in arrays)) if arrays else ()
+    if out is not None and size is None:
+        size = out.shape
+    shape = wide if size is None else check_shape(operation, size, "size")
+    if arrays and broadcast_shape(operation, wide, shape) != shape:
+        raise ShapeError(bad(operation, "size", shape, f"a size to which the parameters' shape {wide} broadcasts"))
+    if arrays and isinstance(chunks, str) and chunks == "auto":
+        sizes = grid_for(operation, "auto", shape, dtype)
+        along = common_axes(list(arrays), shape)
+        return shape, Grid([b if a.count == 1 else a for a, b in zip(along, sizes.axes, strict=True)])
+    return shape, grid_for(operation, chunks, shape, dtype)
+
+
+def fitted(x: Array, grid: Grid) -> Array:
+    """Return a parameter on the chunks of what it broadcasts to."""
+    mine = grid.axes[grid.ndim - x.ndim :] if x.ndim else ()
+    wanted = [
+        Axis.regular(1, 1) if n == 1 and axis.length != 1 else axis for n, axis in zip(x.shape, mine, strict=True)
+    ]
+    return regrid(x, Grid(wanted))
+
+
+def ways(operands: Sequence[Node], ndim: int) -> tuple[tuple[int, ...], ...]:
+    """Return along which axes of the result operands run that broadcast to it."""
+    return tuple(tuple(range(ndim - x.ndim, ndim)) for x in operands)
+
+
+def whole_number(operation: str, argument: str, value: Any) -> int:
+    """Return an argument that is one whole number."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ArgumentError(bad(operation, argument, value, "an integer"))
+    return int(value)
+
+
+def real_dtype(operation: str, dtype: Any) -> np.dtype[Any]:
+    """Return float64 or float32."""
+    known = check_dtype(operation, "dtype", dtype)
+    if known not in (np.float64, np.float32):
+        raise DTypeError(bad(operation, "dtype", known, "float64 or float32"))
+    return known
+
+
+def check_method(operation: str, method: Any, known: tuple[str, ...]) -> None:
+    """Raise for a name of a method that NumPy doesn't have either."""
+    if method not in known:
+        raise ArgumentError(bad(operation, "method", method, " or ".join(map(repr, known))))
+
+
+def into(operation: str, out: Any, made: Array) -> Array:
+    """Return what was made; or `out`, which stands for it from now on."""
+    if out is None:
+        return made
+    if not isinstance(out, Node):
+        raise ArgumentError(bad(operation, "out", type(out).__name__, "None or an array of Windrow"))
+    if out.shape != made.shape or out.dtype != made.dtype:
+        raise ShapeError(bad(operation, "out", (out.shape, str(out.dtype)), f"shape {made.shape}, {made.dtype}"))
+    out.expr = regrid(made, out.expr.grid).expr
+    return out  # type: ignore[return-value]

@@ -1,0 +1,50 @@
+"""A permutation along an axis in many chunks: each chunk is dealt out, sent in runs, and put in order where it comes.
+
+Where an element goes follows from its position alone, so no index is made or sent. Chunk i lays its elements in the
+order of the chunks that they go to; chunk j takes one run of each; and since the runs keep the order in which the
+elements stood, j knows from its own positions' origins where each of them belongs. Only how many go from i to j is
+known to the driver.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import Runs, Slice
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ..core import host, make
+from ..deferred import deferred
+from ..ops.moving import Step, move
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ...workers.kernels.randoms.permuting import Seed
+    from ..array import Array
+
+
+def permutation_of(name: str, x: Array, seed: Seed, axis: int) -> Array:
+    """Return the array with its elements along an axis in the order of a seed."""
+    if x.expr.grid.axes[axis].count == 1:
+        return make(BlockFunction("orders:shuffled", (seed, axis)), [x], x.expr.grid, x.dtype)
+    return deferred(name, _exchanged, [x], (seed, axis), x.expr.grid, x.dtype)
+
+
+def _exchanged(x: Array, seed: Seed, axis: int) -> Generator[Any, Any, Array]:
+    along, n = x.expr.grid.axes[axis], x.shape[axis]
+    chunks = np.arange(along.count)
+    begins, ends = np.asarray(along.start(chunks)), np.asarray(along.stop(chunks))
+    grid = Grid([Axis.regular(along.count, 1), Axis.regular(2, 2)])
+    bounds = host(np.stack([begins, ends], axis=1), grid, np.dtype(np.int64), in_place=True)
+    square = Grid([Axis.regular(along.count, 1), Axis.regular(along.count, along.count)])
+    counted = BlockFunction("orders:counted", (seed, n, begins), ((0, None),))
+    counts = yield make(counted, [bounds], square, np.int64)
+    dealt = make(BlockFunction("orders:dealt", (seed, n, axis, begins), where=True), [x], x.expr.grid, x.dtype)
+    starts = begins[:, None] + np.cumsum(counts, axis=1) - counts
+    steps: list[Step] = [(i, Slice()) for i in range(x.ndim)]
+    steps[axis] = (axis, Runs(starts.T.reshape(-1), counts.T.reshape(-1)))
+    come = move("permutation", dealt, steps, x.expr.grid.axes)
+    return make(BlockFunction("orders:placed", (seed, n, axis), where=True), [come], x.expr.grid, x.dtype)

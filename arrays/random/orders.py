@@ -1,0 +1,224 @@
+"""Random orders and random choices."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.source import Random
+from ...workers.kernels.randoms.permuting import Permutation
+from ..align import regrid
+from ..core import Node, as_array, check_axis, check_shape, grid_for, make
+from ..ops.taking import take
+from ..wholes import whole
+from .drawing import F8, I8, Drawing, into, parameter
+from .exchange import permutation_of
+
+if TYPE_CHECKING:
+    from ...graph.grid import Grid
+    from ...workers.kernels.randoms.permuting import Seed
+    from ..array import Array
+
+
+class Orders(Drawing):
+    """What is done by position, without sorting: see `workers.kernels.randoms.permuting`."""
+
+    def permutation(self, x: Any, axis: int = 0, *, chunks: Any = "auto") -> Array:
+        """Return numbers from 0 on, or an array, in random order.
+
+        Parameters
+        ----------
+        x : int or array
+            An array keeps its chunks; nothing is gathered, and no index is made.
+        axis : int
+            Along which an array is permuted, all else moving with it.
+        chunks : int, str, tuple, dict or None
+            Of the numbers that an integer stands for.
+
+        Returns
+        -------
+        Array
+            Takes as many positions of the generator as there are places.
+
+        Notes
+        -----
+        Up to 65,536 places every order is equally likely. Beyond, the order is that of a Feistel network of eight
+        rounds over random tables, which needs neither sorting nor communication.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.random.default_rng(1).permutation(10)
+        >>> sorted(x.tolist()) == list(range(10))
+        True
+        """
+        if isinstance(x, int | np.integer) and not isinstance(x, bool):
+            shape = check_shape("permutation", x, "x")
+            return self._indices("permutation", int(x), grid_for("permutation", chunks, shape, I8))
+        return self._permuted("permutation", as_array("permutation", "x", x), axis)
+
+    def _permuted(self, operation: str, x: Array, axis: Any) -> Array:
+        along = check_axis(operation, axis, x.ndim)
+        return permutation_of(operation, x, self._seed(operation, x.shape[along]), along)
+
+    def _seed(self, operation: str, n: int) -> Seed:
+        return self._stream(operation, n)
+
+    def _indices(self, operation: str, n: int, grid: Grid) -> Array:
+        """Return the first places of a permutation of n, in C order."""
+        key, jumps, offset = self._seed(operation, n)
+        return make(Random("permutation", key, offset, (n, offset), jumps), (), grid, I8)
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """Bring an array into random order; `x` stands for the new order from then on.
+
+        Parameters
+        ----------
+        x : Array, numpy.ndarray or list
+            What is NumPy's, or a list, is shuffled at once.
+        axis : int
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.arange(10)
+        >>> wr.random.default_rng(1).shuffle(x)
+        >>> sorted(x.tolist()) == list(range(10))
+        True
+        """
+        if isinstance(x, Node):
+            x.expr = self._permuted("shuffle", x, axis).expr  # type: ignore[arg-type]
+            return
+        if not isinstance(x, np.ndarray | list):
+            raise ArgumentError(bad("shuffle", "x", type(x).__name__, "an array or a list"))
+        along = check_axis("shuffle", axis, x.ndim if isinstance(x, np.ndarray) else 1)
+        n = x.shape[along] if isinstance(x, np.ndarray) else len(x)
+        order = Permutation(self._seed("shuffle", n), n).forward(np.arange(n))
+        x[:] = x.take(order, along) if isinstance(x, np.ndarray) else [x[i] for i in order.tolist()]
+
+    def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Array:
+        """Return an array in which each line along an axis is in a random order of its own.
+
+        Parameters
+        ----------
+        x : array
+        axis : int or None
+            Brought into one chunk; None: all elements are permuted.
+        out : Array, optional
+            Stands for the result from then on.
+
+        Returns
+        -------
+        Array
+            Takes a position of the generator for each element.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.random.default_rng(1).permuted([[1, 2, 3], [4, 5, 6]], axis=1)
+        >>> wr.sum(x, axis=1).compute()
+        array([ 6, 15])
+        """
+        array = as_array("permuted", "x", x)
+        if axis is None:
+            flat = array.reshape(-1)
+            made = permutation_of("permuted", flat, self._seed("permuted", flat.size), 0)
+            return into("permuted", out, regrid(made.reshape(array.shape), array.expr.grid))
+        along = check_axis("permuted", axis, array.ndim)
+        lines = whole(array, [along])
+        stream = self._stream("permuted", array.size)
+        op = BlockFunction("orders:permuted", (along, stream, array.shape), where=True)
+        return into("permuted", out, make(op, [lines], lines.expr.grid, array.dtype))
+
+    def choice(
+        self,
+        a: Any,
+        size: Any = None,
+        replace: bool = True,
+        p: Any = None,
+        axis: int = 0,
+        shuffle: bool = True,
+        *,
+        chunks: Any = "auto",
+    ) -> Array:
+        """Choose numbers below an integer, or elements of an array.
+
+        Parameters
+        ----------
+        a : int or array
+        size : int, tuple of int or None
+        replace : bool
+            Whether one may be chosen again.
+        p : array, optional
+            How likely each is, in one chunk; None: equally.
+        axis : int
+            Of `a`, along which is chosen.
+        shuffle : bool
+            Without replacement the order is random whatever this says.
+        chunks : int, str, tuple, dict or None
+            Of what is chosen, along the axes of `size`.
+
+        Returns
+        -------
+        Array
+
+        Notes
+        -----
+        Without replacement and equally likely, these are the first places of a permutation, whatever the size of `a`.
+        With `p` the smallest of exponential numbers over `p` are found by sorting: one is drawn after the other, each
+        with a probability in proportion to its `p` among those left.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.random.default_rng(1).choice(["a", "b"], 1000, p=[0.1, 0.9])
+        >>> int((x == "a").sum()) < 150
+        True
+        """
+        number = isinstance(a, int | np.integer) and not isinstance(a, bool)
+        array = None if number else as_array("choice", "a", a)
+        along = 0 if array is None else check_axis("choice", axis, array.ndim)
+        n = int(a) if array is None else array.shape[along]
+        shape = () if size is None else check_shape("choice", size, "size")
+        count = math.prod(shape)
+        if n < 0 or (n == 0 and count):
+            raise ShapeError(bad("choice", "a", a, "a positive integer, or an array that is not empty"))
+        if not replace and count > n:
+            raise ShapeError(bad("choice", "size", size, f"at most {n}: a sample without replacement is no larger"))
+        weights = None if p is None else _weights(p, n, None if replace else count)
+        grid = grid_for("choice", chunks, shape, I8)
+        chosen = self._chosen(n, count, grid, replace, weights)
+        return chosen if array is None else take(array, chosen, axis=along)
+
+    def _chosen(self, n: int, count: int, grid: Grid, replace: bool, weights: Array | None) -> Array:
+        """Return which are chosen."""
+        if weights is None and replace:
+            return self._plain("choice", "integers", (0, max(1, n)), grid, I8)
+        if weights is None:
+            return self._indices("choice", n, grid)
+        if replace:
+            u = self._plain("choice", "random", (), grid, F8)
+            op = BlockFunction("orders:weighted", (), (tuple(range(grid.ndim)), (None,)))
+            return make(op, [u, whole(weights, [0])], grid, I8)
+        from ..sorting.sort import argsort
+
+        keys = self._plain("choice", "standard_exponential", (), weights.expr.grid, F8) / weights
+        return regrid(argsort(keys)[:count].reshape(grid.shape), grid)
+
+
+def _weights(p: Any, n: int, least: int | None) -> Array:
+    """Return weights, checked where they are known."""
+    found = parameter("choice", "p", p, "share")
+    if not isinstance(found, Node) or found.shape != (n,):
+        raise ShapeError(bad("choice", "p", getattr(p, "shape", p), f"as many probabilities as there are in a: {n}"))
+    if not isinstance(p, Node):
+        known = np.asarray(p, np.float64)
+        if n and abs(math.fsum(known) - 1.0) > 1e-8 * max(1.0, math.sqrt(n) * 1e-3) + 1.5e-8:
+            raise ShapeError(bad("choice", "p", f"probabilities that add up to {math.fsum(known)}", "a sum of 1"))
+        if least is not None and np.count_nonzero(known) < least:
+            raise ShapeError(bad("choice", "p", "too few that are not zero", f"at least {least}, the size"))
+    return found  # type: ignore[return-value]

@@ -1,0 +1,149 @@
+"""Uniform numbers, integers and bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.kinds.mapping import BlockFunction
+from ...workers.kernels.randoms.philox import raw_run
+from ..core import Node, as_array, check_dtype, make
+from .drawing import Drawing, fitted, into, real_dtype, sized, ways, whole_number
+
+if TYPE_CHECKING:
+    import builtins
+
+    from ..array import Array
+
+
+class Plain(Drawing):
+    """Random bits as they come."""
+
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None, *, chunks: Any = "auto") -> Array:
+        """Draw from the uniform distribution on [0, 1).
+
+        Parameters
+        ----------
+        size : int, tuple of int or None
+            The shape; None: a single number.
+        dtype : float64 or float32
+        out : Array, optional
+            Stands for the result from then on.
+        chunks : int, str, tuple, dict or None
+
+        Returns
+        -------
+        Array
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.random.default_rng(1).random(3).shape
+        (3,)
+        """
+        known = real_dtype("random", dtype)
+        _, grid = sized("random", size, (), chunks, known, out)
+        return into("random", out, self._plain("random", "random", (), grid, known))
+
+    def integers(
+        self,
+        low: Any,
+        high: Any = None,
+        size: Any = None,
+        dtype: Any = np.int64,
+        endpoint: bool = False,
+        *,
+        chunks: Any = "auto",
+    ) -> Array:
+        """Draw integers from `low` up to `high`; with one number: from 0 up to it.
+
+        Parameters
+        ----------
+        low, high : int or array of int
+        size : int, tuple of int or None
+        dtype : dtype of integers, or bool
+        endpoint : bool
+            Whether `high` itself is drawn too.
+        chunks : int, str, tuple, dict or None
+
+        Returns
+        -------
+        Array
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.random.default_rng(1).integers(1, 7, 1000)
+        >>> int(x.min()), int(x.max())
+        (1, 6)
+        """
+        known = check_dtype("integers", "dtype", dtype)
+        if known.kind not in "iub":
+            raise DTypeError(bad("integers", "dtype", known, "a dtype of integers, or bool"))
+        first, last = (0, low) if high is None else (low, high)
+        lowest, highest = (0, 1) if known.kind == "b" else (int(np.iinfo(known).min), int(np.iinfo(known).max))
+        bounds = [_bound(name, value) for name, value in (("low", first), ("high", last))]
+        if all(isinstance(b, int) for b in bounds):
+            span = bounds[1] - bounds[0] + bool(endpoint)
+            if span < 1 or bounds[0] < lowest or bounds[0] + span - 1 > highest:
+                raise ShapeError(bad("integers", "high", last, f"a range from low={first} on that {known} can hold"))
+            _, grid = sized("integers", size, (), chunks, known)
+            return self._plain("integers", "integers", (bounds[0], span), grid, known)
+        arrays = [b for b in bounds if isinstance(b, Node)]
+        shape, grid = sized("integers", size, arrays, chunks, known)
+        operands = [fitted(as_array("integers", "size", _signed(b)), grid) for b in bounds]
+        stream = self._stream("integers", grid.size)
+        limits = (lowest, highest - (not endpoint) + 1)
+        params = (bool(endpoint), limits, stream, shape, known)
+        return make(
+            BlockFunction("draws:integers", params, ways(operands, grid.ndim), where=True), operands, grid, known
+        )
+
+    def bytes(self, length: int) -> builtins.bytes:
+        """Draw bytes, at once: this is no array.
+
+        Parameters
+        ----------
+        length : int
+
+        Returns
+        -------
+        bytes
+            Eight of them take one position of the generator.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> len(wr.random.default_rng(1).bytes(10))
+        10
+        """
+        count = whole_number("bytes", "length", length)
+        if count < 0:
+            raise ShapeError(bad("bytes", "length", length, "a number that is not negative"))
+        words = -(-count // 8)
+        (first, second), jumps, offset = self._stream("bytes", words)
+        raw = raw_run((first, second, jumps, 0, 0), offset, words)
+        return raw.astype("<u8").tobytes()[:count]
+
+
+def _bound(argument: str, value: Any) -> Any:
+    """Return one end of a range: an integer, or an array of them."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    if not isinstance(value, Node | np.ndarray | list | tuple):
+        raise ArgumentError(bad("integers", argument, value, "an integer or an array of integers"))
+    found = as_array("integers", argument, value)
+    if found.dtype.kind not in "iu":
+        raise ArgumentError(bad("integers", argument, found.dtype, "integers"))
+    return found
+
+
+def _signed(bound: Any) -> Any:
+    """Return an end of a range as NumPy's widest integers."""
+    return (
+        np.asarray(bound, np.uint64 if bound > np.iinfo(np.int64).max else np.int64)
+        if isinstance(bound, int)
+        else bound
+    )

@@ -1,0 +1,121 @@
+"""Where a generator stands: its key, how often it has jumped, and the position of its next number."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, ShapeError, bad
+
+LAST = 1 << 62
+"""Positions lie below this, so that four draws an element can still be numbered by 64 bits."""
+JUMPS = 1 << 64
+
+
+class BitGenerator:
+    """The state of a `Generator`: NumPy's Philox 4x64-10, addressed by position.
+
+    Parameters
+    ----------
+    seed : int, sequence of int, numpy.random.SeedSequence or None
+        As for `numpy.random.Philox`, which gets the same key from it. None: entropy of the system, drawn once.
+
+    Notes
+    -----
+    Every call of a generator takes as many positions as its result has elements; those that draw vectors say how
+    many they take. An element may use several draws of Philox at its position, which lie in streams of their own.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> rng = wr.random.default_rng(1)
+    >>> x = rng.random((3, 4))
+    >>> rng.bit_generator.state["position"]
+    12
+    """
+
+    def __init__(self, seed: Any = None) -> None:
+        try:
+            self.seed_seq: np.random.SeedSequence | None = (
+                seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+            )
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(bad("default_rng", "seed", seed, "an integer or None")) from error
+        state: Any = np.random.Philox(self.seed_seq).state
+        self.key: tuple[int, int] = tuple(int(word) for word in state["state"]["key"])
+        self.jumps = 0
+        self._position = 0
+        self._lock = threading.Lock()
+
+    def take(self, operation: str, count: int) -> int:
+        """Return the first of `count` positions, which nobody else gets."""
+        with self._lock:
+            first = self._position
+            if first + count > LAST:
+                raise ShapeError(f"{operation}: {count} positions after {first}; a generator has 2**62; use jumped()")
+            self._position += count
+        return first
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Key, jumps and position, which can be set again."""
+        return {
+            "bit_generator": "Philox",
+            "state": {"key": np.array(self.key, np.uint64), "jumps": self.jumps},
+            "position": self._position,
+        }
+
+    @state.setter
+    def state(self, value: dict[str, Any]) -> None:
+        try:
+            key = tuple(int(word) for word in value["state"]["key"])
+            jumps, position = int(value["state"]["jumps"]), int(value["position"])
+        except (TypeError, KeyError, ValueError) as error:
+            raise ArgumentError(bad("state", "value", value, "the state of a generator of Windrow")) from error
+        if len(key) != 2 or not 0 <= position <= LAST or not 0 <= jumps < JUMPS:
+            raise ShapeError(bad("state", "value", value, "a key of two words, and a position up to 2**62"))
+        with self._lock:
+            self.key, self.jumps, self._position = (key[0], key[1]), jumps, position
+
+    def advance(self, delta: int) -> BitGenerator:
+        """Go on by so many positions, or back by negative ones; return the generator itself."""
+        with self._lock:
+            position = self._position + int(delta)
+            if not 0 <= position <= LAST:
+                raise ShapeError(bad("advance", "delta", delta, "a way to a position from 0 to 2**62"))
+            self._position = position
+        return self
+
+    def jumped(self, jumps: int = 1) -> BitGenerator:
+        """Return a generator with the same key whose numbers are others, at the same position.
+
+        A jump adds to the second word of Philox's counter: it is 2**66 draws, more than a generator has positions.
+        """
+        found = self._twin()
+        found.jumps = (self.jumps + int(jumps)) % JUMPS
+        return found
+
+    def spawn(self, n_children: int) -> list[BitGenerator]:
+        """Return generators with keys of their own, as NumPy's Philox of the same seed spawns them."""
+        if self.seed_seq is None:
+            raise ArgumentError("spawn: the generator's state was set; there is no seed to spawn from")
+        return [BitGenerator(child) for child in self.seed_seq.spawn(n_children)]
+
+    def _twin(self) -> BitGenerator:
+        found = BitGenerator.__new__(BitGenerator)
+        found.__setstate__(self.__getstate__())
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {"key": self.key, "jumps": self.jumps, "position": self._position, "seed_seq": self.seed_seq}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.key, self.jumps, self._position = state["key"], state["jumps"], state["position"]
+        self.seed_seq = state["seed_seq"]
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"BitGenerator(Philox, jumps={self.jumps}, position={self._position})"

@@ -1,0 +1,129 @@
+"""Random numbers whose parameters are arrays: a function for each distribution, by its name.
+
+Each gets blocks of the parameters, the generator's (key, jump, offset), the result's shape and dtype, and where the
+block lies. `checked` is for parameters that nobody has seen before.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.errors import ShapeError
+from ..randoms import KERNELS, draws_of, vectors
+from ..randoms.checks import check
+from ..randoms.philox import product
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..randoms.draws import Draws
+
+Array = np.ndarray[Any, Any]
+Stream = tuple[tuple[int, int], int, int]
+Where = tuple[slice, ...]
+
+
+def __getattr__(name: str) -> Callable[..., Array]:
+    if name in KERNELS:
+        return partial(_drawn, name)
+    raise AttributeError(f"no distribution is named {name!r}")
+
+
+def _draws(stream: Stream, shape: tuple[int, ...], where: Where) -> Draws:
+    key, jump, offset = stream
+    origin = np.array([[s.start for s in where]], np.int64).reshape(1, len(shape))
+    return draws_of(key, jump, offset, shape, origin, tuple(s.stop - s.start for s in where))
+
+
+def _drawn(name: str, *args: Any, where: Where) -> Array:
+    *params, stream, shape, dtype = args
+    extents = tuple(s.stop - s.start for s in where)
+    if 0 in extents:
+        return np.empty(extents, dtype)
+    flat = [np.array(np.broadcast_to(p, extents), np.float64).reshape(-1) for p in params]
+    with np.errstate(all="ignore"):
+        return KERNELS[name](_draws(stream, shape, where), *flat).reshape(extents).astype(dtype)
+
+
+def checked(x: Array, operation: str, argument: str, condition: str) -> Array:
+    """Return a parameter as doubles, if its values are what they must be."""
+    check(operation, argument, x, condition)
+    return x.astype(np.float64)
+
+
+def integers(
+    low: Array,
+    high: Array,
+    endpoint: bool,
+    limits: tuple[int, int],
+    stream: Stream,
+    shape: tuple[int, ...],
+    dtype: Any,
+    where: Where,
+) -> Array:
+    """Return integers from low up to high, which may be from `limits[0]` up to `limits[1]`."""
+    extents = tuple(s.stop - s.start for s in where)
+    if 0 in extents:
+        return np.empty(extents, dtype)
+    if (low < limits[0]).any() or (high > limits[1]).any():
+        raise ShapeError(f"integers: arguments 'low' and 'high' leave what {dtype} can hold: {limits}")
+    span = high.astype(np.uint64) - low.astype(np.uint64) + np.uint64(endpoint)
+    if not (high >= low if endpoint else high > low).all():
+        raise ShapeError("integers: argument 'high' must be above 'low' everywhere")
+    draws = _draws(stream, shape, where).raw()[:, 0].reshape(extents)
+    scaled, _ = product(draws, np.broadcast_to(span, extents))
+    scaled = np.where(span == 0, draws, scaled)  # all 2**64
+    return (scaled + low.astype(np.uint64)).astype(dtype)
+
+
+def multinomial(n: Array, pvals: Array, stream: Stream, shape: tuple[int, ...], where: Where) -> Array:
+    """Return counts of each category."""
+    return _vectors(vectors.multinomial, n, pvals, stream, shape, where)
+
+
+def multivariate_hypergeometric(
+    nsample: Array, colors: Array, stream: Stream, shape: tuple[int, ...], where: Where
+) -> Array:
+    """Return counts of each colour."""
+
+    def made(draws: Draws, sample: Array, known: Array) -> Array:
+        return vectors.multivariate_hypergeometric(draws, known, sample)
+
+    return _vectors(made, nsample, colors, stream, shape, where)
+
+
+def _vectors(
+    function: Callable[[Draws, Array, Array], Array],
+    number: Array,
+    last: Array,
+    stream: Stream,
+    shape: tuple[int, ...],
+    where: Where,
+) -> Array:
+    extents = tuple(s.stop - s.start for s in where)
+    if 0 in extents:
+        return np.empty(extents, np.int64)
+    n = np.array(np.broadcast_to(number, extents[:-1]), np.float64).reshape(-1)
+    rows = np.array(np.broadcast_to(last, extents), np.float64).reshape(-1, extents[-1])
+    with np.errstate(all="ignore"):
+        made = function(_draws(stream, shape[:-1], where[:-1]), n, rows)
+    return made.reshape(extents).astype(np.int64)
+
+
+def normalised(logarithms: Array) -> Array:
+    """Return exponentials along the last axis over their sum."""
+    return vectors.normalised(logarithms.reshape(-1, logarithms.shape[-1])).reshape(logarithms.shape)
+
+
+def correlated(z: Array, mean: Array, factor: Array) -> Array:
+    """Return mean + z @ factor."""
+    found = vectors.correlated(z.reshape(-1, z.shape[-1]), mean, factor)
+    return found.reshape(*z.shape[:-1], factor.shape[1])
+
+
+def covariance_factor(cov: Array, method: str, check_valid: str, tol: float) -> Array:
+    """Return what `correlated` multiplies with."""
+    return vectors.covariance_factor(cov, method, check_valid, tol)

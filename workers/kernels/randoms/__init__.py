@@ -1,0 +1,112 @@
+"""Random numbers by position, from NumPy's Philox 4x64-10 counter generator.
+
+The element at flat C-order position p of a call whose numbers begin at position o of the generator is a function of
+the key and of q = o + p alone; it depends neither on the chunks nor on who computes it. See `draws` for what it may
+draw from, `normal` for normal numbers, `continuous`, `gamma`, `discrete`, `urns` and `vectors` for distributions,
+`permuting` for permutations.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import continuous, discrete, gamma, urns
+from .draws import Draws, run_starts
+from .normal import standard
+from .permuting import Permutation
+from .philox import following, product
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ....graph.kinds.source import Random
+
+Array = np.ndarray[Any, Any]
+
+
+def _random(draws: Draws, out: Array) -> None:
+    if out.dtype != np.float64 or draws.scattered:
+        raw = draws.raw()[:, 0]
+        bits = np.uint64(11 if out.dtype == np.float64 else 40)
+        np.copyto(out, raw >> bits, casting="unsafe")
+        np.multiply(out, out.dtype.type(2.0**-53 if out.dtype == np.float64 else 2.0**-24), out=out)
+        return
+    for lo, hi, q in draws.runs():
+        following(draws.name(1), q).random(out=out[lo:hi])
+
+
+def _normal(draws: Draws, out: Array, loc: float, scale: float) -> None:
+    standard(draws, out)
+    np.multiply(out, scale, out=out)
+    np.add(out, loc, out=out)
+
+
+def _integers(draws: Draws, out: Array, low: int, span: int) -> None:
+    """Scale draws by the high half of a product: no rejection; the bias is below span / 2**64."""
+    high = draws.raw()[:, 0]
+    if span != 1 << 64:
+        high, _ = product(high, np.uint64(span))
+    np.copyto(out, high + np.uint64(low & 0xFFFFFFFFFFFFFFFF), casting="unsafe")
+
+
+def _permutation(draws: Draws, out: Array, n: int, offset: int) -> None:
+    """Fill `out` with what a permutation of n has at the positions."""
+    seed = (draws.key, draws.jump, offset)
+    local = (draws.positions - np.uint64(offset)).astype(np.int64)
+    np.copyto(out, Permutation(seed, n).forward(local), casting="same_kind")
+
+
+def normal(draws: Draws, loc: Array, scale: Array) -> Array:
+    """Return normal numbers of a mean and a deviation for each."""
+    out = np.empty(draws.size)
+    standard(draws, out)
+    return out * scale + loc
+
+
+def lognormal(draws: Draws, mean: Array, sigma: Array) -> Array:
+    """Return exponentials of normal numbers."""
+    return np.exp(normal(draws, mean, sigma))
+
+
+_FILLS: dict[str, Callable[..., None]] = {
+    "random": _random,
+    "standard_normal": standard,
+    "normal": _normal,
+    "integers": _integers,
+    "permutation": _permutation,
+}
+_MODULES = {
+    continuous: """beta chisquare exponential f gamma gumbel laplace logistic noncentral_chisquare noncentral_f pareto
+        power rayleigh standard_cauchy standard_exponential standard_t triangular uniform vonmises wald weibull""",
+    discrete: "binomial geometric logseries negative_binomial poisson zipf",
+    gamma: "log_gamma standard_gamma",
+    urns: "hypergeometric",
+}
+KERNELS: dict[str, Callable[..., Array]] = {
+    name: getattr(module, name) for module, names in _MODULES.items() for name in names.split()
+}
+KERNELS |= {"normal": normal, "lognormal": lognormal}
+
+
+def fill_random(source: Random, shape: tuple[int, ...], origin: Array, out: Array) -> None:
+    """Fill `out` (blocks, *extents) with the numbers at the positions of blocks of an array of this shape."""
+    draws = draws_of(source.key, source.jump, source.offset, shape, origin, out.shape[1:])
+    flat = out.reshape(-1)
+    if not flat.size:
+        return
+    with np.errstate(all="ignore"):
+        if source.distribution in _FILLS:
+            _FILLS[source.distribution](draws, flat, *source.params)
+        else:
+            params = [np.full(flat.size, p, np.float64) for p in source.params]
+            np.copyto(flat, KERNELS[source.distribution](draws, *params), casting="unsafe")
+
+
+def draws_of(
+    key: tuple[int, int], jump: int, offset: int, shape: tuple[int, ...], origin: Array, extents: tuple[int, ...]
+) -> Draws:
+    """Return the draws of blocks of an array whose numbers begin at position `offset` of a generator."""
+    starts = run_starts(shape, origin, extents).astype(np.uint64) + np.uint64(offset)
+    return Draws(key, jump, starts, extents[-1] if extents else 1)

@@ -1,0 +1,142 @@
+"""Draws by position: what an element may draw from, wherever it lies and whoever computes it.
+
+An element at position q has `words` draws (1, 2 or 4) of each attempt, in each of many lanes; a stream of Philox
+holds those of one lane and attempt for all positions. Its counter has the draw's block in word 0, how often the
+generator has jumped in word 1, the attempt in word 2, lane and number of words in word 3. So no two draws are ever
+the same one, and the first lane's single draws are those of NumPy's `Generator(Philox(seed))`.
+
+First attempts are drawn by NumPy's generator, run after run; later ones, which few elements need, at their positions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .philox import Name, following, raw_at, raw_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Array = np.ndarray[Any, Any]
+SHORT = 160
+"""Where runs have fewer draws, drawing all at their positions is faster."""
+_SHIFT = {1: 0, 2: 1, 4: 2}
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The draws of elements that lie in runs of one length; `starts` are positions from the generator's first on."""
+
+    key: tuple[int, int]
+    jump: int
+    starts: Array
+    length: int
+    lane: int = 0
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return len(self.starts) * self.length
+
+    def at_lane(self, lane: int) -> Draws:
+        """Return other draws of the same elements; what draws from several lanes leaves 16 of them to each part."""
+        return replace(self, lane=self.lane * 16 + lane)
+
+    @cached_property
+    def positions(self) -> Array:
+        """Positions of all elements."""
+        return (self.starts[:, None] + np.arange(self.length, dtype=np.uint64)).reshape(-1)
+
+    @cached_property
+    def _bounds(self) -> tuple[list[int], list[int]]:
+        breaks = np.flatnonzero(np.diff(self.starts) != self.length) + 1
+        return [0, *breaks.tolist()], [*breaks.tolist(), len(self.starts)]
+
+    def runs(self) -> Iterator[tuple[int, int, int]]:
+        """Yield (first element, one past the last, position of the first) of runs, joined where they can be."""
+        if self.size:
+            for a, b in zip(*self._bounds, strict=True):
+                yield a * self.length, b * self.length, int(self.starts[a])
+
+    @property
+    def scattered(self) -> bool:
+        """Whether runs are so short that elements are better drawn at their positions."""
+        return self.size < SHORT * len(self._bounds[0])
+
+    def _mostly(self, which: Array) -> bool:
+        """Whether so many elements are wanted that drawing all of them is faster."""
+        return not self.scattered and len(which) * 12 > self.size
+
+    def name(self, words: int, attempt: int = 0) -> Name:
+        """Name the stream of Philox for an attempt."""
+        return (*self.key, self.jump, attempt, self.lane * 4 + _SHIFT[words])
+
+    def raw(self, words: int = 1, attempt: int = 0, which: Array | None = None) -> Array:
+        """Return (n, words) draws of 64 bits of all elements, or of those whose numbers are given."""
+        name = self.name(words, attempt)
+        if which is None and not self.scattered:
+            out = np.empty((self.size, words), np.uint64)
+            for lo, hi, q in self.runs():
+                out[lo:hi] = raw_run(name, q * words, (hi - lo) * words).reshape(-1, words)
+            return out
+        if which is not None and self._mostly(which):
+            return self.raw(words, attempt)[which]
+        positions = self.positions if which is None else self.positions[which]
+        return raw_at(name, positions << np.uint64(_SHIFT[words]), words)
+
+    def uniform(self, words: int = 1, attempt: int = 0, which: Array | None = None) -> tuple[Array, ...]:
+        """Return as many arrays of numbers in [0, 1) as there are words."""
+        whole = which is None or self._mostly(which)
+        if whole and not self.scattered:
+            made = np.empty((self.size, words))
+            name = self.name(words, attempt)
+            for lo, hi, q in self.runs():
+                following(name, q * words).random(out=made[lo:hi].reshape(-1))
+            if which is not None:
+                made = made[which]
+        else:
+            made = unit(self.raw(words, attempt, which))
+        return tuple(np.ascontiguousarray(made[:, word]) for word in range(words))
+
+
+def unit(raw: Array) -> Array:
+    """Return the numbers in [0, 1) that NumPy makes of 64 random bits."""
+    return (raw >> np.uint64(11)) * 2.0**-53
+
+
+def accepted(
+    draws: Draws,
+    words: int,
+    propose: Callable[[tuple[Array, ...], tuple[Array, ...]], tuple[Array, Array]],
+    params: tuple[Array, ...],
+    which: Array | None = None,
+) -> Array:
+    """Draw until every element has a value: `propose(uniforms, params)` returns values, and which of them hold.
+
+    `which` are the numbers of the elements, None for all; `params` and the result have an entry for each of them.
+    """
+    value, holds = propose(draws.uniform(words, 0, which), params)
+    attempt = 0
+    left = np.flatnonzero(~holds)
+    while left.size:
+        attempt += 1
+        again = left if which is None else which[left]
+        made, holds = propose(draws.uniform(words, attempt, again), tuple(p[left] for p in params))
+        value[left] = made
+        left = left[~holds]
+    return value
+
+
+def run_starts(shape: tuple[int, ...], origin: Array, extents: tuple[int, ...]) -> Array:
+    """Flat positions at which the runs along the last axis begin, for all blocks in order."""
+    strides = [1] * len(shape)
+    for i in range(len(shape) - 2, -1, -1):
+        strides[i] = strides[i + 1] * shape[i + 1]
+    start = (origin * np.array(strides, np.int64)).sum(1) if shape else np.zeros(len(origin), np.int64)
+    for axis, n in enumerate(extents[:-1]):
+        start = (start[:, None] + np.arange(n) * strides[axis]).reshape(-1)
+    return start

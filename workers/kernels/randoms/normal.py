@@ -1,0 +1,116 @@
+"""Normal numbers by Box and Muller's method (1958), with sine and cosine of our own.
+
+The draws d and d + 1 (d even) give the numbers of the positions d and d + 1: r cos(2 pi v) and r sin(2 pi v), with
+v = u - 1/2 and r from the other draw. NumPy's sine and cosine of doubles take longer than all the rest; here the sine
+of a quarter of the angle comes from its series (eight terms are exact on the eighth of a circle that is left), its
+cosine from a root, and both are doubled twice. What is done is additions, products, roots and one logarithm.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .philox import following, raw_at
+
+if TYPE_CHECKING:
+    from .draws import Draws
+
+Array = np.ndarray[Any, Any]
+PIECE = 1 << 16
+"""Large enough that threads don't wait for each other between loops, small enough for a core's own cache."""
+_SERIES = [(-1) ** k * (math.pi / 2) ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(8)]
+_local = threading.local()
+
+
+def _scratch(size: int) -> Array:
+    held: Array | None = getattr(_local, "scratch", None)
+    if held is None or held.shape[1] < size:
+        held = _local.scratch = np.empty((5, max(size, PIECE // 2)))
+    return held[:, :size]
+
+
+def polar(u: Array, v: Array, even: Array, odd: Array | None) -> None:
+    """Fill `even` with r cos(2 pi v), `odd` with r sin(2 pi v), for draws u and v; they may share their memory."""
+    r, a, t, s, c = _scratch(len(u))
+    np.subtract(1.0, u, out=r)
+    np.log(r, out=r)
+    np.multiply(r, -2.0, out=r)
+    np.sqrt(r, out=r)
+    np.subtract(v, 0.5, out=a)
+    np.multiply(a, a, out=t)
+    np.multiply(t, _SERIES[-1], out=s)
+    for coefficient in _SERIES[-2:0:-1]:
+        np.add(s, coefficient, out=s)
+        np.multiply(s, t, out=s)
+    np.add(s, _SERIES[0], out=s)
+    np.multiply(s, a, out=s)  # the sine of a quarter of the angle
+    np.multiply(s, s, out=t)
+    if odd is not None:
+        np.subtract(1.0, t, out=c)
+        np.sqrt(c, out=c)
+        np.multiply(s, c, out=s)  # half the sine of half the angle
+    np.multiply(t, -2.0, out=t)
+    np.add(t, 1.0, out=t)  # the cosine of half the angle
+    if odd is not None:
+        np.multiply(s, t, out=a)
+        np.multiply(a, 4.0, out=a)
+        np.multiply(a, r, out=odd)
+    np.multiply(t, t, out=t)
+    np.multiply(t, 2.0, out=t)
+    np.subtract(t, 1.0, out=t)
+    np.multiply(t, r, out=even)
+
+
+def gauss(u: Array, v: Array) -> Array:
+    """Return one normal number for each pair of draws."""
+    out = np.empty(len(u))
+    for lo in range(0, len(u), PIECE):
+        polar(u[lo : lo + PIECE], v[lo : lo + PIECE], out[lo : lo + PIECE], None)
+    return out
+
+
+def standard(draws: Draws, out: Array) -> None:
+    """Fill `out` with the normal numbers of the positions."""
+    if out.dtype != np.float64:
+        wide = np.empty(out.shape)
+        standard(draws, wide)
+        np.copyto(out, wide, casting="same_kind")
+    elif draws.scattered:
+        _single(draws, draws.positions, out)
+    else:
+        for lo, hi, q in draws.runs():
+            _run(draws, q, out[lo:hi])
+
+
+def _single(draws: Draws, positions: Array, out: Array) -> None:
+    """Make the pairs of some positions, and keep of each the one that is wanted."""
+    odd = (positions & np.uint64(1)).astype(bool)
+    u = raw_at(draws.name(1), positions & ~np.uint64(1), 2)
+    pair = (u >> np.uint64(11)) * 2.0**-53
+    first, second = np.empty(len(u)), np.empty(len(u))
+    for lo in range(0, len(u), PIECE):
+        hi = lo + PIECE
+        polar(pair[lo:hi, 0], pair[lo:hi, 1], first[lo:hi], second[lo:hi])
+    np.copyto(out, first)
+    np.copyto(out, second, where=odd)
+
+
+def _run(draws: Draws, q: int, out: Array) -> None:
+    """Make the numbers of positions from q on in the result's own memory, whole pairs at once."""
+    lead = q % 2
+    body = (len(out) - lead) // 2 * 2
+    ends = ([0] if lead else []) + ([len(out) - 1] if lead + body < len(out) else [])
+    if ends:
+        at = np.array(ends)
+        single = np.empty(len(ends))
+        _single(draws, at.astype(np.uint64) + np.uint64(q), single)
+        out[at] = single
+    inner = out[lead : lead + body]
+    following(draws.name(1), q + lead).random(out=inner)
+    for lo in range(0, body, PIECE):
+        piece = inner[lo : lo + PIECE]
+        polar(piece[0::2], piece[1::2], piece[0::2], piece[1::2])

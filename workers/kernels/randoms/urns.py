@@ -1,0 +1,77 @@
+"""Hypergeometric numbers: Stadlober's ratio of uniforms (1989), or the inverse where few are drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .checks import check
+from .discrete import climbed
+from .draws import accepted
+from .special import log_factorial
+
+if TYPE_CHECKING:
+    from .draws import Draws
+
+Array = np.ndarray[Any, Any]
+FEW = 10
+
+
+def hypergeometric(draws: Draws, good: Array, bad: Array, sample: Array) -> Array:
+    """Count the good ones in samples; of both kinds the rarer, of sample and rest the smaller is looked at."""
+    check("hypergeometric", "nsample", np.where(sample <= good + bad, sample, -1.0), "whole")
+    drawn = np.minimum(sample, good + bad - sample)
+    rare, common = np.minimum(good, bad), np.maximum(good, bad)
+    found = np.empty(len(good))
+    few = drawn < FEW
+    for which, method in ((np.flatnonzero(few), _few), (np.flatnonzero(~few), _many)):
+        if which.size:
+            found[which] = method(draws, which, rare[which], common[which], drawn[which])
+    found = np.where(good > bad, drawn - found, found)
+    return np.where(drawn < sample, good - found, found)
+
+
+def _few(draws: Draws, which: Array, rare: Array, common: Array, drawn: Array) -> Array:
+    u, _ = draws.uniform(2, 0, which)
+    first = np.ones(len(which))
+    for i in range(FEW):
+        first *= np.where(i < drawn, (common - i) / (rare + common - i), 1.0)
+
+    def ratio(k: int, left: Array) -> Array:
+        r, c, d = rare[left], common[left], drawn[left]
+        above = np.maximum(r - k, 0.0) * np.maximum(d - k, 0.0)
+        return above / ((k + 1.0) * (c - d + k + 1.0))
+
+    return np.minimum(climbed(u, first, ratio, FEW), np.minimum(rare, drawn))
+
+
+def _many(draws: Draws, which: Array, rare: Array, common: Array, drawn: Array) -> Array:
+    size = rare + common
+    p = rare / size
+    middle = drawn * p + 0.5
+    spread = np.sqrt((size - drawn) * drawn * p * (1.0 - p) / (size - 1.0) + 0.5)
+    height = 1.7155277699214135 * spread + 0.8989161620588988  # 2 sqrt(2/e), 3 - 2 sqrt(3/e)
+    mode = np.floor((drawn + 1.0) * (rare + 1.0) / (size + 2.0))
+    stop = np.minimum(np.minimum(drawn, rare) + 1.0, np.floor(middle + 16.0 * spread))
+
+    def weight(k: Array, rare: Array, common: Array, drawn: Array) -> Array:
+        parts = (k, rare - k, drawn - k, common - drawn + k)
+        found = log_factorial(parts[0])
+        for part in parts[1:]:
+            found += log_factorial(part)
+        return found
+
+    def propose(uniform: tuple[Array, ...], params: tuple[Array, ...]) -> tuple[Array, Array]:
+        (u, v), (rare, common, drawn, middle, height, stop, peak) = uniform, params
+        u = 1.0 - u
+        x = middle + height * (v - 0.5) / u
+        holds = (x >= 0.0) & (x < stop)
+        k = np.where(holds, np.floor(x), 0.0)
+        at = np.flatnonzero(holds)
+        t = peak[at] - weight(k[at], rare[at], common[at], drawn[at])
+        holds[at] = 2.0 * np.log(u[at]) <= t
+        return k, holds
+
+    params = (rare, common, drawn, middle, height, stop, weight(mode, rare, common, drawn))
+    return accepted(draws, 2, propose, params, which)
