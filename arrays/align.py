@@ -71,7 +71,7 @@ def common_axes(arrays: Sequence[Node], shape: tuple[int, ...]) -> list[Axis]:
 
 def aligned(operation: str, arrays: Sequence[Node]) -> tuple[Grid, list[Array]]:
     """Return the grid of what operands broadcast to, and the operands rechunked to fit it."""
-    shape = broadcast_shape(operation, *(a.shape for a in arrays))
+    shape = broadcast_shape(operation, *(a.expr.shape for a in arrays))
     axes = common_axes(arrays, shape)
     fitted = []
     for array in arrays:

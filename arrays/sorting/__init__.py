@@ -1,0 +1,1 @@
+"""Sorting, sets, searching, quantiles."""

@@ -1,0 +1,187 @@
+"""Sorting a long axis in chunks, by samples; and moving elements to positions that came with them.
+
+Each chunk is sorted. Every step-th element of the sorted chunks tells where a chunk of the result must begin, to
+within a known number of elements; these are looked at, and then the border is exact, wherever equal elements lie: a
+border among them counts them in the order of chunks. A chunk of the result is one run of each sorted chunk, sorted
+again. No more than samples comes to the driver.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import Runs
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.source import Host, Ramp
+from ...workers.kernels.blocks import sorting as blocks
+from ..core import make
+from ..ops.moving import move
+from ..verbs import persist
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..array import Array
+
+    Steps = Generator[Any, Any, Array]
+
+Values = np.ndarray[Any, Any]
+
+SAMPLES = 1 << 20
+"""About so many elements come to the driver in one step, at most."""
+
+
+def sorted_long(x: Array) -> Steps:
+    """Recipe of the sorted array of one axis."""
+    if x.expr.grid.nblocks == 1:
+        return make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype)
+    parts = persist(make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype))
+    runs = in_runs(parts, (yield from _cuts(parts)))
+    return make(BlockFunction("sorting:sort"), (runs,), runs.expr.grid, x.dtype)
+
+
+def order_long(x: Array) -> Steps:
+    """Recipe of the positions that put an array of one axis in order."""
+    _, order = yield from ordered(x, positions(x))
+    return order
+
+
+def lexsort_long(*keys: Array) -> Steps:
+    """Recipe of the positions that put arrays of one axis, on the same chunks, in order, the last one first of all."""
+    order = positions(keys[0])
+    for number, key in enumerate(keys):
+        if number:
+            order = persist(order)
+            key = yield from restored((yield from restored(order, positions(order), key.expr.grid)), key, key.expr.grid)
+        _, order = yield from ordered(key, order)
+    return order
+
+
+def kept(x: Array) -> Array:
+    """Return an array that can be read twice for nothing: what isn't in memory is computed now, and kept."""
+    in_memory = isinstance(x.expr.op, Host) and x.expr.op.data.in_place
+    stays: Array = x if in_memory or x.expr.pin is not None else persist(x)
+    return stays
+
+
+def positions(x: Array) -> Array:
+    """Return 0, 1, 2, … on the chunks of an array of one axis."""
+    return make(Ramp(0, 1), (), x.expr.grid, "i8")
+
+
+def ordered(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Array]]:
+    """Give an array of one axis in order, and another on the same chunks whose elements went along with its own."""
+    grid = x.expr.grid
+    order = make(BlockFunction("sorting:argsort"), (x,), grid, "i8")
+    x = make(BlockFunction("sorting:picked"), (x, order), grid, x.dtype)
+    others = make(BlockFunction("sorting:picked"), (others, order), grid, others.dtype)
+    if grid.nblocks == 1:
+        return x, others
+    x, others = persist(x, others)
+    cuts = yield from _cuts(x)
+    x, others = in_runs(x, cuts), in_runs(others, cuts)
+    grid = x.expr.grid
+    values = make(BlockFunction("sorting:sort"), (x,), grid, x.dtype)
+    return values, make(BlockFunction("sorting:merged"), (x, others), grid, others.dtype)
+
+
+def in_runs(x: Array, cuts: Values) -> Array:
+    """Return an array of one axis whose chunk j is, of each chunk i of `x`, the part from cuts[i, j] to cuts[i, j + 1].
+
+    Cuts are counted from the chunk's start.
+    """
+    (axis,) = x.expr.grid.axes
+    begin = axis.start(np.arange(axis.count))[:, None] + cuts[:, :-1]
+    length = np.diff(cuts, axis=1)
+    way = Runs(np.ascontiguousarray(begin.T).reshape(-1), np.ascontiguousarray(length.T).reshape(-1))
+    return move("runs", x, [(0, way)], [Axis.of_sizes(length.sum(0))])
+
+
+def _cuts(parts: Array) -> Generator[Any, Any, Values]:
+    """Give for each sorted chunk where the result's chunks begin and end in it."""
+    (axis,) = parts.expr.grid.axes
+    n, m = axis.length, axis.count
+    sizes = np.asarray(axis.sizes())
+    wanted = axis.start(np.arange(1, m))
+    step = max(1, round(math.sqrt(n / 2) / m), n // SAMPLES)
+    exact = 2 * m * m * step <= 2 * SAMPLES
+    taken = Axis.of_sizes(sizes // step)
+    sample = yield make(BlockFunction("sorting:sample", (step,)), (parts,), Grid([taken]), parts.dtype)
+    values, low, high = _brackets(blocks.sort(sample), wanted, step, m if exact else 0)
+    grid = Grid([Axis.regular(m, 1), Axis.regular(2, 2), Axis.regular(len(values), max(1, len(values)))])
+    found = yield make(BlockFunction("sorting:ranks", (values,), axes=((0,),)), (parts,), grid, "i8")
+    left, right = (np.concatenate([0 * sizes[:, None], found[:, s], sizes[:, None]], 1) for s in (0, 1))
+    cuts = _split(left, right, high, wanted)
+    if exact:
+        cuts = np.where(wanted <= right[:, low].sum(0), _split(left, right, low, wanted), cuts)
+        open_ = np.flatnonzero((wanted > right[:, low].sum(0)) & (wanted < left[:, high].sum(0)))
+        begin, end = right[:, low[open_]], left[:, high[open_]]
+        if len(open_):
+            between = yield _between(parts, begin, end)
+            cuts[:, open_] = begin + _counted(between, end - begin, wanted[open_] - begin.sum(0))
+    return np.concatenate([0 * sizes[:, None], cuts, sizes[:, None]], 1)
+
+
+def _brackets(sample: Values, wanted: Values, step: int, slack: int) -> tuple[Values, Values, Values]:
+    """Return values, and for each wanted rank the numbers of those around it: 0 and the last stand for the ends.
+
+    Before sample k (from 0 on) there are at least (k + 1) * step - 1 elements, and at most (k + slack) * step.
+    """
+    if not len(sample):
+        return sample, 0 * wanted, 0 * wanted + 1
+    if slack == 0:
+        near = np.minimum(wanted // step, len(sample) - 1)
+        values = sample[near]
+        return values, np.arange(len(values)) + 1, np.arange(len(values)) + 1
+    below, above = wanted // step - slack - 1, -(-wanted // step) + 1
+    inside = np.concatenate([below[below >= 0], above[above < len(sample)]])
+    values = np.unique(sample[inside], equal_nan=False)
+    low = np.where(below < 0, 0, np.searchsorted(values, sample[np.maximum(below, 0)]) + 1)
+    last = np.searchsorted(values, sample[np.minimum(above, len(sample) - 1)]) + 1
+    return values, low, np.where(above >= len(sample), len(values) + 1, last)
+
+
+def _split(left: Values, right: Values, column: Values, wanted: Values) -> Values:
+    """Return how many elements of each chunk go before a border at a value, or among those equal to it."""
+    first, ties = left[:, column], right[:, column] - left[:, column]
+    earlier = np.cumsum(ties, 0) - ties
+    return first + np.clip(wanted - first.sum(0) - earlier, 0, ties)
+
+
+def _between(parts: Array, begin: Values, end: Values) -> Array:
+    """Return the elements of sorted chunks in ranges: border by border, chunk by chunk."""
+    (axis,) = parts.expr.grid.axes
+    start, length = (begin + axis.start(np.arange(axis.count))[:, None]).T.reshape(-1), (end - begin).T.reshape(-1)
+    total = int(length.sum())
+    return move("between", parts, [(0, Runs(start, length))], [Axis.regular(total, max(1, total))])
+
+
+def _counted(between: Values, length: Values, wanted: Values) -> Values:
+    """Return how many elements of each range are among the first `wanted` of a border's ranges."""
+    found, at = np.empty_like(length), 0
+    for j, count in enumerate(wanted.tolist()):
+        size = int(length[:, j].sum())
+        chunk = np.repeat(np.arange(len(length)), length[:, j])
+        order = blocks.argsort(between[at : at + size])
+        found[:, j] = np.bincount(chunk[order[:count]], minlength=len(length))
+        at += size
+    return found
+
+
+def restored(order: Array, x: Array, grid: Grid) -> Steps:
+    """Give the array, on a grid, whose element order[k] is x[k].
+
+    `order` holds each position once, on the same chunks as `x`; it is read twice.
+    """
+    local = make(BlockFunction("sorting:argsort"), (order,), order.expr.grid, "i8")
+    x = make(BlockFunction("sorting:picked"), (x, local), order.expr.grid, x.dtype)
+    order, x = persist(make(BlockFunction("sorting:sort"), (order,), order.expr.grid, "i8"), x)
+    wanted = np.append(grid.axes[0].start(np.arange(grid.nblocks)), grid.size)
+    shape = Grid([Axis.regular(order.npartitions, 1), Axis.regular(len(wanted), len(wanted))])
+    cuts = yield make(BlockFunction("sorting:starts", (wanted,), axes=((0,),)), (order,), shape, "i8")
+    runs, moved = in_runs(order, cuts), in_runs(x, cuts)
+    return make(BlockFunction("sorting:placed", where=True), (runs, moved), grid, x.dtype)

@@ -1,0 +1,189 @@
+"""Searching sorted arrays, tables and bins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from .. import wholes
+from ..align import regrid
+from ..core import Node, as_array, make
+from ..ops import reductions
+from ..ops.moving import expand_dims
+from ..ops.reshaping import ravel
+from ..ops.ufuncs import logical_not
+from .sort import sort
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "digitize",
+    "isin",
+    "searchsorted",
+]
+
+SIDES = ("left", "right")
+
+
+def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Array:
+    """Return the positions at which elements go into a sorted array.
+
+    A sorted array in several chunks is searched chunk by chunk, and the counts are added; only one of at most 65,536
+    elements, or of the size of a chunk, is brought into one.
+
+    Parameters
+    ----------
+    a : array of one axis
+        Sorted, unless `sorter` is given.
+    v : array or scalar
+    side : {"left", "right"}
+        Before or after equal elements.
+    sorter : array of int, optional
+        Positions that sort `a`. Only their number is looked at: `a` is sorted.
+
+    Returns
+    -------
+    Array
+        Of int64, in the shape of `v`.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.searchsorted(wr.arange(10, chunks=4), [2, 11], side="right").compute()
+    array([ 3, 10])
+    """
+    table, x = as_array("searchsorted", "a", a), as_array("searchsorted", "v", v)
+    if side not in SIDES:
+        raise ArgumentError(bad("searchsorted", "side", side, "'left' or 'right'"))
+    if table.ndim != 1:
+        raise ShapeError(bad("searchsorted", "a", table.shape, "an array of one axis"))
+    _common("searchsorted", "v", table, x)
+    if sorter is not None:
+        order = as_array("searchsorted", "sorter", sorter)
+        if order.shape != table.shape or order.dtype.kind not in "iu":
+            given = f"{order.dtype} of shape {order.shape}"
+            raise ArgumentError(bad("searchsorted", "sorter", given, f"integers of shape {table.shape}"))
+        table = sort(table)
+    return over_chunks("positions", table, x, (str(side),), np.dtype(np.int64))
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Array:
+    """Return the number of the bin that each element is in; the bins are brought into one chunk.
+
+    Parameters
+    ----------
+    x : array of real numbers
+    bins : array of one axis
+        Borders, which grow or fall.
+    right : bool
+        Whether a border belongs to the bin below it.
+
+    Returns
+    -------
+    Array
+        Of int64.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.digitize(wr.asarray([0.5, 1.0, 9.0]), [0, 1, 2]).compute()
+    array([1, 2, 3])
+    """
+    array = as_array("digitize", "x", x)
+    if array.dtype.kind == "c":
+        raise DTypeError(bad("digitize", "x", array.dtype, "real numbers"))
+    table = as_array("digitize", "bins", bins)
+    if table.ndim != 1:
+        raise ShapeError(bad("digitize", "bins", table.shape, "an array of one axis"))
+    if not isinstance(bins, Node):
+        try:
+            np.digitize(np.empty(0), np.asarray(bins))
+        except (ValueError, TypeError) as error:
+            raise ArgumentError(bad("digitize", "bins", bins, f"borders that grow or fall ({error})")) from error
+    return _whole("bins", table, array, (bool(right),), np.dtype(np.int64))
+
+
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Array:
+    """Tell for each element whether it is among others.
+
+    The others are looked at chunk by chunk, unless they fit one chunk.
+
+    Parameters
+    ----------
+    element : array
+    test_elements : array
+    assume_unique : bool
+        As in NumPy; it makes no difference.
+    invert : bool
+        Whether to tell which are not among them.
+    kind : {None, "sort", "table"}
+        As in NumPy; it makes no difference.
+
+    Returns
+    -------
+    Array
+        Of bool, in the shape of `element`.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.isin(wr.arange(5), [1, 3]).compute()
+    array([False,  True, False,  True, False])
+    """
+    x, table = as_array("isin", "element", element), ravel(as_array("isin", "test_elements", test_elements))
+    if kind not in (None, "sort", "table"):
+        raise ArgumentError(bad("isin", "kind", kind, "None, 'sort' or 'table'"))
+    _common("isin", "test_elements", x, table)
+    among = over_chunks("found", table, x, (), np.dtype(bool))
+    return logical_not(among) if invert else among  # type: ignore[no-any-return]
+
+
+def _common(operation: str, argument: str, first: Node, second: Node) -> None:
+    try:
+        np.result_type(first.dtype, second.dtype)
+    except TypeError as error:
+        raise DTypeError(bad(operation, argument, second.dtype, f"elements to compare with {first.dtype}")) from error
+
+
+def _whole(function: str, table: Array, x: Array, params: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:
+    ways = ((None,), tuple(range(x.ndim)))
+    table = regrid(table, Grid.single(table.shape))
+    return make(BlockFunction(f"searching:{function}", params, axes=ways), (table, x), x.expr.grid, dtype)
+
+
+def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:
+    """Return what a function finds in a table: the sum (or any) of what it finds in each chunk of it.
+
+    Small answers are made for all chunks of the table at once, others for one chunk of it after the other.
+    """
+    (axis,) = table.expr.grid.axes
+    if axis.count == 1 or axis.length <= max(axis.largest, wholes.SMALLEST):
+        return _whole(function, table, x, params, dtype)
+    if axis.count * x.size <= max(axis.length, wholes.SMALLEST):
+        ways = ((0,), (None, *range(1, x.ndim + 1)))
+        op = BlockFunction(f"searching:{function}", params, axes=ways)
+        grid = Grid([Axis.regular(axis.count, 1), *x.expr.grid.axes])
+        each = make(op, (table, expand_dims(x, 0)), grid, dtype)
+        made: Array = (reductions.any if dtype == bool else reductions.sum)(each, axis=0)
+        return made
+    found = None
+    for i in range(axis.count):
+        part = table[axis.start(i) : axis.stop(i)]
+        if not part.size:
+            continue
+        if found is None:
+            found = _whole(function, part, x, params, dtype)
+            continue
+        ways = ((None,), tuple(range(x.ndim)), tuple(range(x.ndim)))
+        part = regrid(part, Grid.single(part.shape))
+        op = BlockFunction(f"searching:more_{function}", params, axes=ways)
+        found = make(op, (part, x, found), x.expr.grid, dtype)
+    assert found is not None
+    return found

@@ -1,0 +1,445 @@
+"""Distinct elements, and sets of them. All are sorted; how many there are is found when something asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...graph.axismap import Halo
+from ...graph.errors import DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ..align import regrid
+from ..core import as_array, check_axis, make
+from ..deferred import unsized
+from ..masking import select
+from ..ops.elementwise import astype
+from ..ops.joining import concatenate
+from ..ops.moving import move, moveaxis
+from ..ops.reshaping import ravel
+from ..ops.ufuncs import logical_and, logical_not
+from ..verbs import persist
+from .samples import ordered, positions, restored, sorted_long
+from .search import isin
+from .sort import gathered
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..array import Array
+
+    Steps = Generator[Any, Any, Array]
+
+__all__ = [
+    "intersect1d",
+    "setdiff1d",
+    "setxor1d",
+    "union1d",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
+
+
+class UniqueAll(NamedTuple):
+    """What `unique_all` returns."""
+
+    values: Array
+    indices: Array
+    inverse_indices: Array
+    counts: Array
+
+
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` returns."""
+
+    values: Array
+    counts: Array
+
+
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` returns."""
+
+    values: Array
+    inverse_indices: Array
+
+
+class _Order:
+    """An array in order, with its positions where they are wanted, and what is new in it: found once for all users."""
+
+    def __init__(self, x: Array, equal_nan: bool, *, carry: bool) -> None:
+        self.x, self.equal_nan, self.carry = x, equal_nan, carry
+        self.found: tuple[Array, Array, Array] | None = None
+
+    def steps(self) -> Generator[Any, Any, tuple[Array, Array, Array]]:
+        """Give values in order, positions (or values again), and flags of what is new."""
+        if self.found is None:
+            x = gathered(self.x)
+            if self.carry:
+                values, order = persist(*(yield from ordered(x, positions(x))))
+            else:
+                values = order = persist((yield from sorted_long(x)))
+            self.found = (values, order, persist(borders(values, self.equal_nan)))
+        return self.found
+
+
+def borders(x: Array, equal_nan: bool, function: str = "begins") -> Array:
+    """Tell which elements of a sorted array of one axis differ from the one before (or, "ends", from the one after)."""
+    (axis,) = x.expr.grid.axes
+    halo = Halo(1, 0, "none") if function == "begins" else Halo(0, 1, "none")
+    wide = move("neighbours", x, [(0, halo)], [halo.axis(axis)])
+    op = BlockFunction(f"searching:{function}", (equal_nan,), axes=((0,),), where=True)
+    return make(op, (wide,), x.expr.grid, bool)
+
+
+class _Pair:
+    """The distinct elements of two arrays in one order, those of the first before equal ones; found once."""
+
+    def __init__(self, first: Array, second: Array) -> None:
+        self.first, self.second = first, second
+        self.found: tuple[Array, Array, Array, Array] | None = None
+
+    def steps(self) -> Generator[Any, Any, tuple[Array, Array, Array, Array]]:
+        """Give elements, first positions (the second array's come after all of the first's), and both borders."""
+        if self.found is None:
+            values, places = [], []
+            for x in (self.first, self.second):
+                own, where = _parts("unique", x, "vi", True)
+                places.append(where + self.first.size if values else where)
+                values.append(own)
+            x = gathered(concatenate(values))
+            both = persist(*(yield from ordered(x, regrid(concatenate(places), x.expr.grid))))
+            flags = persist(borders(both[0], False), borders(both[0], False, "ends"))
+            self.found = (*both, *flags)
+        return self.found
+
+
+def _common(pair: _Pair, wanted: str) -> Steps:
+    values, where, begins, ends = yield from pair.steps()
+    if wanted == "second":
+        return select(where, logical_not(begins)) - pair.first.size
+    return select(values if wanted == "values" else where, logical_not(ends))
+
+
+def _alone(pair: _Pair, first_only: bool) -> Steps:
+    values, where, begins, ends = yield from pair.steps()
+    alone = logical_and(begins, ends)
+    return select(values, logical_and(alone, where < pair.first.size) if first_only else alone)
+
+
+def _values(order: _Order) -> Steps:
+    values, _, new = yield from order.steps()
+    return select(values, new)
+
+
+def _first(order: _Order) -> Steps:
+    _, where, new = yield from order.steps()
+    return select(where, new)
+
+
+def _counts(order: _Order) -> Steps:
+    values, _, new = yield from order.steps()
+    begin = persist(select(positions(values), new))
+    return concatenate([begin[1:], np.full(min(1, values.size), values.size)]) - begin
+
+
+def _inverse(order: _Order) -> Steps:
+    values, where, new = yield from order.steps()
+    each = make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(new.npartitions, 1)]), "i8")
+    counts = yield each
+    before = regrid(as_array("unique", "x", np.cumsum(counts) - counts), each.expr.grid)
+    ways = ((0,), (0,))
+    number = make(BlockFunction("searching:running", axes=ways), (new, before), new.expr.grid, "i8")
+    return (yield from restored(where, number, order.x.expr.grid))
+
+
+def _parts(operation: str, x: Any, names: str, equal_nan: bool) -> list[Array]:
+    """Return arrays of what is asked for: v(alues), i(ndices), r (inverse), c(ounts)."""
+    array = as_array(operation, "x", x)
+    if array.dtype.kind == "V" and array.dtype.names is None:
+        raise DTypeError(bad(operation, "x", array.dtype, "a dtype that has an order"))
+    flat = ravel(array)
+    order = _Order(flat, equal_nan, carry="i" in names or "r" in names)
+    recipes = {"v": _values, "i": _first, "r": _inverse, "c": _counts}
+    found = []
+    for name in names:
+        shape = flat.shape if name == "r" else (None,)
+        made = unsized(operation, recipes[name], (), (order,), shape, array.dtype if name == "v" else "i8")
+        found.append(made.reshape(array.shape) if name == "r" and array.ndim != 1 else made)
+    return found
+
+
+def unique_values(x: Any) -> Array:
+    """Return the distinct elements, sorted; each NaN is one of its own.
+
+    Parameters
+    ----------
+    x : array
+
+    Returns
+    -------
+    Array
+        Of one axis, whose length is found when it is needed.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.unique_values(wr.asarray([3, 1, 3], chunks=2)).compute()
+    array([1, 3])
+    """
+    return _parts("unique_values", x, "v", False)[0]
+
+
+def unique_counts(x: Any) -> UniqueCounts:
+    """Return the distinct elements, sorted, and how often each occurs.
+
+    Parameters
+    ----------
+    x : array
+
+    Returns
+    -------
+    values, counts : Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> values, counts = wr.unique_counts(wr.asarray([3, 1, 3], chunks=2))
+    >>> counts.compute()
+    array([1, 2])
+    """
+    return UniqueCounts(*_parts("unique_counts", x, "vc", False))
+
+
+def unique_inverse(x: Any) -> UniqueInverse:
+    """Return the distinct elements, sorted, and for each element of `x` which one it is.
+
+    Parameters
+    ----------
+    x : array
+
+    Returns
+    -------
+    values, inverse_indices : Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> values, inverse = wr.unique_inverse(wr.asarray([3, 1, 3], chunks=2))
+    >>> inverse.compute()
+    array([1, 0, 1])
+    """
+    return UniqueInverse(*_parts("unique_inverse", x, "vr", False))
+
+
+def unique_all(x: Any) -> UniqueAll:
+    """Return the distinct elements, sorted, with first positions, inverse and counts.
+
+    Parameters
+    ----------
+    x : array
+
+    Returns
+    -------
+    values, indices, inverse_indices, counts : Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.unique_all(wr.asarray([3, 1, 3], chunks=2)).indices.compute()
+    array([1, 0])
+    """
+    return UniqueAll(*_parts("unique_all", x, "virc", False))
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """Return the distinct elements, or slices along an axis, sorted.
+
+    Slices are looked at as a whole: each is brought into one chunk.
+
+    Parameters
+    ----------
+    ar : array
+    return_index, return_inverse, return_counts : bool
+        Whether to return first positions, the number of each element's value, and how often each occurs.
+    axis : int or None
+        None: elements of the flattened array.
+    equal_nan : bool
+        Whether all NaN count as one; slices with NaN are all different.
+    sorted : bool
+        As in NumPy; the result is sorted in any case.
+
+    Returns
+    -------
+    Array, or a tuple of them
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.unique(wr.asarray([3, 1, 3], chunks=2)).compute()
+    array([1, 3])
+    """
+    names = "v" + "i" * bool(return_index) + "r" * bool(return_inverse) + "c" * bool(return_counts)
+    array = as_array("unique", "ar", ar)
+    if axis is None:
+        found = _parts("unique", array, names, bool(equal_nan))
+        return found[0] if len(found) == 1 else tuple(found)
+    at = check_axis("unique", axis, array.ndim)
+    rows = moveaxis(array, at, 0)
+    shape = rows.shape[1:]
+    width = rows.size // max(1, rows.shape[0]) if rows.shape[0] else 0
+    if array.size == 0 or array.dtype.names is not None:
+        raise ShapeError(bad("unique", "axis", axis, "None for an array without elements, or with fields"))
+    record = np.dtype([(f"f{i}", array.dtype) for i in range(width)])
+    packed = _packed(rows.reshape(rows.shape[0], width), record)
+    found = _parts("unique", packed, names, False)
+    grid_shape = (None, *shape)
+    found[0] = unsized("unique", _unpacked, (found[0],), (shape, at), _at(grid_shape, at), array.dtype)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _at(shape: tuple[int | None, ...], axis: int) -> tuple[int | None, ...]:
+    """Move the first length to its place."""
+    return (*shape[1 : axis + 1], shape[0], *shape[axis + 1 :])
+
+
+def _packed(rows: Array, record: np.dtype[Any]) -> Array:
+    grid = rows.expr.grid
+    step = max(1, grid.largest // max(1, rows.shape[1]))
+    axis = grid.axes[0] if grid.axes[0].largest <= step else Axis.regular(rows.shape[0], step)
+    rows = regrid(rows, Grid([axis, Axis.regular(rows.shape[1], max(1, rows.shape[1]))]))
+    return make(BlockFunction("searching:packed", (record,), axes=((0, None),)), (rows,), Grid([axis]), record)
+
+
+def _unpacked(x: Array, shape: tuple[int, ...], axis: int) -> Steps:
+    """Recipe of the slices of which `x` has one in each record."""
+    dtype = x.dtype[0]
+    assert x.dtype.names is not None
+    width = len(x.dtype.names)
+    grid = Grid([x.expr.grid.axes[0], Axis.regular(width, width)])
+    rows = make(BlockFunction("searching:unpacked", axes=((0,),)), (x,), grid, dtype)
+    return moveaxis(rows.reshape(x.shape[0], *shape), 0, axis)
+    yield
+
+
+def union1d(ar1: Any, ar2: Any) -> Array:
+    """Return the distinct elements of two arrays, sorted.
+
+    Parameters
+    ----------
+    ar1, ar2 : array
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.union1d([1, 3], [2, 3]).compute()
+    array([1, 2, 3])
+    """
+    found: Array = unique(concatenate(_flat("union1d", ar1, ar2)))
+    return found
+
+
+def _flat(operation: str, ar1: Any, ar2: Any) -> list[Array]:
+    """Return two arrays flattened, in a common dtype."""
+    arrays = [ravel(as_array(operation, f"ar{i + 1}", a)) for i, a in enumerate((ar1, ar2))]
+    try:
+        dtype = np.result_type(*(a.dtype for a in arrays))
+    except TypeError as error:
+        raise DTypeError(
+            bad(operation, "ar2", arrays[1].dtype, f"elements to compare with {arrays[0].dtype}")
+        ) from error
+    return [astype(a, dtype) for a in arrays]
+
+
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """Return the distinct elements that two arrays have in common, sorted.
+
+    Parameters
+    ----------
+    ar1, ar2 : array
+    assume_unique : bool
+        As in NumPy; it makes no difference where it holds.
+    return_indices : bool
+        Whether to return the positions of their first occurrences, too.
+
+    Returns
+    -------
+    Array, or three of them
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.intersect1d([1, 3, 3], [3, 2]).compute()
+    array([3])
+    """
+    first, second = _flat("intersect1d", ar1, ar2)
+    pair = _Pair(first, second)
+    names = ("values", "first", "second") if return_indices else ("values",)
+    found = [
+        unsized("intersect1d", _common, (), (pair, n), (None,), first.dtype if n == "values" else "i8") for n in names
+    ]
+    return tuple(found) if return_indices else found[0]
+
+
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
+    """Return the distinct elements of one array that another lacks, sorted.
+
+    Parameters
+    ----------
+    ar1, ar2 : array
+    assume_unique : bool
+        Whether `ar1` is taken as it is: not sorted, and nothing left out that it has twice.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.setdiff1d([4, 1, 3, 1], [3, 2]).compute()
+    array([1, 4])
+    """
+    first, second = _flat("setdiff1d", ar1, ar2)
+    if assume_unique:
+        return select(first, isin(first, second, invert=True))
+    return unsized("setdiff1d", _alone, (), (_Pair(first, second), True), (None,), first.dtype)
+
+
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
+    """Return the distinct elements that only one of two arrays has, sorted.
+
+    Parameters
+    ----------
+    ar1, ar2 : array
+    assume_unique : bool
+        As in NumPy; it makes no difference where it holds.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.setxor1d([1, 3], [3, 2]).compute()
+    array([1, 2])
+    """
+    first, second = _flat("setxor1d", ar1, ar2)
+    return unsized("setxor1d", _alone, (), (_Pair(first, second), False), (None,), first.dtype)

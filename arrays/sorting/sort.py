@@ -1,0 +1,329 @@
+"""Sorting along an axis, and the positions that do it.
+
+An axis that fits a chunk of ordinary size is brought into one, the other axes being cut instead. A longer one is
+sorted by samples (`samples.py`), one line after the other, when there are few lines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from .. import wholes
+from ..align import aligned, regrid
+from ..core import Node, as_array, check_axis, make
+from ..deferred import deferred
+from ..ops.joining import stack
+from ..ops.moving import moveaxis
+from ..ops.reshaping import ravel
+from ..ops.taking import flip
+from .samples import kept, lexsort_long, order_long, sorted_long
+
+if TYPE_CHECKING:
+    from ..array import Array
+    from .samples import Steps
+
+__all__ = [
+    "argpartition",
+    "argsort",
+    "lexsort",
+    "partition",
+    "sort",
+    "topk",
+]
+
+KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
+LINES = 32
+"""More long lines than this are brought into one chunk each."""
+
+
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = True,
+) -> Array:
+    """Return the elements in order along an axis. NaN and NaT come last, when descending first.
+
+    The order is always stable, so results have the same bits whatever `kind` and `stable` are. Chunks stay as they
+    are, unless other axes can be cut so that an axis of several chunks fits one of the same size.
+
+    Parameters
+    ----------
+    a : array
+    axis : int or None
+        None: of the flattened array.
+    kind : str, optional
+        As in NumPy; it makes no difference.
+    order : None
+        Fields to sort by are not supported: arrays with fields are sorted by all of them.
+    descending : bool
+        Equal elements keep their order then, too.
+    stable : bool, optional
+        As in the standard; it makes no difference.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.sort(wr.asarray([3, 1, 2], chunks=2)).compute()
+    array([1, 2, 3])
+    """
+    array, at = _checked("sort", a, axis, kind, order)
+    return _along("sort", array, at, _flag("sort", descending))
+
+
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = True,
+) -> Array:
+    """Return the positions that put an axis in order; equal elements keep theirs.
+
+    Parameters
+    ----------
+    a : array
+    axis : int or None
+        None: of the flattened array.
+    kind, order, descending, stable
+        As in `sort`.
+
+    Returns
+    -------
+    Array
+        Of int64.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.argsort(wr.asarray([3, 1, 2], chunks=2)).compute()
+    array([1, 2, 0])
+    """
+    array, at = _checked("argsort", a, axis, kind, order)
+    return _along("argsort", array, at, _flag("argsort", descending))
+
+
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:
+    """Return the elements with those at positions `kth` where sorting puts them, and none greater before them.
+
+    It is a full sort, which is allowed to.
+
+    Parameters
+    ----------
+    a : array
+    kth : int or sequence of int
+    axis : int or None
+        None: of the flattened array.
+    kind, order
+        As in NumPy; they make no difference.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.partition(wr.asarray([3, 1, 2]), 1)[1].compute()
+    np.int64(2)
+    """
+    array, at = _checked("partition", a, axis, None if kind == "introselect" else kind, order)
+    _check_kth("partition", kth, array.shape[at])
+    return _along("sort", array, at, descending=False)
+
+
+def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:
+    """Return positions that do what `partition` does; they are those of a full sort.
+
+    Parameters
+    ----------
+    a : array
+    kth : int or sequence of int
+    axis : int or None
+        None: of the flattened array.
+    kind, order
+        As in NumPy; they make no difference.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.argpartition(wr.asarray([3, 1, 2]), 0)[0].compute()
+    np.int64(1)
+    """
+    array, at = _checked("argpartition", a, axis, None if kind == "introselect" else kind, order)
+    _check_kth("argpartition", kth, array.shape[at])
+    return _along("argsort", array, at, descending=False)
+
+
+def topk(x: Any, k: int, axis: int = -1) -> tuple[Array, Array]:
+    """Return the k greatest elements along an axis, the greatest first, and their positions.
+
+    As in `sort(x, descending=True)`, NaN comes first and equal elements keep their order. Chunks along the axis are
+    searched by themselves, and what they have is brought into one chunk where it fits.
+
+    Parameters
+    ----------
+    x : array
+    k : int
+        At most the axis' length.
+    axis : int
+
+    Returns
+    -------
+    values, indices : Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> values, indices = wr.topk(wr.asarray([3, 9, 4]), 2)
+    >>> values.compute(), indices.compute()
+    (array([9, 4]), array([1, 2]))
+    """
+    array, at = _checked("topk", x, axis, None, None)
+    n = array.shape[at]
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= n:
+        raise ArgumentError(bad("topk", "k", k, f"an integer from 0 to {n}, the axis' length"))
+    own = array.expr.grid.axes[at]
+    sizes = np.minimum(own.sizes(), k)
+    if own.count == 1 or int(sizes.sum()) > max(array.expr.grid.largest, wholes.SMALLEST) or k == 0:
+        some = (slice(None),) * at + (slice(int(k)),)
+        return sort(array, at, descending=True)[some], argsort(array, at, descending=True)[some]
+    axes = list(array.expr.grid.axes)
+    axes[at] = Axis.of_sizes(sizes)
+    params = (int(k), at)
+    values = make(BlockFunction("sorting:first_of", params), (array,), Grid(axes), array.dtype)
+    places = make(BlockFunction("sorting:first_order", params), (array,), Grid(axes), "i8")
+    starts = as_array("topk", "x", np.repeat(own.start(np.arange(own.count)), sizes))
+    places = places + starts.reshape(*(-1 if i == at else 1 for i in range(array.ndim)))
+    values, places = wholes.whole(values, (at,)), wholes.whole(places, (at,))
+    axes = list(values.expr.grid.axes)
+    axes[at] = Axis.regular(int(k), int(k))
+    best = make(BlockFunction("sorting:first_of", params), (values,), Grid(axes), array.dtype)
+    chosen = BlockFunction("sorting:first_places", params)
+    return best, make(chosen, (values, places), Grid(axes), "i8")
+
+
+def lexsort(keys: Any, axis: int = -1) -> Array:
+    """Return the positions that sort by several keys: by the last one, then by the one before it, and so on.
+
+    Parameters
+    ----------
+    keys : sequence of array, or array
+        Of one shape; an array is the sequence of its rows.
+    axis : int
+
+    Returns
+    -------
+    Array
+        Of int64.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.lexsort(([2, 1, 0], [1, 0, 1])).compute()
+    array([1, 2, 0])
+    """
+    if isinstance(keys, Node | np.ndarray):
+        rows = as_array("lexsort", "keys", keys)
+        keys = [rows[i] for i in range(rows.shape[0])] if rows.ndim else ()
+    if not isinstance(keys, Sequence) or not keys:
+        raise ArgumentError(bad("lexsort", "keys", keys, "a sequence of at least one array"))
+    arrays = [as_array("lexsort", f"keys[{i}]", k) for i, k in enumerate(keys)]
+    if any(k.shape != arrays[0].shape for k in arrays):
+        raise ShapeError(bad("lexsort", "keys", tuple(k.shape for k in arrays), "arrays of one shape"))
+    if not arrays[0].ndim:
+        return as_array("lexsort", "keys", np.array(0))
+    at = check_axis("lexsort", axis, arrays[0].ndim)
+    grid, arrays = aligned("lexsort", arrays)
+    if in_chunks(arrays[0], at):
+        return deferred("lexsort", partial(by_lines, lexsort_long), arrays, (at,), grid, "i8")
+    arrays = [regrid(k, wholes.whole_grid(grid, (at,))) for k in arrays]
+    return make(BlockFunction("sorting:lexsort", (at,)), arrays, arrays[0].expr.grid, "i8")
+
+
+def _flag(operation: str, descending: Any) -> bool:
+    if not isinstance(descending, bool | np.bool):
+        raise ArgumentError(bad(operation, "descending", descending, "True or False"))
+    return bool(descending)
+
+
+def _checked(operation: str, a: Any, axis: Any, kind: Any, order: Any) -> tuple[Array, int]:
+    """Return the array and the axis as a number; arguments that make no difference must still be known ones."""
+    array = as_array(operation, "a", a)
+    if kind not in KINDS:
+        raise ArgumentError(bad(operation, "kind", kind, f"one of {KINDS}"))
+    if order is not None:
+        raise ArgumentError(bad(operation, "order", order, "None: arrays with fields are sorted by all of them"))
+    if array.dtype.kind == "V" and array.dtype.names is None:
+        raise DTypeError(bad(operation, "a", array.dtype, "a dtype that has an order"))
+    if axis is None:
+        return ravel(array), 0
+    return array, check_axis(operation, axis, array.ndim)
+
+
+def _check_kth(operation: str, kth: Any, n: int) -> None:
+    found = np.asarray(kth)
+    if found.dtype.kind not in "iu" or (found.size and not -n <= found.min() <= found.max() < n):
+        raise ArgumentError(bad(operation, "kth", kth, f"positions along an axis of length {n}"))
+
+
+def in_chunks(x: Array, axis: int) -> bool:
+    """Tell whether an axis has several chunks, and is too long to be brought into one of ordinary size."""
+    grid = x.expr.grid
+    own = grid.axes[axis]
+    if own.count == 1 or own.length <= max(grid.largest, wholes.SMALLEST):
+        return False
+    return math.prod(x.shape) // own.length <= LINES
+
+
+def gathered(x: Array) -> Array:
+    """Return an array of one axis in one chunk, unless it is too long for that."""
+    return x if in_chunks(x, 0) else wholes.whole(x, (0,))
+
+
+def by_lines(recipe: Callable[..., Steps], *given: Any) -> Steps:
+    """Recipe of what `recipe(*lines, *params)` makes of each line along an axis, which is given last; it stays."""
+    arrays = [x for x in given if isinstance(x, Node)]
+    *params, axis = given[len(arrays) :]
+    if arrays[0].ndim == 1:
+        return (yield from recipe(*arrays, *params))
+    rows = [moveaxis(kept(x), axis, -1).reshape(-1, x.shape[axis]) for x in arrays]
+    made = []
+    for i in range(rows[0].shape[0]):
+        made.append((yield from recipe(*(x[i] for x in rows), *params)))
+    shape = tuple(n for i, n in enumerate(arrays[0].shape) if i != axis)
+    return moveaxis(stack(made).reshape(*shape, *made[0].shape), -1, axis)
+
+
+def _along(name: str, x: Array, axis: int, descending: bool) -> Array:
+    dtype = x.dtype if name == "sort" else np.dtype(np.int64)
+    if not in_chunks(x, axis):
+        x = wholes.whole(x, (axis,))
+        return make(BlockFunction(f"sorting:{name}", (axis, descending)), (x,), x.expr.grid, dtype)
+    back = flip(x, axis) if descending else x
+    recipe = sorted_long if name == "sort" else order_long
+    made = deferred(name, partial(by_lines, recipe), (back,), (axis,), back.expr.grid, dtype)
+    if not descending:
+        return made
+    return flip(made if name == "sort" else x.shape[axis] - 1 - made, axis)
