@@ -10,10 +10,10 @@ import numpy as np
 
 from ..graph.errors import ArgumentError
 from ..graph.kinds.elementwise import Scalar
-from .core import as_array, check_axes
+from .core import check_axes
 from .files.npy import save_as_numpy
 from .mapping import map_blocks
-from .ops.apply import choose, sample_dtypes, split
+from .ops.apply import sample_dtypes, split
 from .ops.outputs import deliver
 from .ops.ufuncs import UFUNCS
 
@@ -29,21 +29,12 @@ def _size(a: Any, axis: Any = None) -> int:
     return math.prod(np.shape(a)[i] for i in check_axes("size", axis, np.ndim(a)))
 
 
-def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    """Put `src` where `dst` is."""
-    source = as_array("copyto", "src", src)
-    deliver("copyto", source if where is True else choose("copyto", where, source, dst), dst, casting)
-
-
 ATTRIBUTES: dict[Callable[..., Any], Callable[..., Any]] = {
     np.shape: lambda a: a.shape,
     np.ndim: lambda a: a.ndim,
     np.size: _size,
-    np.iscomplexobj: lambda x: x.dtype.kind == "c",
-    np.isrealobj: lambda x: x.dtype.kind != "c",
     np.array_repr: lambda arr, *_, **__: repr(arr),
     np.array_str: lambda a, *_, **__: str(a),
-    np.copyto: _copyto,
     np.save: save_as_numpy,
 }
 """Functions that tell what an array knows without being computed, and those that are no functions of Windrow."""

@@ -90,11 +90,18 @@ def _homes(nodes: list[Expr], roots: set[str], stored: Callable[[str], bool]) ->
         whole = isinstance(node.op, _WHOLE) and len(users[token]) > 1
         home = where.pop() if len(where) == 1 and not whole else token
         foreign = isinstance(node.op, MapBlocks | BlockFunction) and _grouped(by_token[home])
+        # A function of whole blocks is called for each block of its own grid, which broadcasting would repeat.
+        foreign |= isinstance(node.op, _WHOLE) and node.grid != _domain(by_token[home])
         depth[token] = 1 + max(depth.get(user.token, 0) for user, _ in users[token])
         homes[token] = token if foreign or depth[token] > DEPTH else home
         if homes[token] == token:
             depth[token] = 0
     return homes
+
+
+def _domain(root: Expr) -> Grid:
+    """Return the grid whose blocks the tasks of a stage go over."""
+    return root.operands[0].grid if isinstance(root.op, Level) else root.grid
 
 
 def _grouped(root: Expr) -> bool:
@@ -142,7 +149,7 @@ class _Writer:
     def stage(self) -> Stage:
         op = self.root.op
         level = op if isinstance(op, Level) else None
-        domain = self.root.operands[0].grid if level is not None else self.root.grid
+        domain = _domain(self.root)
         self.domain = domain
         if isinstance(op, Host):
             access = ByBlock(tuple(range(domain.ndim)))

@@ -80,8 +80,17 @@ class Stage:
         bytes_each = self.domain.largest * widest
         for g in self.groups:
             bytes_each *= g
+        bytes_each = max(bytes_each, self._argument_bytes)
         per_block = max(1, FOLD_BLOCKS // int(np.prod(self.groups)))
         return int(max(1, min(per_block, FOLD_BYTES // max(1, bytes_each), self.grid.nblocks)))
+
+    @property
+    def _argument_bytes(self) -> int:
+        """Bytes of the largest argument of a function of whole blocks, which may make little of much."""
+        if not any(isinstance(v, Call) for v in self.program.values):
+            return 0
+        loads = [v for v in self.program.values if isinstance(v, Load) and v.inputs]
+        return max([0, *((v.frame or self.input_grids[v.inputs[0]]).largest * v.dtype.itemsize for v in loads)])
 
     @property
     def ntasks(self) -> int:

@@ -64,7 +64,7 @@ def accumulator(head: str, dtype: DType) -> DType:
 
 def partial_dtype(reduce: Reduce, source: DType, target: DType) -> DType:
     """Return the dtype of partial results."""
-    if reduce.head in ("var", "std"):
+    if reduce.head in ("var", "std", "nanvar", "nanstd"):
         real = np.dtype(target)
         wide = np.result_type(source, real)
         return np.dtype([("n", "f8"), ("mean", wide), ("m2", real)])

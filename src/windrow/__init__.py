@@ -42,6 +42,8 @@ from .arrays.align import *
 from .arrays.array import Array
 from .arrays.arrow import *
 from .arrays.creation import *
+from .arrays.cumulative import *
+from .arrays.differences import *
 from .arrays.dlpack import *
 from .arrays.draw import *
 from .arrays.dtypes import *
@@ -49,6 +51,7 @@ from .arrays.explain import *
 from .arrays.files.folder import *
 from .arrays.files.npy import *
 from .arrays.files.parquet import *
+from .arrays.filters import *
 from .arrays.graphs import *
 from .arrays.grids import *
 from .arrays.handed import *
@@ -70,8 +73,10 @@ from .arrays.ops.searching import *
 from .arrays.ops.splitting import *
 from .arrays.ops.stacking import *
 from .arrays.ops.taking import *
+from .arrays.ops.turning import *
 from .arrays.ops.ufuncs import *
 from .arrays.ops.vectors import *
+from .arrays.padding import *
 from .arrays.ranges import *
 from .arrays.statistics.comparing import *
 from .arrays.statistics.counts import *
@@ -80,6 +85,7 @@ from .arrays.statistics.joint import *
 from .arrays.statistics.moments import *
 from .arrays.statistics.nans import *
 from .arrays.verbs import *
+from .arrays.windows import *
 from .graph.errors import (
     ArgumentError,
     AxisError,

@@ -1,0 +1,1 @@
+"""Statistics: reductions that pass over NaN, histograms, covariances, comparisons of whole arrays."""

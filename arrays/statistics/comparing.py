@@ -1,0 +1,99 @@
+"""Comparing whole arrays; the answer is an array without axes, which `bool` computes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core import as_array
+from ..creation import full
+from ..ops import reductions as red
+from ..ops.elementwise import isclose
+from ..ops.ufuncs import equal, isnan, logical_and, logical_or
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "allclose",
+    "array_equal",
+    "array_equiv",
+]
+
+
+def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
+    """Tell whether all elements are equal within a tolerance; see `isclose`.
+
+    Parameters
+    ----------
+    a, b : array or scalar
+        They broadcast.
+    rtol, atol : float
+    equal_nan : bool
+        Whether NaN counts as equal to NaN.
+
+    Returns
+    -------
+    Array of bool, without axes
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> bool(wr.allclose(wr.ones(3), 1 + 1e-9))
+    True
+    """
+    return red.all(isclose(a, b, rtol, atol, equal_nan))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
+    """Tell whether arrays have one shape and equal elements.
+
+    Parameters
+    ----------
+    a1, a2 : array
+    equal_nan : bool
+        Whether NaN counts as equal to NaN.
+
+    Returns
+    -------
+    Array of bool, without axes
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> bool(wr.array_equal(wr.arange(3), [0, 1, 2]))
+    True
+    """
+    left, right = as_array("array_equal", "a1", a1), as_array("array_equal", "a2", a2)
+    if left.expr.grid.shape != right.expr.grid.shape:
+        return full((), False)
+    found = equal(left, right)
+    if equal_nan and left.dtype.kind in "fcmM" and right.dtype.kind in "fcmM":
+        found = logical_or(found, logical_and(isnan(left), isnan(right)))
+    return red.all(found)
+
+
+def array_equiv(a1: Any, a2: Any) -> Array:
+    """Tell whether arrays broadcast to one shape and have equal elements there.
+
+    Parameters
+    ----------
+    a1, a2 : array
+
+    Returns
+    -------
+    Array of bool, without axes
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> bool(wr.array_equiv(wr.ones((2, 3)), wr.ones(3)))
+    True
+    """
+    left, right = as_array("array_equiv", "a1", a1), as_array("array_equiv", "a2", a2)
+    try:
+        np.broadcast_shapes(left.expr.grid.shape, right.expr.grid.shape)
+    except ValueError:
+        return full((), False)
+    return red.all(equal(left, right))

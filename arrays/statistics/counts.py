@@ -1,0 +1,110 @@
+"""Counting small whole numbers."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ..align import regrid
+from ..core import as_array, make
+from ..creation import zeros
+from ..deferred import unsized
+from ..ops import reductions as red
+from ..ops.elementwise import astype
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..array import Array
+
+__all__ = [
+    "bincount",
+]
+
+GUESS = 1 << 10
+"""So many numbers are counted before anyone knows the greatest."""
+
+MOST = 1 << 16
+"""With more to count, the greatest number is found first."""
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
+    """Count how often each whole number from 0 on occurs.
+
+    Parameters
+    ----------
+    x : array of one axis, of integers that are not negative
+        Computing the counts of others raises ValueError.
+    weights : array, optional
+        Added up instead of ones.
+    minlength : int
+        The result has at least this length. Where it covers all numbers, `x` is read once only.
+
+    Returns
+    -------
+    Array
+        As long as the greatest number plus one: its size is found when something needs it.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.bincount(wr.asarray([0, 3, 1, 3]), minlength=5).compute()
+    array([1, 1, 0, 2, 0])
+    """
+    array = as_array("bincount", "x", x)
+    if array.ndim != 1:
+        raise ShapeError(bad("bincount", "x", array.shape, "one axis"))
+    if not np.can_cast(array.dtype, np.intp) and array.shape != (0,):
+        raise DTypeError(bad("bincount", "x", array.dtype, "an array of integers that int64 holds"))
+    try:
+        least = operator.index(minlength)
+    except TypeError as error:
+        raise ArgumentError(bad("bincount", "minlength", minlength, "an integer")) from error
+    if least < 0:
+        raise ShapeError(bad("bincount", "minlength", minlength, "a number that is not negative"))
+    dtype = np.dtype(np.int64 if weights is None else np.float64)
+    operands = [array]
+    if weights is not None:
+        heavy = as_array("bincount", "weights", weights)
+        if heavy.shape != array.shape:
+            raise ShapeError(bad("bincount", "weights", heavy.shape, f"the shape of x, {array.shape}"))
+        if not np.can_cast(heavy.dtype, np.float64):
+            raise DTypeError(bad("bincount", "weights", heavy.dtype, "an array of real numbers"))
+        operands.append(astype(heavy, np.float64))
+    if array.shape == (0,):
+        return zeros(least, dtype)
+    if array.dtype == bool:
+        operands[0] = astype(array, np.int8)
+    return unsized("bincount", _counted, operands, (least,), (None,), dtype)
+
+
+def _counted(x: Array, *rest: Any) -> Generator[Any, Any, Array]:
+    """Count up to a guess; where something lies beyond, or the guess says too little, find the greatest first."""
+    *weights, least = rest
+    guess = least if weights else max(least, GUESS)
+    if 0 < guess <= MOST:
+        found = yield _sums(x, weights, guess)
+        counts, beyond = found[:-1], found[-1]
+        if beyond == 0:
+            length = guess if weights else max(least, int(counts.nonzero()[0].max(initial=-1)) + 1)
+            return as_array("bincount", "x", counts[:length])
+    low, high = yield red.min(x), red.max(x)
+    if low < 0:
+        raise ShapeError(bad("bincount", "x", f"an array with {low}", "no negative numbers"))
+    return _sums(x, weights, max(least, int(high) + 1))[:-1]
+
+
+def _sums(x: Array, weights: list[Array], length: int) -> Array:
+    """Add up each chunk's counts or weights; the last element counts what lies beyond."""
+    if length > max(x.chunksize):  # else counts would take more room than what is counted
+        x = regrid(x, Grid([Axis.regular(x.shape[0], length)]))
+    grid = Grid([Axis.regular(x.npartitions, 1), Axis.regular(length + 1, length + 1)])
+    operands = [x, *(regrid(w, x.expr.grid) for w in weights)]
+    dtype = np.float64 if weights else np.int64
+    op = BlockFunction("counts:bounded", (length,), ((0,),) * len(operands))
+    return red.sum(make(op, operands, grid, dtype), 0)

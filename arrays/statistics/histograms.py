@@ -1,0 +1,206 @@
+"""Histograms in one dimension: elements counted in bins, chunk by chunk; chunks are added up in their order.
+
+Edges that follow from the least and the greatest element are an array of their own, which the counting reads.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ..align import regrid
+from ..core import Node, as_array, make
+from ..deferred import unsized
+from ..ops import reductions as red
+from ..ops.elementwise import astype
+from .widths import ESTIMATORS, estimated
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..array import Array
+
+__all__ = [
+    "histogram",
+    "histogram_bin_edges",
+]
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[Array, Array]:
+    """Count the elements in bins.
+
+    Parameters
+    ----------
+    a : array of real numbers
+        Of any shape. Booleans count as 0 and 1.
+    bins : int, sequence or str
+        So many bins of one width; the edges of bins, which must not decrease; or how to estimate a good width:
+        "auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges". With an estimate the number of bins
+        is found when something needs it, and "stone" reads the data once for each number of bins it tries.
+    range : (float, float), optional
+        Where bins of one width begin and end; None: at the least and the greatest element.
+    density : bool, optional
+        Divide the counts by their sum and by the width of their bins.
+    weights : array, optional
+        Added up instead of ones.
+
+    Returns
+    -------
+    histogram, edges : Array
+        Bins are half-open, but the last holds its right edge.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> counts, edges = wr.histogram(wr.arange(10, chunks=4), bins=4, range=(0, 8))
+    >>> counts.compute(), edges.compute()
+    (array([2, 2, 2, 3]), array([0., 2., 4., 6., 8.]))
+    """
+    x = binned("histogram", "a", a)
+    heavy = None if weights is None else _weights("histogram", weights, x)
+    if isinstance(bins, str) and heavy is not None:
+        raise ArgumentError(bad("histogram", "bins", bins, "a number or edges, since there are weights"))
+    edges, even = edges_of("histogram", x, bins, range)
+    if isinstance(bins, str):
+        dtype = np.dtype(float if density else np.int64)
+        return unsized("histogram", _counted_late, (x, edges), (bool(density),), (None,), dtype), edges
+    found = _counted(x, heavy, edges, even)
+    return (_dense(found, edges) if density else found), edges
+
+
+def _counted_late(x: Array, edges: Array, density: bool) -> Generator[Any, Any, Array]:
+    """Count when the number of bins is known."""
+    yield from ()
+    found = _counted(x, None, edges, True)
+    return _dense(found, edges) if density else found
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Array:
+    """Return the edges of the bins that `histogram` uses.
+
+    Parameters
+    ----------
+    a : array of real numbers
+    bins, range
+        As in `histogram`.
+    weights : array, optional
+        As in NumPy they change nothing, but no estimate is made with them.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.histogram_bin_edges(wr.arange(9), bins=4).compute()
+    array([0., 2., 4., 6., 8.])
+    """
+    x = binned("histogram_bin_edges", "a", a)
+    if isinstance(bins, str) and weights is not None:
+        raise ArgumentError(bad("histogram_bin_edges", "bins", bins, "a number or edges, since there are weights"))
+    return edges_of("histogram_bin_edges", x, bins, range)[0]
+
+
+def binned(operation: str, argument: str, a: Any) -> Array:
+    """Return an array whose elements are to be counted in bins."""
+    x = as_array(operation, argument, a)
+    if x.dtype.kind not in "biuf":
+        raise DTypeError(bad(operation, argument, x.dtype, "an array of real numbers"))
+    return astype(x, np.uint8) if x.dtype == bool else x
+
+
+def _weights(operation: str, weights: Any, x: Array) -> Array:
+    heavy = as_array(operation, "weights", weights)
+    if heavy.shape != x.shape:
+        raise ShapeError(bad(operation, "weights", heavy.shape, f"the shape of a, {x.shape}"))
+    if heavy.dtype.kind not in "iufc":
+        raise DTypeError(bad(operation, "weights", heavy.dtype, "an array of numbers"))
+    return regrid(heavy, x.expr.grid)
+
+
+def checked_range(operation: str, given: Any) -> tuple[Any, Any] | None:
+    """Return where the bins begin and end."""
+    if given is None:
+        return None
+    try:
+        first, last = given
+        fits = bool(np.isfinite(first) and np.isfinite(last) and first <= last)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(bad(operation, "range", given, "a pair of numbers")) from error
+    if not fits:
+        raise ShapeError(bad(operation, "range", given, "finite numbers, the second not less than the first"))
+    return first, last
+
+
+def whole(x: Node) -> Array:
+    """Return an array in one chunk."""
+    return regrid(x, Grid.single(x.expr.grid.shape))
+
+
+def given_edges(operation: str, bins: Any, argument: str = "bins") -> Array:
+    """Return edges that the user gives; those of NumPy are checked."""
+    if not isinstance(bins, Node):
+        bins = np.asarray(bins)
+        if bins.ndim == 1 and (bins[:-1] > bins[1:]).any():
+            raise ShapeError(bad(operation, argument, bins, "edges that don't decrease"))
+    edges = as_array(operation, argument, bins)
+    if edges.ndim != 1 or edges.shape[0] < 1 or edges.dtype.kind not in "biuf":
+        raise ShapeError(bad(operation, argument, bins, "edges in one axis"))
+    return whole(edges)
+
+
+def checked_count(operation: str, bins: Any, argument: str = "bins") -> int:
+    """Return a number of bins."""
+    try:
+        count = operator.index(bins)
+    except TypeError as error:
+        raise ArgumentError(bad(operation, argument, bins, "an integer or edges")) from error
+    if count < 1:
+        raise ShapeError(bad(operation, argument, bins, "at least one"))
+    return count
+
+
+def edges_of(operation: str, x: Array, bins: Any, given: Any) -> tuple[Array, bool]:
+    """Return the edges, and whether all bins have one width."""
+    between = checked_range(operation, given)
+    if isinstance(bins, str):
+        if bins not in ESTIMATORS:
+            raise ShapeError(bad(operation, "bins", bins, f"one of {', '.join(ESTIMATORS)}"))
+        dtype = np.histogram_bin_edges(np.zeros(0, x.dtype), 1, between).dtype
+        if between is None:
+            dtype = np.histogram_bin_edges(np.zeros(1, x.dtype), 1).dtype
+        return unsized(operation, estimated, (x,), (bins, between), (None,), dtype), True
+    if np.ndim(bins):
+        return given_edges(operation, bins), False
+    count = checked_count(operation, bins)
+    if between is not None or x.size == 0:
+        return as_array(operation, "range", np.histogram_bin_edges(np.zeros(0, x.dtype), count, between)), True
+    dtype = np.histogram_bin_edges(np.zeros(1, x.dtype), 1).dtype
+    grid = Grid([Axis.regular(count + 1, count + 1)])
+    return make(BlockFunction("histograms:edges", (count,), ((), ())), (red.min(x), red.max(x)), grid, dtype), True
+
+
+def _counted(x: Array, weights: Array | None, edges: Array, even: bool) -> Array:
+    """Count each chunk, and add up."""
+    n = edges.expr.grid.shape[0] - 1
+    own = tuple(range(x.ndim))
+    grid = Grid([*(Axis.regular(c, 1) for c in x.numblocks), Axis.regular(n, max(1, n))])
+    if weights is None:
+        op = BlockFunction("histograms:counts", (even,), (own, (None,)))
+        return red.sum(make(op, (x, edges), grid, np.int64), own)
+    op = BlockFunction("histograms:weighted", (even,), (own, own, (None,)))
+    return red.sum(make(op, (x, weights, edges), grid, weights.dtype), own, weights.dtype)
+
+
+def _dense(found: Array, edges: Array) -> Array:
+    widths = astype(edges[1:] - edges[:-1], float)
+    dense: Array = found / widths / found.sum()
+    return dense

@@ -1,0 +1,176 @@
+"""Histograms of several dimensions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ..align import regrid
+from ..core import Node, as_array, make
+from ..ops import reductions as red
+from ..ops.elementwise import astype
+from .histograms import binned, checked_count, checked_range, given_edges
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "histogram2d",
+    "histogramdd",
+]
+
+
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[Array, list[Array]]:
+    """Count points in boxes.
+
+    Parameters
+    ----------
+    sample : array of (points, dimensions), or a sequence with an array for each dimension
+    bins : int or sequence
+        For all dimensions, or for each: so many bins of one width, or the edges of bins.
+    range : sequence, optional
+        For each dimension None or (float, float): where bins of one width begin and end; None: at the least and the
+        greatest element.
+    density : bool, optional
+        Divide the counts by their sum and by the volume of their boxes.
+    weights : array, optional
+        Added up instead of ones.
+
+    Returns
+    -------
+    histogram : Array of float64
+    edges : list of Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(4.0)
+    >>> counts, edges = wr.histogramdd((x, 2 * x), bins=(2, 3))
+    >>> counts.compute()
+    array([[1., 1., 0.],
+           [0., 0., 2.]])
+    """
+    return _joint("histogramdd", _columns(sample), bins, range, density, weights)
+
+
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[Array, Array, Array]:
+    """Count points of the plane in rectangles.
+
+    Parameters
+    ----------
+    x, y : array of one axis
+    bins : int, edges, or a pair of these
+        Edges alone are for both axes.
+    range, density, weights
+        As in `histogramdd`.
+
+    Returns
+    -------
+    histogram, xedges, yedges : Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(4.0)
+    >>> wr.histogram2d(x, x, bins=2)[0].compute()
+    array([[2., 0.],
+           [0., 2.]])
+    """
+    found = [binned("histogram2d", name, v) for name, v in (("x", x), ("y", y))]
+    if found[0].shape != found[1].shape or found[0].ndim != 1:
+        raise ShapeError(bad("histogram2d", "y", found[1].shape, f"one axis, as long as x, {found[0].shape}"))
+    if isinstance(bins, Node) or (_several(bins) and len(bins) not in (1, 2)):
+        bins = [bins, bins]
+    counts, edges = _joint("histogram2d", found, bins, range, density, weights)
+    return counts, edges[0], edges[1]
+
+
+def _several(bins: Any) -> bool:
+    """Whether bins are given by edges, or for each dimension."""
+    return isinstance(bins, list | tuple) or (isinstance(bins, Node | np.ndarray) and bins.ndim > 0)
+
+
+def _columns(sample: Any) -> list[Array]:
+    """Return the points' coordinates, an array for each dimension."""
+    if isinstance(sample, Node | np.ndarray):
+        points = binned("histogramdd", "sample", sample)
+        if points.ndim == 1:
+            points = points.reshape(-1, 1)
+        if points.ndim != 2:
+            raise ShapeError(bad("histogramdd", "sample", points.shape, "(points, dimensions)"))
+        return [points[:, i] for i in np.arange(points.shape[1]).tolist()]
+    if not isinstance(sample, tuple | list):
+        raise ArgumentError(bad("histogramdd", "sample", sample, "an array, or a sequence of them"))
+    if sample and not any(isinstance(s, Node | np.ndarray) for s in sample) and np.ndim(sample) == 2:
+        sample = list(np.asarray(sample))
+    found = [binned("histogramdd", f"sample[{i}]", s) for i, s in enumerate(sample)]
+    if any(f.ndim != 1 or f.shape != found[0].shape for f in found):
+        raise ShapeError(f"histogramdd: coordinates have shapes {[f.shape for f in found]}; expected one length")
+    return found
+
+
+def _joint(
+    operation: str, columns: list[Array], bins: Any, range: Any, density: Any, weights: Any
+) -> tuple[Array, list[Array]]:
+    dimensions = len(columns)
+    if not dimensions:
+        raise ShapeError(bad(operation, "sample", "no dimensions", "at least one"))
+    given = list(bins) if _several(bins) else [bins] * dimensions
+    if len(given) == 1:
+        given = given * dimensions
+    if len(given) != dimensions:
+        raise ShapeError(bad(operation, "bins", bins, f"an entry for each of {dimensions} dimensions"))
+    between = [None] * dimensions if range is None else list(range)
+    if len(between) != dimensions:
+        raise ShapeError(bad(operation, "range", range, f"an entry for each of {dimensions} dimensions"))
+    grid = columns[0].expr.grid
+    common = np.result_type(*(c.dtype for c in columns))
+    columns = [astype(regrid(c, grid), common) for c in columns]
+    edges = [_edges(operation, c, b, r) for c, b, r in zip(columns, given, between, strict=True)]
+    counts = _counted(operation, columns, edges, tuple(not _several(b) for b in given), weights)
+    if density:
+        total = counts.sum()
+        for i, edge in enumerate(edges):
+            shape = tuple(-1 if i == k else 1 for k in np.arange(dimensions).tolist())
+            counts = counts / (edge[1:] - edge[:-1]).reshape(shape)
+        counts = counts / total
+    return counts, edges
+
+
+def _edges(operation: str, x: Array, bins: Any, given: Any) -> Array:
+    if _several(bins):
+        return given_edges(operation, bins)
+    count = checked_count(operation, bins)
+    between = checked_range(operation, given)
+    if between is not None or x.size == 0:
+        first, last = np.histogram_bin_edges(np.zeros(0), 1, between)
+        return as_array(operation, "range", np.linspace(first, last, count + 1))
+    grid = Grid([Axis.regular(count + 1, count + 1)])
+    ends = (red.min(x), red.max(x))
+    return make(BlockFunction("histograms:even_edges", (count,), ((), ())), ends, grid, np.float64)
+
+
+def _counted(operation: str, columns: list[Array], edges: list[Array], even: tuple[bool, ...], weights: Any) -> Array:
+    """Count each chunk, and add up."""
+    axis = columns[0].expr.grid.axes[0]
+    lengths = [e.shape[0] - 1 for e in edges]
+    grid = Grid([Axis.regular(axis.count, 1), *(Axis.regular(n, max(1, n)) for n in lengths)])
+    operands, ways = [*columns, *edges], ((0,),) * len(columns) + ((None,),) * len(edges)
+    if weights is not None:
+        heavy = as_array(operation, "weights", weights)
+        if heavy.shape != columns[0].shape:
+            raise ShapeError(bad(operation, "weights", heavy.shape, f"a weight for each point, {columns[0].shape}"))
+        if heavy.dtype.kind not in "biuf":
+            raise DTypeError(bad(operation, "weights", heavy.dtype, "an array of real numbers"))
+        operands.append(astype(regrid(heavy, Grid([axis])), float))
+        ways += ((0,),)
+    op = BlockFunction("histograms:joint", (even, weights is not None), ways)
+    return red.sum(make(op, operands, grid, np.float64), 0)

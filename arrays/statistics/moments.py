@@ -1,0 +1,239 @@
+"""Weighted means, covariances and correlations."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.kinds.mapping import BlockFunction
+from ..core import Node, as_array, check_axes, check_dtype, make
+from ..creation import empty
+from ..ops import reductions as red
+from ..ops.broadcasting import broadcast_to
+from ..ops.diagonals import diagonal
+from ..ops.elementwise import astype, clip, imag, real
+from ..ops.joining import concatenate
+from ..ops.moving import squeeze, transpose
+from ..ops.products import matmul
+from ..ops.ufuncs import conjugate, divide, multiply, sqrt, subtract
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..array import Array
+
+__all__ = [
+    "average",
+    "corrcoef",
+    "cov",
+]
+
+
+def average(
+    a: Any,
+    axis: int | Sequence[int] | None = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """Return the weighted mean.
+
+    Parameters
+    ----------
+    a : array
+    axis : int, tuple of int or None
+    weights : array, optional
+        Of the shape of `a`, or of its axes `axis`. Computing the mean raises ZeroDivisionError where they add up
+        to zero.
+    returned : bool
+        Whether to return the sum of the weights as well.
+    keepdims : bool
+
+    Returns
+    -------
+    Array, or two of them
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.average(wr.arange(3), weights=[1, 1, 2]).compute()
+    np.float64(1.25)
+    """
+    array = as_array("average", "a", a)
+    if weights is None:
+        mean = red.mean(array, axis, keepdims=keepdims)
+        if not returned:
+            return mean
+        return mean, broadcast_to(mean.dtype.type(array.size / mean.size if mean.size else 0), mean.shape)
+    heavy = _weights_along(array, axis, as_array("average", "weights", weights))
+    whole = [np.dtype(float)] if array.dtype.kind in "biu" else []
+    dtype = np.result_type(array.dtype, heavy.dtype, *whole)
+    total = red.sum(heavy, axis, dtype, keepdims=keepdims)
+    total = make(BlockFunction("checks:no_zero"), (total,), total.expr.grid, total.dtype)
+    mean = divide(red.sum(multiply(array, heavy), axis, dtype, keepdims=keepdims), total)
+    return (mean, broadcast_to(total, mean.shape)) if returned else mean
+
+
+def _weights_along(array: Array, axis: Any, weights: Array) -> Array:
+    """Return weights that broadcast to an array's shape, along the axes that they are for."""
+    if weights.shape == array.shape:
+        return weights
+    if axis is None:
+        raise ArgumentError(bad("average", "axis", None, "axes, since weights have another shape than a"))
+    given = axis if isinstance(axis, tuple) else (axis,)
+    check_axes("average", axis, array.ndim)
+    axes = [i % array.ndim for i in given]
+    expected = tuple(array.shape[i] for i in axes)
+    if weights.shape != expected:
+        raise ShapeError(bad("average", "weights", weights.shape, f"the shape of a, or {expected}"))
+    ordered = transpose(weights, [int(i) for i in np.argsort(axes)])
+    spread = ordered.reshape(tuple(n if i in axes else 1 for i, n in enumerate(array.shape)))
+    return broadcast_to(spread, array.shape)
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Array:
+    """Return the covariance matrix.
+
+    Parameters
+    ----------
+    m : array of one or two axes
+        A variable in each row.
+    y : array, optional
+        Further variables.
+    rowvar : bool
+        False: a variable in each column.
+    bias : bool
+        Whether to divide by the number of observations, not by one less.
+    ddof : int, optional
+        What is taken off the number of observations instead.
+    fweights : array of int, optional
+        How often each observation counts.
+    aweights : array, optional
+        Weights of the observations.
+    dtype : dtype, optional
+        At least float64 if None.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.cov(wr.asarray([[0.0, 1, 2], [2, 1, 0]])).compute()
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    if ddof is not None and ddof != int(ddof):
+        raise ShapeError(bad("cov", "ddof", ddof, "an integer"))
+    x, weights, factor = _observations(m, y, rowvar, dtype), None, None
+    free = (0 if bias else 1) if ddof is None else int(ddof)
+    if x.shape[0] == 0:
+        return empty((0, 0), x.dtype)
+    counts = _observation_weights("fweights", fweights, x.shape[1])
+    others = _observation_weights("aweights", aweights, x.shape[1])
+    if counts is not None or others is not None:
+        weights = others if counts is None else counts if others is None else multiply(counts, others)
+        mean, total = average(x, 1, weights, True)
+        total = total[0]
+        if free == 0:
+            factor = total
+        elif others is None:
+            factor = total - free
+        else:
+            factor = total - free * red.sum(multiply(weights, others)) / total
+    else:
+        mean = red.mean(x, 1)
+        if x.shape[1] <= free:
+            warnings.warn("cov: there are no degrees of freedom left", RuntimeWarning, stacklevel=2)
+        factor = np.float64(max(0.0, x.shape[1] - free))
+    x = subtract(x, mean[:, None])
+    turned = transpose(x if weights is None else multiply(x, weights))
+    product = matmul(x, conjugate(turned) if turned.dtype.kind == "c" else turned)
+    with np.errstate(divide="ignore"):
+        return squeeze(multiply(product, np.true_divide(1, factor) if weights is None else divide(1, factor)))
+
+
+def _observations(m: Any, y: Any, rowvar: bool, dtype: Any) -> Array:
+    """Return all variables, one in each row."""
+    given = [as_array("cov", name, v) for name, v in (("m", m), ("y", y)) if v is not None]
+    if given[0].ndim > 2:
+        raise ShapeError(bad("cov", "m", given[0].shape, "one or two axes"))
+    if len(given) > 1 and given[1].ndim > 2:
+        raise ShapeError(bad("cov", "y", given[1].shape, "one or two axes"))
+    known = (
+        np.result_type(*(a.dtype for a in given), np.float64) if dtype is None else check_dtype("cov", "dtype", dtype)
+    )
+    rows = []
+    for i, array in enumerate(given):
+        x = astype(array, known)
+        x = x if x.ndim == 2 else x.reshape(1, x.size)
+        turned = not rowvar and (given[0].ndim != 1 if i == 0 else x.shape[0] != 1)
+        rows.append(transpose(x) if turned else x)
+    if any(r.shape[1] != rows[0].shape[1] for r in rows):
+        raise ShapeError(bad("cov", "y", given[1].shape, f"{rows[0].shape[1]} observations, as in m"))
+    return concatenate(rows, 0)
+
+
+def _observation_weights(argument: str, weights: Any, count: int) -> Array | None:
+    if weights is None:
+        return None
+    array = as_array("cov", argument, weights)
+    if array.ndim != 1 or array.shape[0] != count:
+        raise ShapeError(bad("cov", argument, array.shape, f"a weight for each of {count} observations"))
+    whole = array.dtype.kind in "iu" or (not isinstance(weights, Node) and bool(np.all(np.mod(weights, 1) == 0)))
+    if array.dtype.kind not in "iuf" or (argument == "fweights" and not whole):
+        expected = "integers" if argument == "fweights" else "real numbers"
+        raise DTypeError(bad("cov", argument, array.dtype, expected))
+    if not isinstance(weights, Node) and (np.asarray(weights) < 0).any():
+        raise ShapeError(bad("cov", argument, weights, "weights that are not negative"))
+    return astype(array, float)
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
+    """Return the matrix of correlation coefficients.
+
+    Parameters
+    ----------
+    x : array of one or two axes
+        A variable in each row.
+    y : array, optional
+        Further variables.
+    rowvar : bool
+        False: a variable in each column.
+    dtype : dtype, optional
+        At least float64 if None.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.corrcoef(wr.asarray([[0.0, 1, 2], [2, 1, 0]])).compute()
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    c = cov(x, y, rowvar, dtype=dtype)
+    if c.ndim == 0:
+        return divide(c, c)  # type: ignore[no-any-return]
+    spread = sqrt(real(diagonal(c)))
+    c = divide(divide(c, spread[:, None]), spread[None, :])
+    if c.dtype.kind != "c":
+        return clip(c, -1, 1)
+    return astype(clip(real(c), -1, 1) + 1j * clip(imag(c), -1, 1), c.dtype)

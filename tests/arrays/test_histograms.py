@@ -1,0 +1,207 @@
+"""Histograms and counts: equal to NumPy's to the last element, edges and all."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+
+RNG = np.random.default_rng(6)
+NORMAL = RNG.standard_normal((50, 70)) * 20
+WEIGHTS = RNG.random((50, 70))
+CHUNKS = [-1, (17, 33), ((1, 40, 9), (70,))]
+FORMS = [
+    {},
+    {"bins": 7, "range": (-3, 5)},
+    {"bins": [-30, -3, 0, 0, 4.5, 9, 9]},
+    {"bins": 100, "density": True},
+    {"bins": [0, 1, 5, 9], "weights": WEIGHTS},
+    {"bins": 12, "weights": (WEIGHTS * 9).astype("i8")},
+    {"bins": 12, "weights": WEIGHTS + 1j},
+    {"bins": 5, "range": (2, 9), "weights": WEIGHTS.astype("f4")},
+]
+
+
+def same(lazy, expected, rtol=0.0):
+    made = lazy.compute()
+    assert lazy.dtype == made.dtype == expected.dtype
+    assert lazy.shape == made.shape == expected.shape
+    np.testing.assert_allclose(made, expected, rtol=rtol)
+
+
+def whole(dtype):
+    data = NORMAL.astype(dtype)
+    return data.astype("u1") if dtype == "?" else data
+
+
+@pytest.mark.parametrize("form", range(len(FORMS)))
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "i2", "u1", "?"])
+def test_histogram(dtype, form):
+    keywords = FORMS[form]
+    with np.errstate(all="ignore"):
+        data = NORMAL.astype(dtype)
+    expected = np.histogram(whole(dtype) if dtype == "?" else data, **keywords)
+    for chunks in CHUNKS:
+        counts, edges = np.histogram(wr.from_array(data, chunks=chunks), **keywords)
+        inexact = "weights" in keywords or "density" in keywords
+        same(counts, expected[0], (1e-5 if form == 7 else 1e-12) if inexact else 0)
+        same(edges, expected[1])
+        plain = {name: value for name, value in keywords.items() if name != "density"}
+        same(wr.histogram_bin_edges(wr.from_array(data, chunks=chunks), **plain), expected[1])
+
+
+@pytest.mark.parametrize("name", ["auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges"])
+def test_estimated_widths(name):
+    data = RNG.standard_normal(400)
+    for array in (data, (data * 3).astype("i4")):
+        x = wr.from_array(array, chunks=170)
+        for keywords in ({}, {"range": (-1, 2)}, {"density": True}):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # NumPy's doubts about "stone"
+                expected = np.histogram(array, name, **keywords)
+            for lazy, wanted in zip(wr.histogram(x, name, **keywords), expected, strict=True):
+                same(lazy, wanted, 1e-12)
+    constant = wr.full(9, 2.0, chunks=4)
+    same(wr.histogram(constant, name)[0], np.histogram(np.full(9, 2.0), name)[0])
+
+
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 40),
+    st.floats(-1e6, 1e6, width=32),
+    st.floats(2**-10, 1e6, width=32),
+    st.sampled_from(["f8", "f4", "i4"]),
+)
+def test_elements_on_edges_are_where_numpy_has_them(seed, bins, low, width, dtype):
+    """Elements on the edges themselves, and their neighbours on both sides."""
+    high = low + width
+    try:
+        edges = np.histogram_bin_edges(np.zeros(0, dtype), bins, (low, high))
+    except ValueError:
+        return
+    near = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
+    data = np.random.default_rng(seed).permutation(near).astype(dtype)
+    expected = np.histogram(data, bins, (low, high))
+    x = wr.from_array(data, chunks=max(1, len(data) // 3))
+    same(wr.histogram(x, bins, (low, high))[0], expected[0])
+    same(wr.histogramdd([x], bins, [(low, high)])[0], np.histogramdd([data], bins, [(low, high)])[0])
+
+
+def test_nan_and_infinities_are_in_no_bin():
+    data = np.array([0.0, np.nan, 1, np.inf, -np.inf, 2, np.nan])
+    x = wr.from_array(data, chunks=2)
+    same(wr.histogram(x, 4, (0, 2))[0], np.histogram(data, 4, (0, 2))[0])
+    same(wr.histogram(x, [0, 1, 2])[0], np.histogram(data, [0, 1, 2])[0])
+    same(wr.histogramdd([x], [[0, 1, 2]])[0], np.histogramdd([data], [[0, 1, 2]])[0])
+    with pytest.raises(ValueError, match="finite"):
+        wr.histogram(x)[0].compute()
+
+
+def test_empty_and_constant():
+    same(wr.histogram(wr.zeros(0))[1], np.histogram(np.zeros(0))[1])
+    same(wr.histogram(wr.zeros(0))[0], np.histogram(np.zeros(0))[0])
+    same(wr.histogram(wr.zeros(0), "auto")[1], np.histogram(np.zeros(0), "auto")[1])
+    same(wr.histogram(wr.full(5, 3.0))[1], np.histogram(np.full(5, 3.0))[1])
+    same(wr.histogram(wr.full((), 3.0))[0], np.histogram(np.array(3.0))[0])
+    assert wr.histogram(wr.ones(4), wr.linspace(0, 2, 3))[0].compute().tolist() == [0, 4]
+
+
+def test_bad_histograms():
+    x = wr.ones(4)
+    for error, keywords in [
+        (ValueError, {"bins": 0}),
+        (ValueError, {"bins": [2, 1]}),
+        (ValueError, {"bins": "good"}),
+        (ValueError, {"range": (2, 1)}),
+        (ValueError, {"range": (0, np.nan)}),
+        (TypeError, {"range": 3}),
+        (TypeError, {"bins": 2.5}),
+        (ValueError, {"weights": np.ones(3)}),
+        (TypeError, {"bins": "auto", "weights": np.ones(4)}),
+    ]:
+        with pytest.raises(error, match="histogram"):
+            wr.histogram(x, **keywords)
+    with pytest.raises(TypeError, match="real numbers"):
+        wr.histogram(wr.ones(3, dtype=complex))
+
+
+@pytest.mark.parametrize("density", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("bins", "range"),
+    [(5, None), ((3, 4), [(-9, 9), None]), ([-20, 0, 1, 20], None), (([0, 1, 5], 6), [None, (-1, 8)])],
+)
+def test_histogram2d(bins, range, weighted, density):
+    x, y = NORMAL[:, :5].ravel(), NORMAL[:, 5:10].ravel()
+    weights = WEIGHTS[:, :5].ravel() if weighted else None
+    expected = np.histogram2d(x, y, bins, range, density, weights)
+    for chunks in (-1, 60):
+        found = np.histogram2d(
+            wr.from_array(x, chunks=chunks), wr.from_array(y, chunks=77), bins, range, density, weights
+        )
+        for lazy, wanted in zip(found, expected, strict=True):
+            same(lazy, wanted.astype(lazy.dtype), 1e-12)
+
+
+def test_histogramdd():
+    points = RNG.random((300, 3))
+    expected = np.histogramdd(points, (3, 2, [0, 0.2, 1]))
+    for sample in (
+        wr.from_array(points, chunks=(70, 2)),
+        tuple(wr.from_array(points[:, i].copy(), chunks=99) for i in range(3)),
+    ):
+        counts, edges = wr.histogramdd(sample, (3, 2, [0, 0.2, 1]))
+        same(counts, expected[0])
+        for lazy, wanted in zip(edges, expected[1], strict=True):
+            same(lazy, wanted)
+    with pytest.raises(ValueError, match="dimensions"):
+        wr.histogramdd(points, (3, 2))
+    with pytest.raises(ValueError, match="one length"):
+        wr.histogramdd([np.ones(3), np.ones(4)])
+
+
+@pytest.mark.parametrize("chunks", [-1, 30, ((1, 90, 9),)])
+@pytest.mark.parametrize("minlength", [0, 5, 200, 3000, 1 << 17])
+@pytest.mark.parametrize("top", [3, 100, 1500, 70_000])
+def test_bincount(top, minlength, chunks):
+    data = RNG.integers(0, top, 100)
+    x = wr.from_array(data, chunks=chunks)
+    expected = np.bincount(data, minlength=minlength)
+    lazy = np.bincount(x, minlength=minlength)
+    assert np.bincount(x * 1, minlength=minlength).shape == (None,)
+    np.testing.assert_array_equal(lazy.compute(), expected)
+    same(lazy, expected)
+    weights = RNG.random(100)
+    heavy = wr.bincount(x, wr.from_array(weights, chunks=41), minlength=minlength)
+    np.testing.assert_allclose(heavy.compute(), np.bincount(data, weights, minlength))
+
+
+def test_bincount_of_other_arrays():
+    same(wr.bincount(wr.zeros(0, dtype=int), minlength=3), np.bincount(np.zeros(0, int), minlength=3))
+    np.testing.assert_array_equal(wr.bincount(wr.asarray([True, False, True])).compute(), [1, 2])
+    np.testing.assert_array_equal(wr.bincount(wr.asarray(np.array([7, 7], "u1"))).compute(), [0] * 7 + [2])
+    with pytest.raises(ValueError, match="negative"):
+        wr.bincount(wr.asarray([1, -1])).compute()
+    with pytest.raises(ValueError, match="negative"):
+        wr.bincount(wr.asarray([1, 2]), minlength=-1)
+    with pytest.raises(TypeError, match="integers"):
+        wr.bincount(wr.ones(3))
+    with pytest.raises(ValueError, match="one axis"):
+        wr.bincount(wr.ones((3, 3), dtype=int))
+    with pytest.raises(ValueError, match="weights"):
+        wr.bincount(wr.asarray([1, 2]), weights=[1.0])
+
+
+def test_a_long_chunk_is_counted_in_steps():
+    data = RNG.random(100_001)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(wr.histogram(wr.from_array(data), 1000, (0, 1))[0], np.histogram(data, 1000, (0, 1))[0])
+    whole = (data * 500).astype("i8")
+    same(wr.histogram(wr.from_array(whole, chunks=50_000), 250, (0, 500))[0], np.histogram(whole, 250, (0, 500))[0])
+    np.testing.assert_array_equal(wr.bincount(wr.from_array(whole, chunks=70_000)).compute(), np.bincount(whole))

@@ -1,0 +1,32 @@
+"""Counting small whole numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+STEP = 1 << 15
+"""So many elements at once."""
+
+
+def bounded(x: Array, *rest: Any) -> Array:
+    """Return, as one row, counts or sums of weights of the numbers below a length, and how many lie beyond.
+
+    `rest` is perhaps the weights, then the length.
+    """
+    *weights, length = rest
+    heavy = weights[0] if weights else None
+    total = np.zeros(length + 1, np.int64 if heavy is None else np.float64)
+    step = max(STEP, 8 * length)
+    for begin in range(0, len(x), step):
+        part = x[begin : begin + step]
+        mine = None if heavy is None else heavy[begin : begin + step]
+        if part.min() < 0 or part.max() >= length:
+            keep = (part >= 0) & (part < length)
+            total[-1] += len(part) - np.count_nonzero(keep)
+            part, mine = part[keep], None if mine is None else mine[keep]
+        total[:-1] += np.bincount(part, mine, length)
+    return total[None]
