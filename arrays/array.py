@@ -112,7 +112,7 @@ class Array(Operators, Methods):
     def __len__(self) -> int:
         if not self.ndim:
             raise TypeError("len: the array has no axes")
-        return self.shape[0]
+        return self.expr.grid.shape[0]
 
     def __iter__(self) -> Iterator[Array]:
         if not self.ndim:
@@ -123,7 +123,7 @@ class Array(Operators, Methods):
         return bool((self == value).any())
 
     def _single(self, operation: str) -> Any:
-        if self.size != 1:
+        if self.expr.grid.size != 1:
             raise ShapeError(f"{operation}: array has shape {self.shape}; expected a single element")
         found = element(self)
         return np.asarray(self.compute()).reshape(())[()] if found is None else found

@@ -65,8 +65,11 @@ class Node:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Length of each axis; None for one that depends on data and isn't known yet."""
-        if self._unsized is not None:
+        """Length of each axis; None for one that depends on data and isn't known yet.
+
+        Where the data are small and at hand (the user's own, moved at most), it is found at once.
+        """
+        if self._unsized is not None and not self._unsized.at_hand():
             return self._unsized.shape  # type: ignore[return-value]
         return self.expr.grid.shape
 
@@ -83,7 +86,8 @@ class Node:
     @property
     def size(self) -> int:
         """Number of elements; None while it isn't known."""
-        return self.expr.grid.size if self._unsized is None else None  # type: ignore[return-value]
+        shape = self.shape
+        return None if None in shape else self.expr.grid.size  # type: ignore[return-value]
 
     @property
     def device(self) -> str:

@@ -24,7 +24,8 @@ from ..graph.errors import bad
 from ..graph.expr import Expr, user_line, walk
 from ..graph.kinds.deferred import Deferred
 from ..graph.kinds.elementwise import Elementwise
-from ..graph.kinds.source import Full
+from ..graph.kinds.move import Move, Reshape
+from ..graph.kinds.source import Full, Host
 from ..scheduler.cluster import current, running
 from .align import regrid
 from .core import Node, make, twin, wrap, wrap_unsized
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
     from .array import Array
 
     Recipe = Callable[..., Generator[Any, Any, Array]]
+
+NEAR = 1 << 16
+"""Bytes of an array that is small."""
+NEAREST = 64
+"""So many nodes lead to it at most."""
 
 Values = list[np.ndarray[Any, Any]]
 COPY = Elementwise("copy", (0,))
@@ -76,6 +82,17 @@ class Unsized:
         self._recipe, self._operands, self._params = recipe, operands, params
         self._origin = user_line()
         self._made: Expr | None = None
+        self._near: bool | None = None
+
+    def at_hand(self) -> bool:
+        """Whether finding the size takes no computing worth a word: see `at_hand`."""
+        if self._made is not None:
+            return True
+        if self._near is None:
+            self._near = at_hand([o.expr for o in self._operands if o._unsized is None]) and all(
+                o._unsized is None or o._unsized.at_hand() for o in self._operands
+            )
+        return self._near
 
     def found(self) -> Expr:
         """Run the recipe; return the expression of the array, whose size is known."""
@@ -92,6 +109,17 @@ class Unsized:
         if not fits or made.dtype != self.dtype:
             raise AssertionError(bad(self.name, "recipe", (made.shape, made.dtype), f"{self.shape} {self.dtype}"))
         return replace(made, origin=self._origin)
+
+
+def at_hand(roots: Sequence[Expr]) -> bool:
+    """Tell whether arrays are small and need no computing: the user's own in memory, constants, and moves of these."""
+    for number, node in enumerate(walk(list(roots))):
+        kept = isinstance(node.op, Move | Reshape | Full) or (
+            isinstance(node.op, Host) and node.op.data.in_place and node.op.data.file is None
+        )
+        if not kept or node.nbytes > NEAR or number >= NEAREST:
+            return False
+    return True
 
 
 def evaluate(roots: Sequence[Expr]) -> Values:

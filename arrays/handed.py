@@ -57,6 +57,8 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
         return _joined(pieces, chunks)
     if isinstance(x, list | tuple) and holds_lazy(x):
         return _nested(x)
+    if isinstance(x, np.generic):
+        x = np.asarray(x)
     in_place = isinstance(x, np.ndarray)
     if not in_place and not all(hasattr(x, a) for a in ("shape", "dtype", "__getitem__")):
         if not isinstance(x, list | tuple) and not np.isscalar(x):

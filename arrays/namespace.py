@@ -42,7 +42,7 @@ class Info:
     >>> import windrow as wr
     >>> info = wr.__array_namespace_info__()
     >>> info.default_device(), info.devices()
-    ('cpu', ['cpu'])
+    ("cpu", ("cpu",))
     >>> info.dtypes(kind="real floating")
     {'float32': dtype('float32'), 'float64': dtype('float64')}
     """
@@ -61,9 +61,9 @@ class Info:
         names = {"real floating": "f8", "complex floating": "c16", "integral": "i8", "indexing": "i8"}
         return {kind: np.dtype(name) for kind, name in names.items()}
 
-    def devices(self) -> list[str]:
+    def devices(self) -> tuple[str, ...]:
         """Return the devices: one."""
-        return [DEVICE]
+        return (DEVICE,)
 
     def dtypes(self, *, device: str | None = None, kind: Any = None) -> dict[str, DType]:
         """Return the standard's dtypes, all or those of a kind (or of some, in a tuple)."""

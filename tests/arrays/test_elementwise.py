@@ -190,3 +190,12 @@ def test_errors_name_operation_and_operands():
         wr.ones(3).astype("nonsense")
     with pytest.raises(wr.ArgumentError, match=r"subtract.reduce.*map_blocks"):
         np.subtract.reduce(wr.ones(3))
+
+
+@pytest.mark.parametrize("chunks", [-1, 4])
+def test_products_and_functions_of_blocks_are_broadcast(chunks):
+    data, row, weights = np.arange(36.0).reshape(9, 4), np.arange(4.0).reshape(1, 4), np.arange(8.0).reshape(4, 2)
+    x, r, w = (wr.from_array(a, chunks=chunks) for a in (data, row, weights))
+    same(x @ w - r @ w, data @ weights - row @ weights)
+    same(x - wr.map_blocks(np.negative, r), data + row)
+    same((x - (r @ w)[:, :1]).sum(axis=0), (data - (row @ weights)[:, :1]).sum(axis=0))
