@@ -38,7 +38,7 @@ export PRTE_ALLOW_RUN_AS_ROOT := 1
 export PRTE_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
-.PHONY: help run test test-all lint types imports size bench clean
+.PHONY: help run test test-all lint types imports size docs bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ imports: .venv/.test ## the layers: imports run one way
 size: ## no Python file over 500 lines
 	@find $(FOLDERS) -name '*.py' -exec wc -l {} + \
 	| awk '$$2 != "total" && $$1 > $(LINES) {print $$2 ": " $$1 " lines, at most $(LINES)"; bad = 1} END {exit bad}'
+
+docs: .venv/.test ## write docs/operations.md from the definitions
+	$(PY) docs/make_operations.py
 
 bench: .venv/.bench ## measure against the peers
 	$(PY) benchmarks/run.py $(ARGS)

@@ -1,0 +1,470 @@
+"""Writes docs/operations.md: every public function, found from its definition and one small example each.
+
+An example is a call on small chunked arrays: the first that works of `CALLS`, or what `EXAMPLES` says. What stands in
+the page is read off the graph that the call makes, and off the stages that it is lowered to; nothing is computed but by
+what must know values at once.
+
+    python docs/make_operations.py          writes the page
+    python docs/make_operations.py --check  tells whether it is up to date
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import sys
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import windrow as wr
+from windrow.arrays.core import Node, make
+from windrow.arrays.deferred import COPY, outlined
+from windrow.graph.expr import Expr, walk
+from windrow.graph.kinds.contraction import Contract
+from windrow.graph.kinds.deferred import Deferred
+from windrow.graph.kinds.elementwise import Elementwise
+from windrow.graph.kinds.mapping import BlockFunction, MapBlocks
+from windrow.graph.kinds.move import Move, Reshape
+from windrow.graph.kinds.reduction import Level, Reduce
+from windrow.graph.kinds.source import Full, Host, Source
+from windrow.graph.lower import lower
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PAGE = Path(__file__).with_name("operations.md")
+SPACES = ("", "linalg", "fft", "random", "testing")
+SECTIONS = (*SPACES[:4], "random.Generator", "testing")
+
+KINDS: tuple[tuple[Any, str], ...] = (
+    (Elementwise, "elementwise"),
+    ((Reduce, Level), "reduction"),
+    ((Move, Reshape), "move"),
+    (Contract, "product"),
+    (BlockFunction, "blocks"),
+    (MapBlocks, "own function"),
+    (Deferred, "planned"),
+    (Source, "source"),
+)
+
+
+def given(block: np.ndarray) -> np.ndarray:
+    """Stand for whatever makes an input: a stage of its own where it isn't fused."""
+    return block
+
+
+def inputs() -> dict[str, wr.Array]:
+    """Small arrays in several uneven chunks, none of which the user's memory holds."""
+    rng = np.random.default_rng(0)
+    square = rng.random((12, 12)) + 12 * np.eye(12)
+    line = rng.random(24)
+    made: dict[str, tuple[np.ndarray, Any]] = {
+        "x": (square, 5),
+        "y": (square + 1, 5),
+        "i": (rng.integers(1, 9, (12, 12)), 5),
+        "b": (square > 0.5, 5),
+        "z": (square + 1j, 5),
+        "line": (line, 7),
+        "whole": (rng.integers(0, 5, 24), 7),
+        "box": (rng.random((4, 6, 6)) + 6 * np.eye(6), (3, 4, 4)),
+    }
+    return {name: copied(wr.map_blocks(given, wr.from_array(a, c), dtype=a.dtype)) for name, (a, c) in made.items()}
+
+
+def copied(x: wr.Array) -> wr.Array:
+    """Put an elementwise operation, which can be fused, on an array."""
+    return make(COPY, (x,), x.expr.grid, x.dtype)
+
+
+CALLS: tuple[Callable[..., Any], ...] = (
+    lambda f, a: f(a["x"]),
+    lambda f, a: f(a["x"], a["y"]),
+    lambda f, a: f(a["i"]),
+    lambda f, a: f(a["i"], a["i"] + 1),
+    lambda f, a: f([a["x"], a["y"]]),
+    lambda f, a: f(a["line"]),
+    lambda f, a: f(a["line"], a["line"] + 1),
+    lambda f, a: f(a["x"], 2),
+    lambda f, a: f(a["x"], 0),
+    lambda f, a: f(a["x"], 0, 1),
+    lambda f, a: f((12, 12), chunks=5),
+    lambda f, a: f(12, chunks=5),
+    lambda f, a: f(0, 12, chunks=5),
+    lambda f, a: f((12, 12)),
+    lambda f, a: f(12),
+    lambda f, a: f(a["b"], a["x"], a["y"]),
+    lambda f, a: f(a["line"], a["whole"]),
+    lambda f, a: f(a["x"], (12, 12)),
+    lambda f, a: f(a["z"]),
+    lambda f, a: f(a["box"]),
+    lambda f, a: f(a["b"]),
+)
+
+
+def changed(x: wr.Array, _: None) -> wr.Array:
+    """Return what a function without a result has changed."""
+    return x
+
+
+def read_back(function: Callable[..., Any], name: str, write: Callable[..., None]) -> Any:
+    """Return the array of a file that was written now, and is gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(f"{folder}/{name}")
+        return function(f"{folder}/{name}")
+
+
+DRAWS: tuple[Callable[..., Any], ...] = (
+    lambda f, a: f(size=(12, 12), chunks=5),
+    lambda f, a: f(2, size=(12, 12), chunks=5),
+    lambda f, a: f(2, 0.5, size=(12, 12), chunks=5),
+    lambda f, a: f(1, 2, 3, size=(12, 12), chunks=5),
+    lambda f, a: f(a["line"]),
+    lambda f, a: f([0.5, 0.5], size=12, chunks=5),
+    lambda f, a: f(2, [0.5, 0.5], size=12, chunks=5),
+    lambda f, a: f([0.0, 0.0], np.eye(2), size=12, chunks=5),
+    lambda f, a: f([5, 5], 3, size=12, chunks=5),
+    lambda f, a: f(12),
+)
+
+EXAMPLES: dict[str, Callable[..., Any] | None] = {
+    "arange": lambda f, a: f(12, chunks=5),
+    "array": lambda f, a: f(np.ones(12), chunks=5),
+    "asarray": lambda f, a: f(np.ones(12), chunks=5),
+    "astype": lambda f, a: f(a["x"], "f4"),
+    "atleast_2d": lambda f, a: f(a["line"]),
+    "atleast_3d": lambda f, a: f(a["line"]),
+    "block": lambda f, a: f([[a["x"], a["y"]]]),
+    "broadcast_arrays": lambda f, a: f(a["x"], a["line"][:12]),
+    "dsplit": lambda f, a: f(a["box"], 2),
+    "fromfunction": lambda f, a: f(lambda i, j: i + j, (12, 12), chunks=5),
+    "geomspace": lambda f, a: f(1, 100, 12, chunks=5),
+    "logspace": lambda f, a: f(0, 2, 12, chunks=5),
+    "rollaxis": lambda f, a: f(a["x"], 1),
+    "squeeze": lambda f, a: f(a["x"][:1]),
+    "unpackbits": lambda f, a: f(a["i"].astype("u1")),
+    "bincount": lambda f, a: f(a["whole"]),
+    "broadcast_to": lambda f, a: f(a["x"], (3, 12, 12)),
+    "clip": lambda f, a: f(a["x"], 0, 1),
+    "compress": lambda f, a: f(np.arange(12) % 2 == 0, a["x"], axis=0),
+    "cross": lambda f, a: f(a["x"][:, :3], a["y"][:, :3]),
+    "digitize": lambda f, a: f(a["line"], [0.2, 0.5]),
+    "dot": lambda f, a: f(a["x"], a["y"]),
+    "einsum": lambda f, a: f("ij,jk->ik", a["x"], a["y"]),
+    "expand_dims": lambda f, a: f(a["x"], 0),
+    "extract": lambda f, a: f(a["b"], a["x"]),
+    "eye": lambda f, a: f(12, chunks=5),
+    "fft": lambda f, a: f(a["x"]),
+    "from_dlpack": lambda f, a: f(np.ones(12)),
+    "from_array": lambda f, a: f(np.ones((12, 12)), chunks=5),
+    "full": lambda f, a: f((12, 12), 1.0, chunks=5),
+    "full_like": lambda f, a: f(a["x"], 1.0),
+    "histogramdd": lambda f, a: f(a["x"][:, :2]),
+    "interp": lambda f, a: f(a["line"], [0.0, 1.0], [2.0, 3.0]),
+    "isnat": lambda f, a: f(a["i"].astype("M8[s]")),
+    "iscomplex": lambda f, a: f(a["z"]),
+    "isreal": lambda f, a: f(a["z"]),
+    "isin": lambda f, a: f(a["i"], [1, 2]),
+    "linspace": lambda f, a: f(0, 1, 12, chunks=5),
+    "map_blocks": lambda f, a: f(np.sqrt, a["x"], dtype=float),
+    "map_overlap": lambda f, a: f(np.sqrt, a["x"], depth=1, dtype=float),
+    "matrix_power": lambda f, a: f(a["x"], 3),
+    "meshgrid": lambda f, a: f(a["line"], a["line"]),
+    "moveaxis": lambda f, a: f(a["x"], 0, 1),
+    "multi_dot": lambda f, a: f([a["x"], a["y"], a["x"]]),
+    "pad": lambda f, a: f(a["x"], 1),
+    "percentile": lambda f, a: f(a["x"], 50, axis=0),
+    "quantile": lambda f, a: f(a["x"], 0.5, axis=0),
+    "nanpercentile": lambda f, a: f(a["x"], 50, axis=0),
+    "nanquantile": lambda f, a: f(a["x"], 0.5, axis=0),
+    "piecewise": lambda f, a: f(a["x"], [a["b"]], [1.0, 0.0]),
+    "put_along_axis": lambda f, a: changed(a["x"], f(a["x"], np.zeros((12, 1), int), 0.0, 1)),
+    "rechunk": lambda f, a: f(a["x"], 4),
+    "repeat": lambda f, a: f(a["x"], 2, axis=0),
+    "reshape": lambda f, a: f(a["x"], (4, 36)),
+    "roll": lambda f, a: f(a["x"], 3, axis=0),
+    "searchsorted": lambda f, a: f(np.linspace(0, 1, 9), a["line"]),
+    "select": lambda f, a: f([a["b"]], [a["x"]]),
+    "solve": lambda f, a: f(a["x"], a["y"]),
+    "take": lambda f, a: f(a["x"], [5, 1, 1], axis=0),
+    "take_along_axis": lambda f, a: f(a["x"], np.zeros((12, 1), int), axis=1),
+    "tensordot": lambda f, a: f(a["x"], a["y"], axes=1),
+    "tile": lambda f, a: f(a["x"], (2, 1)),
+    "topk": lambda f, a: f(a["x"], 3),
+    "trace": lambda f, a: f(a["x"]),
+    "unravel_index": lambda f, a: f(a["whole"], (3, 8)),
+    "where": lambda f, a: f(a["b"], a["x"], a["y"]),
+    **dict.fromkeys(("compute", "persist", "release", "explain", "visualize", "operation_graph", "to_arrow")),
+    **dict.fromkeys(("save", "to_npy", "to_parquet", "cluster", "config")),
+    "load": lambda f, a: read_back(f, "x", a["x"].save),
+    "from_npy": lambda f, a: read_back(f, "x.npy", a["x"].to_npy),
+    "read_parquet": lambda f, a: read_back(f, "x", a["x"].to_parquet),
+    "copyto": lambda f, a: changed(a["x"], f(a["x"], a["y"])),
+    "fill_diagonal": lambda f, a: changed(a["x"], f(a["x"], 1.0)),
+    "place": lambda f, a: changed(a["x"], f(a["x"], a["b"], [1.0])),
+    "put": lambda f, a: changed(a["x"], f(a["x"], [1, 2], [1.0, 2.0])),
+    "putmask": lambda f, a: changed(a["x"], f(a["x"], a["b"], a["y"])),
+    "shuffle": lambda f, a: changed(a["line"], f(a["line"])),
+}
+"""Calls for functions that none of `CALLS` fits, or that it fits by accident; None: it makes no graph."""
+
+NONE, AT_ONCE = "–", "at once"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One function: its name, what it is, and the first line of its docstring."""
+
+    name: str
+    kind: str
+    fuses: str
+    moves: str
+    about: str
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """Yield the names of public functions, with their namespace, and the functions."""
+    for space in SPACES:
+        module = getattr(wr, space) if space else wr
+        for name in sorted(module.__all__, key=str.lower):
+            value = None if name == "ml" else getattr(module, name)
+            mine = str(getattr(value, "__module__", type(value).__module__)).startswith("windrow")
+            if callable(value) and not inspect.isclass(value) and mine and not name.startswith("_"):
+                yield f"{space}.{name}" if space else name, value
+    generator = wr.random.default_rng(0)
+    for name in sorted(n for n in dir(generator) if not n.startswith("_")):
+        if callable(getattr(generator, name)):
+            yield f"random.Generator.{name}", getattr(generator, name)
+
+
+def lazy(value: Any) -> list[Any]:
+    """Return the lazy arrays in what a function returned."""
+    if isinstance(value, Node):
+        return [value]
+    if isinstance(value, dict):
+        return lazy(list(value.values()))
+    return [found for item in value for found in lazy(item)] if isinstance(value, list | tuple) else []
+
+
+def example(name: str, function: Any) -> list[Any]:
+    """Return the lazy arrays that the first call which works gives; none where no call gives any."""
+    space, _, plain = name.rpartition(".")
+    if space == "testing":
+        return []
+    key = name if name in EXAMPLES else plain
+    calls = (EXAMPLES[key],) if key in EXAMPLES else DRAWS if space == "random.Generator" else CALLS
+    for call in calls:
+        if call is None:
+            return []
+        with contextlib.suppress(Exception), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            if found := lazy(call(function, inputs())):
+                return found
+    return []
+
+
+def kind_of(arrays: list[Any]) -> str:
+    """Tell what operations an example's result is made by, inputs left out."""
+    if any(None in a.shape for a in arrays):
+        return "size found later"
+    if any(isinstance(a.expr.op, Host) for a in arrays):
+        return "source"
+    found = []
+    for node in walk([a.expr for a in arrays]):
+        if node.op.label in ("given", "copy") or isinstance(node.op, Host):
+            continue
+        if not isinstance(node.op, Full) or len(arrays[0].expr.operands) == 0:
+            if isinstance(node.op, BlockFunction) and not node.operands:
+                found.append("source")
+                continue
+            found.append(next((text for kind, text in KINDS if isinstance(node.op, kind)), node.op.label))
+    order = [text for _, text in KINDS]
+    names = sorted(set(found), key=lambda t: order.index(t) if t in order else len(order))
+    if "planned" in names:
+        return "planned"
+    return " + ".join(names) or "the array itself"
+
+
+def stages_of(roots: list[Expr]) -> list[Any]:
+    """Return the stages that would run, the user's arrays left out."""
+    plain, _ = outlined(roots)
+    return [s for s in lower(plain, lambda token: False) if s.data is None]
+
+
+def costs(kind: str, arrays: list[Any]) -> tuple[str, str]:
+    """Tell what an example is fused with, and what it moves, as a share of what it reads."""
+    roots = [a.expr for a in arrays]
+    stages = stages_of(roots)
+    read = [e for e in walk(roots) if e.op.label == "given"]
+    ways = []
+    if read and not any({"copy"} <= set(s.name.split("+")) <= {"copy", "given"} for s in stages):
+        ways.append("inputs")
+    if len(stages_of([copied(a).expr for a in arrays])) == len(stages):
+        ways.append("users")
+    plan = wr.explain(*arrays)
+    if kind == "planned":
+        moves = "known when it runs"
+    elif "reduction" in kind and "move" not in kind and "product" not in kind:
+        moves = "partial results"
+    elif plan.bytes_moved and read:
+        moves = f"{plan.bytes_moved / max(1, sum(e.nbytes for e in read)):.1f} × input"
+    else:
+        moves = "parts of itself" if plan.bytes_moved else "nothing"
+    return " and ".join(ways) or NONE, moves
+
+
+def summary(name: str, function: Any) -> str:
+    """Return the first line of a docstring; NumPy's own where many functions share one definition."""
+    doc = (inspect.getdoc(function) or "").strip()
+    if not inspect.isroutine(function):
+        theirs = (inspect.getdoc(getattr(np, name, None)) or "").strip()
+        lines = [line for line in theirs.splitlines() if line and not line.startswith(f"{name}(")]
+        doc = lines[0] if lines and hasattr(np, name) else doc
+    return doc.partition("\n")[0]
+
+
+def row(name: str, function: Any) -> Row:
+    """Find out about one function."""
+    doc = summary(name, function)
+    arrays = example(name, function)
+    if not arrays:
+        return Row(name, AT_ONCE, NONE, NONE, doc)
+    kind = kind_of(arrays)
+    fuses, moves = (NONE, "known when it runs") if kind == "size found later" else costs(kind, arrays)
+    return Row(name, kind, fuses, moves, doc)
+
+
+def rows() -> list[Row]:
+    """Find out about all functions."""
+    return [row(name, function) for name, function in public()]
+
+
+# -------------------------------------------------------------------- what NumPy has besides
+
+REASONS: tuple[tuple[str, str], ...] = (
+    (
+        "they look at or set how Python, NumPy or this process behave, or print: NumPy's serve",
+        "array2string array_repr array_str errstate format_float_positional format_float_scientific get_include "
+        "get_printoptions getbufsize geterr geterrcall info printoptions set_printoptions setbufsize seterr seterrcall "
+        "show_config show_runtime test typename isdtype mintypecode base_repr binary_repr iterable",
+    ),
+    (
+        "arrays of one process's memory, its layout and its iterators: compute() first",
+        "asfortranarray ascontiguousarray asanyarray asarray_chkfinite asmatrix bmat broadcast broadcast_shapes "
+        "busdaycalendar flatiter frombuffer fromstring "
+        "fromiter memmap may_share_memory shares_memory nditer ndenumerate ndindex nested_iters require isfortran "
+        "vectorize frompyfunc ravel_multi_index",
+    ),
+    (
+        "text and Python objects, files of one process: read with NumPy, then from_array",
+        "fromfile fromregex genfromtxt loadtxt savetxt savez savez_compressed fromfunction apply_along_axis "
+        "apply_over_axes piecewise",
+    ),
+    (
+        "writing into an array given, in place: x[key] = value, where",
+        "copyto fill_diagonal place put put_along_axis putmask",
+    ),
+    (
+        "polynomials and windows of a few numbers: NumPy's",
+        "poly poly1d polyadd polyder polydiv polyfit polyint polymul polysub polyval roots bartlett blackman hamming "
+        "hanning kaiser i0 unwrap interp sinc",
+    ),
+    (
+        "calendars and indices of small arrays: NumPy's",
+        "busday_count busday_offset is_busday datetime_as_string datetime_data diag_indices diag_indices_from ix_ "
+        "mask_indices tril_indices tril_indices_from triu_indices triu_indices_from indices packbits unpackbits "
+        "trim_zeros",
+    ),
+)
+
+LINALG = "need an array whole, and give little: numpy.linalg of x.compute()"
+
+
+def reason(name: str, space: str) -> str:
+    """Tell why a function isn't there."""
+    for text, names in REASONS:
+        if name in names.split():
+            return text
+    return LINALG if space == "linalg" else "not there yet: compute() first, or map_blocks()"
+
+
+def missing() -> dict[str, dict[str, list[str]]]:
+    """Return, for each namespace and reason, the functions of NumPy that Windrow lacks."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for space in ("", "linalg", "fft"):
+        theirs: Any = getattr(np, space) if space else np
+        ours: Any = getattr(wr, space) if space else wr
+        names = [n for n in getattr(theirs, "__all__", dir(theirs)) if not n.startswith("_")]
+        for name in sorted(names, key=str.lower):
+            value = getattr(theirs, name, None)
+            if callable(value) and not inspect.isclass(value) and not hasattr(ours, name):
+                found.setdefault(space, {}).setdefault(reason(name, space), []).append(name)
+    return found
+
+
+# -------------------------------------------------------------------- the page
+
+INTRODUCTION = """# Operations
+
+Every public function: what kind of operation it makes, what it is fused with, what it moves. This page is written by
+`python docs/make_operations.py` from the definitions and a small example of each.
+
+- **kind**: `elementwise`, `reduction`, `move` (elements at other places), `product` (summed over axes), `blocks` (a
+  function of whole chunks), `own function` (yours, on chunks), `source` (made from nothing, or read). `planned`: some
+  values are computed when it runs, and the rest is planned by them. `size found later`: the shape holds None until
+  something needs it. `at once`: it makes no graph.
+- **fused with**: `inputs` are not held but computed within its own tasks; `users` compute it within theirs.
+- **moved**: what its tasks read across the borders of chunks, beside the bytes of its inputs, for arrays of 12 × 12
+  elements in chunks of 5 × 5; with larger chunks it is less for what only needs their borders.
+"""
+
+
+def page(found: list[Row]) -> str:
+    """Return the page's text."""
+    parts = [INTRODUCTION]
+    for space in SECTIONS:
+        mine = [r for r in found if r.name.rpartition(".")[0] == space]
+        parts.append(f"## windrow{'.' + space if space else ''}\n")
+        parts.append("| function | kind | fused with | moved | |\n| --- | --- | --- | --- | --- |")
+        parts += [
+            f"| `{r.name}` | {r.kind} | {r.fuses} | {r.moves} | {r.about.replace('|', chr(92) + '|')} |" for r in mine
+        ]
+        parts.append("")
+    parts.append("## What NumPy has besides\n")
+    for space, reasons in missing().items():
+        parts.append(f"### numpy{'.' + space if space else ''}\n")
+        parts.append("| why not, and what instead | functions |\n| --- | --- |")
+        parts += [f"| {why} | {', '.join(f'`{n}`' for n in names)} |" for why, names in sorted(reasons.items())]
+        parts.append("")
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def listed(text: str) -> dict[str, str]:
+    """Return the kinds of the functions that a page lists, by name."""
+    lines = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    return {cells[0].removeprefix("| ").strip("`"): cells[1] for cells in lines if len(cells) > 2}
+
+
+def stale(text: str, found: list[Row]) -> list[str]:
+    """Return what a page has wrong: functions that are missing, gone, or of another kind."""
+    told, now = listed(text), {r.name: r.kind for r in found}
+    names = sorted(name for name in {**told, **now} if told.get(name) != now.get(name))
+    return [f"{name}: {told.get(name, 'not listed')}, now {now.get(name, 'gone')}" for name in names]
+
+
+def main() -> None:
+    """Write the page, or with --check compare it."""
+    found = rows()
+    if "--check" in sys.argv:
+        wrong = stale(PAGE.read_text(encoding="utf-8"), found)
+        sys.exit("\n".join([*wrong, "run python docs/make_operations.py"]) if wrong else 0)
+    PAGE.write_text(page(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

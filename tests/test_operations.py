@@ -1,0 +1,46 @@
+"""The page of operations lists every public function, as the kind that it is."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "docs" / "make_operations.py"
+
+
+@pytest.fixture(scope="module")
+def made():
+    spec = importlib.util.spec_from_file_location("make_operations", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look there
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_up_to_date(made):
+    wrong = made.stale(made.PAGE.read_text(encoding="utf-8"), made.rows())
+    assert not wrong, "\n".join([*wrong, "run python docs/make_operations.py"])
+
+
+def test_a_stale_page_is_noticed(made):
+    found = [made.Row("sum", "reduction", "–", "–", "Adds."), made.Row("flip", "move", "–", "–", "Turns.")]
+    page = made.page(found)
+    assert made.stale(page, found) == []
+    assert made.stale(page.replace("`sum`", "`total`"), found) == [
+        "sum: not listed, now reduction",
+        "total: reduction, now gone",
+    ]
+    assert made.stale(page.replace("| move |", "| blocks |"), found) == ["flip: blocks, now move"]
+
+
+def test_well_known_functions_are_what_they_are(made):
+    kinds = {row.name: (row.kind, row.fuses, row.moves) for row in made.rows()}
+    assert kinds["add"] == ("elementwise", "inputs and users", "nothing")
+    assert kinds["sum"] == ("reduction", "inputs", "partial results")
+    assert kinds["transpose"][:2] == ("move", "users")
+    assert kinds["ones"] == ("source", "users", "nothing")
+    assert kinds["nonzero"][0] == "size found later"
+    assert kinds["save"][0] == "at once"
