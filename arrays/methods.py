@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from . import cumulative
 from .align import rechunk
 from .core import Node
 from .files.folder import save
@@ -50,6 +51,14 @@ class Methods(Node):
     ) -> Array:
         """See `windrow.prod`."""
         return red.prod(self, axis, dtype, out, keepdims, initial, where, **unknown)
+
+    def cumsum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+        """See `windrow.cumsum`."""
+        return cumulative.cumsum(self, axis, dtype, out)
+
+    def cumprod(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+        """See `windrow.cumprod`."""
+        return cumulative.cumprod(self, axis, dtype, out)
 
     def mean(
         self, axis: Axes = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ShapeError, bad
+from ..ops.outputs import deliver
 from .plans import Step, axes_and_lengths, norm_of, operand, transformed
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ __all__ = ["fft2", "fftn", "ifft2", "ifftn", "irfft2", "irfftn", "rfft2", "rfftn
 
 
 def fftn(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: None = None
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None
 ) -> Array:
     """Transform along several axes.
 
@@ -32,8 +33,8 @@ def fftn(
         None: all axes, or as many of the last as `s` has.
     norm : {"backward", "ortho", "forward"}, optional
         Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : None
-        Arrays are never written to.
+    out : array, optional
+        Where the result is put.
 
     Returns
     -------
@@ -50,7 +51,7 @@ def fftn(
 
 
 def fft2(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: None = None
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: Any = None
 ) -> Array:
     """Transform along two axes.
 
@@ -64,8 +65,8 @@ def fft2(
     axes : sequence of int
     norm : {"backward", "ortho", "forward"}, optional
         Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : None
-        Arrays are never written to.
+    out : array, optional
+        Where the result is put.
 
     Returns
     -------
@@ -81,7 +82,7 @@ def fft2(
 
 
 def ifftn(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: None = None
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None
 ) -> Array:
     """Transform back along several axes.
 
@@ -96,8 +97,8 @@ def ifftn(
         None: all axes, or as many of the last as `s` has.
     norm : {"backward", "ortho", "forward"}, optional
         Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : None
-        Arrays are never written to.
+    out : array, optional
+        Where the result is put.
 
     Returns
     -------
@@ -114,7 +115,7 @@ def ifftn(
 
 
 def ifft2(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: None = None
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: Any = None
 ) -> Array:
     """Transform back along two axes.
 
@@ -128,8 +129,8 @@ def ifft2(
     axes : sequence of int
     norm : {"backward", "ortho", "forward"}, optional
         Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : None
-        Arrays are never written to.
+    out : array, optional
+        Where the result is put.
 
     Returns
     -------
@@ -145,7 +146,7 @@ def ifft2(
 
 
 def rfftn(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: None = None
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None
 ) -> Array:
     """Transform real numbers along several axes; along the last one half of the result is made.
 
@@ -160,8 +161,8 @@ def rfftn(
         None: all axes, or as many of the last as `s` has.
     norm : {"backward", "ortho", "forward"}, optional
         Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : None
-        Arrays are never written to.
+    out : array, optional
+        Where the result is put.
 
     Returns
     -------
@@ -177,7 +178,7 @@ def rfftn(
 
 
 def rfft2(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: None = None
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: Any = None
 ) -> Array:
     """Transform real numbers along two axes; along the last one half of the result is made.
 
@@ -191,8 +192,8 @@ def rfft2(
     axes : sequence of int
     norm : {"backward", "ortho", "forward"}, optional
         Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : None
-        Arrays are never written to.
+    out : array, optional
+        Where the result is put.
 
     Returns
     -------
@@ -208,7 +209,7 @@ def rfft2(
 
 
 def irfftn(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: None = None
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None
 ) -> Array:
     """Transform half of a symmetric spectrum, along several axes, back to real numbers.
 
@@ -223,8 +224,8 @@ def irfftn(
         None: all axes, or as many of the last as `s` has.
     norm : {"backward", "ortho", "forward"}, optional
         Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : None
-        Arrays are never written to.
+    out : array, optional
+        Where the result is put.
 
     Returns
     -------
@@ -240,7 +241,7 @@ def irfftn(
 
 
 def irfft2(
-    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: None = None
+    a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: Any = None
 ) -> Array:
     """Transform half of a symmetric spectrum, along two axes, back to real numbers.
 
@@ -254,8 +255,8 @@ def irfft2(
     axes : sequence of int
     norm : {"backward", "ortho", "forward"}, optional
         Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : None
-        Arrays are never written to.
+    out : array, optional
+        Where the result is put.
 
     Returns
     -------
@@ -272,27 +273,32 @@ def irfft2(
 
 def _complex(operation: str, name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
     """Transform along axes, the last one first."""
-    x = operand(operation, a, out)
+    x = operand(operation, a)
     found, lengths = axes_and_lengths(operation, x, s, axes)
     steps = [Step(name, n, i) for i, n in zip(found, lengths, strict=True)]
-    return transformed(x, steps[::-1], norm_of(operation, norm))
+    put: Array = deliver(operation, transformed(x, steps[::-1], norm_of(operation, norm)), out)
+    return put
 
 
 def _half(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
     """Transform real numbers: the last axis first."""
-    x = operand(operation, a, out)
+    x = operand(operation, a)
     found, lengths = axes_and_lengths(operation, x, s, axes)
     if not found:
         raise ShapeError(bad(operation, "axes", axes, "at least one axis"))
     steps = [Step("fft", n, i) for i, n in zip(found, lengths, strict=True)]
-    return transformed(x, [Step("rfft", lengths[-1], found[-1]), *steps[-2::-1]], norm_of(operation, norm))
+    steps = [Step("rfft", lengths[-1], found[-1]), *steps[-2::-1]]
+    put: Array = deliver(operation, transformed(x, steps, norm_of(operation, norm)), out)
+    return put
 
 
 def _back(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Array:
     """Transform to real numbers: the last axis last."""
-    x = operand(operation, a, out)
+    x = operand(operation, a)
     found, lengths = axes_and_lengths(operation, x, s, axes, halved=True)
     if not found:
         raise ShapeError(bad(operation, "axes", axes, "at least one axis"))
     steps = [Step("ifft", n, i) for i, n in zip(found, lengths, strict=True)]
-    return transformed(x, [*steps[:-1], Step("irfft", lengths[-1], found[-1])], norm_of(operation, norm))
+    steps = [*steps[:-1], Step("irfft", lengths[-1], found[-1])]
+    put: Array = deliver(operation, transformed(x, steps, norm_of(operation, norm)), out)
+    return put

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..ops.outputs import deliver
 from ..ops.ufuncs import conjugate
 from .plans import line_step, norm_of, operand, transformed
 
@@ -15,7 +16,7 @@ __all__ = ["fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]
 _OTHER_WAY = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Array:
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
     """Transform along one axis.
 
     Lines are brought into one block each; other axes are cut, so that chunks don't grow. Where a line alone is larger
@@ -31,8 +32,8 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
     axis : int
     norm : {"backward", "ortho", "forward"}, optional
         Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : None
-        Arrays are never written to.
+    out : array, optional
+        Where the result is put.
 
     Returns
     -------
@@ -44,11 +45,13 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
     >>> wr.fft.fft(wr.arange(4)).compute()
     array([ 6.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    x = operand("fft", a, out)
-    return transformed(x, [line_step("fft", "fft", x, n, axis)], norm_of("fft", norm))
+    x = operand("fft", a)
+    found = transformed(x, [line_step("fft", "fft", x, n, axis)], norm_of("fft", norm))
+    put: Array = deliver("fft", found, out)
+    return put
 
 
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Array:
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
     """Transform back along one axis.
 
     See `windrow.fft.fft` for how chunks are treated.
@@ -61,8 +64,8 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     axis : int
     norm : {"backward", "ortho", "forward"}, optional
         Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : None
-        Arrays are never written to.
+    out : array, optional
+        Where the result is put.
 
     Returns
     -------
@@ -74,11 +77,13 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     >>> wr.fft.ifft(wr.fft.fft(wr.arange(3))).real.compute()
     array([0., 1., 2.])
     """
-    x = operand("ifft", a, out)
-    return transformed(x, [line_step("ifft", "ifft", x, n, axis)], norm_of("ifft", norm))
+    x = operand("ifft", a)
+    found = transformed(x, [line_step("ifft", "ifft", x, n, axis)], norm_of("ifft", norm))
+    put: Array = deliver("ifft", found, out)
+    return put
 
 
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Array:
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
     """Transform real numbers along one axis; of the symmetric result the first half is made.
 
     See `windrow.fft.fft` for how chunks are treated; a line that is cut in two costs as much as a complex one.
@@ -91,8 +96,8 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     axis : int
     norm : {"backward", "ortho", "forward"}, optional
         Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : None
-        Arrays are never written to.
+    out : array, optional
+        Where the result is put.
 
     Returns
     -------
@@ -104,11 +109,13 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     >>> wr.fft.rfft(wr.arange(4)).compute()
     array([ 6.+0.j, -2.+2.j, -2.+0.j])
     """
-    x = operand("rfft", a, out)
-    return transformed(x, [line_step("rfft", "rfft", x, n, axis)], norm_of("rfft", norm))
+    x = operand("rfft", a)
+    found = transformed(x, [line_step("rfft", "rfft", x, n, axis)], norm_of("rfft", norm))
+    put: Array = deliver("rfft", found, out)
+    return put
 
 
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Array:
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
     """Transform the first half of a symmetric spectrum back to real numbers.
 
     See `windrow.fft.fft` for how chunks are treated.
@@ -121,8 +128,8 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     axis : int
     norm : {"backward", "ortho", "forward"}, optional
         Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : None
-        Arrays are never written to.
+    out : array, optional
+        Where the result is put.
 
     Returns
     -------
@@ -134,11 +141,13 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     >>> wr.fft.irfft(wr.fft.rfft(wr.arange(4))).compute()
     array([0., 1., 2., 3.])
     """
-    x = operand("irfft", a, out)
-    return transformed(x, [line_step("irfft", "irfft", x, n, axis)], norm_of("irfft", norm))
+    x = operand("irfft", a)
+    found = transformed(x, [line_step("irfft", "irfft", x, n, axis)], norm_of("irfft", norm))
+    put: Array = deliver("irfft", found, out)
+    return put
 
 
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Array:
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
     """Transform the first half of a symmetric signal to its real spectrum.
 
     See `windrow.fft.fft` for how chunks are treated.
@@ -151,8 +160,8 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     axis : int
     norm : {"backward", "ortho", "forward"}, optional
         Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : None
-        Arrays are never written to.
+    out : array, optional
+        Where the result is put.
 
     Returns
     -------
@@ -164,12 +173,14 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     >>> wr.fft.hfft(wr.arange(3)).compute()
     array([ 4., -2.,  0., -2.])
     """
-    x = operand("hfft", a, out)
+    x = operand("hfft", a)
     step = line_step("hfft", "irfft", x, n, axis)
-    return transformed(conjugate(x), [step], _OTHER_WAY[norm_of("hfft", norm)])
+    found = transformed(conjugate(x), [step], _OTHER_WAY[norm_of("hfft", norm)])
+    put: Array = deliver("hfft", found, out)
+    return put
 
 
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Array:
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
     """Transform a real spectrum back to the first half of a symmetric signal.
 
     See `windrow.fft.fft` for how chunks are treated.
@@ -182,8 +193,8 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     axis : int
     norm : {"backward", "ortho", "forward"}, optional
         Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : None
-        Arrays are never written to.
+    out : array, optional
+        Where the result is put.
 
     Returns
     -------
@@ -195,7 +206,8 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     >>> wr.fft.ihfft(wr.fft.hfft(wr.arange(3))).real.compute()
     array([0., 1., 2.])
     """
-    x = operand("ihfft", a, out)
+    x = operand("ihfft", a)
     step = line_step("ihfft", "rfft", x, n, axis)
-    found: Array = conjugate(transformed(x, [step], _OTHER_WAY[norm_of("ihfft", norm)]))
-    return found
+    found = transformed(x, [step], _OTHER_WAY[norm_of("ihfft", norm)])
+    put: Array = deliver("ihfft", conjugate(found), out)
+    return put

@@ -52,10 +52,8 @@ class Step:
         return found
 
 
-def operand(operation: str, a: Any, out: Any) -> Array:
-    """Return what is transformed: numbers, of at least one axis."""
-    if out is not None:
-        raise ArgumentError(bad(operation, "out", out, "None: arrays are lazy and never written to"))
+def operand(operation: str, a: Any) -> Array:
+    """Return what is transformed: numbers."""
     x = as_array(operation, "a", a)
     if x.dtype.kind not in "biufc" or (x.dtype.kind == "c" and operation.startswith(("rfft", "ihfft"))):
         kind = "real numbers" if operation.startswith(("rfft", "ihfft")) else "numbers"
@@ -174,7 +172,7 @@ def _long(x: Array, step: Step, norm: str, factors: tuple[int, int]) -> Array:
     name = "ifft" if step.name in ("ifft", "irfft") else "fft"
     line = _mirrored(line, step.n) if step.name == "irfft" else _fitted(line, step.n)
     line = astype(line, _known(line.dtype))
-    dtype = Step(name, 2, 0).dtype(line.dtype)
+    dtype = np.result_type(line.dtype, np.complex64)
     first = whole(reshape(line, (*line.shape[:-1], *factors)), {line.ndim - 1})
     halfway = make(BlockFunction("fft:columns", (name, step.n, norm), where=True), (first,), first.expr.grid, dtype)
     rows = _pass(halfway, [Step(name, factors[1], line.ndim)], norm)
@@ -187,8 +185,10 @@ def _long(x: Array, step: Step, norm: str, factors: tuple[int, int]) -> Array:
 
 
 def _known(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type that numbers are transformed in: one in which twiddle factors can be multiplied."""
-    return dtype if dtype.kind in "fc" and dtype.itemsize >= 4 else np.result_type(dtype, np.float32)
+    """Return the type that NumPy transforms numbers in."""
+    if dtype.kind == "c":
+        return dtype
+    return np.real(np.empty(0, Step("fft", 2, 0).dtype(dtype))).dtype
 
 
 def _fitted(line: Array, n: int) -> Array:

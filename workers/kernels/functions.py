@@ -42,6 +42,14 @@ def _round(x: Any, decimals: Any, *, out: Array) -> None:
     np.round(x, decimals, out=out)
 
 
+def _i0(x: Any, *, out: Array) -> None:
+    np.copyto(out, np.i0(x))
+
+
+def _sinc(x: Any, *, out: Array) -> None:
+    np.copyto(out, np.sinc(x))
+
+
 _NAMED: dict[str, Callable[..., Any]] = {
     "copy": _cast,
     "cast": _cast,
@@ -51,6 +59,8 @@ _NAMED: dict[str, Callable[..., Any]] = {
     "angle": _angle,
     "choose": _choose,
     "round": _round,
+    "i0": _i0,
+    "sinc": _sinc,
 }
 
 # One operand's buffer may be overwritten by the result: these read each element before they write it, in any loop.

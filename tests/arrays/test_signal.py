@@ -1,0 +1,273 @@
+"""Differences, filters, padding, turning, windows: against NumPy on random grids."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import windrow as wr
+
+GENERATOR = np.random.default_rng(3)
+LINE = GENERATOR.standard_normal(60)
+
+
+def cut(data, shape):
+    """Uneven chunks, some of them without elements."""
+    cuts = tuple(sorted(data.draw(st.lists(st.integers(0, n), max_size=4))) for n in shape)
+    return tuple(tuple(np.diff([0, *c, n]).tolist()) for c, n in zip(cuts, shape, strict=True))
+
+
+def drawn(data, dtypes=("f8", "i4", "?", "c16", "u1"), least=1, axes=3):
+    """A NumPy array and its lazy twin."""
+    shape = tuple(data.draw(st.lists(st.integers(least, 9), min_size=1, max_size=axes)))
+    dtype = np.dtype(data.draw(st.sampled_from(dtypes)))
+    x = np.random.default_rng(len(shape)).integers(0, 250, shape)
+    x = (x > 120 if dtype.kind == "b" else x * 0.37 if dtype.kind == "f" else x).astype(dtype)
+    return x, wr.from_array(x, chunks=cut(data, shape))
+
+
+def same(lazy, expected, rtol=1e-13):
+    expected = np.asarray(expected)
+    assert (lazy.shape, lazy.dtype) == (expected.shape, expected.dtype)
+    found = lazy.compute()
+    if expected.dtype.kind in "fc":
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol * np.abs(expected).max(initial=1e-3))
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+@given(st.data())
+def test_diff(data):
+    """Any order, axis and margins."""
+    x, lazy = drawn(data)
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    n = data.draw(st.integers(0, 4))
+    some = {k: v for k in ("prepend", "append") if (v := data.draw(st.sampled_from([None, 3, x]))) is not None}
+    mine = {k: lazy if v is x else v for k, v in some.items()}
+    assume(x.dtype.kind != "b" or not some)
+    same(wr.diff(lazy, n, axis, **mine), np.diff(x, n, axis, **some))
+
+
+@given(st.data())
+def test_gradient(data):
+    """Scalars and coordinates, both orders at the edges; on equal steps with NumPy's bits."""
+    x, lazy = drawn(data, ("f8", "i4", "f4", "c16", "u1"), least=3)
+    edge = data.draw(st.sampled_from([1, 2]))
+    axes = tuple(data.draw(st.permutations(range(x.ndim)))[: data.draw(st.integers(1, x.ndim))])
+    way = data.draw(st.sampled_from(["none", "one", "each"]))
+    given_ = () if way == "none" else (0.3,)
+    if way == "each":
+        given_ = tuple(data.draw(st.sampled_from([2.0, np.sort(LINE[: x.shape[a]])])) for a in axes)
+    found = wr.gradient(lazy, *given_, axis=axes, edge_order=edge)
+    expected = np.gradient(x, *given_, axis=axes, edge_order=edge)
+    for mine, other in zip(found if len(axes) > 1 else [found], expected if len(axes) > 1 else [expected], strict=True):
+        same(mine, other, 1e-6 if x.dtype == np.float32 else 1e-12)
+        if way != "each":
+            np.testing.assert_array_equal(mine.compute(), other)
+
+
+def test_gradient_of_lazy_coordinates_and_dates():
+    """Coordinates in chunks of their own; dates give durations."""
+    place = np.cumsum(np.arange(1, 61))
+    found = wr.gradient(wr.from_array(LINE, chunks=7), wr.from_array(place, chunks=11))
+    same(found, np.gradient(LINE, place))
+    dates = np.array(["2020-01-01", "2020-01-04", "2020-01-05", "2020-01-11"], "M8[D]")
+    same(wr.gradient(wr.from_array(dates, chunks=1)), np.gradient(dates))
+
+
+@given(st.data())
+def test_ediff1d(data):
+    """Flattened, with something before and after."""
+    x, lazy = drawn(data, ("f8", "i4"))
+    some = {k: data.draw(st.none() | st.sampled_from([3, [1, 2]])) for k in ("to_end", "to_begin")}
+    same(wr.ediff1d(lazy, **some), np.ediff1d(x, **some))
+
+
+@given(st.data())
+def test_trapezoid(data):
+    """Samples at equal steps, on a line, or each in its place."""
+    x, lazy = drawn(data, ("f8", "i4", "c16"))
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    way = data.draw(st.sampled_from(["dx", "line", "all"]))
+    some = {"dx": 0.5} if way == "dx" else {"x": LINE[: x.shape[axis]] if way == "line" else x * 2}
+    same(wr.trapezoid(lazy, axis=axis, **some), np.trapezoid(x, axis=axis, **some), 1e-11)
+
+
+@given(st.data())
+def test_unwrap(data):
+    """Floats and integers; jumps of exactly half a period."""
+    x, lazy = drawn(data, ("f8", "i4"))
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    period = data.draw(st.sampled_from([2 * np.pi, 40.0, 10, 7]))
+    discont = data.draw(st.sampled_from([None, 8.0]))
+    same(wr.unwrap(lazy, discont, axis, period=period), np.unwrap(x, discont, axis, period=period), 1e-12)
+
+
+@given(st.data())
+def test_convolve_and_correlate(data):
+    """Either may be the longer one; any mode, chunks and dtypes."""
+    name = data.draw(st.sampled_from(["convolve", "correlate"]))
+    mode = data.draw(st.sampled_from(["full", "same", "valid"]))
+    pair = [drawn(data, ("f8", "i4", "c16", "f4"), axes=1) for _ in range(2)]
+    expected = getattr(np, name)(pair[0][0], pair[1][0], mode)
+    same(getattr(wr, name)(pair[0][1], pair[1][1], mode), expected, 1e-5 if expected.dtype == np.float32 else 1e-13)
+
+
+def test_zeros_outside_are_not_multiplied():
+    """Infinity at an edge doesn't make NaN there."""
+    x, v = np.array([1.0, 2, 3, 4]), np.array([np.inf, 1.0])
+    np.testing.assert_array_equal(wr.convolve(wr.from_array(x, chunks=1), v).compute(), np.convolve(x, v))
+
+
+@given(st.data())
+def test_interp(data):
+    """With ends and periods; points lazy or not."""
+    x, lazy = drawn(data, ("f8", "i4"))
+    xp, fp = np.array([1.0, 5, 20, 90, 91]), np.array([3.0, -1, 2, 2, 9])
+    fp = fp + 1j if data.draw(st.booleans()) else fp
+    some = data.draw(st.sampled_from([{}, {"left": 7.0, "right": -7.0}, {"period": 95.0}]))
+    points = (wr.from_array(xp, chunks=2), wr.from_array(fp, chunks=3)) if data.draw(st.booleans()) else (xp, fp)
+    same(wr.interp(lazy, *points, **some), np.interp(x, xp, fp, **some))
+
+
+@given(st.data())
+def test_pad(data):
+    """All modes, margins wider than the array, both kinds of reflection."""
+    x, lazy = drawn(data, ("f8", "i4", "u1"), axes=2)
+    mode = data.draw(
+        st.sampled_from(
+            ["constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap"]
+        )
+    )
+    width = st.tuples(*[st.integers(0, 12)] * 2)
+    widths = tuple(data.draw(width) for _ in x.shape)
+    pairs = tuple((i + 1, i + 2) for i in range(x.ndim))
+    some = {
+        "constant": [{}, {"constant_values": 7}, {"constant_values": pairs}],
+        "linear_ramp": [{}, {"end_values": pairs}] if x.dtype.kind == "f" else [{}],
+        "reflect": [{}, {"reflect_type": "odd"}],
+        "symmetric": [{}, {"reflect_type": "odd"}],
+    }.get(mode, [{}, {"stat_length": pairs}] if mode in ("maximum", "mean", "median", "minimum") else [{}])
+    options = data.draw(st.sampled_from(some))
+    expected = np.pad(x, widths, mode, **options)
+    found = wr.pad(lazy, widths, mode, **options)
+    if mode == "linear_ramp" and x.dtype.kind != "f":  # rounded down, after other sums
+        assert np.abs(found.compute().astype(int) - expected).max() <= 1
+    else:
+        same(found, expected)
+
+
+def test_pad_takes_all_forms_of_widths():
+    """A number, a pair, pairs, a dict; margins of zeros without values."""
+    x = np.arange(6).reshape(2, 3)
+    lazy = wr.from_array(x, chunks=2)
+    for widths in (1, (1, 2), ((1, 2), (3, 0)), {1: 2}, {-1: (1, 2)}):
+        same(wr.pad(lazy, widths), np.pad(x, widths))
+    assert wr.pad(lazy, 1, "empty").shape == (4, 5)
+    assert wr.pad(lazy, 1, "empty").compute()[1:-1, 1:-1].tolist() == x.tolist()
+    assert wr.pad(wr.ones(8, chunks=4), (1, 9)).chunks == ((5, 4, 4, 4, 1),)
+    same(wr.pad(wr.ones(()), 3), np.pad(np.ones(()), 3))
+
+
+@given(st.data())
+def test_roll_and_turn(data):
+    """Several axes and shifts at once; right angles; mirrors."""
+    x, lazy = drawn(data)
+    axes = tuple(data.draw(st.lists(st.integers(-x.ndim, x.ndim - 1), min_size=1, max_size=3)))
+    shifts = tuple(data.draw(st.integers(-20, 20)) for _ in axes)
+    same(wr.roll(lazy, shifts, axes), np.roll(x, shifts, axes))
+    same(wr.roll(lazy, 3, axes), np.roll(x, 3, axes))
+    same(wr.roll(lazy, (3, -4), axes[0]), np.roll(x, (3, -4), axes[0]))
+    same(wr.roll(lazy, 5), np.roll(x, 5))
+    same(wr.flipud(lazy), np.flipud(x))
+    start = data.draw(st.integers(-x.ndim, x.ndim))
+    same(wr.rollaxis(lazy, axes[0], start), np.rollaxis(x, axes[0], start))
+    if x.ndim > 1:
+        k, plane = data.draw(st.integers(-5, 5)), data.draw(st.permutations(range(x.ndim)))[:2]
+        same(wr.rot90(lazy, k, plane), np.rot90(x, k, plane))
+        same(wr.fliplr(lazy), np.fliplr(x))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 8, 31])
+def test_windows(count):
+    """Of any length, in chunks."""
+    for name in ("bartlett", "blackman", "hamming", "hanning"):
+        found = getattr(wr, name)(count, chunks=4)
+        np.testing.assert_allclose(found.compute(), getattr(np, name)(count), atol=1e-15)
+        assert found.dtype == np.float64
+    np.testing.assert_allclose(wr.kaiser(count, 14.0, chunks=4).compute(), np.kaiser(count, 14.0), atol=1e-15)
+
+
+@given(st.data())
+def test_functions_of_elements(data):
+    """sinc, i0, angle in degrees, polynomials."""
+    x, lazy = drawn(data, ("f8", "i4", "f4"))
+    same(wr.sinc(lazy), np.sinc(x))
+    same(wr.i0(lazy / 100), np.i0(x / 100), 1e-6 if x.dtype == np.float32 else 1e-13)
+    same(wr.angle(lazy - 3j, deg=True), np.angle(x - 3j, deg=True), 1e-6)
+    for p in ([2, 0, 1], np.array([1.5, -2]), []):
+        same(wr.polyval(p, lazy), np.polyval(p, x), 1e-6)
+    same(wr.polyval(wr.arange(3, chunks=1), lazy), np.polyval(np.arange(3), x), 1e-6)
+
+
+def test_numpys_functions_dispatch():
+    """NumPy's own functions, with their names for arguments, are lazy on lazy arrays."""
+    lazy = wr.from_array(LINE, chunks=13)
+    cases = [
+        (np.diff, {"n": 2}),
+        (np.gradient, {}),
+        (np.ediff1d, {"to_end": 1.0}),
+        (np.trapezoid, {"dx": 2.0}),
+        (np.unwrap, {"period": 1.0}),
+        (np.convolve, {"v": np.ones(3), "mode": "same"}),
+        (np.correlate, {"v": np.ones(3)}),
+        (np.interp, {"xp": np.arange(3.0), "fp": np.ones(3)}),
+        (np.pad, {"pad_width": 2, "mode": "edge"}),
+        (np.roll, {"shift": 3}),
+        (np.flipud, {}),
+        (np.sinc, {}),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for function, some in cases:
+            found = function(lazy, **some)
+            assert isinstance(found, wr.Array), function
+            same(found, function(LINE, **some))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda x: wr.diff(x, -1), ValueError, "'n'"),
+        (lambda x: wr.diff(wr.ones(())), ValueError, "'a'"),
+        (lambda x: wr.gradient(x, edge_order=3), TypeError, "edge_order"),
+        (lambda x: wr.gradient(x, 1.0, 2.0, 3.0), TypeError, "varargs"),
+        (lambda x: wr.gradient(x, np.ones(3), 1.0), ValueError, "varargs"),
+        (lambda x: wr.gradient(wr.ones(1)), ValueError, "at least 2"),
+        (lambda x: wr.ediff1d(wr.arange(3), to_end=1.5), TypeError, "to_end"),
+        (lambda x: wr.convolve(x, x), ValueError, "one axis"),
+        (lambda x: wr.convolve(x[0], []), ValueError, "'v'"),
+        (lambda x: wr.correlate(x[0], x[0], "half"), TypeError, "'mode'"),
+        (lambda x: wr.interp(x, [1, 2], [1]), ValueError, "'fp'"),
+        (lambda x: wr.interp(x, [1, 2], [1, 2], period=0), TypeError, "'period'"),
+        (lambda x: wr.polyval(x, x), ValueError, "'p'"),
+        (lambda x: wr.pad(x, -1), ValueError, "pad_width"),
+        (lambda x: wr.pad(x, 1.5), TypeError, "pad_width"),
+        (lambda x: wr.pad(x, ((1, 2), (1, 2), (1, 2))), ValueError, "pad_width"),
+        (lambda x: wr.pad(x, 1, "half"), TypeError, "'mode'"),
+        (lambda x: wr.pad(x, 1, "edge", constant_values=1), TypeError, "constant_values"),
+        (lambda x: wr.pad(x, 1, "reflect", reflect_type="none"), TypeError, "reflect_type"),
+        (lambda x: wr.pad(wr.ones((0, 2)), 1, "edge"), ValueError, "elements"),
+        (lambda x: wr.roll(x, (1, 2, 3), (0, 1)), ValueError, "'shift'"),
+        (lambda x: wr.rot90(x, axes=(0, 0)), ValueError, "'axes'"),
+        (lambda x: wr.rollaxis(x, 0, 5), IndexError, "'start'"),
+        (lambda x: wr.fliplr(x[0]), ValueError, "two axes"),
+        (lambda x: wr.hanning(2.5), TypeError, "'M'"),
+    ],
+)
+def test_what_cannot_be_is_said_at_the_call(call, error, words):
+    """Errors name the argument."""
+    with pytest.raises(error, match=words):
+        call(wr.ones((4, 4)))

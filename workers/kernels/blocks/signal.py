@@ -1,0 +1,65 @@
+"""Differences, filters, interpolation and padding of blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Where = tuple[slice, ...]
+
+REACH = 2
+"""Neighbours that a gradient sees on each side: three points for the edges of the second order."""
+
+
+def gradient(x: Array, axis: int, step: Any, edge_order: int, *, where: Where) -> Array:
+    """Return differences of a block that comes with its neighbours, at steps of one size."""
+    return _inner(x, step, axis, edge_order, where)
+
+
+def gradient_at(x: Array, at: Array, axis: int, edge_order: int, *, where: Where) -> Array:
+    """Return differences of a block that comes with its neighbours, as do the coordinates."""
+    return _inner(x, at, axis, edge_order, where)
+
+
+def _inner(x: Array, spacing: Any, axis: int, edge_order: int, where: Where) -> Array:
+    own = where[axis]
+    skip = own.start - max(0, own.start - REACH)
+    keep = (slice(None),) * axis + (slice(skip, skip + own.stop - own.start),)
+    if own.start == own.stop:
+        return np.gradient(np.zeros((REACH + 1,), x.dtype))[:0].reshape(x[keep].shape)
+    function: Any = np.gradient
+    return np.asarray(function(x, spacing, axis=axis, edge_order=edge_order))[keep]
+
+
+def slide(window: Array, v: Array, function: str, offset: int, *, where: Where) -> Array:
+    """Convolve or correlate: the result from `offset` on in NumPy's mode "full", of what a block's window reaches."""
+    own, reach = where[0], len(v) - 1
+    count = own.stop - own.start
+    made: Any = getattr(np, function)
+    if len(window) == count + reach:
+        return np.asarray(made(window, v, "valid"))
+    begin = own.start + offset - max(0, own.start + offset - reach)
+    return np.asarray(made(window, v, "full"))[begin : begin + count]
+
+
+def interp(x: Array, xp: Array, fp: Array, left: Any, right: Any, period: Any) -> Array:
+    """Interpolate between points."""
+    return np.asarray(np.interp(x, xp, fp, left, right, period))
+
+
+def polyval(p: Array, x: Array) -> Array:
+    """Evaluate a polynomial."""
+    return np.asarray(np.polyval(p, x))
+
+
+def ramp(edge: Array, axis: int, width: int, end: Any, after: bool) -> Array:
+    """Return a ramp from an edge to a value, which it ends with; in reading order before or after the array."""
+    made = np.linspace(end, edge.squeeze(axis), width, endpoint=False, dtype=edge.dtype, axis=axis)
+    return np.flip(made, axis) if after else made
+
+
+def median(x: Array, axis: int) -> Array:
+    """Return the median along an axis that is whole; it stays with length one."""
+    return np.asarray(np.median(x, axis=axis, keepdims=True))
