@@ -284,7 +284,7 @@ class Frame:
         value = self.program.values[number]
         assert isinstance(value, Load)
         frame = Frame(self.stage, self.reader, self.blocks[i : i + 1], self.shape)
-        alone: Array = frame.whole(number)[0]
+        alone: Array = frame.whole(number)[0, ...]
         return alone
 
 
