@@ -100,7 +100,7 @@ class HostData:
         if self.array is None and self.file is not None:
             self.array = self.file.open()
         if self.in_place:
-            view: np.ndarray[Any, Any] = np.asarray(self.array)[where]
+            view: np.ndarray[Any, Any] = np.asarray(self.array)[(..., *where)]  # an array, without axes as well
             return view
         with self._lock:
             source: Any = self.array
