@@ -38,7 +38,7 @@ export PRTE_ALLOW_RUN_AS_ROOT := 1
 export PRTE_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
-.PHONY: help run test test-all lint types imports size docs bench clean
+.PHONY: help run test test-all lint types imports size docs conformance bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,10 @@ size: ## no Python file over 500 lines
 
 docs: .venv/.test ## write docs/operations.md from the definitions
 	$(PY) docs/make_operations.py
+
+conformance: .venv/.test ## the array API's test suite, SUITE=its checkout; ARGS="--chunks", ARGS="--ranks 3"
+	$(BIN)/pip install -q "ndindex>=1.8" pytest-xdist
+	PATH=$(CURDIR)/$(BIN):$$PATH $(PY) tests/conformance/run.py $(SUITE) $(ARGS)
 
 bench: .venv/.bench ## measure against the peers
 	$(PY) benchmarks/run.py $(ARGS)

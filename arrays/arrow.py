@@ -98,6 +98,8 @@ def from_arrow(operation: str, x: Any) -> list[np.ndarray[Any, Any]] | None:
         whole = arrow.chunked_array(x) if stream else arrow.array(x)
     except (TypeError, arrow.ArrowInvalid, arrow.ArrowNotImplementedError) as error:
         raise ArgumentError(bad(operation, "x", type(x).__name__, f"an Arrow array, no table ({error})")) from error
+    if arrow.types.is_struct(whole.type):
+        raise ArgumentError(bad(operation, "x", type(x).__name__, "an array, or one column of a table"))
     if whole.null_count:
         raise DTypeError(bad(operation, "x", f"an Arrow array with {whole.null_count} nulls", "none; fill them first"))
     pieces = whole.chunks if stream else [whole]

@@ -24,7 +24,10 @@ Binary = Callable[[Any, Any], Any]
 
 def _taken(other: Any) -> bool:
     """Whether an operator takes an operand, or leaves it to the operand's own."""
-    return isinstance(other, _OPERANDS)
+    if isinstance(other, _OPERANDS):
+        return True
+    plain = hasattr(other, "__array__") or hasattr(other, "__arrow_c_array__")
+    return plain and not any(hasattr(other, n) for n in ("__array_ufunc__", "__array_priority__"))
 
 
 def _both(function: Ufunc) -> tuple[Binary, Binary]:

@@ -282,7 +282,7 @@ class Count(Named):
 
 
 _STEPS = {"sum": add, "prod": multiply, "min": minimum, "max": maximum}
-_NEUTRAL = {"sum": 0, "prod": 1}
+_NEUTRAL = {"sum": 0, "prod": 1, "lcm": 1}
 
 
 def _started(name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Array:
@@ -295,7 +295,9 @@ def _started(name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initial:
         raise ArgumentError(bad(name, "initial", initial, "a number"))
     wanted = None if dtype is None else check_dtype(name, "dtype", dtype)
     array = as_array(name, "a", a)
-    neutral = _NEUTRAL.get(name, step.ufunc.identity if initial is None else initial)
+    neutral = _NEUTRAL.get(name, step.ufunc.identity)
+    if neutral is None:
+        neutral = initial  # of functions that may take an element twice
     if where is not True and neutral is None:
         raise ArgumentError(bad(name, "initial", None, "a value for results that 'where' leaves no elements"))
     left = masked(name, array, where, neutral)
