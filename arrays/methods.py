@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from . import cumulative
 from .align import rechunk
-from .core import Node
+from .core import Node, check_axis
 from .files.folder import save
 from .files.npy import to_npy
 from .files.parquet import to_parquet
 from .ops import diagonals, joining, moving, products, reshaping, searching, taking, ufuncs
 from .ops import elementwise as ew
 from .ops import reductions as red
+from .sorting import search
+from .sorting import sort as sorts
 
 if TYPE_CHECKING:
     from .array import Array
@@ -137,6 +139,28 @@ class Methods(Node):
         return ufuncs.conjugate(self)  # type: ignore[no-any-return]
 
     conjugate = conj
+
+    def sort(self, axis: int = -1, kind: Any = None, order: None = None, *, stable: bool | None = True) -> None:
+        """Put the elements in order, in place: the array stands for `windrow.sort` of what it was."""
+        self.expr = sorts.sort(self, check_axis("sort", axis, self.ndim), kind, order, stable=stable).expr
+
+    def argsort(
+        self, axis: int | None = -1, kind: Any = None, order: None = None, *, stable: bool | None = True
+    ) -> Array:
+        """See `windrow.argsort`."""
+        return sorts.argsort(self, axis, kind, order, stable=stable)
+
+    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None) -> None:
+        """Put the elements in the order of `windrow.partition`, in place."""
+        self.expr = sorts.partition(self, kth, check_axis("partition", axis, self.ndim), kind, order).expr
+
+    def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:
+        """See `windrow.argpartition`."""
+        return sorts.argpartition(self, kth, axis, kind, order)
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Array:
+        """See `windrow.searchsorted`."""
+        return search.searchsorted(self, v, side, sorter)
 
     @property
     def real(self) -> Array:

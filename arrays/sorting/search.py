@@ -171,7 +171,7 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
         op = BlockFunction(f"searching:{function}", params, axes=ways)
         grid = Grid([Axis.regular(axis.count, 1), *x.expr.grid.axes])
         each = make(op, (table, expand_dims(x, 0)), grid, dtype)
-        made: Array = (reductions.any if dtype == bool else reductions.sum)(each, axis=0)
+        made: Array = (reductions.any if dtype.kind == "b" else reductions.sum)(each, axis=0)
         return made
     found = None
     for i in range(axis.count):

@@ -147,7 +147,7 @@ def _counts(order: _Order) -> Steps:
 
 
 def _inverse(order: _Order) -> Steps:
-    values, where, new = yield from order.steps()
+    _, where, new = yield from order.steps()
     each = make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(new.npartitions, 1)]), "i8")
     counts = yield each
     before = regrid(as_array("unique", "x", np.cumsum(counts) - counts), each.expr.grid)

@@ -309,11 +309,12 @@ def by_lines(recipe: Callable[..., Steps], *given: Any) -> Steps:
     if arrays[0].ndim == 1:
         return (yield from recipe(*arrays, *params))
     rows = [moveaxis(kept(x), axis, -1).reshape(-1, x.shape[axis]) for x in arrays]
-    made = []
-    for i in range(rows[0].shape[0]):
-        made.append((yield from recipe(*(x[i] for x in rows), *params)))
+    made: list[Array] = []
+    while len(made) < rows[0].shape[0]:
+        made += [(yield from recipe(*(x[len(made)] for x in rows), *params))]
     shape = tuple(n for i, n in enumerate(arrays[0].shape) if i != axis)
-    return moveaxis(stack(made).reshape(*shape, *made[0].shape), -1, axis)
+    found = stack(made).reshape(*shape, *made[0].shape)
+    return moveaxis(found, -1, axis) if made[0].ndim == 1 else found
 
 
 def _along(name: str, x: Array, axis: int, descending: bool) -> Array:

@@ -39,10 +39,12 @@ from numpy import (
 
 from .arrays import fft, linalg, random, testing
 from .arrays.align import *
+from .arrays.along import *
 from .arrays.array import Array
 from .arrays.arrow import *
 from .arrays.creation import *
 from .arrays.cumulative import *
+from .arrays.custom import *
 from .arrays.differences import *
 from .arrays.dlpack import *
 from .arrays.draw import *
@@ -52,6 +54,7 @@ from .arrays.files.folder import *
 from .arrays.files.npy import *
 from .arrays.files.parquet import *
 from .arrays.filters import *
+from .arrays.generalised import *
 from .arrays.graphs import *
 from .arrays.grids import *
 from .arrays.handed import *
@@ -78,6 +81,10 @@ from .arrays.ops.ufuncs import *
 from .arrays.ops.vectors import *
 from .arrays.padding import *
 from .arrays.ranges import *
+from .arrays.sorting.quantiles import *
+from .arrays.sorting.search import *
+from .arrays.sorting.sets import *
+from .arrays.sorting.sort import *
 from .arrays.statistics.comparing import *
 from .arrays.statistics.counts import *
 from .arrays.statistics.histograms import *

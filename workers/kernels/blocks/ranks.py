@@ -30,15 +30,19 @@ METHODS = (
 )
 
 
-def ranks(method: str, n: int, q: Values) -> tuple[Values, Values, Values | None]:
+def ranks(method: str, n: Any, q: Values) -> tuple[Values, Values, Values | None]:
     """Return the positions before and after each quantile among n elements in order, and the weight of the latter.
 
-    The weight is None for methods that choose an element.
+    `n` may be an array. The weight is None for methods that choose an element.
     """
+    last = np.asarray(n) - 1
+    if method == "linear" and q.dtype.kind in "iu":
+        return last * q, last * q, None
+    n = np.asarray(n).astype(q.dtype if q.dtype.kind == "f" else np.float64)  # as a Python number in NumPy's formulas
     at = (n - 1) * q
     if method in ("lower", "higher", "nearest"):
         rounded = {"lower": np.floor, "higher": np.ceil, "nearest": np.around}[method](at)
-        chosen = rounded.astype(np.int64)
+        chosen = np.minimum(rounded.astype(np.int64), last)
         return chosen, chosen, None
     if method in ("inverted_cdf", "closest_observation"):
         at = n * q - (1 if method == "inverted_cdf" else 1.5)
@@ -46,7 +50,7 @@ def ranks(method: str, n: int, q: Values) -> tuple[Values, Values, Values | None
         exact = at == before
         if method == "closest_observation":
             exact &= before % 2 == 1
-        chosen = np.where(exact, before, before + 1).clip(0, n - 1).astype(np.int64)
+        chosen = np.where(exact, before, before + 1).astype(np.int64).clip(0, last)
         return chosen, chosen, None
     if method == "midpoint":
         at = 0.5 * (np.floor(at) + np.ceil(at))
@@ -56,11 +60,11 @@ def ranks(method: str, n: int, q: Values) -> tuple[Values, Values, Values | None
         alpha, beta = _LINES[method]
         at = n * q + (alpha + q * (1 - alpha - beta)) - 1
     before = np.floor(at)
-    after = before + 1
-    outside = (at >= n - 1) | (at < 0)
-    end = np.where(at < 0, 0, n - 1)
-    first, second = np.where(outside, end, before).astype(np.int64), np.where(outside, end, after).astype(np.int64)
-    weight = np.asarray(at - np.where(at >= n - 1, -1, np.where(at < 0, 0, before)))
+    above, under = at >= n - 1, at < 0
+    end = np.where(under, 0, last)
+    first = np.where(above | under, end, before).astype(np.int64)
+    second = np.where(above | under, end, before + 1).astype(np.int64)
+    weight = np.asarray(at - np.where(above, -1, np.where(under, 0, before)).astype(at.dtype))
     if method == "midpoint":
         weight = np.where(at % 1 == 0, 0.0, 0.5).astype(at.dtype)
     elif method == "averaged_inverted_cdf":
@@ -68,8 +72,9 @@ def ranks(method: str, n: int, q: Values) -> tuple[Values, Values, Values | None
     return first, second, weight
 
 
-def between(before: Any, after: Any, weight: Any) -> Any:
-    """Return the points on the lines from `before` to `after`, as NumPy rounds them."""
+def between(before: Values, after: Values, weight: Values, dtype: np.dtype[Any]) -> Values:
+    """Return the points on the lines from `before` to `after`, in a dtype of weights, as NumPy rounds them."""
     span = after - before
-    upper = after - span * (1 - weight)
-    return np.where(np.asarray(weight) >= 0.5, upper, before + span * weight)
+    lower = before + span * weight.astype(dtype)
+    upper = after - span * (1 - weight).astype(dtype)
+    return np.asarray(np.where(weight >= 0.5, upper, lower))

@@ -1,0 +1,415 @@
+"""Quantiles, exact ones.
+
+Axes that fit a chunk of ordinary size are brought into one, and their elements sorted there. Of longer ones the
+elements that make the quantiles are selected by rank (`selection.py`): that takes a few passes, and no sort.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ...workers.kernels.blocks.ranks import METHODS
+from .. import wholes
+from ..align import regrid
+from ..core import Node, as_array, check_axes, make
+from ..deferred import deferred
+from ..ops.moving import expand_dims, moveaxis
+from ..ops.outputs import deliver
+from .selection import selected
+from .sort import LINES, by_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..array import Array
+
+__all__ = [
+    "median",
+    "nanmedian",
+    "nanpercentile",
+    "nanquantile",
+    "percentile",
+    "quantile",
+]
+
+
+def quantile(
+    a: Any,
+    q: Any,
+    axis: int | Sequence[int] | None = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Return quantiles, exactly.
+
+    A long axis, or the whole of a large array, is looked through a few times and not sorted; where there are more than
+    32 such axes side by side, each is brought into one chunk.
+
+    Parameters
+    ----------
+    a : array of real numbers
+    q : float or sequence of float
+        From 0 to 1; known at the call.
+    axis : int, sequence of int or None
+        None: of all elements.
+    out : array, optional
+    overwrite_input : bool
+        As in NumPy; nothing is overwritten.
+    method : str
+        One of NumPy's: inverted_cdf, averaged_inverted_cdf, closest_observation, interpolated_inverted_cdf, hazen,
+        weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint, nearest.
+    keepdims : bool
+    weights : array, optional
+        Of each element, or of each position along the one axis; for inverted_cdf alone. The axes are brought into one
+        chunk then.
+
+    Returns
+    -------
+    Array
+        The axes of `q` come first.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.quantile(wr.asarray([4.0, 1.0, 2.0], chunks=2), 0.5).compute()
+    np.float64(2.0)
+    """
+    return _quantiles("quantile", a, q, axis, out, method, keepdims, weights, overwrite_input)
+
+
+def percentile(
+    a: Any,
+    q: Any,
+    axis: int | Sequence[int] | None = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Return percentiles, exactly.
+
+    A long axis, or the whole of a large array, is looked through a few times and not sorted; where there are more than
+    32 such axes side by side, each is brought into one chunk.
+
+    Parameters
+    ----------
+    a : array of real numbers
+    q : float or sequence of float
+        From 0 to 100; known at the call.
+    axis : int, sequence of int or None
+        None: of all elements.
+    out : array, optional
+    overwrite_input : bool
+        As in NumPy; nothing is overwritten.
+    method : str
+        One of NumPy's: inverted_cdf, averaged_inverted_cdf, closest_observation, interpolated_inverted_cdf, hazen,
+        weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint, nearest.
+    keepdims : bool
+    weights : array, optional
+        Of each element, or of each position along the one axis; for inverted_cdf alone. The axes are brought into one
+        chunk then.
+
+    Returns
+    -------
+    Array
+        The axes of `q` come first.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.percentile(wr.asarray([4.0, 1.0, 2.0], chunks=2), 50).compute()
+    np.float64(2.0)
+    """
+    return _quantiles("percentile", a, q, axis, out, method, keepdims, weights, overwrite_input)
+
+
+def median(
+    a: Any,
+    axis: int | Sequence[int] | None = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """Return medians, exactly; see `quantile`.
+
+    Parameters
+    ----------
+    a : array of real numbers
+    axis : int, sequence of int or None
+        None: of all elements.
+    out : array, optional
+    overwrite_input : bool
+        As in NumPy; nothing is overwritten.
+    keepdims : bool
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.median(wr.asarray([4.0, 1.0, 2.0], chunks=2)).compute()
+    np.float64(2.0)
+    """
+    return _quantiles("median", a, 0.5, axis, out, "median", keepdims, None, overwrite_input)
+
+
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: int | Sequence[int] | None = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Return quantiles, leaving out NaN, exactly.
+
+    A long axis, or the whole of a large array, is looked through a few times and not sorted; where there are more than
+    32 such axes side by side, each is brought into one chunk.
+
+    Parameters
+    ----------
+    a : array of real numbers
+    q : float or sequence of float
+        From 0 to 1; known at the call.
+    axis : int, sequence of int or None
+        None: of all elements.
+    out : array, optional
+    overwrite_input : bool
+        As in NumPy; nothing is overwritten.
+    method : str
+        One of NumPy's: inverted_cdf, averaged_inverted_cdf, closest_observation, interpolated_inverted_cdf, hazen,
+        weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint, nearest.
+    keepdims : bool
+    weights : array, optional
+        Of each element, or of each position along the one axis; for inverted_cdf alone. The axes are brought into one
+        chunk then.
+
+    Returns
+    -------
+    Array
+        The axes of `q` come first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> wr.nanquantile(wr.asarray([4.0, 1.0, np.nan], chunks=2), 0.5).compute()
+    np.float64(2.5)
+    """
+    return _quantiles("nanquantile", a, q, axis, out, method, keepdims, weights, overwrite_input)
+
+
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: int | Sequence[int] | None = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Return percentiles, leaving out NaN, exactly.
+
+    A long axis, or the whole of a large array, is looked through a few times and not sorted; where there are more than
+    32 such axes side by side, each is brought into one chunk.
+
+    Parameters
+    ----------
+    a : array of real numbers
+    q : float or sequence of float
+        From 0 to 100; known at the call.
+    axis : int, sequence of int or None
+        None: of all elements.
+    out : array, optional
+    overwrite_input : bool
+        As in NumPy; nothing is overwritten.
+    method : str
+        One of NumPy's: inverted_cdf, averaged_inverted_cdf, closest_observation, interpolated_inverted_cdf, hazen,
+        weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint, nearest.
+    keepdims : bool
+    weights : array, optional
+        Of each element, or of each position along the one axis; for inverted_cdf alone. The axes are brought into one
+        chunk then.
+
+    Returns
+    -------
+    Array
+        The axes of `q` come first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> wr.nanpercentile(wr.asarray([4.0, 1.0, np.nan], chunks=2), 50).compute()
+    np.float64(2.5)
+    """
+    return _quantiles("nanpercentile", a, q, axis, out, method, keepdims, weights, overwrite_input)
+
+
+def nanmedian(
+    a: Any,
+    axis: int | Sequence[int] | None = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """Return medians, leaving out NaN, exactly; see `nanquantile`.
+
+    Parameters
+    ----------
+    a : array of real numbers
+    axis : int, sequence of int or None
+        None: of all elements.
+    out : array, optional
+    overwrite_input : bool
+        As in NumPy; nothing is overwritten.
+    keepdims : bool
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> wr.nanmedian(wr.asarray([4.0, 1.0, np.nan], chunks=2)).compute()
+    np.float64(2.5)
+    """
+    return _quantiles("nanmedian", a, 0.5, axis, out, "median", keepdims, None, overwrite_input)
+
+
+def _quantiles(
+    name: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, overwrite: Any
+) -> Any:
+    """Return the array of any of these; `method` may be "median"."""
+    array = as_array(name, "a", a)
+    if isinstance(q, Node):
+        raise ArgumentError(bad(name, "q", q, "numbers that are known now; compute() them"))
+    axes = check_axes(name, axis, array.ndim)
+    skip = name.startswith("nan")
+    wanted = _levels(name, q, method)
+    dtype = _result_dtype(name, array.dtype, wanted, method)
+    lengths = math.prod(array.shape[i] for i in axes)
+    if lengths == 0 and method != "median" and not skip:
+        raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
+    if weights is not None:
+        found = _weighted(name, array, wanted, axes, method, weights, skip, dtype)
+    elif not array.ndim:
+        found = _along(array.reshape(1), wanted, (0,), method, skip, dtype)
+    elif _selects(array, axes):
+        found = _selected(name, array, wanted, axes, method, skip, dtype)
+    else:
+        found = _along(array, wanted, axes, method, skip, dtype)
+    if keepdims and axes:
+        found = expand_dims(found, tuple(np.ndim(wanted) + i for i in axes))
+    return deliver(name, found, out)
+
+
+def _levels(name: str, q: Any, method: str) -> Any:
+    """Return what part of the elements is below: a Python number, which doesn't widen the dtype, or an array."""
+    given = np.asarray(q)
+    scale = 100 if "percentile" in name else 1
+    if given.dtype.kind not in "biuf" or given.ndim > 2:
+        raise ArgumentError(bad(name, "q", q, "real numbers, along at most two axes"))
+    if given.size and not (np.min(given) >= 0 and np.max(given) <= scale):
+        raise ArgumentError(bad(name, "q", q, f"numbers from 0 to {scale}"))
+    if method not in (*METHODS, "median"):
+        raise ArgumentError(bad(name, "method", method, f"one of {', '.join(METHODS)}"))
+    part = given / 100 if scale == 100 else given
+    if type(q) in (int, float) and (part.dtype.kind == "f" or method != "linear"):
+        return float(part)
+    return np.asarray(part)
+
+
+def _result_dtype(name: str, source: np.dtype[Any], q: Any, method: str) -> np.dtype[Any]:
+    """Return the dtype that NumPy's function gives."""
+    sample = np.ones(1, source) if source.kind not in "mM" else np.zeros(1, source)
+    try:
+        if source.kind == "c" and method != "median":
+            raise TypeError("complex numbers have no such order")
+        found = np.median(sample) if method == "median" else np.quantile(sample, q, method=method)
+    except (TypeError, ValueError) as error:
+        raise DTypeError(bad(name, "a", source, f"an array of real numbers ({error})")) from error
+    return np.asarray(found).dtype
+
+
+def _selects(x: Array, axes: tuple[int, ...]) -> bool:
+    """Tell whether axes are too long to be brought into one chunk, and few lines are to be looked through."""
+    grid = x.expr.grid
+    lengths = math.prod(x.shape[i] for i in axes)
+    if all(grid.axes[i].count == 1 for i in axes) or lengths <= max(grid.largest, wholes.SMALLEST):
+        return False
+    return x.size // lengths <= LINES
+
+
+def _selected(
+    name: str, x: Array, q: Any, axes: tuple[int, ...], method: str, skip: bool, dtype: np.dtype[Any]
+) -> Array:
+    """Select by ranks, line by line."""
+    rest = [i for i in range(x.ndim) if i not in axes]
+    merged = moveaxis(x, axes, range(len(rest), x.ndim)).reshape(*(x.shape[i] for i in rest), -1)
+    shape = merged.shape[:-1]
+    grid = Grid([Axis.regular(n, max(1, n)) for n in (*shape, *np.shape(q))])
+    found = deferred(name, partial(by_lines, selected), (merged,), (q, method, skip, dtype, len(rest)), grid, dtype)
+    return moveaxis(found, range(len(rest), found.ndim), range(np.ndim(q)))
+
+
+def _along(x: Array, q: Any, axes: tuple[int, ...], method: str, skip: bool, dtype: np.dtype[Any]) -> Array:
+    """Bring axes into one chunk, and sort there."""
+    if not axes:
+        return _along(expand_dims(x, x.ndim), q, (x.ndim,), method, skip, dtype)
+    x = wholes.whole(x, axes)
+    return make(
+        BlockFunction("quantiles:along", (axes, q, method, skip, dtype), axes=(_ways(x, axes, q),)),
+        (x,),
+        _grid(x, axes, q),
+        dtype,
+    )
+
+
+def _ways(x: Array, axes: tuple[int, ...], q: Any) -> tuple[int | None, ...]:
+    rest = [i for i in range(x.ndim) if i not in axes]
+    return tuple(None if i in axes else np.ndim(q) + rest.index(i) for i in range(x.ndim))
+
+
+def _grid(x: Array, axes: tuple[int, ...], q: Any) -> Grid:
+    front = [Axis.regular(n, max(1, n)) for n in np.shape(q)]
+    return Grid([*front, *(own for i, own in enumerate(x.expr.grid.axes) if i not in axes)])
+
+
+def _weighted(
+    name: str, x: Array, q: Any, axes: tuple[int, ...], method: str, weights: Any, skip: bool, dtype: np.dtype[Any]
+) -> Array:
+    if method != "inverted_cdf":
+        raise ArgumentError(bad(name, "method", method, "'inverted_cdf', the only one for weights"))
+    given = as_array(name, "weights", weights)
+    x = wholes.whole(x, axes)
+    if given.shape == x.shape:
+        given, way = regrid(given, x.expr.grid), _ways(x, axes, q)
+    elif len(axes) == 1 and given.shape == (x.shape[axes[0]],):
+        given, way = regrid(given, Grid.single(given.shape)), (None,)
+    else:
+        raise ShapeError(bad(name, "weights", given.shape, f"the shape {x.shape}, or the length of one axis"))
+    op = BlockFunction("quantiles:weighted", (axes, q, skip), axes=(_ways(x, axes, q), way))
+    return make(op, (x, given), _grid(x, axes, q), dtype)
