@@ -196,7 +196,8 @@ def _infinite(operation: str, x: Any, *, negative: bool) -> Array:
     if array.dtype.kind != "f":
         return full_like(array, False, bool)
     sign = signbit(array)
-    return logical_and(isinf(array), sign if negative else equal(sign, False))
+    found: Array = logical_and(isinf(array), sign if negative else equal(sign, False))
+    return found
 
 
 def fix(x: Any, out: Any = None) -> Any:

@@ -161,11 +161,12 @@ def cov(
         if x.shape[1] <= free:
             warnings.warn("cov: there are no degrees of freedom left", RuntimeWarning, stacklevel=2)
         factor = np.float64(max(0.0, x.shape[1] - free))
-    x = subtract(x, mean[:, None])
+    x = astype(subtract(x, mean[:, None]), x.dtype)
     turned = transpose(x if weights is None else multiply(x, weights))
     product = matmul(x, conjugate(turned) if turned.dtype.kind == "c" else turned)
     with np.errstate(divide="ignore"):
-        return squeeze(multiply(product, np.true_divide(1, factor) if weights is None else divide(1, factor)))
+        scale = float(np.true_divide(1, factor)) if weights is None else divide(1, factor)
+    return squeeze(astype(multiply(product, scale), product.dtype))
 
 
 def _observations(m: Any, y: Any, rowvar: bool, dtype: Any) -> Array:

@@ -169,7 +169,7 @@ def test_cov_and_corrcoef(chunks):
         same(np.cov(x, **keywords), np.cov(TABLE, **keywords), rtol, 1e-13)
         same(np.cov(x, y, **keywords), np.cov(TABLE, OTHER, **keywords), rtol, 1e-13)
         same(wr.cov(x.T, y.T, False, **keywords), np.cov(TABLE.T, OTHER.T, False, **keywords), rtol, 1e-13)
-    same(wr.cov(x[0]), np.cov(TABLE[0]), 1e-11)
+    same(wr.cov(x[0]), np.cov(TABLE[0])[()], 1e-11)
     same(wr.cov(x[0], x[1]), np.cov(TABLE[0], TABLE[1]), 1e-11)
     same(np.corrcoef(x), np.corrcoef(TABLE), 1e-11)
     same(np.corrcoef(x, y, rowvar=True), np.corrcoef(TABLE, OTHER), 1e-11, 1e-13)
