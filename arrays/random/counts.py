@@ -37,7 +37,7 @@ class Counts(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).binomial(10, 0.5, 100_000).mean()), 1)
-        RESULT
+        5.0
         """
         return self._draw("binomial", (("n", n, "whole"), ("p", p, "share")), size, chunks, I8)
 
@@ -61,7 +61,7 @@ class Counts(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).negative_binomial(5, 0.5, 100_000).mean()), 1)
-        RESULT
+        5.0
         """
         return self._draw("negative_binomial", (("n", n, "positive"), ("p", p, "positive share")), size, chunks, I8)
 
@@ -87,7 +87,7 @@ class Counts(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).poisson(3, 100_000).mean()), 1)
-        RESULT
+        3.0
         """
         return self._draw("poisson", (("lam", lam, "expectation"),), size, chunks, I8)
 
@@ -109,7 +109,7 @@ class Counts(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).geometric(0.5, 100_000).mean()), 1)
-        RESULT
+        2.0
         """
         return self._draw("geometric", (("p", p, "positive share"),), size, chunks, I8)
 
@@ -135,7 +135,7 @@ class Counts(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).hypergeometric(20, 20, 10, 100_000).mean()), 1)
-        RESULT
+        5.0
         """
         _enough("hypergeometric", nsample, (ngood, nbad))
         params = (("ngood", ngood, "whole and small"), ("nbad", nbad, "whole and small"), ("nsample", nsample, "whole"))
@@ -159,7 +159,7 @@ class Counts(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).zipf(8, 100_000).mean()), 1)
-        RESULT
+        1.0
         """
         return self._draw("zipf", (("a", a, "more than one"),), size, chunks, I8)
 
@@ -181,7 +181,7 @@ class Counts(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).logseries(0.5, 100_000).mean()), 1)
-        RESULT
+        1.4
         """
         return self._draw("logseries", (("p", p, "share below one"),), size, chunks, I8)
 

@@ -36,7 +36,7 @@ class Location(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).uniform(2, 3, 100_000).mean()), 1)
-        RESULT
+        2.5
         """
         if all(isinstance(x, int | float | np.number) for x in (low, high)) and high < low:
             raise ShapeError(bad("uniform", "high", high, f"a number that is not below low={low}"))
@@ -67,7 +67,7 @@ class Location(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).standard_normal(100_000).mean()), 1)
-        RESULT
+        0.0
         """
         known = real_dtype("standard_normal", dtype)
         return self._draw("standard_normal", (), size, chunks, known, out)
@@ -117,7 +117,7 @@ class Location(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).lognormal(0, 0.5, 100_000).mean()), 1)
-        RESULT
+        1.1
         """
         return self._draw("lognormal", (("mean", mean, "finite"), ("sigma", sigma, "not negative")), size, chunks)
 
@@ -144,7 +144,7 @@ class Location(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).standard_exponential(100_000).mean()), 1)
-        RESULT
+        1.0
         """
         known = real_dtype("standard_exponential", dtype)
         check_method("standard_exponential", method, ("zig", "inv"))
@@ -168,7 +168,7 @@ class Location(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).exponential(2, 100_000).mean()), 1)
-        RESULT
+        2.0
         """
         return self._draw("exponential", (("scale", scale, "not negative"),), size, chunks)
 
@@ -192,7 +192,7 @@ class Location(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).laplace(3, 1, 100_000).mean()), 1)
-        RESULT
+        3.0
         """
         return self._draw("laplace", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
@@ -216,7 +216,7 @@ class Location(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).gumbel(1, 1, 100_000).mean()), 1)
-        RESULT
+        1.6
         """
         return self._draw("gumbel", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
@@ -240,7 +240,7 @@ class Location(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).logistic(3, 1, 100_000).mean()), 1)
-        RESULT
+        3.0
         """
         return self._draw("logistic", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
@@ -262,7 +262,7 @@ class Location(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).rayleigh(2, 100_000).mean()), 1)
-        RESULT
+        2.5
         """
         return self._draw("rayleigh", (("scale", scale, "not negative"),), size, chunks)
 
@@ -309,7 +309,7 @@ class Location(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).triangular(0, 1, 5, 100_000).mean()), 1)
-        RESULT
+        2.0
         """
         if all(isinstance(x, int | float | np.number) for x in (left, mode, right)) and not left <= mode <= right:
             raise ShapeError(bad("triangular", "mode", mode, f"a number from left={left} to right={right}"))

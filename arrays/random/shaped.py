@@ -42,7 +42,7 @@ class Shaped(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).standard_gamma(2, 100_000).mean()), 1)
-        RESULT
+        2.0
         """
         known = real_dtype("standard_gamma", dtype)
         return self._draw("standard_gamma", (("shape", shape, "not negative"),), size, chunks, known, out)
@@ -67,7 +67,7 @@ class Shaped(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).gamma(2, 3, 100_000).mean()), 1)
-        RESULT
+        6.0
         """
         return self._draw("gamma", (("shape", shape, "not negative"), ("scale", scale, "not negative")), size, chunks)
 
@@ -91,7 +91,7 @@ class Shaped(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).beta(2, 2, 100_000).mean()), 1)
-        RESULT
+        0.5
         """
         return self._draw("beta", (("a", a, "positive"), ("b", b, "positive")), size, chunks)
 
@@ -113,7 +113,7 @@ class Shaped(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).chisquare(3, 100_000).mean()), 1)
-        RESULT
+        3.0
         """
         return self._draw("chisquare", (("df", df, "positive"),), size, chunks)
 
@@ -137,7 +137,7 @@ class Shaped(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).noncentral_chisquare(3, 2, 100_000).mean()), 1)
-        RESULT
+        5.0
         """
         return self._draw(
             "noncentral_chisquare", (("df", df, "positive"), ("nonc", nonc, "not negative")), size, chunks
@@ -163,7 +163,7 @@ class Shaped(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).f(5, 22, 100_000).mean()), 1)
-        RESULT
+        1.1
         """
         return self._draw("f", (("dfnum", dfnum, "positive"), ("dfden", dfden, "positive")), size, chunks)
 
@@ -189,7 +189,7 @@ class Shaped(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).noncentral_f(5, 22, 5, 100_000).mean()), 1)
-        RESULT
+        2.2
         """
         return self._draw(
             "noncentral_f",
@@ -241,7 +241,7 @@ class Shaped(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).vonmises(1, 4, 100_000).mean()), 1)
-        RESULT
+        1.0
         """
         return self._draw("vonmises", (("mu", mu, "finite"), ("kappa", kappa, "not negative")), size, chunks)
 
@@ -263,7 +263,7 @@ class Shaped(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).pareto(3, 100_000).mean()), 1)
-        RESULT
+        0.5
         """
         return self._draw("pareto", (("a", a, "positive"),), size, chunks)
 
@@ -285,7 +285,7 @@ class Shaped(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).weibull(1, 100_000).mean()), 1)
-        RESULT
+        1.0
         """
         return self._draw("weibull", (("a", a, "not negative"),), size, chunks)
 
@@ -307,7 +307,7 @@ class Shaped(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).power(4, 100_000).mean()), 1)
-        RESULT
+        0.8
         """
         return self._draw("power", (("a", a, "positive"),), size, chunks)
 
@@ -331,6 +331,6 @@ class Shaped(Drawing):
         --------
         >>> import windrow as wr
         >>> round(float(wr.random.default_rng(1).wald(2, 3, 100_000).mean()), 1)
-        RESULT
+        2.0
         """
         return self._draw("wald", (("mean", mean, "positive"), ("scale", scale, "positive")), size, chunks)
