@@ -226,8 +226,10 @@ class Frame:
             else:
                 assert isinstance(value, Call)
                 args = [read_only(a) for a in self._arguments(value, i)]
-                made = call_function(value, args, self.stage, block, out[i, ...].shape)
-                np.copyto(out[i, ...], made, casting="unsafe")
+                target = out[i, ...]
+                made = call_function(value, args, self.stage, block, target)
+                if made is not target:
+                    np.copyto(target, made, casting="unsafe")
 
     def _assemble(self, value: Load, block: int, out: Array) -> None:
         assert not isinstance(value.access, ByBlock)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...graph.errors import ShapeError
 from ...graph.kinds.mapping import BlockFunction
-from .blocks import block_function
+from .blocks import block_function, fills
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,14 +51,17 @@ class BlockError(Exception):
 
 
 def read_only(block: Array) -> Array:
-    """Return a view that can't be written: blocks are chunks that others read, or the user's own array."""
-    view = block.view()
+    """Return a view that can't be written: blocks are chunks that others read, or the user's own array.
+
+    It is contiguous in C order, else sums' bits would tell where a block lies.
+    """
+    view = np.asarray(block, order="C").view()
     view.flags.writeable = False
     return view
 
 
-def call_function(value: Call, args: list[Array], stage: Stage, block: int, shape: tuple[int, ...]) -> Array:
-    """Call a function for one block.
+def call_function(value: Call, args: list[Array], stage: Stage, block: int, out: Array) -> Array:
+    """Call a function for one block; return what it returned, which is `out` where it filled that.
 
     Raises
     ------
@@ -69,7 +72,10 @@ def call_function(value: Call, args: list[Array], stage: Stage, block: int, shap
     keywords: dict[str, Any]
     if isinstance(op, BlockFunction):
         keywords = {"where": stage.domain.block_slices(block)} if op.where else {}
-        made = np.asarray(block_function(op.function)(*args, *op.params, **keywords))
+        built_in = block_function(op.function)
+        if fills(built_in):
+            keywords["out"] = out
+        made = np.asarray(built_in(*args, *op.params, **keywords))
     else:
         function, extra, given = _unpickled(op.payload.pickled)
         keywords = dict(given)
@@ -84,10 +90,10 @@ def call_function(value: Call, args: list[Array], stage: Stage, block: int, shap
             if isinstance(error, ValueError) and "read-only" in str(error):
                 error.add_note(f"{op.label}: the blocks a function is given are read-only; write to a copy of them")
             raise BlockError(block, error) from error
-    if made.shape != shape:
+    if made.shape != out.shape:
         raise ShapeError(
             f"{op.label}: the function returned shape {made.shape} for block {stage.domain.index(block)}; "
-            f"expected {shape}, as the result's chunks have it"
+            f"expected {out.shape}, as the result's chunks have it"
         )
     return made
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[str, wr.Array]:
     """Lines in chunks, and small parts of the matrices."""
-    line, tiny, i, f = a["line"], a["tiny"][:300], a["i"][:, :90], a["f"][:90]
+    line, tiny, i, f = a["line"], a["tiny"][:90], a["i"][:, :90], a["f"][:90]
     y, z = a["y"][:120, :350], a["z"][:130, :130]
     spectrum = keep(wr.fft.fft(line[:150_000]))
     return {
@@ -37,7 +37,7 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
         "cumsum-tiny": wr.cumsum(tiny),
         "diff": wr.diff(y, 2, axis=0),
         "gradient": wr.gradient(y, axis=0),
-        "gradient-at": wr.gradient(tiny, np.arange(300.0) ** 2, edge_order=2),
+        "gradient-at": wr.gradient(tiny, np.arange(90.0) ** 2, edge_order=2),
         "trapezoid": wr.trapezoid(y, axis=0),
         "unwrap": wr.unwrap(y * 9, axis=0),
         "convolve": wr.convolve(line, line[:40]),

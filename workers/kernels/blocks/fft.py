@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from . import filling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Array = np.ndarray[Any, Any]
 
@@ -15,53 +20,64 @@ STRIPE = 256
 """Bytes of a row that are read at once then."""
 
 
-def steps(x: Array, transforms: tuple[tuple[str, int, int], ...], norm: str) -> Array:
+@filling
+def steps(x: Array, transforms: tuple[tuple[str, int, int], ...], norm: str, *, out: Array) -> Array:
     """Apply transforms (name in `numpy.fft`, length, axis) one after the other."""
-    for name, n, axis in transforms:
-        x = _along(x, name, n, axis, norm)
-    return x
+    for name, n, axis in transforms[:-1]:
+        x = _along(x, name, n, axis, norm, None)
+    name, n, axis = transforms[-1]
+    return _along(x, name, n, axis, norm, out)
 
 
-def _along(x: Array, name: str, n: int, axis: int, norm: str) -> Array:
+def _along(x: Array, name: str, n: int, axis: int, norm: str, out: Array | None) -> Array:
     """Transform along one axis; far strides are avoided."""
     transform: Any = getattr(np.fft, name)
-    inner = math.prod(x.shape[axis + 1 :])
-    if inner == 1 or x.size == 0 or n * inner * x.itemsize <= IN_CACHE:
-        return np.asarray(transform(x, n, axis, norm))
-    sheets = x.reshape(-1, x.shape[axis], inner)
-    width = max(1, STRIPE // x.itemsize)
-    out: Array | None = None
-    for k, sheet in enumerate(sheets):
-        for at in range(0, inner, width):
-            made = transform(np.ascontiguousarray(sheet[:, at : at + width].T), n, -1, norm)
-            if out is None:
-                out = np.empty((len(sheets), made.shape[1], inner), made.dtype)
-            out[k, :, at : at + width] = made.T
-    assert out is not None
-    return out.reshape(*x.shape[:axis], -1, *x.shape[axis + 1 :])
+    row = x.shape[-1] * x.itemsize
+    if axis == x.ndim - 1 or x.size == 0 or row < STRIPE or n * math.prod(x.shape[axis + 1 :]) * x.itemsize <= IN_CACHE:
+        made: Array = transform(x, n, axis, norm, out=out)
+        return made
+    if out is None:
+        length = n // 2 + 1 if name == "rfft" else n
+        kind = transform(np.ones(2, x.dtype), 2).dtype
+        out = np.empty((*x.shape[:axis], length, *x.shape[axis + 1 :]), kind)
+    for source, target in _sheets(x, out, axis):
+        for stripe in _stripes(source):
+            target[:, stripe] = transform(np.ascontiguousarray(source[:, stripe].T), n, -1, norm).T
+    return out
 
 
-def columns(x: Array, name: str, n: int, norm: str, *, where: tuple[slice, ...]) -> Array:
+def _sheets(x: Array, out: Array, axis: int) -> Iterator[tuple[Array, Array]]:
+    """Yield the planes of an axis and the last one, of both arrays."""
+    planes = [np.moveaxis(a, axis, -2) for a in (x, out)]
+    for index in np.ndindex(planes[0].shape[:-2]):
+        yield planes[0][index], planes[1][index]
+
+
+def _stripes(sheet: Array) -> Iterator[slice]:
+    """Yield runs of columns that are turned at once."""
+    width = max(1, STRIPE // sheet.itemsize)
+    for at in range(0, sheet.shape[1], width):
+        yield slice(at, min(at + width, sheet.shape[1]))
+
+
+@filling
+def columns(x: Array, name: str, n: int, norm: str, *, where: tuple[slice, ...], out: Array) -> Array:
     """Transform along the last axis but one and turn each element by its twiddle factor: the four-step's first half.
 
     The element (k, j) of the last two axes is multiplied by `exp(-2 pi i k j / n)`, conjugated for the inverse.
     """
     transform: Any = getattr(np.fft, name)
-    rows, wide = x.shape[-2:]
-    sheets = x.reshape(-1, rows, wide)
-    out: Array = np.empty(sheets.shape, np.result_type(x.dtype, np.complex64))
-    width = max(1, STRIPE // x.itemsize)
+    rows = x.shape[-2]
     begin = where[-1].start
-    for at in range(0, wide, width):
-        turn = twiddles(np.arange(begin + at, begin + min(at + width, wide)), rows, n)
+    for stripe in _stripes(x[(0,) * (x.ndim - 2)]):
+        turn = twiddles(np.arange(begin + stripe.start, begin + stripe.stop), rows, n)
         if name == "ifft":
-            turn = turn.conj()
+            np.conjugate(turn, out=turn)
         turn = turn.astype(out.dtype, copy=False)
-        for k, sheet in enumerate(sheets):
-            made = transform(np.ascontiguousarray(sheet[:, at : at + width].T), rows, -1, norm)
-            np.multiply(made, turn, out=made)
-            out[k, :, at : at + width] = made.T
-    return out.reshape(x.shape)
+        for source, target in _sheets(x, out, x.ndim - 2):
+            made = transform(np.ascontiguousarray(source[:, stripe].T), rows, -1, norm)
+            target[:, stripe] = np.multiply(made, turn, out=made).T
+    return out
 
 
 def twiddles(columns: Array, rows: int, n: int) -> Array:
