@@ -120,7 +120,7 @@ def _sides(lengths: list[int]) -> list[float]:
 
 def _cuts(axis: Axis, side: float) -> list[float]:
     """Return where to draw borders, from 0 to 1: all of them where they are few, else some of them."""
-    count = min(axis.count, LINES)
+    count = min(axis.count, LINES, int(side // 4))
     chunks = np.unique(np.linspace(0, axis.count, count + 1).round().astype(np.int64))
     starts = np.where(chunks < axis.count, axis.start(np.minimum(chunks, axis.count - 1)), axis.length)
     found: list[float] = (starts / max(1, axis.length)).tolist()
