@@ -11,6 +11,7 @@ from ...graph.kinds.source import Host, Source
 from ..core import as_array
 from ..ops import reductions as red
 from ..ops.ufuncs import greater_equal, less_equal, logical_and
+from ..sorting.quantiles import percentile
 from ..verbs import persist
 
 if TYPE_CHECKING:
@@ -76,8 +77,6 @@ def _doane(x: Array, extent: float, ends: tuple[Any, Any]) -> Asked:
 
 
 def _fd(x: Array, extent: float, ends: tuple[Any, Any]) -> Asked:
-    from ..sorting import percentile
-
     quarters = yield percentile(x, [75, 25])
     return float(2.0 * (quarters[0] - quarters[1]) * x.size ** (-1.0 / 3.0))
 
