@@ -99,7 +99,7 @@ def sized(
     return shape, grid_for(operation, chunks, shape, dtype)
 
 
-def fitted(x: Array, grid: Grid) -> Array:
+def fitted(x: Node, grid: Grid) -> Array:
     """Return a parameter on the chunks of what it broadcasts to."""
     mine = grid.axes[grid.ndim - x.ndim :] if x.ndim else ()
     wanted = [

@@ -44,7 +44,8 @@ class BitGenerator:
         except (TypeError, ValueError) as error:
             raise ArgumentError(bad("default_rng", "seed", seed, "an integer or None")) from error
         state: Any = np.random.Philox(self.seed_seq).state
-        self.key: tuple[int, int] = tuple(int(word) for word in state["state"]["key"])
+        first, second = state["state"]["key"]
+        self.key = (int(first), int(second))
         self.jumps = 0
         self._position = 0
         self._lock = threading.Lock()

@@ -74,18 +74,18 @@ def laplace(draws: Draws, loc: Array, scale: Array) -> Array:
     """The logarithm of what is left of u on its side of the middle."""
     u = open_uniform(draws)
     side = np.where(u < 0.5, 2.0 * u, 2.0 - 2.0 * u)
-    return loc + scale * np.where(u < 0.5, np.log(side), -np.log(side))
+    return np.asarray(loc + scale * np.where(u < 0.5, np.log(side), -np.log(side)))
 
 
 def gumbel(draws: Draws, loc: Array, scale: Array) -> Array:
     """loc - scale log(-log u)."""
-    return loc - scale * np.log(-np.log(open_uniform(draws)))
+    return np.asarray(loc - scale * np.log(-np.log(open_uniform(draws))))
 
 
 def logistic(draws: Draws, loc: Array, scale: Array) -> Array:
     """loc + scale log(u / (1 - u))."""
     u = open_uniform(draws)
-    return loc + scale * (np.log(u) - np.log(1.0 - u))
+    return np.asarray(loc + scale * (np.log(u) - np.log(1.0 - u)))
 
 
 def rayleigh(draws: Draws, scale: Array) -> Array:
@@ -98,7 +98,7 @@ def triangular(draws: Draws, left: Array, mode: Array, right: Array) -> Array:
     (u,) = draws.uniform()
     base, rise = right - left, mode - left
     below = left + np.sqrt(u * rise * base)
-    return np.where(u * base <= rise, below, right - np.sqrt((1.0 - u) * (right - mode) * base))
+    return np.asarray(np.where(u * base <= rise, below, right - np.sqrt((1.0 - u) * (right - mode) * base)))
 
 
 def wald(draws: Draws, mean: Array, scale: Array) -> Array:
@@ -106,7 +106,7 @@ def wald(draws: Draws, mean: Array, scale: Array) -> Array:
     u, v, w, _ = draws.uniform(4)
     y = mean * gauss(u, v) ** 2
     x = mean * (1.0 - 2.0 / (1.0 + np.sqrt(1.0 + 4.0 * scale / y)))
-    return np.where(w * (mean + x) <= mean, x, mean * mean / x)
+    return np.asarray(np.where(w * (mean + x) <= mean, x, mean * mean / x))
 
 
 def gamma(draws: Draws, shape: Array, scale: Array) -> Array:
@@ -127,13 +127,13 @@ def noncentral_chisquare(draws: Draws, df: Array, nonc: Array) -> Array:
 
 def f(draws: Draws, dfnum: Array, dfden: Array) -> Array:
     """The ratio of two mean squares."""
-    return (chisquare(draws.at_lane(1), dfnum) * dfden) / (chisquare(draws.at_lane(2), dfden) * dfnum)
+    return np.asarray((chisquare(draws.at_lane(1), dfnum) * dfden) / (chisquare(draws.at_lane(2), dfden) * dfnum))
 
 
 def noncentral_f(draws: Draws, dfnum: Array, dfden: Array, nonc: Array) -> Array:
     """The ratio of two mean squares, the upper one noncentral."""
     above = noncentral_chisquare(draws.at_lane(1), dfnum, nonc)
-    return (above * dfden) / (chisquare(draws.at_lane(2), dfden) * dfnum)
+    return np.asarray((above * dfden) / (chisquare(draws.at_lane(2), dfden) * dfnum))
 
 
 def standard_t(draws: Draws, df: Array) -> Array:
@@ -145,7 +145,7 @@ def standard_t(draws: Draws, df: Array) -> Array:
 def beta(draws: Draws, a: Array, b: Array) -> Array:
     """x / (x + y) of two gamma numbers, by their logarithms: small parameters make both vanish."""
     difference = log_gamma(draws.at_lane(2), b) - log_gamma(draws.at_lane(1), a)
-    return 1.0 / (1.0 + np.exp(difference))
+    return np.asarray(1.0 / (1.0 + np.exp(difference)))
 
 
 def vonmises(draws: Draws, mu: Array, kappa: Array) -> Array:

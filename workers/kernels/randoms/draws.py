@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 Array = np.ndarray[Any, Any]
-SHORT = 160
-"""Where runs have fewer draws, drawing all at their positions is faster."""
+SHORT = 16
+"""Where runs are shorter on average, drawing all elements at their positions is faster."""
 _SHIFT = {1: 0, 2: 1, 4: 2}
 
 

@@ -82,8 +82,7 @@ def standard(draws: Draws, out: Array) -> None:
     elif draws.scattered:
         _single(draws, draws.positions, out)
     else:
-        for lo, hi, q in draws.runs():
-            _run(draws, q, out[lo:hi])
+        _runs(draws, out)
 
 
 def _single(draws: Draws, positions: Array, out: Array) -> None:
@@ -99,18 +98,21 @@ def _single(draws: Draws, positions: Array, out: Array) -> None:
     np.copyto(out, second, where=odd)
 
 
-def _run(draws: Draws, q: int, out: Array) -> None:
-    """Make the numbers of positions from q on in the result's own memory, whole pairs at once."""
-    lead = q % 2
-    body = (len(out) - lead) // 2 * 2
-    ends = ([0] if lead else []) + ([len(out) - 1] if lead + body < len(out) else [])
-    if ends:
-        at = np.array(ends)
-        single = np.empty(len(ends))
-        _single(draws, at.astype(np.uint64) + np.uint64(q), single)
-        out[at] = single
-    inner = out[lead : lead + body]
-    following(draws.name(1), q + lead).random(out=inner)
-    for lo in range(0, body, PIECE):
-        piece = inner[lo : lo + PIECE]
+def _runs(draws: Draws, out: Array) -> None:
+    """Make whole pairs for all runs: in the result's own memory where it is one run of them."""
+    runs = list(draws.runs())
+    lengths = [(q % 2 + hi - lo + 1) // 2 * 2 for lo, hi, q in runs]
+    own = len(runs) == 1 and lengths[0] == len(out)
+    made = out if own else np.empty(sum(lengths))
+    at = 0
+    for (_, _, q), length in zip(runs, lengths, strict=True):
+        following(draws.name(1), q - q % 2).random(out=made[at : at + length])
+        at += length
+    for begin in range(0, len(made), PIECE):
+        piece = made[begin : begin + PIECE]
         polar(piece[0::2], piece[1::2], piece[0::2], piece[1::2])
+    at = 0
+    if not own:
+        for (lo, hi, q), length in zip(runs, lengths, strict=True):
+            out[lo:hi] = made[at + q % 2 : at + q % 2 + hi - lo]
+            at += length

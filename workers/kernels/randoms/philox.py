@@ -22,6 +22,7 @@ Name = tuple[int, int, int, int, int]
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _FACTORS = (np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157))
 _STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
+_PIECE = 1 << 14
 _ALL = 0xFFFFFFFFFFFFFFFF
 _local = threading.local()
 
@@ -56,11 +57,13 @@ def raw_run(name: Name, draw: int, count: int) -> Array:
 
 def raw_at(name: Name, draws: Array, words: int) -> Array:
     """Return (n, words) draws: `words` from each of the given ones on, which lie in one block of four."""
-    lane = (draws & np.uint64(3)).astype(np.int64)
-    blocks = _blocks(name, (draws >> np.uint64(2)) + np.uint64(1))
     found = np.empty((len(draws), words), np.uint64)
-    for word in range(words):
-        found[:, word] = np.choose(lane + word, blocks, mode="clip")
+    for begin in range(0, len(draws), _PIECE):
+        piece = draws[begin : begin + _PIECE]
+        lane = (piece & np.uint64(3)).astype(np.int64)
+        blocks = _blocks(name, (piece >> np.uint64(2)) + np.uint64(1))
+        for word in range(words):
+            found[begin : begin + _PIECE, word] = np.choose(lane + word, blocks, mode="clip")
     return found
 
 

@@ -41,7 +41,7 @@ def _few(draws: Draws, which: Array, rare: Array, common: Array, drawn: Array) -
     def ratio(k: int, left: Array) -> Array:
         r, c, d = rare[left], common[left], drawn[left]
         above = np.maximum(r - k, 0.0) * np.maximum(d - k, 0.0)
-        return above / ((k + 1.0) * (c - d + k + 1.0))
+        return np.asarray(above / ((k + 1.0) * (c - d + k + 1.0)))
 
     return np.minimum(climbed(u, first, ratio, FEW), np.minimum(rare, drawn))
 
