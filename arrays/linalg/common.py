@@ -55,7 +55,7 @@ def inexact(operation: str, argument: str, x: Array) -> Array:
 
 def real_dtype(dtype: DType) -> DType:
     """Return the dtype of the real parts."""
-    return np.empty(0, dtype).real.dtype
+    return np.real(np.empty(0, dtype)).dtype
 
 
 def wide(x: Array) -> Array:

@@ -136,7 +136,7 @@ def det(a: Any) -> Array:
     --------
     >>> import windrow as wr
     >>> import numpy as np
-    >>> wr.linalg.det(np.array([[2.0, 1.0], [0.0, 4.0]])).compute()
+    >>> wr.linalg.det(np.array([[2.0, 1.0], [0.0, 4.0]])).round(12).compute()
     np.float64(8.0)
     """
     x = matrices("det", "a", a, square=True)

@@ -81,7 +81,7 @@ def _matrix(operation: str, x: Array, axes: tuple[int, int], keepdims: bool, ord
         return expand_dims(found, sorted(axes)) if keepdims else found
     first, second = (row, column) if ord in (1, -1) else (column, row)
     sums = summed(abs(x), axis=first, keepdims=True)
-    found = amin(sums, axis=second, keepdims=True) if ord < 0 else _largest(sums, second, True)
+    found = _largest(sums, second, True) if ord in (1, np.inf) else amin(sums, axis=second, keepdims=True)
     return found if keepdims else found.squeeze(axes)
 
 

@@ -122,4 +122,5 @@ def _order(lengths: list[int]) -> list[list[int]]:
 def _product(arrays: list[Array], cut: list[list[int]], i: int, j: int) -> Array:
     if i == j:
         return arrays[i]
-    return matmul(_product(arrays, cut, i, cut[i][j]), _product(arrays, cut, cut[i][j] + 1, j))
+    found: Array = matmul(_product(arrays, cut, i, cut[i][j]), _product(arrays, cut, cut[i][j] + 1, j))
+    return found

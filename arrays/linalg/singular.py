@@ -185,7 +185,8 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
         limit = max(m, n) * np.finfo(x.dtype).eps
     u, s, vh = svd(x, full_matrices=False, hermitian=hermitian)
     if min(m, n) == 0:
-        return conjugate(matrix_transpose(x))
+        empty: Array = conjugate(matrix_transpose(x))
+        return empty
     large = greater(s, _cutoff(s, limit))
     inverse_s = where(large, divide(1, where(large, s, 1)), 0)
     found = matmul(

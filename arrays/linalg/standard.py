@@ -73,7 +73,8 @@ def outer(x1: Any, x2: Any, /) -> Array:
         array = as_array("outer", name, value)
         if array.ndim != 1:
             raise MatrixError(bad("outer", name, array.shape, "one axis"))
-    return products.outer(x1, x2)
+    found: Array = products.outer(x1, x2)
+    return found
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
@@ -140,7 +141,8 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
     >>> wr.linalg.trace(wr.eye(3)).compute()
     np.float64(3.0)
     """
-    return diagonals.trace(_matrix("trace", x), offset, -2, -1, dtype)
+    found: Array = diagonals.trace(_matrix("trace", x), offset, -2, -1, dtype)
+    return found
 
 
 def _matrix(operation: str, x: Any) -> Array:

@@ -113,7 +113,8 @@ def _diagonal(operation: str, a: Any, offset: Any, axis1: Any, axis2: Any) -> Ar
     grid = x.expr.grid
     axis = _square_axis(grid.axes[-2], grid.axes[-1], top, left, n)
     route = Route((*((i, Slice()) for i in range(lead)), (lead, Slice(top)), (lead + 1, Slice(left))))
-    square = make(Move("slice", (route,)), (x,), Grid([*grid.axes[:-2], axis, axis]), x.dtype)
+    wanted = Grid([*grid.axes[:-2], axis, axis])
+    square = x if wanted == grid else make(Move("slice", (route,)), (x,), wanted, x.dtype)
     ways = ((*range(lead), lead, lead),)
     return make(BlockFunction("diagonals:diagonal", axes=ways), (square,), Grid([*grid.axes[:-2], axis]), x.dtype)
 
@@ -202,7 +203,8 @@ def _kept(operation: str, m: Any, k: Any, lower: bool) -> Array:
     i = expand_dims(_positions(rows, 0), 1)
     j = _positions(columns, -offset)
     mask = (i >= j) if lower else (i <= j)
-    return where(mask, x, np.zeros((), x.dtype))
+    kept: Array = where(mask, x, np.zeros((), x.dtype))
+    return kept
 
 
 def _positions(axis: Axis, start: int) -> Array:

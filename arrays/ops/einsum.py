@@ -125,7 +125,7 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
     ['einsum_path', (0, 1)]
     """
     hollow = [np.broadcast_to(np.zeros((), x.dtype), x.shape) if isinstance(x, Node) else x for x in operands]
-    return np.einsum_path(*hollow, optimize=optimize, einsum_call=einsum_call)
+    return np.einsum_path(*hollow, optimize=optimize, einsum_call=einsum_call)  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------------- reading
@@ -143,7 +143,8 @@ def parsed(operands: Sequence[Any]) -> tuple[list[str | list[Any]], Any, list[Ar
             rest = part.replace("...", "", 1)
             if rest and not (rest.isascii() and rest.isalpha()):
                 raise ArgumentError(bad("einsum", "subscripts", operands[0], "letters, commas, '...' and one '->'"))
-        arrays, result = list(operands[1:]), right if arrow else None
+        arrays = list(operands[1:])
+        result: Any = right if arrow else None
     else:
         pairs = list(operands)
         result = [_sublabel(v) for v in pairs.pop()] if len(pairs) % 2 else None

@@ -103,9 +103,9 @@ def matmul(x1: Any, x2: Any, /, out: Any = None) -> Any:
     theirs += (summed, column) if len(theirs) + 2 == right.ndim else (summed,)
     known = (*mine, *theirs)
     # An axis that is one long in both operands belongs to neither: it is put in at the end.
-    out = tuple(a for a in (*range(n), row, column) if a in known)
-    found = contract("matmul", left, right, (mine, theirs, out))
-    shape = (*batch, *(found.shape[len([a for a in out if a < n]) :]))
+    kept = tuple(a for a in (*range(n), row, column) if a in known)
+    found = contract("matmul", left, right, (mine, theirs, kept))
+    shape = (*batch, *(found.shape[len([a for a in kept if a < n]) :]))
     return deliver("matmul", found if found.shape == shape else found.reshape(shape), out)
 
 

@@ -103,7 +103,8 @@ def matvec(x1: Any, x2: Any, /) -> Array:
     _check("matvec", "x1", matrix, vector)
     if matrix.shape[-1] != vector.shape[-1]:
         raise ShapeError(bad("matvec", "x2", vector.shape, f"(..., {matrix.shape[-1]}), to fit x1 of {matrix.shape}"))
-    return matmul(matrix, expand_dims(vector, -1))[..., 0]
+    found: Array = matmul(matrix, expand_dims(vector, -1))[..., 0]
+    return found
 
 
 def vecmat(x1: Any, x2: Any, /) -> Array:
@@ -130,7 +131,8 @@ def vecmat(x1: Any, x2: Any, /) -> Array:
         raise ShapeError(bad("vecmat", "x1", vector.shape, f"(..., {matrix.shape[-2]}), to fit x2 of {matrix.shape}"))
     if vector.dtype.kind == "c":
         vector = conjugate(vector)
-    return matmul(expand_dims(vector, -2), matrix)[..., 0, :]
+    found: Array = matmul(expand_dims(vector, -2), matrix)[..., 0, :]
+    return found
 
 
 def _check(operation: str, name: str, matrix: Array, vector: Array) -> None:

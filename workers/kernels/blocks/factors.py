@@ -99,11 +99,11 @@ def _eliminate(lu: Array, order: Array, lo: int, hi: int) -> None:
 
 def _eliminate_narrow(lu: Array, order: Array, lo: int, hi: int) -> None:
     """Factor a few columns one by one, each contiguous meanwhile; then swap the rows of the others."""
-    work = np.ascontiguousarray(lu[lo:, lo:hi].T)
+    work = np.array(lu[lo:, lo:hi].T, order="C")
     rows = np.arange(lo, len(lu))
     for k in range(hi - lo):
         column = work[k, k:]
-        size = np.abs(column) if column.dtype.kind != "c" else np.abs(column.real) + np.abs(column.imag)
+        size = np.abs(column) if column.dtype.kind != "c" else np.abs(np.real(column)) + np.abs(np.imag(column))
         at = k + int(size.argmax())
         if at != k:
             work[:, [k, at]] = work[:, [at, k]]
@@ -196,7 +196,7 @@ def qr_update(panel: Array, a: Array) -> Array:
     """Apply a panel's reflections, in the order in which they were found, to other columns."""
     width = panel.shape[1]
     v, t = _vectors(panel[:-width], width), panel[-width:]
-    return a - v @ (t.conj().T @ (v.conj().T @ np.ascontiguousarray(a)))
+    return np.asarray(a - v @ (t.conj().T @ (v.conj().T @ np.ascontiguousarray(a))))
 
 
 def qr_form(panel: Array, q: Array, where: tuple[slice, ...]) -> Array:

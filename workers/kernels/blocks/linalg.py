@@ -47,13 +47,13 @@ def slogdet(a: Array) -> Array:
 
 def eigh(a: Array, uplo: str) -> Array:
     """Return the eigenvalues in the first row, the eigenvectors below."""
-    values, vectors = linalg.eigh(a, uplo)  # type: ignore[arg-type]
+    values, vectors = linalg.eigh(a, uplo)  # type: ignore[call-overload]
     return np.concatenate([values[..., None, :].astype(vectors.dtype), vectors], -2)
 
 
 def eigvalsh(a: Array, uplo: str) -> Array:
     """Return the eigenvalues of Hermitian matrices."""
-    return linalg.eigvalsh(a, uplo)  # type: ignore[arg-type]
+    return np.asarray(linalg.eigvalsh(a, uplo))  # type: ignore[call-overload]
 
 
 def eig(a: Array) -> Array:
@@ -91,7 +91,7 @@ def qr(a: Array, mode: str) -> Array:
 
 def qr_r(a: Array) -> Array:
     """Return R alone."""
-    return linalg.qr(a, "r")
+    return np.asarray(linalg.qr(a, "r"))
 
 
 def lstsq(a: Array, b: Array, rcond: float, spare: int) -> Array:

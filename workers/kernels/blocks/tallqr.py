@@ -66,7 +66,7 @@ def join_r(triangles: Array) -> Array:
 
 def descend(packed: Array, right: Array) -> Array:
     """Multiply the Q of joined triangles by what comes from above."""
-    return packed[: len(packed) - packed.shape[1]] @ np.ascontiguousarray(right)
+    return np.asarray(packed[: len(packed) - packed.shape[1]] @ np.ascontiguousarray(right))
 
 
 def form(packed: Array, right: Array, where: tuple[slice, ...]) -> Array:
