@@ -42,7 +42,7 @@ class Info:
     >>> import windrow as wr
     >>> info = wr.__array_namespace_info__()
     >>> info.default_device(), info.devices()
-    ("cpu", ("cpu",))
+    ('cpu', ('cpu',))
     >>> info.dtypes(kind="real floating")
     {'float32': dtype('float32'), 'float64': dtype('float64')}
     """
