@@ -15,10 +15,12 @@ import numpy as np
 from ..graph.axismap import AxisMap, Fixed, Slice, Take
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import BlockFunction
+from ..graph.kinds.move import Move
 from ..graph.kinds.points import Gather
 from ..graph.kinds.source import Full
 from .align import regrid
-from .core import Node, as_array, make, twin
+from .beneath import beneath
+from .core import Node, as_array, make, twin, wrap
 from .deferred import deferred, unsized
 from .keys import (
     NEW,
@@ -35,6 +37,7 @@ from .keys import (
     without_ellipsis,
 )
 from .masking import LARGE_MASK, select, select_known
+from .ops.broadcasting import broadcast_to
 from .ops.moving import Step, move, moveaxis, sliced_axis
 from .ops.taking import points_step
 
@@ -72,7 +75,19 @@ def picked(x: Node, chosen: Selection) -> Array:
 
 
 def _basic(x: Node, chosen: Selection) -> Array:
-    """Slices, integers and new axes, in one move."""
+    """Slices, integers and new axes, in one move; of what was set, or of what was there before, if all is there."""
+    found = _sliced(x, chosen)
+    op = x.expr.op
+    if not (isinstance(op, Move) and op.name == "setitem") or math.prod(found.shape) == 0 or found.expr is x.expr:
+        return found
+    expr, entries = beneath(x.expr, chosen.entries)
+    if expr is x.expr:
+        return found
+    part = _sliced(wrap(expr), Selection(entries, None, chosen.layout))
+    return regrid(part if part.shape == found.shape else broadcast_to(part, found.shape), found.expr.grid)
+
+
+def _sliced(x: Node, chosen: Selection) -> Array:
     grid = x.expr.grid
     steps: list[Step] = []
     axes = [Axis.regular(1, 1)] * len(chosen.layout)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import IndexingError, bad
-from ..graph.grid import Index
 from .core import Node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from ..graph.grid import Index
 
 Entry = slice | int | np.ndarray[Any, Any]
 
@@ -37,8 +38,8 @@ def _read(item: Any) -> Any:
     if isinstance(item, Node):
         if item.dtype.kind in "iub":
             return item
-    elif isinstance(item, np.ndarray) or (isinstance(item, Sequence) and not isinstance(item, str | bytes)):
-        array = _array(item)
+    elif isinstance(item, np.ndarray | list | tuple | range):
+        array: Any = _array(item)
         if isinstance(array, Node) or array.dtype.kind in "iub":
             return int(array) if array.ndim == 0 and array.dtype.kind in "iu" else array
     elif hasattr(item, "__index__"):
@@ -118,7 +119,7 @@ class Selection:
         """Return the same without arrays, where they tell a single position."""
         if self.wide is None or math.prod(self.wide) != 1:
             return self
-        entries = [int(e[0]) if isinstance(e, np.ndarray) else e for e in self.entries]
+        entries: list[Entry] = [int(e[0]) if isinstance(e, np.ndarray) else e for e in self.entries]
         layout: list[int] = []
         for axis in self.layout:
             layout += [NEW] * len(self.wide) if axis == POINTS else [axis]
@@ -155,9 +156,8 @@ def _entries(shape: tuple[int, ...], items: list[Any]) -> tuple[list[Entry], lis
             continue
         if isinstance(item, np.ndarray) and item.dtype == bool:
             check_mask(item, shape, len(entries))
-            found = np.nonzero(item) if item.ndim else ()
-            entries += found
-            shapes.append((int(np.count_nonzero(item)),) if not item.ndim else found[0].shape)
+            entries += np.nonzero(item) if item.ndim else ()
+            shapes.append((int(np.count_nonzero(item)),))
         else:
             entries.append(item)
             if isinstance(item, np.ndarray):
@@ -220,6 +220,14 @@ def _checked(entry: Entry, n: int, axis: int) -> Entry:
     return np.where(found < 0, found + n, found) if low < 0 else found
 
 
+def forward(entry: slice | int) -> tuple[int, int, int]:
+    """Return start, step and count of an entry's positions, in ascending order."""
+    if isinstance(entry, int):
+        return entry, 1, 1
+    start, count, step = entry.start, entry.stop, entry.step
+    return (start, step, count) if step > 0 else (start + (count - 1) * step, -step, count)
+
+
 Template = tuple[Any, ...]
 
 
@@ -238,6 +246,4 @@ def template_of(items: list[Any]) -> tuple[Template, list[Node]]:
 
 def filled(template: Template, values: Sequence[Any]) -> tuple[Any, ...]:
     """Return the key that a template and the lazy items' values are."""
-    return tuple(
-        values[t[1]] if isinstance(t, tuple) else Ellipsis if isinstance(t, str) else t for t in template
-    )
+    return tuple(values[t[1]] if isinstance(t, tuple) else Ellipsis if isinstance(t, str) else t for t in template)

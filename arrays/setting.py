@@ -29,6 +29,7 @@ from .keys import (
     Selection,
     check_mask,
     filled,
+    forward,
     read_key,
     selection,
     template_of,
@@ -95,7 +96,7 @@ def _value(x: Node, value: Any) -> Array:
                 raise DTypeError(bad("setitem", "value", value, f"a value that {x.dtype} can hold")) from error
             raise ArgumentError(bad("setitem", "value", value, f"values that {x.dtype} can hold")) from error
     if array.ndim == 0:
-        return make(Full(array[()]), (), Grid([]), x.dtype)
+        return make(Full(np.asarray(array)[()]), (), Grid([]), x.dtype)
     return astype(as_array("setitem", "value", array), x.dtype)
 
 
@@ -128,6 +129,8 @@ def _static(x: Array, chosen: Selection, value: Array) -> Array:
     if math.prod(chosen.shape) == 0:
         return x
     value = value.reshape(lengths)
+    axes = value.expr.grid.axes
+    value = regrid(value, Grid([Axis.regular(1, 1) if a.length == 1 else a for a in axes]))
     if chosen.wide is None:
         return _basic(x, chosen, value)
     return _scattered(x, chosen, value)
@@ -136,17 +139,9 @@ def _static(x: Array, chosen: Selection, value: Array) -> Array:
 # ---------------------------------------------------------------- slices and integers
 
 
-def _forward(entry: slice | int) -> tuple[int, int, int]:
-    """Return start, step and count of positions in ascending order."""
-    if isinstance(entry, int):
-        return entry, 1, 1
-    start, count, step = entry.start, entry.stop, entry.step
-    return (start, step, count) if step > 0 else (start + (count - 1) * step, -step, count)
-
-
 def _ways(entry: Any, length: int) -> tuple[AxisMap, bool]:
     """Return where a value's axis of some length goes along the array's axis, and whether it goes backwards."""
-    start, step, count = _forward(entry)
+    start, step, count = forward(entry)
     if length == 1:
         return Spread(start, step, count), False
     return Place(start, step), isinstance(entry, slice) and entry.step < 0
@@ -178,7 +173,7 @@ def _basic(x: Array, chosen: Selection, value: Array) -> Array:
     if not straight:
         value = _placed(value, chosen.layout, steps, axes)
     op, operands = x.expr.op, (x,)
-    routes = (Route(tuple((i, Slice()) for i in range(grid.ndim))),)
+    routes: tuple[Route, ...] = (Route(tuple((i, Slice()) for i in range(grid.ndim))),)
     earlier: tuple[Node, ...] = operands
     if isinstance(op, Move) and op.name == "setitem" and x.expr.pin is None and len(op.routes) < MOST_ROUTES:
         routes, earlier = op.routes, tuple(map(wrap, x.expr.operands))

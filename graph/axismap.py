@@ -240,7 +240,9 @@ def run_rows(row: Index, first: Index, last: Index, nrows: int, source: Axis) ->
     row, first, last = row[some], first[some], last[some]
     begin = source.find(first)
     count = source.find(last - 1) - begin + 1
-    return Rows.from_pairs(np.repeat(row, count), ragged(begin, count), nrows, source.count)
+    row, chunk = np.repeat(row, count), ragged(begin, count)
+    full = source.size(chunk) > 0
+    return Rows.from_pairs(row[full], chunk[full], nrows, source.count)
 
 
 def _cut_run(first: int, last: int, source: Axis) -> list[tuple[int, slice, int]]:

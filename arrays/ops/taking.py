@@ -158,7 +158,8 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
         raise ShapeError(bad(name, "indices", index.shape, f"{x.ndim} axes, as the array has"))
     at = check_axis(name, axis, x.ndim)
     n = x.shape[at]
-    shape = broadcast_shape(name, (*x.shape[:at], 1, *x.shape[at + 1 :]), (*index.shape[:at], 1, *index.shape[at + 1 :]))
+    lines = [(*s[:at], 1, *s[at + 1 :]) for s in (x.shape, index.shape)]
+    shape = broadcast_shape(name, *lines)
     x = whole(x, [at])
     axes = [
         own if own.length == m else Axis.regular(m, max(1, m)) for own, m in zip(x.expr.grid.axes, shape, strict=True)
@@ -201,7 +202,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array
     if out is not None:
         raise ArgumentError(bad("choose", "out", out, "None; results are new arrays"))
     picked = as_array("choose", "a", a)
-    listed = list(choices) if isinstance(choices, Node | np.ndarray | list | tuple) else [choices]
+    listed: list[Any] = list(choices) if isinstance(choices, Node | np.ndarray | list | tuple) else [choices]  # type: ignore[arg-type]
     if not 0 < len(listed) < 64:
         raise ArgumentError(bad("choose", "choices", f"{len(listed)} choices", "between 1 and 63"))
     number = _within("choose", picked, len(listed), mode)
@@ -216,7 +217,7 @@ def points_step(x: Node, indexed: Sequence[int], axes: Sequence[Axis], at: int, 
     own = [x.expr.grid.axes[i] for i in indexed]
     largest, blocks = math.prod(a.largest for a in own), math.prod(a.count for a in own)
     others = math.prod(a.largest for i, a in enumerate(axes) if i != at)
-    by_bytes = config.chunk_bytes // max(1, others * x.dtype.itemsize)
+    by_bytes: int = config.chunk_bytes // max(1, others * x.dtype.itemsize)
     return max(1, largest, min(-(-count // blocks), by_bytes))
 
 
@@ -225,5 +226,6 @@ def taken(name: str, array: Node, axis: int, index: np.ndarray[Any, Any], out: A
     steps: list[Step] = [(i, Slice()) for i in range(array.ndim)]
     steps[axis] = (axis, Take(np.ascontiguousarray(index, np.int64)))
     axes = list(array.expr.grid.axes)
-    axes[axis] = out if out is not None else Axis.regular(len(index), points_step(array, [axis], axes, axis, len(index)))
+    n = len(index)
+    axes[axis] = out if out is not None else Axis.regular(n, points_step(array, [axis], axes, axis, n))
     return move(name, array, steps, axes)

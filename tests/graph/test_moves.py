@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.graph.axismap import Fixed, Halo, Slice, Take
+from windrow.graph.axismap import Fixed, Halo, Place, Runs, Slice, Spread, Take
 from windrow.graph.grid import Axis, Grid
 from windrow.graph.kinds.move import Move, Reshape, Route, rechunk, reshape_grid, reshape_groups
 
@@ -71,6 +71,35 @@ def test_take(data, source):
     index = np.array(data.draw(st.lists(st.integers(0, source.length - 1), max_size=20)), np.int64)
     out = data.draw(axes(len(index)))
     assert np.array_equal(apply(Take(index), out, source), index)
+
+
+@given(st.data(), axes(), st.integers(0, 6), st.integers(1, 5), st.integers(0, 6))
+def test_place(data, source, start, step, more):
+    """What is set: source positions go to every step-th place; elsewhere nothing is put."""
+    out = data.draw(axes(start + step * source.length + more))
+    expected = np.full(out.length, FILL)
+    expected[start : start + step * source.length : step] = np.arange(source.length)
+    assert np.array_equal(apply(Place(start, step), out, source), expected)
+
+
+@given(st.data(), st.integers(0, 8), st.integers(0, 6), st.integers(1, 5), st.integers(0, 6))
+def test_spread(data, count, start, step, more):
+    out = data.draw(axes(start + step * count + more))
+    expected = np.full(out.length, FILL)
+    expected[start : start + step * count : step] = 0
+    assert np.array_equal(apply(Spread(start, step, count), out, Axis.regular(1, 1)), expected)
+
+
+@given(st.data(), axes(least=1))
+def test_runs(data, source):
+    """Runs may be empty, overlap and come in any order."""
+    runs = data.draw(st.lists(st.tuples(st.integers(0, source.length), st.integers(0, 8)), max_size=6))
+    start = np.array([s for s, _ in runs], np.int64)
+    length = np.array([min(n, source.length - s) for s, n in runs], np.int64)
+    runs = [np.arange(s, s + n) for s, n in zip(start, length, strict=True)]
+    expected = np.concatenate([np.zeros(0, np.int64), *runs])
+    out = data.draw(axes(len(expected)))
+    assert np.array_equal(apply(Runs(start, length), out, source), expected)
 
 
 @given(st.data(), axes(least=1))

@@ -1,0 +1,186 @@
+"""Setting elements: `x[key] = value` against NumPy's, names that share an array, values that don't fit."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import windrow as wr
+
+DATA = np.arange(7 * 5 * 6.0).reshape(7, 5, 6)
+MASK = DATA % 4 == 0
+ROWS = np.array([4, 0, -1, 4])
+
+
+def check(key, value, lazy=None, chunks=((3, 2, 4), -1, 1)):
+    expected = DATA.copy()
+    expected[key] = value
+    for cut in chunks:
+        x = wr.from_array(DATA, chunks=cut)
+        grid = x.chunks
+        x[key if lazy is None else lazy] = value
+        assert x.chunks == grid
+        np.testing.assert_array_equal(x.compute(), expected)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (3, 7.0),
+        (..., 5),
+        ((slice(None), 2), np.arange(6.0)),
+        ((slice(5, None, -2), slice(None), slice(None, None, -1)), np.arange(3 * 5 * 6.0).reshape(3, 5, 6)),
+        ((0, None, slice(1, 3)), np.arange(12.0).reshape(1, 2, 6)),
+        (slice(2, 2), 9),
+        (ROWS, np.arange(4 * 30.0).reshape(4, 5, 6)),
+        ((ROWS, 2), np.arange(4 * 6.0).reshape(4, 6)),
+        ((ROWS, slice(None), ROWS), np.arange(4 * 5.0).reshape(4, 5)),
+        ((slice(None, None, -2), [[1, 2], [0, 0]], slice(5, 0, -1)), np.arange(80.0).reshape(4, 2, 2, 5)),
+        ((slice(None), [1, 2], [3, 4]), [1, 2]),
+        (MASK, np.arange(float(MASK.sum()))),
+        (MASK, 5),
+        (MASK[:, 0, 0], np.arange(6.0)),
+        (MASK[:, 0, 0], np.arange(30.0).reshape(1, 5, 6)),
+        ([], 5),
+        (True, np.arange(6.0)),
+        (False, 5),
+    ],
+)
+def test_key(key, value):
+    check(key, value)
+
+
+def test_lazy_keys():
+    rows, mask = wr.from_array(ROWS, chunks=3), wr.from_array(MASK, chunks=2)
+    check(MASK, 5, mask)
+    check(MASK, np.arange(float(MASK.sum())), mask)
+    some = MASK[:, 0, 0]
+    check(some, np.arange(some.sum() * 30.0).reshape(-1, 5, 6), mask[:, 0, 0])
+    check(some, np.arange(some.sum() * 5.0).reshape(-1, 5, 1), mask[:, 0, 0])
+    check(some, np.arange(6.0), mask[:, 0, 0])
+    check((slice(None), MASK[0, :, 0]), 8, (slice(None), mask[0, :, 0]))
+    check((some, None, [0]), 8, (mask[:, 0, 0], None, [0]))
+    check(([0, 2], slice(None), MASK[0, 0]), [[8], [9]], ([0, 2], slice(None), mask[0, 0]))
+    check(ROWS, 5, rows)
+    check((1, ROWS % 2), np.arange(24.0).reshape(4, 6), (1, rows % 2))
+    check(3, 1, wr.from_array(3))
+
+
+def test_the_last_of_several_values_stays():
+    x = wr.zeros(5, chunks=2)
+    x[[1, 3, 1, 1]] = [1, 2, 3, 4]
+    np.testing.assert_array_equal(x.compute(), [0, 4, 0, 2, 0])
+    y = wr.zeros((2, 2), chunks=1)
+    y[wr.from_array([0, 1, 0]), [1, 1, 1]] = wr.arange(3) + 1
+    np.testing.assert_array_equal(y.compute(), [[0, 3], [0, 2]])
+
+
+def test_other_names_keep_their_elements():
+    a = wr.arange(10, chunks=4)
+    views = [a[:3], a[:], a.T, a.reshape(10), a.copy(), copy.copy(a), copy.deepcopy(a), a.astype(a.dtype)]
+    same = a
+    a[:2] = 99
+    for view in views:
+        np.testing.assert_array_equal(view[:3].compute(), [0, 1, 2])
+    assert same is a
+    views[1][0] = -1
+    assert int(a[0]) == 99
+
+
+def test_values_are_lazy_arrays():
+    x = wr.from_array(DATA, chunks=(3, 2, 4))
+    x[1] = x[2] * 2
+    x[:, 0] = wr.random.default_rng(1).random((7, 6), chunks=2)
+    x[0, 0] = [x[1, 0, 0], *range(5)]
+    expected = DATA.copy()
+    expected[1] = DATA[2] * 2
+    np.testing.assert_array_equal(x[1:, 1:].compute(), expected[1:, 1:])
+    assert x[0, 0, 0].compute() == x[1, 0, 0].compute()
+    np.testing.assert_array_equal(x[0, 0, 1:].compute(), range(5))
+
+
+def test_masked_in_place_arithmetic():
+    x, expected = wr.from_array(DATA, chunks=(3, 2, 4)), DATA.copy()
+    x[x > 100] += 1
+    x[x % 2 == 0] *= x[x % 2 == 0]
+    x[:, 1] -= 1
+    x[ROWS[:3], ROWS[:3]] /= 4
+    expected[expected > 100] += 1
+    expected[expected % 2 == 0] *= expected[expected % 2 == 0]
+    expected[:, 1] -= 1
+    expected[ROWS[:3], ROWS[:3]] /= 4
+    np.testing.assert_array_equal(x.compute(), expected)
+
+
+def test_persisted():
+    x = wr.arange(10, chunks=3).persist()
+    y = x.copy()
+    x[4] = 0
+    np.testing.assert_array_equal((x - y).compute(), [0, 0, 0, 0, -4, 0, 0, 0, 0, 0])
+    z = x.persist()
+    z[-1] = z[0] + 7
+    assert z.sum().compute() == 45 - 4 - 9 + 7
+
+
+def test_a_recurrence_reads_only_what_it_needs():
+    x = wr.zeros((200, 100_000), chunks=(50, -1))
+    x[0] = 1
+    for k in range(199):
+        x[k + 1] = x[k] + 1
+    assert x[150, 7].compute() == 151
+    assert "zeros" not in str(x[150, 7].explain())
+
+
+def test_dtypes():
+    x = wr.zeros(3, dtype=np.int8)
+    x[0], x[1:] = 2.9, np.array([-1.5, 3])
+    np.testing.assert_array_equal(x.compute(), [2, -1, 3])
+    assert x.dtype == np.int8
+    text = wr.from_array(np.array(["ab", "cd"]))
+    text[0] = "xyz"
+    np.testing.assert_array_equal(text.compute(), ["xy", "cd"])
+    when = wr.from_array(np.array(["2020-01-01"], "M8[D]"))
+    when[0] = np.datetime64("2021-02-03")
+    np.testing.assert_array_equal(when.compute(), np.array(["2021-02-03"], "M8[D]"))
+    flags = wr.zeros(3, dtype=bool)
+    flags[wr.from_array([True, False, True])] = 5
+    np.testing.assert_array_equal(flags.compute(), [True, False, True])
+    for value in (1j, np.ones(1, complex), wr.ones(1, dtype=complex)):
+        with pytest.raises(TypeError, match="setitem: argument 'value'"):
+            x[:1] = value
+    with pytest.raises(OverflowError):
+        x[0] = 300
+    with pytest.raises(TypeError, match="setitem: argument 'value' is 'abc'"):
+        x[0] = "abc"
+
+
+def test_without_elements():
+    x = wr.zeros((0, 3))
+    x[:] = 1
+    x[x > 0] = 2
+    x[[]] = np.zeros((0, 3))
+    assert x.compute().shape == (0, 3)
+    single = wr.zeros(())
+    single[...] = 4
+    single[()] += 1
+    assert single.compute() == 5
+
+
+def test_errors():
+    x = wr.from_array(DATA, chunks=3)
+    with pytest.raises(ValueError, match=r"setitem: argument 'value' has shape \(4,\); expected one that"):
+        x[0] = np.zeros(4)
+    with pytest.raises(ValueError, match=r"broadcasts to \(4, 5, 6\)"):
+        x[wr.from_array(ROWS)] = np.zeros((3, 5, 6))
+    with pytest.raises(ValueError, match=r"broadcasts to \(1, 5, 6\)|broadcasts to"):
+        x[wr.from_array(MASK[:, 0, 0])] = np.zeros(7)
+    with pytest.raises(IndexError, match="index 7 is out of bounds for axis 0"):
+        x[7] = 0
+    with pytest.raises(IndexError, match="boolean mask has shape"):
+        x[np.ones(4, bool)] = 0
+    np.testing.assert_array_equal(x.compute(), DATA)
+    x[x > 5] = np.zeros(3)
+    with pytest.raises(ValueError, match=r"setitem: argument 'value' has 3 elements.*expected 204"):
+        x.compute()
