@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import FileFormatError, MissingFile
+from ...graph.errors import ArgumentError, FileFormatError, MissingFile, bad
 from ...graph.expr import Expr, user_line
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
@@ -106,7 +106,7 @@ def _head(runs: Runs, dtype: DType, sizes: np.ndarray[Any, Any]) -> dict[str, An
     }
 
 
-def load(path: Any, *, chunks: Any = None) -> Array:
+def load(path: Any, mmap_mode: str | None = None, *, chunks: Any = None) -> Array:
     """Return an array of what `save` has written; nothing is read before it is needed, by the rank that needs it.
 
     Files are mapped: chunks are read where they lie, without a copy. They must not change as long as the array is
@@ -116,6 +116,8 @@ def load(path: Any, *, chunks: Any = None) -> Array:
     ----------
     path : str or path
         A folder that `save` has made, or a `.npy` file.
+    mmap_mode : {None, "r", "c"}
+        As in `numpy.load`; files are mapped, and never written to, either way.
     chunks : int, str, tuple, dict or None
         None: as they were saved ("auto" for `.npy`).
 
@@ -140,6 +142,8 @@ def load(path: Any, *, chunks: Any = None) -> Array:
     ...     print(x.chunks, x.sum().compute())
     ((4,), (3, 3)) 24.0
     """
+    if mmap_mode not in (None, "r", "c"):
+        raise ArgumentError(bad("load", "mmap_mode", mmap_mode, "None, 'r' or 'c': files aren't written to"))
     found = path_of("load", path)
     if not os.path.exists(found):
         raise MissingFile(f"load: argument 'path' is {found!r}; there is nothing")

@@ -140,9 +140,12 @@ def _refuse_nulls(name: str, dtype: np.dtype[Any], footers: list[Any], paths: li
     if dtype.kind in "fmM":
         return
     for footer, path in zip(footers, paths, strict=True):
-        place = footer.schema.names.index(name) if name in footer.schema.names else -1
-        for g in range(footer.num_row_groups if place >= 0 else 0):
-            known = footer.row_group(g).column(place).statistics
+        groups = [footer.row_group(g) for g in range(footer.num_row_groups)]
+        place = next(
+            (i for i in range(footer.num_columns) if groups and groups[0].column(i).path_in_schema == name), -1
+        )
+        for group in groups if place >= 0 else ():
+            known = group.column(place).statistics
             if known is not None and known.has_null_count and known.null_count:
                 raise DTypeError(f"read_parquet: column {name!r} has nulls in {path!r}, for which {dtype} has no value")
 

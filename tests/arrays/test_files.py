@@ -145,6 +145,13 @@ def test_numpy_saves_lazy_arrays(tmp_path):
         np.save(file, x)
 
 
+def test_load_takes_numpys_modes(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(4))
+    assert wr.load(tmp_path / "x.npy", mmap_mode="r").sum().compute() == 6
+    with pytest.raises(wr.ArgumentError, match="mmap_mode"):
+        wr.load(tmp_path / "x.npy", "r+")
+
+
 def test_unsized_arrays_are_saved(tmp_path):
     x = wr.arange(10, chunks=3)
     x[x % 2 == 0].save(tmp_path / "x")
@@ -341,6 +348,14 @@ def test_parquet_of_others(tmp_path):
     (tmp_path / "t.parquet").write_text("hello")
     with pytest.raises(wr.FileFormatError, match="no Parquet file"):
         wr.read_parquet(tmp_path / "t.parquet")
+
+
+def test_parquet_names_are_looked_up_whole(tmp_path):
+    table = pa.table({"s": pa.array([{"x": None}, {"x": 1}]), "x": [1, 2], "a.b": [3, 4]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    found = wr.read_parquet(tmp_path / "t.parquet", ["x", "a.b"])
+    assert found["x"].compute().tolist() == [1, 2]
+    assert found["a.b"].compute().tolist() == [3, 4]
 
 
 def test_parquet_of_a_matrix_and_of_nothing(tmp_path):
