@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from typing import TYPE_CHECKING
 
 import windrow as wr
@@ -11,18 +14,20 @@ if TYPE_CHECKING:
 
 
 def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[str, wr.Array]:
-    """Write first, in the folder that the program runs in; then read."""
+    """Write first, to a folder that lasts as long as the program; then read."""
     y, z = a["y"], a["z"]
-    (y * 2).save("saved", overwrite=True)
-    z[:100].save("complex", overwrite=True)
-    (y - 1).to_npy("saved.npy", overwrite=True)
-    wr.to_parquet("table", {"first": y[:, 0] + 1, "last": y[:, -1]}, overwrite=True)
-    table = wr.read_parquet("table")
-    loaded = wr.load("saved")
+    folder = tempfile.mkdtemp(prefix="bits-")
+    atexit.register(shutil.rmtree, folder)
+    (y * 2).save(f"{folder}/saved")
+    z[:100].save(f"{folder}/complex")
+    (y - 1).to_npy(f"{folder}/saved.npy")
+    wr.to_parquet(f"{folder}/table", {"first": y[:, 0] + 1, "last": y[:, -1]})
+    table = wr.read_parquet(f"{folder}/table")
+    loaded = wr.load(f"{folder}/saved")
     return {
         "load": loaded,
-        "load-sum": (keep(wr.load("complex")) + 1).sum(axis=0),
+        "load-sum": (keep(wr.load(f"{folder}/complex")) + 1).sum(axis=0),
         "load-moved": loaded.T.rechunk((19, 400)) * 3,
-        "from_npy": wr.from_npy("saved.npy", chunks=(100, 37)).sum(axis=1),
+        "from_npy": wr.from_npy(f"{folder}/saved.npy", chunks=(100, 37)).sum(axis=1),
         "read_parquet": table["last"] - table["first"],
     }
