@@ -14,8 +14,7 @@ from .files.parquet import to_parquet
 from .ops import diagonals, joining, moving, products, reshaping, searching, taking, ufuncs
 from .ops import elementwise as ew
 from .ops import reductions as red
-from .sorting import search
-from .sorting import sort as sorts
+from .sorting import search, sorts
 
 if TYPE_CHECKING:
     from .array import Array

@@ -23,7 +23,7 @@ from ..deferred import deferred
 from ..ops.moving import expand_dims, moveaxis
 from ..ops.outputs import deliver
 from .selection import selected
-from .sort import LINES, by_lines
+from .sorts import LINES, by_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -348,7 +348,7 @@ def _result_dtype(name: str, source: np.dtype[Any], q: Any, method: str) -> np.d
     try:
         if source.kind == "c" and method != "median":
             raise TypeError("complex numbers have no such order")
-        found = np.median(sample) if method == "median" else np.quantile(sample, q, method=method)
+        found = np.median(sample) if method == "median" else np.quantile(sample, q, method=method)  # type: ignore[call-overload]
     except (TypeError, ValueError) as error:
         raise DTypeError(bad(name, "a", source, f"an array of real numbers ({error})")) from error
     return np.asarray(found).dtype

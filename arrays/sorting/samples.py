@@ -149,7 +149,7 @@ def _split(left: Values, right: Values, column: Values, wanted: Values) -> Value
     """Return how many elements of each chunk go before a border at a value, or among those equal to it."""
     first, ties = left[:, column], right[:, column] - left[:, column]
     earlier = np.cumsum(ties, 0) - ties
-    return first + np.clip(wanted - first.sum(0) - earlier, 0, ties)
+    return np.asarray(first + np.clip(wanted - first.sum(0) - earlier, 0, ties))
 
 
 def _between(parts: Array, begin: Values, end: Values) -> Array:

@@ -16,7 +16,7 @@ from ..ops import reductions
 from ..ops.moving import expand_dims
 from ..ops.reshaping import ravel
 from ..ops.ufuncs import logical_not
-from .sort import sort
+from .sorts import sort
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -142,7 +142,7 @@ def isin(
         raise ArgumentError(bad("isin", "kind", kind, "None, 'sort' or 'table'"))
     _common("isin", "test_elements", x, table)
     among = over_chunks("found", table, x, (), np.dtype(bool))
-    return logical_not(among) if invert else among  # type: ignore[no-any-return]
+    return logical_not(among) if invert else among
 
 
 def _common(operation: str, argument: str, first: Node, second: Node) -> None:
@@ -181,9 +181,9 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
         if found is None:
             found = _whole(function, part, x, params, dtype)
             continue
-        ways = ((None,), tuple(range(x.ndim)), tuple(range(x.ndim)))
+        own = tuple(range(x.ndim))
         part = regrid(part, Grid.single(part.shape))
-        op = BlockFunction(f"searching:more_{function}", params, axes=ways)
+        op = BlockFunction(f"searching:more_{function}", params, axes=((None,), own, own))
         found = make(op, (part, x, found), x.expr.grid, dtype)
     assert found is not None
     return found

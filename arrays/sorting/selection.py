@@ -67,7 +67,7 @@ def selected(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> Steps:
 
 def _share(n: int) -> float:
     """Size of a sample: the more there are, the fewer elements lie between borders."""
-    return min(n, 4 * n ** (2 / 3), FEW / 2)
+    return min(float(n), 4 * float(n) ** (2 / 3), FEW / 2)
 
 
 class _Borders:

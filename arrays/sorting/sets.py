@@ -22,7 +22,7 @@ from ..ops.ufuncs import logical_and, logical_not
 from ..verbs import persist
 from .samples import ordered, positions, restored, sorted_long
 from .search import isin
-from .sort import gathered
+from .sorts import gathered
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -105,7 +105,8 @@ class _Pair:
     def steps(self) -> Generator[Any, Any, tuple[Array, Array, Array, Array]]:
         """Give elements, first positions (the second array's come after all of the first's), and both borders."""
         if self.found is None:
-            values, places = [], []
+            values: list[Array] = []
+            places: list[Array] = []
             for x in (self.first, self.second):
                 own, where = _parts("unique", x, "vi", True)
                 places.append(where + self.first.size if values else where)
@@ -120,7 +121,8 @@ class _Pair:
 def _common(pair: _Pair, wanted: str) -> Steps:
     values, where, begins, ends = yield from pair.steps()
     if wanted == "second":
-        return select(where, logical_not(begins)) - pair.first.size
+        second: Array = select(where, logical_not(begins)) - pair.first.size
+        return second
     return select(values if wanted == "values" else where, logical_not(ends))
 
 
@@ -143,7 +145,8 @@ def _first(order: _Order) -> Steps:
 def _counts(order: _Order) -> Steps:
     values, _, new = yield from order.steps()
     begin = persist(select(positions(values), new))
-    return concatenate([begin[1:], np.full(min(1, values.size), values.size)]) - begin
+    found: Array = concatenate([begin[1:], np.full(min(1, values.size), values.size)]) - begin
+    return found
 
 
 def _inverse(order: _Order) -> Steps:
@@ -330,8 +333,8 @@ def _unpacked(x: Array, shape: tuple[int, ...], axis: int) -> Steps:
     width = len(x.dtype.names)
     grid = Grid([x.expr.grid.axes[0], Axis.regular(width, width)])
     rows = make(BlockFunction("searching:unpacked", axes=((0,),)), (x,), grid, dtype)
+    yield from ()
     return moveaxis(rows.reshape(x.shape[0], *shape), 0, axis)
-    yield
 
 
 def union1d(ar1: Any, ar2: Any) -> Array:

@@ -84,7 +84,7 @@ from .arrays.ranges import *
 from .arrays.sorting.quantiles import *
 from .arrays.sorting.search import *
 from .arrays.sorting.sets import *
-from .arrays.sorting.sort import *
+from .arrays.sorting.sorts import *
 from .arrays.statistics.comparing import *
 from .arrays.statistics.counts import *
 from .arrays.statistics.histograms import *

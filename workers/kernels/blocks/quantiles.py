@@ -102,7 +102,7 @@ def inside(x: Array, values: Array, after: Array, chosen: Array) -> Array:
     if len(values) >= SEVERAL:
         ordered = sort(x)
         left, right = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
-        end = len(x) - (lost(x)[0] if may_be_lost(x.dtype) else 0)
+        end = len(x) - (int(lost(x).sum()) if may_be_lost(x.dtype) else 0)
         at = np.concatenate([[0], np.where(after, right, left), [end]])
         return np.concatenate([ordered[at[i] : at[i + 1]] for i in chosen.tolist()])
     mask = np.zeros(len(x), bool)

@@ -41,7 +41,7 @@ def ranks(method: str, n: Any, q: Values) -> tuple[Values, Values, Values | None
     n = np.asarray(n).astype(q.dtype if q.dtype.kind == "f" else np.float64)  # as a Python number in NumPy's formulas
     at = (n - 1) * q
     if method in ("lower", "higher", "nearest"):
-        rounded = {"lower": np.floor, "higher": np.ceil, "nearest": np.around}[method](at)
+        rounded = np.floor(at) if method == "lower" else np.ceil(at) if method == "higher" else np.around(at)
         chosen = np.minimum(rounded.astype(np.int64), last)
         return chosen, chosen, None
     if method in ("inverted_cdf", "closest_observation"):

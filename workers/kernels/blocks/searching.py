@@ -68,4 +68,4 @@ def packed(x: Array, record: np.dtype[Any]) -> Array:
 def unpacked(x: Array) -> Array:
     """Return records as rows."""
     fields = x.dtype.names or ()
-    return np.ascontiguousarray(x).view(x.dtype[0]).reshape(len(x), len(fields))
+    return np.asarray(np.ascontiguousarray(x).view(x.dtype[0]).reshape(len(x), len(fields)))

@@ -48,7 +48,7 @@ def _sorted_rows(x: Array, axis: int) -> Array:
 def argsort(x: Array, axis: int = -1, descending: bool = False) -> Array:
     """Return the positions that put an axis in order; equal elements keep theirs."""
     if descending:
-        return x.shape[axis] - 1 - np.flip(argsort(np.flip(x, axis), axis), axis)
+        return np.asarray(x.shape[axis] - 1 - np.flip(argsort(np.flip(x, axis), axis), axis))
     if (
         x.shape[axis] < LONG
         or x.shape[axis] >= 1 << 31

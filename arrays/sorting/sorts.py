@@ -304,7 +304,7 @@ def gathered(x: Array) -> Array:
 
 def by_lines(recipe: Callable[..., Steps], *given: Any) -> Steps:
     """Recipe of what `recipe(*lines, *params)` makes of each line along an axis, which is given last; it stays."""
-    arrays = [x for x in given if isinstance(x, Node)]
+    arrays: list[Array] = [x for x in given if isinstance(x, Node)]  # type: ignore[misc]
     *params, axis = given[len(arrays) :]
     if arrays[0].ndim == 1:
         return (yield from recipe(*arrays, *params))
