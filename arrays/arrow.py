@@ -91,7 +91,7 @@ def from_arrow(operation: str, x: Any) -> list[np.ndarray[Any, Any]] | None:
     None where it has none, or where it is an array by NumPy's manners too.
     """
     stream = hasattr(x, "__arrow_c_stream__")
-    if isinstance(x, np.ndarray) or not (stream or hasattr(x, "__arrow_c_array__")):
+    if isinstance(getattr(x, "dtype", None), np.dtype) or not (stream or hasattr(x, "__arrow_c_array__")):
         return None
     arrow: Any = importlib.import_module("pyarrow")
     try:

@@ -65,9 +65,7 @@ def _full(operation: str, shape: Any, value: Any, dtype: Any, chunks: Any) -> Ar
         known = check_dtype(operation, "dtype", array.dtype if dtype is None else dtype)
         lengths = check_shape(operation, shape)
         if broadcast_shape(operation, array.shape, lengths) != lengths:
-            raise ShapeError(
-                bad(operation, "fill_value", array.shape, f"a shape that broadcasts to {lengths}")
-            )
+            raise ShapeError(bad(operation, "fill_value", array.shape, f"a shape that broadcasts to {lengths}"))
         found = broadcast_to(cast(array, known), lengths)
         return regrid(found, grid_for(operation, chunks, found.shape, known))
     known = check_dtype(operation, "dtype", np.asarray(value).dtype if dtype is None else dtype)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..graph.errors import ArgumentError
 from ..graph.kinds.elementwise import Scalar
-from .core import check_axes
 from .files.npy import save_as_numpy
 from .mapping import map_blocks
 from .ops.apply import sample_dtypes, split
@@ -24,20 +22,12 @@ NAMESPACES = ("numpy", "numpy.linalg", "numpy.fft")
 """Modules of NumPy whose functions have namesakes here."""
 
 
-def _size(a: Any, axis: Any = None) -> int:
-    """Number of elements along some axes."""
-    return math.prod(np.shape(a)[i] for i in check_axes("size", axis, np.ndim(a)))
-
-
 ATTRIBUTES: dict[Callable[..., Any], Callable[..., Any]] = {
-    np.shape: lambda a: a.shape,
-    np.ndim: lambda a: a.ndim,
-    np.size: _size,
     np.array_repr: lambda arr, *_, **__: repr(arr),
     np.array_str: lambda a, *_, **__: str(a),
     np.save: save_as_numpy,
 }
-"""Functions that tell what an array knows without being computed, and those that are no functions of Windrow."""
+"""Functions of NumPy that have no namesake here."""
 
 
 def name_of(function: Any) -> str:

@@ -14,15 +14,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "can_cast",
+    "common_type",
     "finfo",
     "iinfo",
     "isdtype",
+    "issubdtype",
+    "min_scalar_type",
     "promote_types",
     "result_type",
 ]
 
 finfo = np.finfo
 iinfo = np.iinfo
+issubdtype = np.issubdtype
 
 
 def _known(value: Any) -> Any:
@@ -56,6 +60,51 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
         return bool(np.can_cast(given, wanted, casting=casting))  # type: ignore[arg-type]
     except ValueError as error:
         raise ArgumentError(bad("can_cast", "casting", casting, "one of NumPy's rules, such as 'safe'")) from error
+
+
+def common_type(*arrays: Any) -> type:
+    """Return the type of floating-point numbers that holds the elements of arrays.
+
+    Parameters
+    ----------
+    *arrays : array
+
+    Returns
+    -------
+    type
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.common_type(wr.arange(3), wr.ones(3, dtype="f4"))
+    <class 'numpy.float64'>
+    """
+    plain = [np.empty(0, a.dtype) if isinstance(a, Node) else np.asarray(a) for a in arrays]
+    try:
+        found: type = np.common_type(*plain)
+    except TypeError as error:
+        raise DTypeError(bad("common_type", "arrays", [a.dtype for a in plain], "numbers")) from error
+    return found
+
+
+def min_scalar_type(a: Any) -> DType:
+    """Return the smallest dtype that holds a scalar; of an array, its own.
+
+    Parameters
+    ----------
+    a : scalar or array
+
+    Returns
+    -------
+    dtype
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.min_scalar_type(300), wr.min_scalar_type(wr.ones(()))
+    (dtype('uint16'), dtype('float64'))
+    """
+    return a.dtype if isinstance(a, Node) else np.min_scalar_type(a)
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:

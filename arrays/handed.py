@@ -11,13 +11,18 @@ from .arrow import from_arrow
 from .core import Node, as_array, check_device, check_dtype, check_shape, grid_for, host, not_masked
 from .ops.elementwise import astype
 from .ops.joining import concatenate, stack
+from .ops.moving import expand_dims
 
 if TYPE_CHECKING:
     from ..graph.grid import Grid
     from .array import Array
 
 __all__ = [
+    "array",
+    "asanyarray",
     "asarray",
+    "ascontiguousarray",
+    "copy",
     "from_array",
 ]
 
@@ -50,8 +55,8 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     ((4, 2),)
     """
     if isinstance(x, Node):
-        array = as_array("from_array", "x", x)
-        return array if isinstance(chunks, str) and chunks == "auto" else array.rechunk(chunks)
+        same = as_array("from_array", "x", x)
+        return same if isinstance(chunks, str) and chunks == "auto" else same.rechunk(chunks)
     pieces = from_arrow("from_array", x)
     if pieces is not None:
         return _joined(pieces, chunks)
@@ -59,18 +64,19 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
         return _nested(x)
     if isinstance(x, np.generic):
         x = np.asarray(x)
-    in_place = isinstance(x, np.ndarray)
-    if not in_place and not all(hasattr(x, a) for a in ("shape", "dtype", "__getitem__")):
-        if not isinstance(x, list | tuple) and not np.isscalar(x):
-            raise ArgumentError(bad("from_array", "x", type(x).__name__, "something with shape, dtype and slicing"))
-        x, in_place = np.asarray(x), True
-    not_masked("from_array", "x", x)
-    dtype = check_dtype("from_array", "x", x.dtype)
-    shape = check_shape("from_array", tuple(x.shape), "x")
+    data: Any = x
+    in_place = isinstance(data, np.ndarray)
+    if not in_place and not all(hasattr(data, a) for a in ("shape", "dtype", "__getitem__")):
+        if not isinstance(data, list | tuple) and not np.isscalar(data):
+            raise ArgumentError(bad("from_array", "x", type(data).__name__, "something with shape, dtype and slicing"))
+        data, in_place = np.asarray(data), True
+    not_masked("from_array", "x", data)
+    dtype = check_dtype("from_array", "x", data.dtype)
+    shape = check_shape("from_array", tuple(data.shape), "x")
     grid: Grid = grid_for("from_array", chunks, shape, dtype)
     if copy:
-        x, in_place = np.array(x[(slice(None),) * len(shape)], order="C"), True
-    return host(x, grid, dtype, in_place=in_place)
+        data, in_place = np.array(data[(slice(None),) * len(shape)], order="C"), True
+    return host(data, grid, dtype, in_place=in_place)
 
 
 def asarray(
@@ -125,6 +131,95 @@ def asarray(
     return astype(found, wanted)
 
 
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    chunks: Any = None,
+) -> Array:
+    """Make an array of its own, as NumPy's `array` does; see `asarray`.
+
+    Parameters
+    ----------
+    object : array, sequence or scalar
+    dtype : dtype, optional
+    copy : bool or None
+        Whether to take a snapshot of what isn't lazy.
+    order, subok
+        NumPy's words for the order in memory and for subclasses; they say nothing here.
+    ndmin : int
+        Axes of length one are put in front until there are so many.
+    chunks : optional
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.array([1.5, 2], ndmin=2).shape
+    (1, 2)
+    """
+    found = asarray(object, dtype, copy=copy, chunks=chunks)
+    lead = check_shape("array", (ndmin,), "ndmin")[0] - found.ndim
+    return expand_dims(found, tuple(range(lead))) if lead > 0 else found
+
+
+asanyarray = asarray
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
+    """Return `a` as an array of at least one axis, as NumPy's function of this name does.
+
+    Parameters
+    ----------
+    a : array, sequence or scalar
+    dtype : dtype, optional
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.ascontiguousarray(3).shape
+    (1,)
+    """
+    return array(a, dtype, copy=None, ndmin=1)
+
+
+def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
+    """Return an array of its own: setting elements of one leaves the other as it is.
+
+    Parameters
+    ----------
+    a : array
+        NumPy's is copied now.
+    order, subok
+        NumPy's words for the order in memory and for subclasses; they say nothing here.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.ones(2)
+    >>> y = wr.copy(x)
+    >>> y += 1
+    >>> x.compute()
+    array([1., 1.])
+    """
+    return asarray(a, copy=True)
+
+
 def _joined(pieces: list[np.ndarray[Any, Any]], chunks: Any) -> Array:
     """Join pieces along the first axis; each is a chunk where the user says nothing else."""
     given = isinstance(chunks, str) and chunks == "auto"
@@ -134,7 +229,11 @@ def _joined(pieces: list[np.ndarray[Any, Any]], chunks: Any) -> Array:
 
 def holds_lazy(x: Any) -> bool:
     """Tell whether a sequence, or one in it, has a lazy array."""
-    return isinstance(x, Node) or (isinstance(x, list | tuple) and any(map(holds_lazy, x)))
+    if not isinstance(x, list | tuple):
+        return isinstance(x, Node)
+    kinds = set(map(type, x))
+    deep = any(issubclass(kind, list | tuple) for kind in kinds)
+    return any(issubclass(kind, Node) for kind in kinds) or (deep and any(map(holds_lazy, x)))
 
 
 def _nested(x: Any) -> Array:

@@ -164,7 +164,7 @@ def angle(z: Any, deg: bool = False) -> Array:
     array([1.57079633])
     """
     found = apply("angle", "angle", (as_array("angle", "z", z),), np.angle)
-    return multiply(found, 180 / np.pi) if deg else found  # type: ignore[no-any-return]
+    return multiply(found, 180 / np.pi) if deg else found
 
 
 def round(a: Any, decimals: int = 0, out: Any = None) -> Array:

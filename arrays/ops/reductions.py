@@ -287,7 +287,7 @@ _NEUTRAL = {"sum": 0, "prod": 1, "lcm": 1}
 
 def _started(name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Array:
     """Reduce what a mask leaves, from an initial value on; NumPy's mark for no value stands for None."""
-    if initial is np._NoValue:  # type: ignore[attr-defined]
+    if initial is np._NoValue:
         initial = None
     step = _STEPS.get(name, UFUNCS.get(getattr(np, name, None)))  # type: ignore[arg-type]
     assert step is not None
@@ -319,7 +319,7 @@ _LOGICAL = {"logical_and": "all", "logical_or": "any"}
 
 def reduce_by(ufunc: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Array:
     """Return a ufunc's `reduce`."""
-    if ufunc in _LOGICAL and dtype in (None, bool, np.bool) and initial in (None, np._NoValue):  # type: ignore[attr-defined]
+    if ufunc in _LOGICAL and dtype in (None, bool, np.bool) and initial in (None, np._NoValue):
         given = masked(ufunc, a, where, ufunc == "logical_and")
         return deliver(ufunc, reduce_to(_LOGICAL[ufunc], given, axis, keepdims, None), out)  # type: ignore[no-any-return]
     name = _REDUCTIONS.get(ufunc, ufunc)

@@ -58,6 +58,7 @@ from .arrays.generalised import *
 from .arrays.graphs import *
 from .arrays.grids import *
 from .arrays.handed import *
+from .arrays.inspecting import *
 from .arrays.mapping import *
 from .arrays.namespace import *
 from .arrays.ops.broadcasting import *
@@ -81,10 +82,7 @@ from .arrays.ops.ufuncs import *
 from .arrays.ops.vectors import *
 from .arrays.padding import *
 from .arrays.ranges import *
-from .arrays.sorting.quantiles import *
-from .arrays.sorting.search import *
-from .arrays.sorting.sets import *
-from .arrays.sorting.sorts import *
+from .arrays.sorting import *
 from .arrays.statistics.comparing import *
 from .arrays.statistics.counts import *
 from .arrays.statistics.histograms import *

@@ -240,3 +240,35 @@ def test_sizes_that_depend_on_data():
     assert len(unknown) == 3
     assert (unknown.shape, unknown.size) == ((3,), 3)
     assert float(x[x > 8]) == 9
+
+
+def test_what_arrays_know_by_numpys_names():
+    x: Any = wr.ones((2, 3), chunks=2)
+    assert (np.shape(x), np.ndim(x), np.size(x), np.size(x, -1)) == ((2, 3), 2, 6, 3)
+    assert (wr.shape([[1]]), wr.ndim(3), wr.size([1, 2])) == ((1, 1), 0, 2)
+    assert (wr.isscalar(2), wr.isscalar(x), wr.iterable(x), wr.iterable(wr.ones(())), wr.iterable(3)) == (
+        True,
+        False,
+        True,
+        False,
+        False,
+    )
+    assert np.common_type(x, wr.ones(2, dtype="c8")) is np.complex128
+    assert np.min_scalar_type(x) == np.float64
+    with pytest.raises(wr.DTypeError, match="common_type"):
+        wr.common_type(wr.full(2, "a"))
+
+
+def test_arrays_by_numpys_names():
+    x: Any = wr.arange(3)
+    for got, expected in [
+        (wr.array(x, ndmin=3), np.array(np.arange(3), ndmin=3)),
+        (np.array([1, 2], like=x), np.array([1, 2])),
+        (np.zeros(3, like=x), np.zeros(3)),
+        (np.copy(x), np.arange(3)),
+        (wr.ascontiguousarray(2.5), np.ascontiguousarray(2.5)),
+        (wr.array([x.max(), 7], dtype="f4"), np.array([2, 7], "f4")),
+    ]:
+        assert isinstance(got, wr.Array)
+        assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_array_equal(got.compute(), expected)
