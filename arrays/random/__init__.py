@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy.random import SeedSequence
+
 from ...graph.errors import ArgumentError, bad
 from .counts import Counts
 from .location import Location
 from .orders import Orders
 from .plain import Plain
 from .shaped import Shaped
-from .state import BitGenerator
+from .state import Philox
 from .vectors import Vectors
 
 __all__ = [
-    "BitGenerator",
     "Generator",
+    "Philox",
+    "SeedSequence",
     "default_rng",
 ]
 
@@ -34,7 +37,7 @@ class Generator(Plain, Location, Shaped, Counts, Vectors, Orders):
 
     Parameters
     ----------
-    bit_generator : BitGenerator
+    bit_generator : Philox
 
     Examples
     --------
@@ -45,13 +48,13 @@ class Generator(Plain, Location, Shaped, Counts, Vectors, Orders):
     True
     """
 
-    def __init__(self, bit_generator: BitGenerator) -> None:
-        if not isinstance(bit_generator, BitGenerator):
-            raise ArgumentError(bad("Generator", "bit_generator", bit_generator, "windrow.random.BitGenerator(seed)"))
+    def __init__(self, bit_generator: Philox) -> None:
+        if not isinstance(bit_generator, Philox):
+            raise ArgumentError(bad("Generator", "bit_generator", bit_generator, "windrow.random.Philox(seed)"))
         super().__init__(bit_generator)
 
     @property
-    def bit_generator(self) -> BitGenerator:
+    def bit_generator(self) -> Philox:
         """Where the generator stands; `state` can be read and set."""
         return self._bits
 
@@ -88,7 +91,7 @@ def default_rng(seed: Any = None) -> Generator:
 
     Parameters
     ----------
-    seed : int, sequence of int, numpy.random.SeedSequence, BitGenerator, Generator or None
+    seed : int, sequence of int, numpy.random.SeedSequence, Philox, Generator or None
         None: entropy of the system, drawn once. A generator is returned as it is.
 
     Returns
@@ -104,4 +107,4 @@ def default_rng(seed: Any = None) -> Generator:
     """
     if isinstance(seed, Generator):
         return seed
-    return Generator(seed if isinstance(seed, BitGenerator) else BitGenerator(seed))
+    return Generator(seed if isinstance(seed, Philox) else Philox(seed))

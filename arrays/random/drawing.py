@@ -13,13 +13,13 @@ from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Random
 from ...workers.kernels.randoms.checks import check
 from ..align import common_axes, regrid
-from ..core import Node, as_array, broadcast_shape, check_dtype, check_shape, grid_for, make
+from ..core import Node, as_array, broadcast_shape, check_dtype, check_shape, grid_for, make, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..array import Array
-    from .state import BitGenerator
+    from .state import Philox
 
 Param = tuple[str, Any, str]
 """A parameter: its name, what came, and the condition in `workers.kernels.randoms.checks` that its values fulfil."""
@@ -30,7 +30,7 @@ I8: np.dtype[Any] = np.dtype(np.int64)
 class Drawing:
     """The part of a generator that makes nodes."""
 
-    def __init__(self, bit_generator: BitGenerator) -> None:
+    def __init__(self, bit_generator: Philox) -> None:
         self._bits = bit_generator
 
     def _plain(self, operation: str, name: str, params: tuple[Any, ...], grid: Grid, dtype: Any) -> Array:
@@ -97,6 +97,11 @@ def sized(
         along = common_axes(list(arrays), shape)
         return shape, Grid([b if a.count == 1 else a for a, b in zip(along, sizes.axes, strict=True)])
     return shape, grid_for(operation, chunks, shape, dtype)
+
+
+def known(operation: str, argument: str, value: Any) -> Array:
+    """Return an operand whose size is known: what depends on data is found now."""
+    return wrap(as_array(operation, argument, value).expr)
 
 
 def fitted(x: Node, grid: Grid) -> Array:

@@ -12,10 +12,10 @@ from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Random
 from ...workers.kernels.randoms.permuting import Permutation
 from ..align import regrid
-from ..core import Node, as_array, check_axis, check_shape, grid_for, make
+from ..core import Node, check_axis, check_shape, grid_for, make
 from ..ops.taking import take
 from ..wholes import whole
-from .drawing import F8, I8, Drawing, into, parameter
+from .drawing import F8, I8, Drawing, into, known, parameter
 from .exchange import permutation_of
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Orders(Drawing):
         if isinstance(x, int | np.integer) and not isinstance(x, bool):
             shape = check_shape("permutation", x, "x")
             return self._indices("permutation", int(x), grid_for("permutation", chunks, shape, I8))
-        return self._permuted("permutation", as_array("permutation", "x", x), axis)
+        return self._permuted("permutation", known("permutation", "x", x), axis)
 
     def _permuted(self, operation: str, x: Array, axis: Any) -> Array:
         along = check_axis(operation, axis, x.ndim)
@@ -91,7 +91,7 @@ class Orders(Drawing):
         True
         """
         if isinstance(x, Node):
-            x.expr = self._permuted("shuffle", x, axis).expr  # type: ignore[arg-type]
+            x.expr = self._permuted("shuffle", known("shuffle", "x", x), axis).expr
             return
         if not isinstance(x, np.ndarray | list):
             raise ArgumentError(bad("shuffle", "x", type(x).__name__, "an array or a list"))
@@ -123,7 +123,7 @@ class Orders(Drawing):
         >>> wr.sum(x, axis=1).compute()
         array([ 6, 15])
         """
-        array = as_array("permuted", "x", x)
+        array = known("permuted", "x", x)
         if axis is None:
             flat = array.reshape(-1)
             made = permutation_of("permuted", flat, self._seed("permuted", flat.size), 0)
@@ -180,7 +180,7 @@ class Orders(Drawing):
         True
         """
         number = isinstance(a, int | np.integer) and not isinstance(a, bool)
-        array = None if number else as_array("choice", "a", a)
+        array = None if number else known("choice", "a", a)
         along = 0 if array is None else check_axis("choice", axis, array.ndim)
         n = int(a) if array is None else array.shape[along]
         shape = () if size is None else check_shape("choice", size, "size")
@@ -204,7 +204,7 @@ class Orders(Drawing):
             u = self._plain("choice", "random", (), grid, F8)
             op = BlockFunction("orders:weighted", (), (tuple(range(grid.ndim)), (None,)))
             return make(op, [u, whole(weights, [0])], grid, I8)
-        from ..sorting.sort import argsort
+        from ..sorting.sorts import argsort
 
         keys = self._plain("choice", "standard_exponential", (), weights.expr.grid, F8) / weights
         return regrid(argsort(keys)[:count].reshape(grid.shape), grid)
@@ -216,9 +216,9 @@ def _weights(p: Any, n: int, least: int | None) -> Array:
     if not isinstance(found, Node) or found.shape != (n,):
         raise ShapeError(bad("choice", "p", getattr(p, "shape", p), f"as many probabilities as there are in a: {n}"))
     if not isinstance(p, Node):
-        known = np.asarray(p, np.float64)
-        if n and abs(math.fsum(known) - 1.0) > 1e-8 * max(1.0, math.sqrt(n) * 1e-3) + 1.5e-8:
-            raise ShapeError(bad("choice", "p", f"probabilities that add up to {math.fsum(known)}", "a sum of 1"))
-        if least is not None and np.count_nonzero(known) < least:
+        given = np.asarray(p, np.float64)
+        if n and abs(math.fsum(given) - 1.0) > 1.5e-8:  # NumPy's own tolerance
+            raise ShapeError(bad("choice", "p", f"probabilities that add up to {math.fsum(given)}", "a sum of 1"))
+        if least is not None and np.count_nonzero(given) < least:
             raise ShapeError(bad("choice", "p", "too few that are not zero", f"at least {least}, the size"))
     return found  # type: ignore[return-value]

@@ -14,13 +14,15 @@ LAST = 1 << 62
 JUMPS = 1 << 64
 
 
-class BitGenerator:
+class Philox:
     """The state of a `Generator`: NumPy's Philox 4x64-10, addressed by position.
 
     Parameters
     ----------
     seed : int, sequence of int, numpy.random.SeedSequence or None
         As for `numpy.random.Philox`, which gets the same key from it. None: entropy of the system, drawn once.
+    key : int or two words of 64 bits, optional
+        Instead of a seed: the key itself. Such a generator can't spawn.
 
     Notes
     -----
@@ -36,14 +38,17 @@ class BitGenerator:
     12
     """
 
-    def __init__(self, seed: Any = None) -> None:
+    def __init__(self, seed: Any = None, *, key: Any = None) -> None:
+        if key is not None and seed is not None:
+            raise ArgumentError(bad("Philox", "key", key, "either a key or a seed"))
+        self.seed_seq: np.random.SeedSequence | None = None
         try:
-            self.seed_seq: np.random.SeedSequence | None = (
-                seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-            )
+            if key is None:
+                self.seed_seq = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+            state: Any = np.random.Philox(self.seed_seq, key=key).state
         except (TypeError, ValueError) as error:
-            raise ArgumentError(bad("default_rng", "seed", seed, "an integer or None")) from error
-        state: Any = np.random.Philox(self.seed_seq).state
+            operation, argument, value = ("default_rng", "seed", seed) if key is None else ("Philox", "key", key)
+            raise ArgumentError(bad(operation, argument, value, "an integer or None")) from error
         first, second = state["state"]["key"]
         self.key = (int(first), int(second))
         self.jumps = 0
@@ -80,7 +85,7 @@ class BitGenerator:
         with self._lock:
             self.key, self.jumps, self._position = (key[0], key[1]), jumps, position
 
-    def advance(self, delta: int) -> BitGenerator:
+    def advance(self, delta: int) -> Philox:
         """Go on by so many positions, or back by negative ones; return the generator itself."""
         with self._lock:
             position = self._position + int(delta)
@@ -89,7 +94,7 @@ class BitGenerator:
             self._position = position
         return self
 
-    def jumped(self, jumps: int = 1) -> BitGenerator:
+    def jumped(self, jumps: int = 1) -> Philox:
         """Return a generator with the same key whose numbers are others, at the same position.
 
         A jump adds to the second word of Philox's counter: it is 2**66 draws, more than a generator has positions.
@@ -98,14 +103,14 @@ class BitGenerator:
         found.jumps = (self.jumps + int(jumps)) % JUMPS
         return found
 
-    def spawn(self, n_children: int) -> list[BitGenerator]:
+    def spawn(self, n_children: int) -> list[Philox]:
         """Return generators with keys of their own, as NumPy's Philox of the same seed spawns them."""
         if self.seed_seq is None:
-            raise ArgumentError("spawn: the generator's state was set; there is no seed to spawn from")
-        return [BitGenerator(child) for child in self.seed_seq.spawn(n_children)]
+            raise ArgumentError("spawn: the generator was made from a key; there is no seed to spawn from")
+        return [Philox(child) for child in self.seed_seq.spawn(n_children)]
 
-    def _twin(self) -> BitGenerator:
-        found = BitGenerator.__new__(BitGenerator)
+    def _twin(self) -> Philox:
+        found = Philox.__new__(Philox)
         found.__setstate__(self.__getstate__())
         return found
 
@@ -119,4 +124,4 @@ class BitGenerator:
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        return f"BitGenerator(Philox, jumps={self.jumps}, position={self._position})"
+        return f"Philox(jumps={self.jumps}, position={self._position})"

@@ -193,7 +193,7 @@ def test_extreme_parameters():
 
 
 def test_log_factorials():
-    k = np.array([0, 1, 2, 9, 10, 11, 126, 127, 128, 129, 1000, 10**6])
+    k = np.array([0, 1, 2, 9, 10, 11, 126, 127, 128, 129, 1000, 4095, 4096, 10**6])
     exact = np.array([math.lgamma(i + 1) for i in k])
     np.testing.assert_allclose(log_factorial(k.astype(float)), exact, rtol=1e-14, atol=1e-15)
     x = k + 1.0
@@ -474,6 +474,18 @@ def test_permutation_of_many():
     assert wr.random.default_rng(8).permutation(0).compute().shape == (0,)
 
 
+def test_sizes_that_depend_on_data():
+    line = wr.arange(1000, chunks=300)
+    chosen = line[line % 3 == 0]
+    assert sorted(wr.random.default_rng(8).permutation(chosen).tolist()) == list(range(0, 1000, 3))
+    assert set(wr.random.default_rng(8).choice(line[line % 3 == 0], 50).tolist()) <= set(range(0, 1000, 3))
+    found = wr.random.default_rng(8).poisson(line[line % 3 == 0])
+    assert found.shape == (334,)
+    other = line[line % 3 == 0]
+    wr.random.default_rng(8).shuffle(other)
+    assert sorted(other.tolist()) == list(range(0, 1000, 3))
+
+
 def test_shuffle():
     rng = wr.random.default_rng(8)
     x, y = np.arange(50), list(range(50))
@@ -555,9 +567,14 @@ def test_states():
     np.testing.assert_array_equal(rng.normal(size=5).compute(), a)
     rng.bit_generator.advance(-5)
     np.testing.assert_array_equal(rng.normal(size=5).compute(), a)
-    bits = wr.random.BitGenerator(10)
+    bits = wr.random.Philox(10)
     assert wr.random.default_rng(bits).bit_generator is bits
     assert wr.random.default_rng(rng) is rng
+    keyed = wr.random.Generator(wr.random.Philox(key=2**70 + 3))
+    expected = np.random.Generator(np.random.Philox(key=2**70 + 3)).random(9)
+    np.testing.assert_array_equal(keyed.random(9).compute(), expected)
+    with pytest.raises(wr.ArgumentError, match="spawn"):
+        keyed.spawn(2)
     for wrong in ({}, {"state": {"key": [1], "jumps": 0}, "position": 0}, 3):
         with pytest.raises((wr.ArgumentError, wr.ShapeError), match="state"):
             bits.state = wrong  # type: ignore[assignment]

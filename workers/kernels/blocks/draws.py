@@ -15,6 +15,7 @@ from ....graph.errors import ShapeError
 from ..randoms import KERNELS, draws_of, vectors
 from ..randoms.checks import check
 from ..randoms.philox import product
+from ..tiles import regions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,9 +44,15 @@ def _drawn(name: str, *args: Any, where: Where) -> Array:
     extents = tuple(s.stop - s.start for s in where)
     if 0 in extents:
         return np.empty(extents, dtype)
-    flat = [np.array(np.broadcast_to(p, extents), np.float64).reshape(-1) for p in params]
-    with np.errstate(all="ignore"):
-        return KERNELS[name](_draws(stream, shape, where), *flat).reshape(extents).astype(dtype)
+    wide = [np.broadcast_to(p, extents) for p in params]
+    out = np.empty(extents, dtype)
+    for region in regions(extents):  # as large as a source's tiles: what a kernel makes on its way stays in cache
+        here = tuple(slice(w.start + r.start, w.start + r.stop) for w, r in zip(where, region, strict=True))
+        flat = [np.array(p[region], np.float64).reshape(-1) for p in wide]
+        with np.errstate(all="ignore"):
+            made = KERNELS[name](_draws(stream, shape, here), *flat)
+        out[region] = made.reshape(out[region].shape)
+    return out
 
 
 def checked(x: Array, operation: str, argument: str, condition: str) -> Array:

@@ -37,6 +37,12 @@ def _random(draws: Draws, out: Array) -> None:
         following(draws.name(1), q).random(out=out[lo:hi])
 
 
+def _uniform(draws: Draws, out: Array, low: float, high: float) -> None:
+    _random(draws, out)
+    np.multiply(out, high - low, out=out)
+    np.add(out, low, out=out)
+
+
 def _normal(draws: Draws, out: Array, loc: float, scale: float) -> None:
     standard(draws, out)
     np.multiply(out, scale, out=out)
@@ -72,6 +78,7 @@ def lognormal(draws: Draws, mean: Array, sigma: Array) -> Array:
 
 _FILLS: dict[str, Callable[..., None]] = {
     "random": _random,
+    "uniform": _uniform,
     "standard_normal": standard,
     "normal": _normal,
     "integers": _integers,

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
-_TABLE = np.array([math.lgamma(k + 1) for k in range(128)])
 _REST = np.array(
     [math.lgamma(k + 1) - ((k + 0.5) * math.log(k + 1) - (k + 1) + 0.5 * math.log(2 * math.pi)) for k in range(10)]
 )
 
 
+@cache
+def _table() -> Array:
+    """Logarithms of the first factorials, as many as stay in a core's nearest cache."""
+    return np.array([math.lgamma(k + 1) for k in range(4096)])
+
+
 def log_factorial(k: Array) -> Array:
     """Return log(k!) of whole numbers from 0 on: a table, then Stirling's series."""
-    found = np.take(_TABLE, k.astype(np.int64), mode="clip")
-    large = np.flatnonzero(k >= len(_TABLE))
+    table = _table()
+    found = np.take(table, k.astype(np.int64), mode="clip")
+    large = np.flatnonzero(k >= len(table))
     if large.size:
         x = k[large] + 1.0
         square = 1.0 / (x * x)
