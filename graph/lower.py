@@ -89,7 +89,7 @@ def _homes(nodes: list[Expr], roots: set[str], stored: Callable[[str], bool]) ->
         where = {homes[user.token] if _fuses(node, user) else token for user, _ in users[token]}
         whole = isinstance(node.op, _WHOLE) and len(users[token]) > 1
         home = where.pop() if len(where) == 1 and not whole else token
-        foreign = isinstance(node.op, MapBlocks | BlockFunction) and _grouped(by_token[home])
+        foreign = isinstance(node.op, _WHOLE) and _grouped(by_token[home])
         # A function of whole blocks is called for each block of its own grid, which broadcasting would repeat.
         foreign |= isinstance(node.op, _WHOLE) and node.grid != _domain(by_token[home])
         depth[token] = 1 + max(depth.get(user.token, 0) for user, _ in users[token])
@@ -105,7 +105,7 @@ def _domain(root: Expr) -> Grid:
 
 
 def _grouped(root: Expr) -> bool:
-    """Whether a task of a stage covers many blocks: no place for functions of whole blocks, which may take long."""
+    """Whether a task of a stage covers many blocks: no place for what makes little of much, and so takes long."""
     return isinstance(root.op, Level) and math.prod(root.op.groups) > 1
 
 

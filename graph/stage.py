@@ -86,11 +86,13 @@ class Stage:
 
     @property
     def _argument_bytes(self) -> int:
-        """Bytes of the largest argument of a function of whole blocks, which may make little of much."""
-        if not any(isinstance(v, Call) for v in self.program.values):
-            return 0
-        loads = [v for v in self.program.values if isinstance(v, Load) and v.inputs]
-        return max([0, *((v.frame or self.input_grids[v.inputs[0]]).largest * v.dtype.itemsize for v in loads)])
+        """Bytes of the largest operand of a product or a function of whole blocks, which may make little of much."""
+        values, grids = self.program.values, self.input_grids
+        found = [grids[i].largest * v.dtype.itemsize for v in values if isinstance(v, Product) for i in v.inputs]
+        if any(isinstance(v, Call) for v in values):
+            loads = [v for v in values if isinstance(v, Load) and v.inputs]
+            found += [(v.frame or grids[v.inputs[0]]).largest * v.dtype.itemsize for v in loads]
+        return max(found, default=0)
 
     @property
     def ntasks(self) -> int:

@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ...graph.kinds.contraction import Contract
 
 Array = np.ndarray[Any, Any]
 _local = threading.local()
 KEPT = 1 << 26
+PANEL = 1 << 16
+"""Elements of both operands that are multiplied at once, where these are narrow."""
+NARROW = 1 << 9
+"""Rows and columns of the result, together, up to which operands are narrow."""
 
 
 def contract(op: Contract, pairs: list[tuple[Array, Array]], out: Array) -> None:
@@ -24,7 +30,7 @@ def contract(op: Contract, pairs: list[tuple[Array, Array]], out: Array) -> None
     order = [*batch, *rows, *columns]
     plain = order == list(op.out) and out.flags.c_contiguous
     total = np.empty((0, 0, 0), out.dtype)
-    for number, (left, right) in enumerate(pairs):
+    for number, (left, right) in enumerate(panel for pair in pairs for panel in _panels(op, *pair)):
         a = _arranged(left, op.left, (batch, rows, op.summed))
         b = _arranged(right, op.right, (batch, op.summed, columns))
         shape = (a.shape[0], a.shape[1], b.shape[2])
@@ -41,6 +47,20 @@ def contract(op: Contract, pairs: list[tuple[Array, Array]], out: Array) -> None
         sizes = dict(zip(op.out, out.shape, strict=True))
         made = total.reshape([sizes[label] for label in order])
         np.copyto(out, made.transpose([order.index(label) for label in op.out]))
+
+
+def _panels(op: Contract, left: Array, right: Array) -> Iterator[tuple[Array, Array]]:
+    """Cut blocks that are long along the one summed axis and narrow else: copies of a panel stay in cache."""
+    if len(op.summed) != 1:
+        yield left, right
+        return
+    i, j = op.left.index(op.summed[0]), op.right.index(op.summed[0])
+    length = left.shape[i]
+    width = (left.size + right.size) // max(1, length)
+    step = PANEL // max(1, width) if width <= NARROW else length
+    for begin in range(0, max(1, length), max(1, step)):
+        where = slice(begin, begin + step)
+        yield left[(slice(None),) * i + (where,)], right[(slice(None),) * j + (where,)]
 
 
 def _scratch(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -32,14 +32,15 @@ def counts(x: Array, edges: Array, even: bool) -> Array:
     n = len(edges) - 1
     total = np.zeros(n, np.int64)
     flat = x.reshape(-1)
-    step = max(STEP, 8 * n)
-    for begin in range(0, flat.size, step):
+    step = min(max(STEP, 8 * n), flat.size)
+    bins = _Even(edges, step) if even else None
+    for begin in range(0, flat.size, max(1, step)):
         part = flat[begin : begin + step]
-        if even:
+        if bins is not None:
             part = part.astype(edges.dtype, copy=False)
             inside = _inside(part, edges)
             part = part if inside is None else part[inside]
-            total += np.bincount(_even_places(part, edges), minlength=n)
+            total += np.bincount(bins.places(part), minlength=n)
         else:
             part = np.sort(part)
             below = [part.searchsorted(edges[:-1], "left"), part.searchsorted(edges[-1:], "right")]
@@ -74,8 +75,9 @@ def _summed(
     total = np.zeros(n, np.float64 if weights is None else weights.dtype)
     flat = [c.reshape(-1) for c in columns]
     heavy = None if weights is None else weights.reshape(-1)
-    step = max(STEP, 8 * n)
-    for begin in range(0, flat[0].size, step):
+    step = min(max(STEP, 8 * n), flat[0].size)
+    bins = [_Even(border, step) if even else None for border, even in zip(borders, evens, strict=True)]
+    for begin in range(0, flat[0].size, max(1, step)):
         parts = [f[begin : begin + step] for f in flat]
         mine = None if heavy is None else heavy[begin : begin + step]
         keep = None
@@ -86,8 +88,8 @@ def _summed(
             parts = [p[keep] for p in parts]
             mine = None if mine is None else mine[keep]
         place: Any = 0
-        for part, border, even in zip(parts, borders, evens, strict=True):
-            place = place * (len(border) - 1) + (_even_places(part, border) if even else _places(part, border))
+        for part, border, formula in zip(parts, borders, bins, strict=True):
+            place = place * (len(border) - 1) + (_places(part, border) if formula is None else formula.places(part))
         _add(total, place, mine)
     return total
 
@@ -116,25 +118,33 @@ def _places(x: Array, edges: Array) -> Array:
     return np.minimum(edges.searchsorted(x, "right") - 1, len(edges) - 2)
 
 
-def _even_places(x: Array, edges: Array) -> Array:
-    """Return the bins of elements between the outer edges, for bins of one width."""
-    n = len(edges) - 1
-    first, last = float(edges[0]), float(edges[-1])
-    scale = n / (last - first) if last > first else np.inf
-    # What the edges and the formula may be off by, in widths of a bin.
-    doubt = 16 * float(np.finfo(edges.dtype).eps) * (max(abs(first), abs(last)) * scale + n)
-    if not doubt < 0.25:
-        return _places(x, edges)
-    place = np.subtract(x, first, dtype=np.float64)
-    place *= scale
-    found = place.astype(np.intp)
-    place -= found
-    place -= 0.5
-    np.absolute(place, out=place)
-    if place.size and place.max() > 0.5 - doubt:
-        near = np.flatnonzero(place > 0.5 - doubt)
-        found[near] = _settled(x[near], found[near], edges)
-    return found
+class _Even:
+    """Finds places in bins of one width; its buffers serve many parts of an array."""
+
+    def __init__(self, edges: Array, step: int) -> None:
+        self._edges, self._n = edges, len(edges) - 1
+        self._first, last = float(edges[0]), float(edges[-1])
+        self._scale = self._n / (last - self._first) if last > self._first else np.inf
+        # What the edges and the formula may be off by, in widths of a bin.
+        rounding = 16 * float(np.finfo(edges.dtype).eps)
+        self._doubt = rounding * (max(abs(self._first), abs(last)) * self._scale + self._n)
+        self._place, self._found = np.empty(step, np.float64), np.empty(step, np.intp)
+
+    def places(self, x: Array) -> Array:
+        """Return the bins of elements between the outer edges, until the next call."""
+        if not self._doubt < 0.25:
+            return _places(x, self._edges)
+        place, found = self._place[: x.size], self._found[: x.size]
+        np.subtract(x, self._first, out=place, dtype=np.float64)
+        np.multiply(place, self._scale, out=place)
+        np.copyto(found, place, casting="unsafe")
+        np.subtract(place, found, out=place)
+        np.subtract(place, 0.5, out=place)
+        np.absolute(place, out=place)
+        if x.size and place.max() > 0.5 - self._doubt:
+            near = np.flatnonzero(place > 0.5 - self._doubt)
+            found[near] = _settled(x[near], found[near], self._edges)
+        return found
 
 
 def _settled(x: Array, found: Array, edges: Array) -> Array:
