@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph.errors import ClusterError
 from ..graph.expr import walk
 from ..graph.lower import lower
 from ..scheduler.cluster import running
@@ -74,10 +73,8 @@ def _made_by(x: Node) -> str:
         return f"{expr.op.label}, more than {NODES:,} operations"
     cluster = running()
     roots, waiting = outlined([expr])
-    try:
-        stages = [s for s in lower(roots, cluster.stored if cluster else lambda token: False) if s.data is None]
-    except ClusterError:
-        return expr.op.label
+    stored = cluster.stored if cluster is not None else lambda token: False
+    stages = [s for s in lower(roots, stored) if s.data is None]
     tasks = sum(s.ntasks for s in stages)
     more = ", more when it runs" if waiting else ""
     return f"{expr.op.label}: {_count(len(stages), 'stage')}, {_count(tasks, 'task')}{more}"

@@ -98,6 +98,31 @@ def test_chunks_find_their_files(tmp_path_factory, data):
     assert runs.merged.counts == runs.counts
 
 
+@given(data=st.data())
+def test_blocks_find_their_places_in_one_file(tmp_path_factory, data):
+    """Every block of any grid is written where NumPy reads it."""
+    from windrow.graph.grid import Axis, Grid
+    from windrow.workers.kernels.blocks.files import to_npy
+
+    axis = st.lists(st.integers(0, 4), min_size=1, max_size=4).map(Axis.of_sizes)
+    grid = Grid(data.draw(st.lists(axis, max_size=4)))
+    whole = np.arange(grid.size, dtype=data.draw(st.sampled_from(["i2", "f8", "c16"]))).reshape(grid.shape)
+    path = tmp_path_factory.mktemp("one") / "file"
+    path.write_bytes(b"head!" + bytes(whole.nbytes))
+    for block in data.draw(st.permutations(range(grid.nblocks))) if grid.nblocks < 50 else range(grid.nblocks):
+        where = tuple(slice(k, k + 1) for k in grid.index(block))
+        written = to_npy(grid.view(whole, block), str(path), 5, grid, where=where)
+        assert written.sum() == grid.view(whole, block).nbytes
+    assert path.read_bytes() == b"head!" + whole.tobytes()
+
+
+@pytest.mark.parametrize("chunks", [(2, 4, 150), (2, 4, 300), (4, 6, 7), (1, 6, 300)])
+def test_npy_of_long_rows(tmp_path, chunks):
+    data = np.arange(4 * 6 * 300.0).reshape(4, 6, 300)
+    wr.from_array(data, chunks=chunks).to_npy(tmp_path / "x.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), data)
+
+
 def test_files_are_arrow_files_that_others_read(tmp_path):
     wr.save(tmp_path / "x", wr.arange(10, chunks=4))
     with pa.memory_map(str(tmp_path / "x" / "part-0000000.arrow")) as source:
