@@ -133,6 +133,9 @@ DRAWS: tuple[Callable[..., Any], ...] = (
 )
 
 EXAMPLES: dict[str, Callable[..., Any] | None] = {
+    "apply_along_axis": lambda f, a: f(np.sort, 1, a["x"]),
+    "apply_gufunc": lambda f, a: f(np.sort, "(i)->(i)", a["x"], output_dtypes=float),
+    "apply_over_axes": lambda f, a: f(wr.sum, a["x"], [0, 1]),
     "arange": lambda f, a: f(12, chunks=5),
     "array": lambda f, a: f(np.ones(12), chunks=5),
     "asarray": lambda f, a: f(np.ones(12), chunks=5),
@@ -140,6 +143,7 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "atleast_2d": lambda f, a: f(a["line"]),
     "atleast_3d": lambda f, a: f(a["line"]),
     "block": lambda f, a: f([[a["x"], a["y"]]]),
+    "blockwise": lambda f, a: f(np.add, "ij", a["x"], "ij", a["y"], "ij", dtype=float),
     "broadcast_arrays": lambda f, a: f(a["x"], a["line"][:12]),
     "dsplit": lambda f, a: f(a["box"], 2),
     "fromfunction": lambda f, a: f(lambda i, j: i + j, (12, 12), chunks=5),
@@ -185,6 +189,7 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "piecewise": lambda f, a: f(a["x"], [a["b"]], [1.0, 0.0]),
     "put_along_axis": lambda f, a: changed(a["x"], f(a["x"], np.zeros((12, 1), int), 0.0, 1)),
     "rechunk": lambda f, a: f(a["x"], 4),
+    "reduction": lambda f, a: f(a["x"], np.max, np.max),
     "repeat": lambda f, a: f(a["x"], 2, axis=0),
     "reshape": lambda f, a: f(a["x"], (4, 36)),
     "roll": lambda f, a: f(a["x"], 3, axis=0),
