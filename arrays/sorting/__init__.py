@@ -1,6 +1,45 @@
 """Sorting, sets, searching, quantiles."""
 
-from .quantiles import *
-from .search import *
-from .sets import *
-from .sorts import *
+from __future__ import annotations
+
+from .quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
+from .search import digitize, isin, searchsorted
+from .sets import (
+    intersect1d,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
+from .sorts import argpartition, argsort, lexsort, partition, sort, topk
+
+__all__ = [
+    "argpartition",
+    "argsort",
+    "digitize",
+    "intersect1d",
+    "isin",
+    "lexsort",
+    "median",
+    "nanmedian",
+    "nanpercentile",
+    "nanquantile",
+    "partition",
+    "percentile",
+    "quantile",
+    "searchsorted",
+    "setdiff1d",
+    "setxor1d",
+    "sort",
+    "topk",
+    "union1d",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]

@@ -118,7 +118,7 @@ class _Pair:
         return self.found
 
 
-def _common(pair: _Pair, wanted: str) -> Steps:
+def _common(_a: Array, _b: Array, pair: _Pair, wanted: str) -> Steps:
     values, where, begins, ends = yield from pair.steps()
     if wanted == "second":
         second: Array = select(where, logical_not(begins)) - pair.first.size
@@ -126,30 +126,30 @@ def _common(pair: _Pair, wanted: str) -> Steps:
     return select(values if wanted == "values" else where, logical_not(ends))
 
 
-def _alone(pair: _Pair, first_only: bool) -> Steps:
+def _alone(_a: Array, _b: Array, pair: _Pair, first_only: bool) -> Steps:
     values, where, begins, ends = yield from pair.steps()
     alone = logical_and(begins, ends)
     return select(values, logical_and(alone, where < pair.first.size) if first_only else alone)
 
 
-def _values(order: _Order) -> Steps:
-    values, _, new = yield from order.steps()
+def _values(_: Array, order: _Order) -> Steps:
+    values, _where, new = yield from order.steps()
     return select(values, new)
 
 
-def _first(order: _Order) -> Steps:
+def _first(_: Array, order: _Order) -> Steps:
     _, where, new = yield from order.steps()
     return select(where, new)
 
 
-def _counts(order: _Order) -> Steps:
+def _counts(_: Array, order: _Order) -> Steps:
     values, _, new = yield from order.steps()
     begin = persist(select(positions(values), new))
     found: Array = concatenate([begin[1:], np.full(min(1, values.size), values.size)]) - begin
     return found
 
 
-def _inverse(order: _Order) -> Steps:
+def _inverse(_: Array, order: _Order) -> Steps:
     _, where, new = yield from order.steps()
     each = make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(new.npartitions, 1)]), "i8")
     counts = yield each
@@ -170,7 +170,7 @@ def _parts(operation: str, x: Any, names: str, equal_nan: bool) -> list[Array]:
     found = []
     for name in names:
         shape = flat.shape if name == "r" else (None,)
-        made = unsized(operation, recipes[name], (), (order,), shape, array.dtype if name == "v" else "i8")
+        made = unsized(operation, recipes[name], (flat,), (order,), shape, array.dtype if name == "v" else "i8")
         found.append(made.reshape(array.shape) if name == "r" and array.ndim != 1 else made)
     return found
 
@@ -395,7 +395,8 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     pair = _Pair(first, second)
     names = ("values", "first", "second") if return_indices else ("values",)
     found = [
-        unsized("intersect1d", _common, (), (pair, n), (None,), first.dtype if n == "values" else "i8") for n in names
+        unsized("intersect1d", _common, (first, second), (pair, n), (None,), first.dtype if n == "values" else "i8")
+        for n in names
     ]
     return tuple(found) if return_indices else found[0]
 
@@ -422,7 +423,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     first, second = _flat("setdiff1d", ar1, ar2)
     if assume_unique:
         return select(first, isin(first, second, invert=True))
-    return unsized("setdiff1d", _alone, (), (_Pair(first, second), True), (None,), first.dtype)
+    return unsized("setdiff1d", _alone, (first, second), (_Pair(first, second), True), (None,), first.dtype)
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
@@ -445,4 +446,4 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     array([1, 2])
     """
     first, second = _flat("setxor1d", ar1, ar2)
-    return unsized("setxor1d", _alone, (), (_Pair(first, second), False), (None,), first.dtype)
+    return unsized("setxor1d", _alone, (first, second), (_Pair(first, second), False), (None,), first.dtype)

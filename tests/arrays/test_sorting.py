@@ -186,5 +186,5 @@ def test_nothing_is_computed_at_the_call_and_errors_are():
         (lambda: wr.lexsort(()), "keys"),
         (lambda: wr.lexsort((x, x[:3])), "keys"),
     ):
-        with pytest.raises(ValueError, match=f"argument '{argument}'"):
+        with pytest.raises(wr.WindrowError, match=f"argument '{argument}'"):
             call()
