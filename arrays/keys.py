@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from ..graph.errors import IndexingError, bad
 from .core import Node
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ..graph.grid import Index
 
@@ -40,8 +39,9 @@ def _read(item: Any) -> Any:
             return item
     elif isinstance(item, np.ndarray | list | tuple | range):
         array: Any = _array(item)
-        if isinstance(array, Node) or array.dtype.kind in "iub":
-            return int(array) if array.ndim == 0 and array.dtype.kind in "iu" else array
+        single = isinstance(array, np.ndarray) and array.ndim == 0
+        if array.dtype.kind in "iub":
+            return int(array[()]) if single and array.dtype.kind != "b" else array
     elif hasattr(item, "__index__"):
         return int(item.__index__())
     raise IndexingError(bad("indexing", "key", item, "slices, integers, None, ..., arrays of integers or of bool"))

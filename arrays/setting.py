@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 MOST_ROUTES = 32
 """So many elements or slices set one after the other are one move."""
 
+TABLE_FACTOR = 16
+"""Points that share a place are found in a table of all places, where these are at most so many times as many."""
+
 
 def assigned(x: Array, key: Any, value: Any) -> Array:
     """Return an array like `x` in which `x[key]` is `value`."""
@@ -128,12 +131,18 @@ def _static(x: Array, chosen: Selection, value: Array) -> Array:
     lengths = _fitted(value, chosen.shape)
     if math.prod(chosen.shape) == 0:
         return x
-    value = value.reshape(lengths)
-    axes = value.expr.grid.axes
-    value = regrid(value, Grid([Axis.regular(1, 1) if a.length == 1 else a for a in axes]))
+    value = _shaped(value, lengths)
     if chosen.wide is None:
         return _basic(x, chosen, value)
     return _scattered(x, chosen, value)
+
+
+def _shaped(value: Array, lengths: Sequence[int]) -> Array:
+    """Give a value another shape; axes of length one are one chunk, a number stays a constant."""
+    if isinstance(value.expr.op, Full):
+        return make(value.expr.op, (), Grid([Axis.regular(n, max(1, n)) for n in lengths]), value.dtype)
+    value = value.reshape(tuple(lengths))
+    return regrid(value, Grid([Axis.regular(1, 1) if a.length == 1 else a for a in value.expr.grid.axes]))
 
 
 # ---------------------------------------------------------------- slices and integers
@@ -183,7 +192,7 @@ def _basic(x: Array, chosen: Selection, value: Array) -> Array:
 def _placed(value: Array, layout: Sequence[int], steps: list[Step], axes: list[Axis]) -> Array:
     """Give a value the array's axes: of length one for integers, without new ones; some run backwards."""
     if isinstance(value.expr.op, Full):
-        return make(value.expr.op, (), Grid(axes), value.dtype)
+        return _shaped(value, [a.length for a in axes])
     todo = iter(steps)
     every: list[Step] = [(None, Fixed(0)) if axis == NEW else next(todo) for axis in layout]
     return move("value", value, every, axes)
@@ -202,18 +211,17 @@ def _scattered(x: Array, chosen: Selection, value: Array) -> Array:
     others = [a for a in range(grid.ndim) if a not in arrays]
     ways, axes, steps = [], [Axis.regular(1, 1)] * (1 + len(others)), []
     own = [a for a, _ in lengths]
-    if not isinstance(value.expr.op, Full):
-        value = value.reshape(tuple(n for _, n in lengths))
+    value = _shaped(value, [n for _, n in lengths])
     for a, n in lengths:
         target = 0 if a == POINTS else 1 + others.index(a)
         back = a != POINTS and _ways(chosen.entries[a], n)[1]
         steps.append((target, Slice(n - 1, -1) if back else Slice()))
-        axes[target] = value.expr.grid.axes[len(steps) - 1] if value.ndim else axes[target]
+        axes[target] = value.expr.grid.axes[len(steps) - 1]
     for a in others:
         n = dict(lengths).get(a, 1)
         ways.append(_ways(chosen.entries[a], n)[0])
     if isinstance(value.expr.op, Full):
-        value = make(value.expr.op, (), Grid([Axis.regular(1, 1)] * len(axes)), x.dtype)
+        value = _shaped(value, [a.length for a in axes])
     elif own != [POINTS, *others] or any(way != Slice() for _, way in steps):
         value = move("value", value, steps, axes)
     source = np.broadcast_to(np.arange(math.prod(points)).reshape(points), wide).reshape(-1)
@@ -236,12 +244,17 @@ def _merged(layout: list[int], lengths: Sequence[int], width: int) -> list[tuple
 
 def _by_block(axes: Sequence[Axis], index: Sequence[Index]) -> tuple[Index, Index]:
     """Return the last point for each place, ordered by block, and where each block's points begin."""
-    flat = np.ravel_multi_index(tuple(index), tuple(a.length for a in axes))
-    _, first = np.unique(flat[::-1], return_index=True)
-    kept = len(flat) - 1 - first
+    lengths = tuple(a.length for a in axes)
+    flat, each = np.ravel_multi_index(tuple(index), lengths), np.arange(len(index[0]))
+    if math.prod(lengths) <= TABLE_FACTOR * len(flat):
+        last = np.empty(math.prod(lengths), np.int64)
+        last[flat] = each
+        kept = np.flatnonzero(last[flat] == each)
+    else:
+        kept = len(flat) - 1 - np.unique(flat[::-1], return_index=True)[1]
     code = block_codes(axes, [i[kept] for i in index])
-    order = np.argsort(code, kind="stable")
     blocks = math.prod(a.count for a in axes)
+    order = np.argsort(code.astype(np.uint16) if blocks <= 1 << 16 else code, kind="stable")
     return kept[order], np.searchsorted(code[order], np.arange(blocks + 1))
 
 
@@ -262,7 +275,7 @@ def _by_mask(x: Array, mask: Any, value: Array) -> Array | None:
         return deferred("setitem", _dealt, (x, own, wide), (), grid, x.dtype)
     _fitted(value, (1, *trailing))
     if value.ndim > len(trailing):
-        value = value.reshape(lengths[len(lengths) - len(trailing) :])
+        value = _shaped(value, lengths[len(lengths) - len(trailing) :])
     condition = as_array("setitem", "key", mask)
     condition = condition.reshape(condition.shape + (1,) * len(trailing))
     scalar: Any = value

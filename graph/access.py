@@ -44,7 +44,12 @@ class Rows:
         code = row * nitems + item
         steps = np.diff(code)
         if (steps < 0).any():
-            code = np.unique(code)
+            if nrows * nitems <= 4 * len(code):  # a table of all pairs is smaller than what would be sorted
+                table = np.zeros(nrows * nitems, bool)
+                table[code] = True
+                code = np.flatnonzero(table)
+            else:
+                code = np.unique(code)
         elif not steps.all():
             code = code[np.concatenate([[True], steps > 0])]
         row, item = code // nitems, code % nitems

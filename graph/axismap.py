@@ -146,23 +146,27 @@ class Place:
     start: int
     step: int = 1
 
-    def _range(self, lo: Index, hi: Index, length: int) -> tuple[Index, Index]:
+    def ranges(self, lo: Index, hi: Index, length: int) -> tuple[Index, Index]:
         """Return the source positions that go into result ranges [lo, hi)."""
         first = np.clip(-((self.start - lo) // self.step), 0, length)
         return first, np.clip(-((self.start - hi) // self.step), first, length)
 
+    def span(self, lo: int, hi: int, length: int) -> tuple[int, int]:
+        """Return the source positions that go into one result range."""
+        first = max(0, min(length, -((self.start - lo) // self.step)))
+        return first, max(first, min(length, -((self.start - hi) // self.step)))
+
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
         """See `AxisMap`."""
-        first, last = self._range(out.start(chunks), out.stop(chunks), source.length)
+        first, last = self.ranges(out.start(chunks), out.stop(chunks), source.length)
         return run_rows(np.arange(len(chunks)), first, last, len(chunks), source)
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
         """See `AxisMap`."""
-        base = np.array([out.start(chunk)])
-        first, last = (int(k[0]) for k in self._range(base, np.array([out.stop(chunk)]), source.length))
+        base = out.start(chunk)
         found = []
-        for block, take, begin in _cut_run(first, last, source):
-            at = self.start + self.step * begin - int(base[0])
+        for block, take, begin in _cut_run(*self.span(base, out.stop(chunk), source.length), source):
+            at = self.start + self.step * begin - base
             stop = at + self.step * (take.stop - take.start - 1) + 1
             found.append(Segment(block, take, slice(at, stop, self.step)))
         return found
@@ -176,19 +180,16 @@ class Spread:
     step: int
     count: int
 
-    def _range(self, lo: Index, hi: Index) -> tuple[Index, Index]:
-        return Place(self.start, self.step)._range(lo, hi, self.count)
-
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
         """See `AxisMap`."""
-        first, last = self._range(out.start(chunks), out.stop(chunks))
+        first, last = Place(self.start, self.step).ranges(out.start(chunks), out.stop(chunks), self.count)
         start = np.concatenate([[0], np.cumsum(last > first)])
         return Rows(start, np.zeros(int(start[-1]), np.int64))
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
         """See `AxisMap`."""
         base = out.start(chunk)
-        first, last = (int(k[0]) for k in self._range(np.array([base]), np.array([out.stop(chunk)])))
+        first, last = Place(self.start, self.step).span(base, out.stop(chunk), self.count)
         if last <= first:
             return []
         at = self.start + self.step * first - base
@@ -323,9 +324,17 @@ class Halo:
 
 def gather_segments(index: Index, put: Index, source: Axis) -> list[Segment]:
     """Return segments that take any positions of a source, one for each block that has some of them."""
-    blocks = source.find(index)
-    found = []
-    for block in np.unique(blocks).tolist():
-        mine = np.flatnonzero(blocks == block)
-        found.append(Segment(block, index[mine] - source.start(block), put[mine]))
-    return found
+    runs = grouped(source.find(index))
+    return [Segment(block, index[mine] - source.start(block), put[mine]) for block, mine in runs]
+
+
+def grouped(code: Index) -> list[tuple[int, Index]]:
+    """Return (code, where it stands) for each distinct code, in ascending order."""
+    if not len(code):
+        return []
+    if int(code.max()) < 1 << 16:
+        code = code.astype(np.uint16)  # small integers are sorted by their digits, in linear time
+    order = np.argsort(code, kind="stable") if (code[1:] < code[:-1]).any() else np.arange(len(code))
+    ordered = code[order]
+    borders = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    return [(int(code[where[0]]), where) for where in np.split(order, borders)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..access import Piece, Rows, product_rows, ragged
 from ..axismap import AxisMap, Fixed, Segment, Slice
 from ..expr import Op
 from ..grid import Axis, Grid, Index
+from ..token import token_of
 
 ONE = Axis.regular(1, 1)
 """Stands for the result's axis where a map fixes one position of the source."""
@@ -27,6 +29,14 @@ class Route:
     """How one operand feeds the result: for each of its axes the result's axis that it runs along, and the map."""
 
     axes: tuple[tuple[int | None, AxisMap], ...]
+
+    @cached_property
+    def _name(self) -> str:
+        return token_of(self.axes)
+
+    def token_key(self) -> str:
+        """Name by content, found once: elements set one after the other share routes."""
+        return self._name
 
     @property
     def targets(self) -> tuple[int, ...]:

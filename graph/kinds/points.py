@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..access import Piece, Rows, product_rows
+from ..axismap import grouped
 from ..expr import Op
 from .move import spread
 
@@ -53,14 +54,6 @@ def _chunks_of(code: Index, axes: Sequence[Axis]) -> list[Index]:
 def _summed(parts: list[Rows]) -> Rows:
     """Combine relations whose items are shares of a block's number."""
     return product_rows((1,) * len(parts), parts)
-
-
-def _runs(code: Index) -> list[tuple[int, Index]]:
-    """Return (code, where it stands) for each distinct code."""
-    order = np.argsort(code, kind="stable")
-    ordered = code[order]
-    borders = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    return [(int(code[where[0]]), where) for where in np.split(order, borders)] if len(code) else []
 
 
 @dataclass(frozen=True)
@@ -114,7 +107,7 @@ class Gather(Op):
         mine = [i[lo:hi] for i in self.index]
         order = (*range(1, self.at + 1), 0, *range(self.at + 1, domain.ndim)) if self.at else None
         found = []
-        for _, where in _runs(block_codes([source.axes[a] for a in self.axes], mine)):
+        for _, where in grouped(block_codes([source.axes[a] for a in self.axes], mine)):
             take: list[Any] = [None] * source.ndim
             number = 0
             for a, positions in zip(self.axes, mine, strict=True):
@@ -189,7 +182,7 @@ class Scatter(Op):
         source = self.source[mine]
         place = self.axes[0]  # a single axis of positions is put to where it stands; else points are first
         order = (*range(1, place + 1), 0, *range(place + 1, domain.ndim)) if len(self.axes) == 1 and place else None
-        for chunk, where in _runs(values.axes[0].find(source)):
+        for chunk, where in grouped(values.axes[0].find(source)):
             one = values.axes[0].length == 1
             first: Any = slice(0, 1) if one else source[where] - values.axes[0].start(chunk)
             for chosen in itertools.product(*segments):
