@@ -15,10 +15,12 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
+from ...workers.kernels.blocks.quantiles import missing
 from ...workers.kernels.blocks.ranks import METHODS
 from .. import wholes
 from ..align import regrid
 from ..core import Node, as_array, check_axes, make
+from ..creation import full
 from ..deferred import deferred
 from ..ops.moving import expand_dims, moveaxis
 from ..ops.outputs import deliver
@@ -313,7 +315,10 @@ def _quantiles(
     lengths = math.prod(array.shape[i] for i in axes)
     if lengths == 0 and method != "median" and not skip:
         raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
-    if weights is not None:
+    if lengths == 0:
+        rest = [n for i, n in enumerate(array.shape) if i not in axes]
+        found = full((*np.shape(wanted), *rest), missing(dtype), dtype)
+    elif weights is not None:
         found = _weighted(name, array, wanted, axes, method, weights, skip, dtype)
     elif not array.ndim:
         found = _along(array.reshape(1), wanted, (0,), method, skip, dtype)
