@@ -141,7 +141,9 @@ def _together(x: Array, steps: Sequence[Step]) -> int:
 
 
 def _pass(x: Array, steps: Sequence[Step], norm: str) -> Array:
-    """Apply transforms in whole blocks."""
+    """Apply transforms in whole blocks; what they would cut off isn't read."""
+    first = {s.axis: s.n // 2 + 1 if s.name == "irfft" else s.n for s in reversed(steps)}
+    x = x[tuple(slice(min(n, first.get(i, n))) for i, n in enumerate(x.shape))]
     wide = whole(x, {s.axis for s in steps})
     axes, dtype = list(wide.expr.grid.axes), x.dtype
     for step in steps:
@@ -155,7 +157,9 @@ def _cut(x: Array, step: Step) -> tuple[int, int] | None:
     """Return the two factors of a line that is too long for a block; None where it is not, or has no such factors."""
     itemsize = step.dtype(x.dtype).itemsize
     room = _room(x, itemsize) // itemsize
-    if x.expr.grid.axes[step.axis].count == 1 or step.n <= room or x.size == 0 or x.dtype.itemsize * 2 > 32:
+    if np.result_type(x.dtype, np.complex64).itemsize > np.dtype(np.complex128).itemsize:
+        return None  # twiddle factors have the precision of double floats
+    if x.expr.grid.axes[step.axis].count == 1 or step.n <= room or x.size == 0:
         return None
     top = math.isqrt(step.n)
     small = np.arange(top, max(1, top - SEARCHED, -(-step.n // room) - 1), -1)
