@@ -174,7 +174,7 @@ class Vectors(Drawing):
             What is done about covariances that are none.
         tol : float
         method : 'svd', 'eigh' or 'cholesky'
-            How `cov` is decomposed, when the result is computed.
+            How `cov` is decomposed: at the call, or when the result is computed if `cov` is lazy.
         chunks : int, str, tuple, dict or None
             Of the first axes.
 

@@ -631,6 +631,7 @@ def test_errors():
         (lambda: rng.binomial(2, 1.5), shape, "binomial.*'p'"),
         (lambda: rng.poisson(np.nan), shape, "poisson.*'lam'"),
         (lambda: rng.poisson(1e19), shape, "poisson.*'lam'"),
+        (lambda: rng.gamma(np.inf), shape, "gamma.*'shape' is inf"),
         (lambda: rng.geometric(0), shape, "geometric.*'p'"),
         (lambda: rng.zipf(1), shape, "zipf.*'a'"),
         (lambda: rng.logseries(1.0), shape, "logseries.*'p'"),
@@ -669,5 +670,7 @@ def test_lazy_parameters_are_checked_when_they_are_computed():
         rng.hypergeometric(3, 4, wr.full(3, 9)).compute()
     with pytest.raises(wr.ShapeError, match=r"integers.*'high'"):
         rng.integers(wr.full(3, 9), 4).compute()
+    with pytest.raises(wr.ShapeError, match=r"negative_binomial.*'p' too small"):
+        rng.negative_binomial(5, 1e-300, 3).compute()
     with pytest.raises(wr.ShapeError, match=r"integers.*uint8"):
         rng.integers(wr.full(3, 9), 400, dtype="u1").compute()

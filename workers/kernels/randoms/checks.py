@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 MOST = 2.0**53
+LARGEST_MEAN = 9.2e18
+"""Poisson numbers about this still fit an int64."""
 
 
 def _whole(x: Any) -> Any:
@@ -20,17 +22,16 @@ def _whole(x: Any) -> Any:
 
 
 CONDITIONS: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "any": (lambda x: x == x, "a number that is not NaN"),
     "finite": (np.isfinite, "a finite number"),
-    "not negative": (lambda x: x >= 0, "a number that is not negative"),
-    "positive": (lambda x: x > 0, "a positive number"),
-    "more than one": (lambda x: x > 1, "a number larger than 1"),
+    "not negative": (lambda x: (x >= 0) & (x < np.inf), "a finite number that is not negative"),
+    "positive": (lambda x: (x > 0) & (x < np.inf), "a finite positive number"),
+    "more than one": (lambda x: (x > 1) & (x < np.inf), "a finite number larger than 1"),
     "share": (lambda x: (x >= 0) & (x <= 1), "a number from 0 to 1"),
     "positive share": (lambda x: (x > 0) & (x <= 1), "a number larger than 0 and at most 1"),
     "share below one": (lambda x: (x > 0) & (x < 1), "a number larger than 0 and smaller than 1"),
     "whole": (_whole, "a whole number from 0 to 2**53"),
     "whole and small": (lambda x: _whole(x) & (x < 1e9), "a whole number from 0 to 10**9 - 1"),
-    "expectation": (lambda x: (x >= 0) & (x <= 9.2e18), "a number from 0 to 9.2e18"),
+    "expectation": (lambda x: (x >= 0) & (x <= LARGEST_MEAN), "a number from 0 to 9.2e18"),
 }
 
 

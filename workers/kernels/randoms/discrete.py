@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....graph.errors import ShapeError
+from .checks import LARGEST_MEAN
 from .draws import accepted
 from .gamma import standard_gamma
 from .special import log_factorial, stirling_rest
@@ -139,8 +141,17 @@ def _binomial_log(n: Array, p: Array, m: Array, k: Array) -> Array:
 
 
 def negative_binomial(draws: Draws, n: Array, p: Array) -> Array:
-    """Poisson numbers about gamma numbers."""
-    return poisson(draws.at_lane(1), standard_gamma(draws.at_lane(2), n) * (1.0 - p) / p)
+    """Poisson numbers about gamma numbers.
+
+    Raises
+    ------
+    ShapeError
+        When a result might not fit an int64.
+    """
+    mean = standard_gamma(draws.at_lane(2), n) * (1.0 - p) / p
+    if not (mean <= LARGEST_MEAN).all():
+        raise ShapeError("negative_binomial: argument 'n' is too large or 'p' too small: counts leave int64")
+    return poisson(draws.at_lane(1), mean)
 
 
 def geometric(draws: Draws, p: Array) -> Array:

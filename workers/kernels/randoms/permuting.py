@@ -24,7 +24,7 @@ Seed = tuple[tuple[int, int], int, int]
 """Key, jumps and first position of the call."""
 SORTED = 1 << 16
 ROUNDS = 8
-TABLED = 1 << 20
+TABLED = 1 << 18
 """Rounds with more values than this are not tabulated."""
 _TAG = 1 << 63
 _PIECE = 1 << 15
