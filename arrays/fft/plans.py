@@ -180,12 +180,20 @@ def _long(x: Array, step: Step, norm: str, factors: tuple[int, int]) -> Array:
     first = whole(reshape(line, (*line.shape[:-1], *factors)), {line.ndim - 1})
     halfway = make(BlockFunction("fft:columns", (name, step.n, norm), where=True), (first,), first.expr.grid, dtype)
     rows = _pass(halfway, [Step(name, factors[1], line.ndim)], norm)
-    found = reshape(whole(swapaxes(rows, -1, -2), {line.ndim}), (*line.shape[:-1], step.n))
+    found = _flat(whole(swapaxes(rows, -1, -2), {line.ndim}))
     if step.name == "rfft":
         found = found[..., : step.made]
     elif step.name == "irfft":
         found = real(found)
     return moveaxis(found, -1, step.axis)
+
+
+def _flat(x: Array) -> Array:
+    """Join the last two axes, of which the last is whole, as the blocks are read."""
+    *lead, rows, columns = x.expr.grid.axes
+    grid = Grid([*lead, Axis.of_sizes(size * columns.length for size in rows.sizes())])
+    ways = ((*range(x.ndim - 1), None),)
+    return make(BlockFunction("fft:flat", (), ways), (x,), grid, x.dtype)
 
 
 def _known(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -80,6 +80,11 @@ def columns(x: Array, name: str, n: int, norm: str, *, where: tuple[slice, ...],
     return out
 
 
+def flat(x: Array) -> Array:
+    """Join the last two axes."""
+    return x.reshape(*x.shape[:-2], -1)
+
+
 def twiddles(columns: Array, rows: int, n: int) -> Array:
     """Return `exp(-2 pi i k j / n)` for each column j and each k below `rows`, as (columns, rows).
 
