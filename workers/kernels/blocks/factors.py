@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from . import filling
+
 Array = np.ndarray[Any, Any]
 BASE = 64
 """Order of the diagonal blocks that LAPACK solves."""
@@ -54,12 +56,14 @@ def triu(a: Array) -> Array:
 # ---------------------------------------------------------------------- Cholesky
 
 
-def cholesky_update(a: Array, *factors: Array) -> Array:
+@filling
+def cholesky_update(a: Array, *factors: Array, out: Array) -> Array:
     """Subtract `left @ right^H` for the factors of the columns before: all left ones come first."""
     count = len(factors) // 2
-    out = np.array(a, order="C")
+    out[...] = a
+    product = np.empty_like(a)
     for left, right in zip(factors[:count], factors[count:], strict=True):
-        out -= np.ascontiguousarray(left) @ np.ascontiguousarray(right.conj()).T
+        out -= np.matmul(left, np.ascontiguousarray(right.conj()).T, out=product)
     return out
 
 
@@ -118,10 +122,11 @@ def _eliminate_narrow(lu: Array, order: Array, lo: int, hi: int) -> None:
     lu[lo:, lo:hi] = work.T
 
 
-def lu_update(panel: Array, a: Array) -> Array:
+@filling
+def lu_update(panel: Array, a: Array, *, out: Array) -> Array:
     """Bring other columns to where a panel's elimination leaves them: rows of U, and what is left below."""
     width = panel.shape[1] - 1
-    out = a[panel[:, width].real.astype(np.int64)]
+    np.take(a, panel[:, width].real.astype(np.int64), 0, out=out, mode="clip")  # other modes make a copy first
     _lower(panel[:width, :width], out[:width], True)
     out[width:] -= panel[width:, :width] @ out[:width]
     return out
@@ -192,18 +197,21 @@ def _vectors(packed: Array, width: int) -> Array:
     return v
 
 
-def qr_update(panel: Array, a: Array) -> Array:
+@filling
+def qr_update(panel: Array, a: Array, *, out: Array) -> Array:
     """Apply a panel's reflections, in the order in which they were found, to other columns."""
     width = panel.shape[1]
     v, t = _vectors(panel[:-width], width), panel[-width:]
-    return np.asarray(a - v @ (t.conj().T @ (v.conj().T @ np.ascontiguousarray(a))))
+    np.matmul(v, t.conj().T @ (v.conj().T @ a), out=out)
+    return np.subtract(a, out, out=out)
 
 
-def qr_form(panel: Array, q: Array, where: tuple[slice, ...]) -> Array:
+@filling
+def qr_form(panel: Array, q: Array, where: tuple[slice, ...], *, out: Array) -> Array:
     """Apply a panel's reflections, last one first, to columns of Q, of which the first ones are unit vectors."""
     width = panel.shape[1]
     v, t = _vectors(panel[:-width], width), panel[-width:]
-    out = np.array(q, order="C")
+    out[...] = q
     if where[1].start == 0:
         np.fill_diagonal(out[:width, :width], 1)
     out -= v @ (t @ (v.conj().T @ out))

@@ -1,7 +1,7 @@
 """QR of tall matrices by rows (TSQR): blocks of rows are factored alone, their triangles again, up a tree.
 
 A block of rows is itself cut into pieces that fit a core's cache, so that its packed factor holds the pieces' Qs, the
-Q of their stacked triangles, and R.
+Q of their stacked triangles, and R. The Q of a piece times its part of the second Q is its part of the block's Q.
 """
 
 from __future__ import annotations
@@ -10,9 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from . import filling
+
 Array = np.ndarray[Any, Any]
 CACHED = 1 << 15
 """Elements of a piece."""
+TOGETHER = 4
+"""Pieces in one call of LAPACK."""
+NARROW, HIGH = 128, 8
+"""Blocks of so many columns, and so many times more rows, are tried by their Gram matrix first."""
+WELL, NEAR = 1000.0, 1e-3
+"""The largest condition of such a block's columns, and how far from orthonormal they may be after the first step."""
 
 
 def pieces(rows: int, n: int) -> tuple[int, int]:
@@ -26,19 +34,56 @@ def packed_rows(rows: int, n: int) -> int:
     return rows + pieces(rows, n)[0] * n + n
 
 
-def leaf(a: Array) -> Array:
-    """Factor a block of rows; return Q of the pieces, Q of their triangles, R, one below the other."""
+@filling
+def leaf(a: Array, *, out: Array) -> Array:
+    """Factor a block of rows into Q of the pieces, Q of their triangles, R, one below the other."""
+    if _by_gram(a, out):
+        return out
     rows, n = a.shape
     count, each = pieces(rows, n)
     cut = (count - 1) * each
-    out = np.empty((packed_rows(rows, n), n), a.dtype)
     triangles = np.empty((count, n, n), a.dtype)
-    if cut:
-        q, triangles[:-1] = np.linalg.qr(np.ascontiguousarray(a[:cut]).reshape(count - 1, each, n))
-        out[:cut] = q.reshape(cut, n)
+    body, made = a[:cut].reshape(count - 1, each, n), out[:cut].reshape(count - 1, each, n)
+    for k in range(0, count - 1, TOGETHER):
+        made[k : k + TOGETHER], triangles[k : min(k + TOGETHER, count - 1)] = np.linalg.qr(body[k : k + TOGETHER])
     out[cut:rows], triangles[-1] = np.linalg.qr(a[cut:])
-    out[rows:-n], out[len(out) - n :] = np.linalg.qr(triangles.reshape(count * n, n))
+    out[rows : len(out) - n], out[len(out) - n :] = np.linalg.qr(triangles.reshape(count * n, n))
     return out
+
+
+def _by_gram(a: Array, out: Array) -> bool:
+    """Factor a well-conditioned block by Cholesky's factor of its Gram matrix, twice; tell whether that is accurate.
+
+    Several times as fast as Householder's reflections. What is lost grows with the condition of the columns, scaled to
+    length one: the first factor tells it, and the Gram matrix of what comes out shows whether it is near orthonormal.
+    """
+    rows, n = a.shape
+    count, _ = pieces(rows, n)
+    if not 0 < n <= NARROW or rows < HIGH * n:
+        return False
+    try:
+        with np.errstate(all="ignore"):
+            gram = a.conj().T @ a
+            first = np.linalg.cholesky(gram).conj().T
+            inverse = np.linalg.inv(first)
+            lengths = np.sqrt(gram.diagonal().real)
+            condition = np.linalg.norm(first / lengths, 1) * np.linalg.norm(inverse * lengths[:, None], 1)
+            if not condition <= WELL:
+                return False
+            gram = np.zeros((n, n), a.dtype)
+            tile = 2 * CACHED // n
+            for k in range(0, rows, tile):
+                part = out[k : min(k + tile, rows)]
+                np.matmul(a[k : k + tile], inverse, out=part)
+                gram += part.conj().T @ part
+            if not np.linalg.norm(gram - np.eye(n)) <= NEAR:
+                return False
+            second = np.linalg.cholesky(gram).conj().T
+            out[rows : len(out) - n].reshape(count, n, n)[...] = np.linalg.inv(second)
+            out[len(out) - n :] = np.triu(second @ first)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def leaf_r(a: Array) -> Array:
@@ -69,13 +114,15 @@ def descend(packed: Array, right: Array) -> Array:
     return np.asarray(packed[: len(packed) - packed.shape[1]] @ np.ascontiguousarray(right))
 
 
-def form(packed: Array, right: Array, where: tuple[slice, ...]) -> Array:
+@filling
+def form(packed: Array, right: Array, where: tuple[slice, ...], *, out: Array) -> Array:
     """Multiply a block's Q by what comes from above."""
     rows, n = where[0].stop - where[0].start, packed.shape[1]
     count, each = pieces(rows, n)
     cut = (count - 1) * each
     small = packed[rows : len(packed) - n].reshape(count, n, n) @ np.ascontiguousarray(right)
-    out = np.empty((rows, right.shape[1]), np.result_type(packed, right))
+    if not out.flags.c_contiguous:
+        out = np.empty_like(out, order="C")
     if cut:
         np.matmul(packed[:cut].reshape(count - 1, each, n), small[:-1], out=out[:cut].reshape(count - 1, each, -1))
     np.matmul(packed[cut:rows], small[-1], out=out[cut:])
