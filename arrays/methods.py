@@ -14,6 +14,7 @@ from .files.parquet import to_parquet
 from .ops import diagonals, joining, moving, products, reshaping, searching, taking, ufuncs
 from .ops import elementwise as ew
 from .ops import reductions as red
+from .positions import put
 from .sorting import search, sorts
 
 if TYPE_CHECKING:
@@ -252,3 +253,7 @@ class Methods(Node):
     def to_parquet(self, path: Any, *, overwrite: bool = False) -> None:
         """See `windrow.to_parquet`."""
         to_parquet(path, self, overwrite=overwrite)
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """See `windrow.put`."""
+        put(self, indices, values, mode)

@@ -125,7 +125,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     return found
 
 
-def _target(operation: str, argument: str, array: Any) -> Array:
+def lazy_target(operation: str, argument: str, array: Any) -> Array:
+    """Return the array whose elements are to be others from now on."""
     if not isinstance(array, Node):
         raise ArgumentError(bad(operation, argument, type(array).__name__, "a Windrow array"))
     return array  # type: ignore[return-value]
@@ -188,7 +189,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     >>> x.compute()
     array([ 0,  1, -1, -2, -1])
     """
-    target = _target("putmask", "a", a)
+    target = lazy_target("putmask", "a", a)
     chosen = _mask("putmask", mask, target)
     source = as_array("putmask", "values", values)
     if source.size == 0:
@@ -226,7 +227,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     >>> x.compute()
     array([ 0,  1, -1, -2, -1])
     """
-    target = _target("place", "arr", arr)
+    target = lazy_target("place", "arr", arr)
     chosen = _mask("place", mask, target).reshape(-1)
     values = astype(as_array("place", "vals", vals), target.dtype).reshape(-1)
     if values.size == 0:

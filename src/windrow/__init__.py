@@ -81,6 +81,7 @@ from .arrays.ops.turning import *
 from .arrays.ops.ufuncs import *
 from .arrays.ops.vectors import *
 from .arrays.padding import *
+from .arrays.positions import *
 from .arrays.ranges import *
 from .arrays.sorting import *
 from .arrays.statistics.comparing import *
