@@ -172,10 +172,7 @@ class Ufunc:
         """
         from ..cumulative import accumulate
 
-        given = as_array(f"{self.name}.accumulate", "array", array)
-        if dtype is not None:
-            given = cast(given, check_dtype(f"{self.name}.accumulate", "dtype", dtype))
-        return deliver(f"{self.name}.accumulate", accumulate(self.ufunc, given, axis), out)
+        return deliver(f"{self.name}.accumulate", accumulate(self.ufunc, array, axis, dtype), out)
 
     def outer(self, A: Any, B: Any, /, **keywords: Any) -> Any:
         """Apply the function to each element of `A` with each of `B`.

@@ -84,6 +84,14 @@ def test_any_ufunc_accumulates(pair, data):
     same(accumulate(ufunc, lazy, axis), expected)
 
 
+def test_numpys_accumulate_dispatches():
+    """The method of a ufunc, with its dtype: sums stay as narrow as they are told to."""
+    x = some(50, "i1")
+    lazy = wr.from_array(x, chunks=7)
+    for ufunc, dtype in ((np.add, None), (np.add, "i1"), (np.multiply, "f4"), (np.maximum, None), (np.subtract, "i8")):
+        same(ufunc.accumulate(lazy, dtype=dtype), ufunc.accumulate(x, dtype=dtype))
+
+
 @given(arrays(dtypes=("f4", "f8", "c16", "i4")), st.data())
 def test_nan_counts_as_nothing(pair, data):
     """In sums as zero, in products as one."""
