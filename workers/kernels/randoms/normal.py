@@ -1,14 +1,17 @@
 """Normal numbers by Box and Muller's method (1958), with sine and cosine of our own.
 
 The draws d and d + 1 (d even) give the numbers of the positions d and d + 1: r cos(2 pi v) and r sin(2 pi v), with
-v = u - 1/2 and r from the other draw. NumPy's sine and cosine of doubles take longer than all the rest; here the sine
-of a quarter of the angle comes from its series (eight terms are exact on the eighth of a circle that is left), its
-cosine from a root, and both are doubled twice. What is done is additions, products, roots and one logarithm.
+v = u - 1/2 and r from the other draw. NumPy's sine and cosine of doubles take longer than all the rest. Here x, the
+sine of a quarter of the angle times 2 ** 0.75, comes from seven terms (interpolated at Chebyshev's nodes of the eighth
+of a circle that is left: exact to 4e-18), and doubling the angle twice makes of y = x ** 2 and k = sqrt(8) - y
+
+    cos(2 pi v) = 1 - k y,    sin(2 pi v) = x sqrt(k) (sqrt(2) - y).
+
+So all that is done is additions, products, roots and one logarithm.
 """
 
 from __future__ import annotations
 
-import math
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +25,15 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 PIECE = 1 << 16
 """Large enough that threads don't wait for each other between loops, small enough for a core's own cache."""
-_SERIES = [(-1) ** k * (math.pi / 2) ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(8)]
+_SERIES = (
+    2.6417540005910616,
+    -1.0863777879512035,
+    0.13402648746490328,
+    -0.007873740533969583,
+    0.00026982877703657837,
+    -6.052172590598864e-06,
+    9.475109441343972e-08,
+)
 _local = threading.local()
 
 
@@ -35,34 +46,30 @@ def _scratch(size: int) -> Array:
 
 def polar(u: Array, v: Array, even: Array, odd: Array | None) -> None:
     """Fill `even` with r cos(2 pi v), `odd` with r sin(2 pi v), for draws u and v; they may share their memory."""
-    r, a, t, s, c = _scratch(len(u))
+    r, a, t, x, k = _scratch(len(u))
     np.subtract(1.0, u, out=r)
     np.log(r, out=r)
     np.multiply(r, -2.0, out=r)
     np.sqrt(r, out=r)
     np.subtract(v, 0.5, out=a)
     np.multiply(a, a, out=t)
-    np.multiply(t, _SERIES[-1], out=s)
+    np.multiply(t, _SERIES[-1], out=x)
     for coefficient in _SERIES[-2:0:-1]:
-        np.add(s, coefficient, out=s)
-        np.multiply(s, t, out=s)
-    np.add(s, _SERIES[0], out=s)
-    np.multiply(s, a, out=s)  # the sine of a quarter of the angle
-    np.multiply(s, s, out=t)
+        np.add(x, coefficient, out=x)
+        np.multiply(x, t, out=x)
+    np.add(x, _SERIES[0], out=x)
+    np.multiply(x, a, out=x)
+    np.multiply(x, x, out=t)
+    np.subtract(8.0**0.5, t, out=k)
     if odd is not None:
-        np.subtract(1.0, t, out=c)
-        np.sqrt(c, out=c)
-        np.multiply(s, c, out=s)  # half the sine of half the angle
-    np.multiply(t, -2.0, out=t)
-    np.add(t, 1.0, out=t)  # the cosine of half the angle
-    if odd is not None:
-        np.multiply(s, t, out=a)
-        np.multiply(a, 4.0, out=a)
-        np.multiply(a, r, out=odd)
-    np.multiply(t, t, out=t)
-    np.multiply(t, 2.0, out=t)
-    np.subtract(t, 1.0, out=t)
-    np.multiply(t, r, out=even)
+        np.sqrt(k, out=a)
+        np.multiply(x, a, out=x)
+        np.subtract(2.0**0.5, t, out=a)
+        np.multiply(x, a, out=x)
+        np.multiply(x, r, out=odd)
+    np.multiply(k, t, out=k)
+    np.subtract(1.0, k, out=k)
+    np.multiply(k, r, out=even)
 
 
 def gauss(u: Array, v: Array) -> Array:
