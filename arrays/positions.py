@@ -9,7 +9,7 @@ import numpy as np
 from ..graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ..graph.kinds.mapping import BlockFunction
 from .align import aligned
-from .core import as_array, check_axis, check_shape, make
+from .core import Node, as_array, check_axis, check_shape, make
 from .ops.choosing import lazy_target, resize
 from .ops.reshaping import ravel, reshape
 from .ops.searching import nonzero
@@ -42,6 +42,12 @@ def _integers(operation: str, argument: str, value: Any) -> Array:
     if array.dtype.kind not in "iu":
         raise DTypeError(bad(operation, argument, array.dtype, "an array of integers"))
     return array
+
+
+def _key(operation: str, argument: str, value: Any) -> Any:
+    """Return positions as a key: what isn't lazy is checked when elements are set, what is when they are computed."""
+    array = _integers(operation, argument, value)
+    return array if isinstance(value, Node) else np.asarray(value, array.dtype)
 
 
 def _order(operation: str, order: Any) -> Any:
@@ -338,7 +344,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     array([[0, 7, 0],
            [0, 0, 8]])
     """
-    array, positions = lazy_target("put", "a", a), ravel(_integers("put", "ind", ind))
+    array, positions = lazy_target("put", "a", a), _key("put", "ind", ind).reshape(-1)
     if mode not in ("raise", "wrap", "clip"):
         raise ArgumentError(bad("put", "mode", mode, "'raise', 'wrap' or 'clip'"))
     values = as_array("put", "v", v)
@@ -375,7 +381,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     array([[ 0,  1, -1],
            [ 3,  4, -1]])
     """
-    array, positions = lazy_target("put_along_axis", "arr", arr), _integers("put_along_axis", "indices", indices)
+    array, positions = lazy_target("put_along_axis", "arr", arr), _key("put_along_axis", "indices", indices)
     if axis is None:
         if positions.ndim != 1:
             raise ShapeError(bad("put_along_axis", "indices", positions.shape, "one axis, since axis is None"))

@@ -111,6 +111,9 @@ def test_put(chunks, mode):
     x.put([], 5)
     with pytest.raises(IndexError):
         x.put([99], 5)
+    x.put(wr.arange(99, 100), 5)
+    with pytest.raises(IndexError):
+        x.compute()
     with pytest.raises(wr.ArgumentError, match="put"):
         wr.put(data, [1], 2)
 
