@@ -37,11 +37,16 @@ SAMPLES = 1 << 20
 
 def sorted_long(x: Array) -> Steps:
     """Recipe of the sorted array of one axis."""
-    if x.expr.grid.nblocks == 1:
-        return make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype)
-    parts = persist(make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype))
+    return (yield from merged(make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype)))
+
+
+def merged(parts: Array) -> Steps:
+    """Give in order what is sorted chunk by chunk."""
+    if parts.expr.grid.nblocks == 1:
+        return parts
+    parts = kept(parts)
     runs = in_runs(parts, (yield from _cuts(parts)))
-    return make(BlockFunction("sorting:sort"), (runs,), runs.expr.grid, x.dtype)
+    return make(BlockFunction("sorting:sort"), (runs,), runs.expr.grid, parts.dtype)
 
 
 def order_long(x: Array) -> Steps:
@@ -75,13 +80,23 @@ def positions(x: Array) -> Array:
 
 def ordered(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Array]]:
     """Give an array of one axis in order, and another on the same chunks whose elements went along with its own."""
+    return (yield from merged_pair(*parts_in_order(x, others)))
+
+
+def parts_in_order(x: Array, others: Array) -> tuple[Array, Array]:
+    """Return an array in order chunk by chunk, and another whose elements went along."""
     grid = x.expr.grid
     order = make(BlockFunction("sorting:argsort"), (x,), grid, "i8")
     x = make(BlockFunction("sorting:picked"), (x, order), grid, x.dtype)
-    others = make(BlockFunction("sorting:picked"), (others, order), grid, others.dtype)
-    if grid.nblocks == 1:
+    return x, make(BlockFunction("sorting:picked"), (others, order), grid, others.dtype)
+
+
+def merged_pair(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Array]]:
+    """Give in order what is sorted chunk by chunk, and what goes along."""
+    if x.expr.grid.nblocks == 1:
         return x, others
-    x, others = persist(x, others)
+    if x.expr.pin is None:
+        x, others = persist(x, others)
     cuts = yield from _cuts(x)
     x, others = in_runs(x, cuts), in_runs(others, cuts)
     grid = x.expr.grid

@@ -7,6 +7,7 @@ value, so that many equal elements lie between two borders, and need not be look
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def selected(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> Steps:
 
 def _share(n: int) -> float:
     """Size of a sample: the more there are, the fewer elements lie between borders."""
-    return min(float(n), 4 * float(n) ** (2 / 3), FEW / 2)
+    return min(n, 4 * math.pow(n, 2 / 3), FEW / 2)
 
 
 class _Borders:

@@ -10,8 +10,11 @@ from ...graph.axismap import Halo
 from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
+from ...workers.kernels.blocks.quantiles import may_be_lost
+from .. import wholes
 from ..align import regrid
 from ..core import as_array, check_axis, make
+from ..cumulative import cumulative_sum
 from ..deferred import unsized
 from ..masking import select
 from ..ops.elementwise import astype
@@ -20,8 +23,8 @@ from ..ops.moving import move, moveaxis
 from ..ops.reshaping import ravel
 from ..ops.ufuncs import logical_and, logical_not
 from ..verbs import persist
-from .samples import ordered, positions, restored, sorted_long
-from .search import isin
+from .samples import merged, merged_pair, ordered, parts_in_order, positions, restored
+from .search import isin, searchsorted
 from .sorts import gathered
 
 if TYPE_CHECKING:
@@ -68,22 +71,52 @@ class UniqueInverse(NamedTuple):
 
 
 class _Order:
-    """An array in order, with its positions where they are wanted, and what is new in it: found once for all users."""
+    """An array in order, with its positions where they are wanted, and what is new in it: found once for all users.
 
-    def __init__(self, x: Array, equal_nan: bool, *, carry: bool) -> None:
-        self.x, self.equal_nan, self.carry = x, equal_nan, carry
-        self.found: tuple[Array, Array, Array] | None = None
+    Where chunks have few distinct elements, these stand for all: they bring their first positions and their numbers.
+    """
 
-    def steps(self) -> Generator[Any, Any, tuple[Array, Array, Array]]:
-        """Give values in order, positions (or values again), and flags of what is new."""
+    def __init__(self, x: Array, equal_nan: bool, names: str) -> None:
+        self.x, self.equal_nan = x, equal_nan
+        self.carry, self.inverse = "i" in names or "r" in names, "r" in names
+        self.found: tuple[Array, Array, Array, Array | None] | None = None
+
+    def steps(self) -> Generator[Any, Any, tuple[Array, Array, Array, Array | None]]:
+        """Give values in order, positions (or values again), flags of what is new, and numbers (None: each is one)."""
         if self.found is None:
             x = gathered(self.x)
             if self.carry:
-                values, order = persist(*(yield from ordered(x, positions(x))))
+                values, order = persist(*parts_in_order(x, positions(x)))
             else:
-                values = order = persist((yield from sorted_long(x)))
-            self.found = (values, order, persist(borders(values, self.equal_nan)))
+                values = order = persist(make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype))
+            if x.npartitions > 1 and x.dtype.kind != "V":
+                self.found = yield from self._few(values, order)
+            if self.found is None:
+                if self.carry:
+                    values, order = persist(*(yield from merged_pair(values, order)))
+                else:
+                    values = order = persist((yield from merged(values)))
+                self.found = (values, order, persist(borders(values, self.equal_nan)), None)
         return self.found
+
+    def _few(self, parts: Array, order: Array) -> Generator[Any, Any, Any]:
+        """Give what `steps` does, made of the distinct elements of each chunk; None where these are too many."""
+        grid = parts.expr.grid
+        new = persist(make(BlockFunction("searching:own_begins", (self.equal_nan,)), (parts,), grid, bool))
+        counts = yield make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(grid.nblocks, 1)]), "i8")
+        if counts.sum() > max(grid.largest, wholes.SMALLEST) or 2 * counts.sum() > parts.size:
+            return None
+        begin = persist(select(positions(parts), new))
+        numbers = concatenate([begin[1:], np.full(min(1, parts.size), parts.size)]) - begin
+        x, first, numbers = (
+            regrid(a, Grid.single(begin.shape)) for a in (select(parts, new), select(order, new), numbers)
+        )
+        local = persist(make(BlockFunction("sorting:argsort"), (x,), x.expr.grid, "i8"))
+        found = [make(BlockFunction("sorting:picked"), (a, local), x.expr.grid, a.dtype) for a in (x, first, numbers)]
+        values, first, numbers = persist(*found)
+        if self.inverse and may_be_lost(x.dtype) and not self.equal_nan and np.isnan((yield values[-1:])).any():
+            return None
+        return values, first, persist(borders(values, self.equal_nan)), numbers
 
 
 def borders(x: Array, equal_nan: bool, function: str = "begins") -> Array:
@@ -133,24 +166,31 @@ def _alone(_a: Array, _b: Array, pair: _Pair, first_only: bool) -> Steps:
 
 
 def _values(_: Array, order: _Order) -> Steps:
-    values, _where, new = yield from order.steps()
+    values, _where, new, _numbers = yield from order.steps()
     return select(values, new)
 
 
 def _first(_: Array, order: _Order) -> Steps:
-    _, where, new = yield from order.steps()
+    _values, where, new, _numbers = yield from order.steps()
     return select(where, new)
 
 
 def _counts(_: Array, order: _Order) -> Steps:
-    values, _, new = yield from order.steps()
-    begin = persist(select(positions(values), new))
-    found: Array = concatenate([begin[1:], np.full(min(1, values.size), values.size)]) - begin
+    values, _where, new, numbers = yield from order.steps()
+    found: Array
+    if numbers is None:
+        begin = persist(select(positions(values), new))
+        found = concatenate([begin[1:], np.full(min(1, values.size), values.size)]) - begin
+    else:
+        end = persist(select(cumulative_sum(numbers), borders(values, order.equal_nan, "ends")))
+        found = end - concatenate([np.zeros(min(1, values.size), np.int64), end[:-1]])
     return found
 
 
-def _inverse(_: Array, order: _Order) -> Steps:
-    _, where, new = yield from order.steps()
+def _inverse(x: Array, order: _Order) -> Steps:
+    values, where, new, numbers = yield from order.steps()
+    if numbers is not None:
+        return searchsorted(select(values, new), x)
     each = make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(new.npartitions, 1)]), "i8")
     counts = yield each
     before = regrid(as_array("unique", "x", np.cumsum(counts) - counts), each.expr.grid)
@@ -165,7 +205,7 @@ def _parts(operation: str, x: Any, names: str, equal_nan: bool) -> list[Array]:
     if array.dtype.kind == "V" and array.dtype.names is None:
         raise DTypeError(bad(operation, "x", array.dtype, "a dtype that has an order"))
     flat = ravel(array)
-    order = _Order(flat, equal_nan, carry="i" in names or "r" in names)
+    order = _Order(flat, equal_nan, names)
     recipes = {"v": _values, "i": _first, "r": _inverse, "c": _counts}
     found = []
     for name in names:

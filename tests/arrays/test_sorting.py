@@ -11,7 +11,7 @@ import windrow as wr
 from windrow.arrays import wholes
 from windrow.arrays.sorting import samples
 
-DTYPES = ["f8", "f4", "f2", "i8", "u1", "?", "c16", "M8[s]", "m8[ms]", "U2", "S3", "g", ">f8"]
+DTYPES = ["f8", "f4", "f2", "i8", "u1", "?", "c16", "M8[s]", "m8[ms]", "U2", "S3", "g", ">f8", ">M8[s]"]
 
 
 @pytest.fixture(autouse=True, scope="module")

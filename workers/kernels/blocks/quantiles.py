@@ -67,8 +67,7 @@ def missing(dtype: np.dtype[Any]) -> Any:
 def weighted(x: Array, weights: Array, axes: tuple[int, ...], q: Any, skip: bool) -> Array:
     """Return weighted quantiles over axes."""
     function = np.nanquantile if skip else np.quantile
-    at: Any = axes if len(axes) > 1 else axes[0]
-    return np.asarray(function(x, q, axis=at, weights=weights, method="inverted_cdf"))
+    return np.asarray(function(x, q, axis=axes if x.ndim > 1 else 0, weights=weights, method="inverted_cdf"))
 
 
 def lost(x: Array) -> Array:

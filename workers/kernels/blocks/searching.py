@@ -42,6 +42,11 @@ def begins(x: Array, equal_nan: bool, where: tuple[slice, ...]) -> Array:
     return np.concatenate([np.ones(where[0].stop - where[0].start - max(0, len(x) - 1), bool), _differ(x, equal_nan)])
 
 
+def own_begins(x: Array, equal_nan: bool) -> Array:
+    """Tell which elements of a sorted block differ from the one before in the block."""
+    return np.concatenate([np.ones(min(1, len(x)), bool), _differ(x, equal_nan)])
+
+
 def ends(x: Array, equal_nan: bool, where: tuple[slice, ...]) -> Array:
     """Tell which elements of a sorted block differ from the one after, which the block has, but at the array's end."""
     return np.concatenate([_differ(x, equal_nan), np.ones(where[0].stop - where[0].start - max(0, len(x) - 1), bool)])

@@ -6,25 +6,29 @@ from typing import Any
 
 import numpy as np
 
+from . import filling
+
 Array = np.ndarray[Any, Any]
 
 LONG = 512
 """Rows of at least so many elements are put in order by NumPy's fastest sort, and ties by position afterwards."""
 
 
-def sort(x: Array, axis: int = -1, descending: bool = False) -> Array:
+@filling
+def sort(x: Array, axis: int = -1, descending: bool = False, *, out: Array | None = None) -> Array:
     """Return the elements in order along an axis; equal ones keep theirs."""
     if descending:
         return np.flip(sort(np.flip(x, axis), axis), axis)
     if x.dtype.kind in "biuSU":
-        return np.sort(x, axis)  # equal elements have equal bits
+        return _unstable(x, axis, out)  # equal elements have equal bits
     if x.dtype.kind in "mM":
-        return (np.sort(_nat_last(x), axis) + 1).view(x.dtype)
+        found = (np.sort(_nat_last(x), axis) + 1).view(x.dtype.newbyteorder("="))
+        return np.asarray(found.astype(x.dtype, copy=False))
     if x.dtype.kind != "f" or x.dtype.itemsize > 8:
         return np.sort(x, axis, kind="stable")
     if x.ndim > 1:
-        return _sorted_rows(x, axis)
-    found = np.sort(x)
+        return _sorted_rows(x, axis, out)
+    found = _unstable(x, axis, out)
     zero, after = np.searchsorted(found, 0, "left"), np.searchsorted(found, 0, "right")
     lost = np.searchsorted(found, np.nan)
     if after > zero:
@@ -34,12 +38,19 @@ def sort(x: Array, axis: int = -1, descending: bool = False) -> Array:
     return found
 
 
-def _sorted_rows(x: Array, axis: int) -> Array:
+def _unstable(x: Array, axis: int, out: Array | None) -> Array:
+    found = np.empty_like(x) if out is None else out
+    np.copyto(found, x)
+    found.sort(axis)
+    return found
+
+
+def _sorted_rows(x: Array, axis: int, out: Array | None) -> Array:
     """Sort several rows of floating-point numbers: fast where zeros have one sign, and NaN has the same bits."""
     zeros, lost = np.signbit(x[x == 0]), x[np.isnan(x)]
     if (zeros.any() and not zeros.all()) or (len(lost) and (_bits(lost) != _bits(lost)[0]).any()):
         return np.sort(x, axis, kind="stable")
-    found = np.sort(x, axis)
+    found = _unstable(x, axis, out)
     if len(lost):  # vectorised sorts write a NaN of their own
         found[np.isnan(found)] = lost[0]
     return found
