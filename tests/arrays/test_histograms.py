@@ -173,12 +173,17 @@ def test_bincount(top, minlength, chunks):
     x = wr.from_array(data, chunks=chunks)
     expected = np.bincount(data, minlength=minlength)
     lazy = np.bincount(x, minlength=minlength)
-    assert np.bincount(x * 1, minlength=minlength).shape == (None,)
     np.testing.assert_array_equal(lazy.compute(), expected)
     same(lazy, expected)
     weights = RNG.random(100)
     heavy = wr.bincount(x, wr.from_array(weights, chunks=41), minlength=minlength)
     np.testing.assert_allclose(heavy.compute(), np.bincount(data, weights, minlength))
+
+
+def test_bincount_is_as_long_as_the_data_say():
+    lazy = wr.bincount(wr.arange(3_000_000, chunks=1_000_000) % 7)
+    assert lazy.shape == (None,)
+    assert lazy.compute().tolist() == np.bincount(np.arange(3_000_000) % 7).tolist()
 
 
 def test_bincount_of_other_arrays():
@@ -195,6 +200,32 @@ def test_bincount_of_other_arrays():
         wr.bincount(wr.ones((3, 3), dtype=int))
     with pytest.raises(ValueError, match="weights"):
         wr.bincount(wr.asarray([1, 2]), weights=[1.0])
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8"])
+def test_compiled_counts_of_integers(dtype):
+    data = RNG.integers(0, 90, 1003).astype(dtype)
+    edges = np.histogram_bin_edges(data, 7)
+    expected = np.bincount(data), np.histogram(data, 7)[0], np.histogram(data, 7, (3, 60))[0]
+    for jit in ("off", "on"):
+        with wr.config.set(jit=jit):
+            x = wr.from_array(data, chunks=400)
+            for lazy, wanted in zip(
+                (wr.bincount(x), wr.histogram(x, 7)[0], wr.histogram(x, 7, (3, 60))[0]), expected, strict=True
+            ):
+                np.testing.assert_array_equal(lazy.compute(), wanted)
+            same(wr.histogram(x, 7)[1], edges)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2"])
+def test_compiled_counts_on_edges(dtype):
+    edges = np.histogram_bin_edges(np.zeros(0, dtype), 37, (-1.3, 2.2))
+    near = [edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf), RNG.standard_normal(5000)]
+    data = np.concatenate([*near, [np.nan, np.inf, -np.inf]]).astype(dtype)
+    for jit in ("off", "on"):
+        with wr.config.set(jit=jit):
+            lazy = wr.histogram(wr.from_array(data, chunks=2000), 37, (-1.3, 2.2))[0]
+            same(lazy, np.histogram(data, 37, (-1.3, 2.2))[0])
 
 
 def test_a_long_chunk_is_counted_in_steps():
