@@ -15,7 +15,7 @@ from .sets import (
     unique_inverse,
     unique_values,
 )
-from .sorts import argpartition, argsort, lexsort, partition, sort, topk
+from .sorts import argpartition, argsort, lexsort, partition, sort, sort_complex, topk
 
 __all__ = [
     "argpartition",
@@ -35,6 +35,7 @@ __all__ = [
     "setdiff1d",
     "setxor1d",
     "sort",
+    "sort_complex",
     "topk",
     "union1d",
     "unique",

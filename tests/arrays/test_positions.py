@@ -1,4 +1,4 @@
-"""Positions: numbers and indices, triangles, diagonals, putting, against NumPy."""
+"""Positions: numbers and indices, triangles, diagonals, putting; complex numbers in order; against NumPy."""
 
 from __future__ import annotations
 
@@ -146,3 +146,9 @@ def test_fill_diagonal(shape, wrap):
             same(x, expected)
     with pytest.raises(wr.ShapeError, match="fill_diagonal"):
         wr.fill_diagonal(wr.ones((2, 2, 3)), 0)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "f2", "f4", "f8", "g", "F", "D"])
+def test_sort_complex(dtype):
+    data = np.array([3, 1, 0, 2, 1, 0, 3, 5, 4]).astype(dtype).reshape(3, 3)
+    same(np.sort_complex(wr.from_array(data, chunks=2)), np.sort_complex(data))
