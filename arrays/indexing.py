@@ -29,6 +29,7 @@ from .keys import (
     check_mask,
     filled,
     layout_of,
+    masks_checked,
     read_key,
     selection,
     template_of,
@@ -154,12 +155,10 @@ def _by_lazy(x: Array, items: list[Any]) -> Array:
     """Some of the items are lazy."""
     shape = x.expr.grid.shape
     items = without_ellipsis(len(shape), items)
-    at = 0
-    for item in items:
-        if isinstance(item, Node) and item.dtype == bool:
-            check_mask(item, shape, at)
-        at += used_axes(item)
+    items = masks_checked(items, shape)
     lazy = [i for i in items if isinstance(i, Node)]
+    if not lazy:
+        return picked(x, selection(shape, items))
     if len(lazy) == 1:
         alone = _by_mask(x, items, lazy[0]) if lazy[0].dtype == bool else _looked_up(x, items, lazy[0])
         if alone is not None:

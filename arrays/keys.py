@@ -166,11 +166,23 @@ def _entries(shape: tuple[int, ...], items: list[Any]) -> tuple[list[Entry], lis
 
 
 def check_mask(mask: Any, shape: tuple[int, ...], at: int) -> None:
-    """Raise for a mask that hasn't the shape of the axes that it speaks of."""
+    """Raise for a mask that hasn't the shape of the axes that it speaks of; without elements it may, as in NumPy."""
     own = mask.expr.shape if isinstance(mask, Node) else mask.shape
-    if own != shape[at : at + mask.ndim]:
-        expected = f"a mask of shape {shape[at : at + mask.ndim]}"
-        raise IndexingError(f"indexing: boolean mask has shape {own}; expected {expected}")
+    wanted = shape[at : at + mask.ndim]
+    if len(own) != len(wanted) or any(m not in (n, 0) for m, n in zip(own, wanted, strict=True)):
+        raise IndexingError(f"indexing: boolean mask has shape {own}; expected a mask of shape {wanted}")
+
+
+def masks_checked(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
+    """Check masks; lazy ones without elements become NumPy's."""
+    at, found = 0, []
+    for item in items:
+        if isinstance(item, Node | np.ndarray) and item.dtype == bool:
+            check_mask(item, shape, at)
+        at += used_axes(item)
+        empty = isinstance(item, Node) and item.dtype == bool and item.expr.grid.size == 0
+        found.append(np.zeros(item.expr.grid.shape, bool) if empty else item)
+    return found
 
 
 def layout_of(items: list[Any]) -> list[int]:

@@ -27,14 +27,13 @@ from .keys import (
     NEW,
     POINTS,
     Selection,
-    check_mask,
     filled,
     forward,
+    masks_checked,
     read_key,
     selection,
     template_of,
     trivial,
-    used_axes,
     without_ellipsis,
 )
 from .masking import counted, flattened
@@ -63,13 +62,14 @@ def assigned(x: Array, key: Any, value: Any) -> Array:
     shape = x.expr.grid.shape
     items = without_ellipsis(len(shape), read_key(key))
     new = _value(x, value)
-    at = 0
-    for item in items:
-        if isinstance(item, Node | np.ndarray) and item.dtype == bool:
-            check_mask(item, shape, at)
-        at += used_axes(item)
+    items = masks_checked(items, shape)
     mask = items[0] if items else None
-    if isinstance(mask, Node | np.ndarray) and mask.dtype == bool and trivial(items[1:]) and mask.ndim:
+    if (
+        isinstance(mask, Node | np.ndarray)
+        and mask.dtype == bool
+        and trivial(items[1:])
+        and mask.shape == shape[: mask.ndim] != ()
+    ):
         found = _by_mask(x, mask, new)
         if found is not None:
             return found

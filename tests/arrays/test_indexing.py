@@ -152,9 +152,20 @@ def test_single_bools():
         expected = DATA[key]
         assert x[key].shape == expected.shape
         np.testing.assert_array_equal(x[key].compute(), expected)
-    flag = x[0, 0, 0] == 0
+    flag = wr.arange(3)[0] == 0
     assert x[flag].shape == (None, 7, 5, 6)
     np.testing.assert_array_equal(x[flag].compute(), DATA[True])
+
+
+def test_masks_without_elements():
+    x = wr.from_array(DATA, chunks=(3, 2, 4))
+    for shape in ((0,), (7, 0), (0, 5), (7, 5, 0)):
+        for mask in (np.zeros(shape, bool), wr.zeros(shape, dtype=bool), wr.zeros(shape, chunks=1) > 0):
+            assert x[mask].compute().shape == DATA[np.zeros(shape, bool)].shape
+            x[mask] = 5
+    np.testing.assert_array_equal(x.compute(), DATA)
+    with pytest.raises(IndexError, match="boolean mask has shape"):
+        x[wr.zeros((0, 4), dtype=bool)]
 
 
 @pytest.fixture
