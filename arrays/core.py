@@ -67,7 +67,7 @@ class Node:
     def shape(self) -> tuple[int, ...]:
         """Length of each axis; None for one that depends on data and isn't known yet.
 
-        Where the data are small and at hand (the user's own, moved at most), it is found at once.
+        Where it follows from little data in the user's memory it is found at once; `len` and `chunks` always find it.
         """
         if self._unsized is not None and not self._unsized.at_hand():
             return self._unsized.shape  # type: ignore[return-value]

@@ -24,8 +24,8 @@ from ..graph.errors import bad
 from ..graph.expr import Expr, user_line, walk
 from ..graph.kinds.deferred import Deferred
 from ..graph.kinds.elementwise import Elementwise
-from ..graph.kinds.move import Move, Reshape
-from ..graph.kinds.source import Full, Host
+from ..graph.kinds.mapping import MapBlocks
+from ..graph.kinds.source import Full, Host, Ramp, Random
 from ..scheduler.cluster import current, running
 from .align import regrid
 from .core import Node, make, twin, wrap, wrap_unsized
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
     Recipe = Callable[..., Generator[Any, Any, Array]]
 
-NEAR = 1 << 16
-"""Bytes of an array that is small."""
-NEAREST = 64
-"""So many nodes lead to it at most."""
+NEAR = 1 << 24
+"""Bytes of all arrays that lead to a small one."""
+NEAREST = 1024
+"""So many they are at most."""
 
 Values = list[np.ndarray[Any, Any]]
 COPY = Elementwise("copy", (0,))
@@ -112,12 +112,16 @@ class Unsized:
 
 
 def at_hand(roots: Sequence[Expr]) -> bool:
-    """Tell whether arrays are small and need no computing: the user's own in memory, constants, and moves of these."""
+    """Tell whether arrays are small and follow from data in the user's memory, so that computing them takes no time.
+
+    What a user's function makes, and what comes from files or is generated, is not at hand.
+    """
+    far, total = (MapBlocks, Ramp, Random), 0
     for number, node in enumerate(walk(list(roots))):
-        kept = isinstance(node.op, Move | Reshape | Full) or (
-            isinstance(node.op, Host) and node.op.data.in_place and node.op.data.file is None
-        )
-        if not kept or node.nbytes > NEAR or number >= NEAREST:
+        if isinstance(node.op, far) or (isinstance(node.op, Host) and (node.op.data.file or not node.op.data.in_place)):
+            return False
+        total += node.nbytes
+        if total > NEAR or number >= NEAREST:
             return False
     return True
 

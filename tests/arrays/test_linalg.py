@@ -237,7 +237,7 @@ def test_least_squares(m, n, k, dtype):
     wanted = np.linalg.lstsq(a, b)
     for x, y in zip(lazies(a), lazies(b), strict=True):
         found = LA.lstsq(x, y)
-        assert found[1].shape == (None,)
+        assert len(found[1]) == len(wanted[1])
         for got, expected in zip(found, wanted, strict=True):
             made = np.asarray(got.compute())
             assert made.shape == np.shape(expected)
@@ -386,10 +386,13 @@ def test_public_functions_by_blocks(small_blocks, dtype):
             np.testing.assert_allclose(q @ r, c, atol=1e-4 if q.dtype.char in "fF" else 1e-11)
             orthonormal(q)
         close(abs(LA.qr(z, "r")), np.abs(np.linalg.qr(c, "r")))
-        u, s, vh = wr.compute(*LA.svd(z, full_matrices=False))
-        np.testing.assert_allclose((u * s) @ vh, c, atol=1e-4 if u.dtype.char in "fF" else 1e-11)
-        orthonormal(u)
-        orthonormal(vh.conj().T)
+        for full in (False, True):
+            u, s, vh = wr.compute(*LA.svd(z, full_matrices=full))
+            k = len(s)
+            assert [v.shape for v in (u, vh)] == [np.linalg.svd(c, full)[i].shape for i in (0, 2)]
+            np.testing.assert_allclose((u[:, :k] * s) @ vh[:k], c, atol=1e-4 if u.dtype.char in "fF" else 1e-11)
+            orthonormal(u)
+            orthonormal(vh.conj().T)
         close(LA.svdvals(z), np.linalg.svdvals(c), dtype)
         close(LA.pinv(z), np.linalg.pinv(c), dtype)
     for shape in ((90, 5), (50, 20)):

@@ -47,7 +47,19 @@ def on_ranks(ranks):
     os.environ[RANKED] = "1"
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"):
         os.environ |= {name: "1", f"{name}_CONFIRM": "1"}
-    start = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), sys.executable, "-m", "windrow"]
+    start = [
+        "mpirun",
+        "--with-ft",
+        "ulfm",
+        "--oversubscribe",
+        "--bind-to",
+        "none",
+        "-n",
+        str(ranks),
+        sys.executable,
+        "-m",
+        "windrow",
+    ]
     os.execvp("mpirun", [*start, *sys.argv])
 
 

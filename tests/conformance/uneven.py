@@ -16,7 +16,7 @@ def cut(n):
     """Sizes of at most three chunks of an axis, the second one the smallest."""
     if n < 3:
         return (1,) * n if n else (0,)
-    first, second = (n + 1) // 2, max(1, n // 6)
+    first, second = (n + 1) // 2, n // 6 or 1  # `max` is Windrow's here
     return tuple(size for size in (first, second, n - first - second) if size)
 
 
