@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numpy.random import SeedSequence
+from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, bad
 from .counts import Counts
@@ -14,6 +12,9 @@ from .plain import Plain
 from .shaped import Shaped
 from .state import Philox
 from .vectors import Vectors
+
+if TYPE_CHECKING:
+    from numpy.random import SeedSequence
 
 __all__ = [
     "Generator",
@@ -108,3 +109,11 @@ def default_rng(seed: Any = None) -> Generator:
     if isinstance(seed, Generator):
         return seed
     return Generator(seed if isinstance(seed, Philox) else Philox(seed))
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SeedSequence":  # NumPy itself loads this part when it is first used
+        from numpy.random import SeedSequence
+
+        return SeedSequence
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

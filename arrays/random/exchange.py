@@ -15,6 +15,7 @@ import numpy as np
 from ...graph.axismap import Runs, Slice
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
+from ..align import regrid
 from ..core import host, make
 from ..deferred import deferred
 from ..ops.moving import Step, move
@@ -26,11 +27,19 @@ if TYPE_CHECKING:
     from ..array import Array
 
 
+MOST_CHUNKS = 1024
+"""More chunks along the axis are joined first: how many elements go from each to each is a square table."""
+
+
 def permutation_of(name: str, x: Array, seed: Seed, axis: int) -> Array:
     """Return the array with its elements along an axis in the order of a seed."""
     if x.expr.grid.axes[axis].count == 1:
         return make(BlockFunction("orders:shuffled", (seed, axis)), [x], x.expr.grid, x.dtype)
-    return deferred(name, _exchanged, [x], (seed, axis), x.expr.grid, x.dtype)
+    axes = list(x.expr.grid.axes)
+    if axes[axis].count > MOST_CHUNKS:
+        axes[axis] = Axis.regular(axes[axis].length, -(-axes[axis].length // MOST_CHUNKS))
+    joined = regrid(x, Grid(axes))
+    return regrid(deferred(name, _exchanged, [joined], (seed, axis), joined.expr.grid, x.dtype), x.expr.grid)
 
 
 def _exchanged(x: Array, seed: Seed, axis: int) -> Generator[Any, Any, Array]:

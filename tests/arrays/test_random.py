@@ -470,6 +470,11 @@ def test_permutation_of_many():
     assert made[:10].compute().tolist() == (order[:10] * 2).tolist()
     uneven = x.rechunk(((1, 0, 100_000, 100_000, 2),))
     np.testing.assert_array_equal(wr.random.default_rng(8).permutation(uneven).compute(), order * 2)
+    fine = wr.arange(5000, chunks=2)
+    coarse = wr.arange(5000, chunks=700)
+    made = wr.random.default_rng(8).permutation(fine)
+    assert made.chunks == fine.chunks
+    np.testing.assert_array_equal(made.compute(), wr.random.default_rng(8).permutation(coarse).compute())
     assert wr.random.default_rng(8).permutation(wr.zeros((0, 3))).compute().shape == (0, 3)
     assert wr.random.default_rng(8).permutation(0).compute().shape == (0,)
 
@@ -589,6 +594,7 @@ def test_spawning_and_jumping():
     for child, seed in zip(children, theirs, strict=True):
         expected = np.random.Generator(np.random.Philox(seed)).random(50)
         np.testing.assert_array_equal(child.random(50).compute(), expected)
+    assert wr.random.SeedSequence is np.random.SeedSequence
     jumped = [wr.random.Generator(parent.bit_generator.jumped(k)) for k in range(4)]
     streams = [rng.random(2000).compute() for rng in [*children, *jumped]]
     related = np.corrcoef(streams) - np.eye(len(streams))
