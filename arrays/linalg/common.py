@@ -102,9 +102,17 @@ def stacked(
     return make(BlockFunction(function, params, tuple(ways)), fitted, result, dtype)
 
 
-def step(function: str, operands: Sequence[Array], grid: Grid, ways: Any, params: tuple[Any, ...] = ()) -> Array:
+def step(
+    function: str,
+    operands: Sequence[Array],
+    grid: Grid,
+    ways: Any,
+    params: tuple[Any, ...] = (),
+    *,
+    where: bool = False,
+) -> Array:
     """Return one step of a factorisation by blocks, in the first operand's dtype."""
-    return make(BlockFunction(function, params, tuple(ways)), operands, grid, operands[0].dtype)
+    return make(BlockFunction(function, params, tuple(ways), where), operands, grid, operands[0].dtype)
 
 
 def placed(parts: Sequence[tuple[Array, int, int]], grid: Grid, fill: Any = 0) -> Array:

@@ -65,7 +65,7 @@ def blocked(x: Array, width: int) -> Array:
             left = [part(f, (lo - at, n - at), (0, width), (rows, f.expr.grid.axes[1])) for f, at in below]
             right = [part(f, (lo - at, hi - at), (0, width)) for f, at in below]
             ways = [(0, 1), *[(0, None)] * len(left), *[(None, None)] * len(right)]
-            column = step("factors:cholesky_update", (column, *left, *right), grid, ways)
+            column = step("factors:cholesky_update", (column, *left, *right), grid, ways, where=True)
         whole = Grid([columns, columns])
         top = step("linalg:cholesky", (part(column, (0, hi - lo), (0, hi - lo)),), whole, [(0, 1)])
         parts.append((top, lo, lo))

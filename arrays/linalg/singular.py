@@ -9,13 +9,14 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from ..core import as_array
 from ..ops.elementwise import astype, real, where
+from ..ops.joining import concatenate
 from ..ops.moving import expand_dims, matrix_transpose
 from ..ops.products import matmul
 from ..ops.reductions import amax, any, count_nonzero
 from ..ops.ufuncs import abs, conjugate, divide, greater, multiply, not_equal
 from .common import by_blocks, matrices, real_dtype, stacked, wide
 from .eigen import eigh, eigvalsh
-from .orthogonal import reduced, triangle
+from .orthogonal import complete, reduced, triangle
 from .tall import Tall, is_tall
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ class SVDResult(NamedTuple):
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Return the singular value decomposition `a = U @ diag(S) @ Vh`.
 
-    With `full_matrices=False` a large matrix of at least twice as many rows as columns is first factored to Q and R,
-    by blocks (see `qr`), one of at least twice as many columns as rows likewise; the triangle is brought
-    to one chunk. Other matrices are brought to one chunk whole.
+    A large matrix of at least twice as many rows as columns is first factored to Q and R, by blocks (see `qr`), one of
+    at least twice as many columns as rows likewise; the triangle is brought to one chunk. Other matrices are
+    brought to one chunk whole.
 
     Parameters
     ----------
@@ -75,12 +76,13 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     if hermitian:
         return _hermitian(matrices("svd", "a", x, square=True))
     m, n = x.shape[-2:]
-    if not full_matrices and by_blocks(x) and max(m, n) >= HIGH * min(m, n):
+    if by_blocks(x) and max(m, n) >= HIGH * min(m, n):
+        high = _high_full if full_matrices else _high
         if m < n:
-            u, s, vh = _high(conjugate(matrix_transpose(x)))
+            u, s, vh = high(conjugate(matrix_transpose(x)))
             u, vh = conjugate(matrix_transpose(vh)), conjugate(matrix_transpose(u))
         else:
-            u, s, vh = _high(x)
+            u, s, vh = high(x)
         return SVDResult(astype(u, x.dtype), astype(s, real_dtype(x.dtype)), astype(vh, x.dtype))
     return SVDResult(*_packed(x, full_matrices))
 
@@ -104,6 +106,14 @@ def _high(x: Array) -> tuple[Array, Array, Array]:
     q, r = reduced(x)
     u, s, vh = _packed(r, False)
     return matmul(q, u), s, vh
+
+
+def _high_full(x: Array) -> tuple[Array, Array, Array]:
+    """Do the same for a square U: what is added to its columns comes from a square Q."""
+    n = x.shape[1]
+    q, r = complete(x)
+    u, s, vh = _packed(r[:n], False)
+    return concatenate([matmul(q[:, :n], u), q[:, n:]], 1), s, vh
 
 
 def _hermitian(x: Array) -> SVDResult:

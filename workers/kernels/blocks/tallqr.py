@@ -66,7 +66,7 @@ def _by_gram(a: Array, out: Array) -> bool:
             gram = a.conj().T @ a
             first = np.linalg.cholesky(gram).conj().T
             inverse = np.linalg.inv(first)
-            lengths = np.sqrt(gram.diagonal().real)
+            lengths = np.sqrt(np.real(gram.diagonal()))
             condition = np.linalg.norm(first / lengths, 1) * np.linalg.norm(inverse * lengths[:, None], 1)
             if not condition <= WELL:
                 return False
