@@ -150,6 +150,20 @@ def test_loaded_chunks_are_not_copied(tmp_path):
     assert repr(loaded) == "Array(shape=(6, 6), dtype=float64, chunksize=(3, 3), op=load)"
 
 
+def test_few_files_stay_open(tmp_path, monkeypatch):
+    from windrow.arrays.files import aside
+    from windrow.workers import stored
+
+    monkeypatch.setattr(aside, "FILE_BYTES", 1)
+    monkeypatch.setattr(stored, "OPEN_FILES", 2)
+    wr.save(tmp_path / "x", wr.arange(30, chunks=2))
+    assert len(left(tmp_path / "x")) == 16
+    loaded = wr.load(tmp_path / "x")
+    np.testing.assert_array_equal((loaded[::-1] * 2).compute(), np.arange(30)[::-1] * 2)
+    op: Any = loaded.expr.op
+    assert len(op.data.array._readers) == 2
+
+
 def test_an_array_is_saved_over_what_it_was_loaded_from(tmp_path):
     wr.save(tmp_path / "x", wr.arange(10, chunks=3))
     loaded = wr.load(tmp_path / "x")
