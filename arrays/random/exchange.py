@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from ..array import Array
 
 
-MOST_CHUNKS = 1024
-"""More chunks along the axis are joined first: how many elements go from each to each is a square table."""
+FEWEST, MOST = 64, 1024
+JOINED_BYTES = 1 << 22
+"""Chunks along the axis beyond `MOST`, and beyond `FEWEST` where they are smaller than this, are joined first: each
+sends a run to each."""
 
 
 def permutation_of(name: str, x: Array, seed: Seed, axis: int) -> Array:
@@ -36,8 +38,9 @@ def permutation_of(name: str, x: Array, seed: Seed, axis: int) -> Array:
     if x.expr.grid.axes[axis].count == 1:
         return make(BlockFunction("orders:shuffled", (seed, axis)), [x], x.expr.grid, x.dtype)
     axes = list(x.expr.grid.axes)
-    if axes[axis].count > MOST_CHUNKS:
-        axes[axis] = Axis.regular(axes[axis].length, -(-axes[axis].length // MOST_CHUNKS))
+    most = min(MOST, max(FEWEST, x.nbytes // JOINED_BYTES))
+    if axes[axis].count > most:
+        axes[axis] = Axis.regular(axes[axis].length, -(-axes[axis].length // most))
     joined = regrid(x, Grid(axes))
     return regrid(deferred(name, _exchanged, [joined], (seed, axis), joined.expr.grid, x.dtype), x.expr.grid)
 
