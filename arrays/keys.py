@@ -180,8 +180,10 @@ def masks_checked(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
         if isinstance(item, Node | np.ndarray) and item.dtype == bool:
             check_mask(item, shape, at)
         at += used_axes(item)
-        empty = isinstance(item, Node) and item.dtype == bool and item.expr.grid.size == 0
-        found.append(np.zeros(item.expr.grid.shape, bool) if empty else item)
+        if isinstance(item, Node) and item.dtype == bool and item.expr.grid.size == 0:
+            found.append(np.zeros(item.expr.grid.shape, bool))
+        else:
+            found.append(item)
     return found
 
 

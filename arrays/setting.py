@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.axismap import AxisMap, Fixed, Place, Slice, Spread
-from ..graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ..graph.errors import BadValue, DTypeError, ShapeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import BlockFunction
 from ..graph.kinds.move import Move, Route
@@ -94,10 +94,10 @@ def _value(x: Node, value: Any) -> Array:
     else:
         try:
             array = np.asarray(value, x.dtype)
-        except (TypeError, ValueError) as error:
-            if isinstance(value, complex):
-                raise DTypeError(bad("setitem", "value", value, f"a value that {x.dtype} can hold")) from error
-            raise ArgumentError(bad("setitem", "value", value, f"values that {x.dtype} can hold")) from error
+        except ValueError as error:
+            raise BadValue(bad("setitem", "value", value, f"values that {x.dtype} can hold")) from error
+        except TypeError as error:
+            raise DTypeError(bad("setitem", "value", value, f"values that {x.dtype} can hold")) from error
     if array.ndim == 0:
         return make(Full(np.asarray(array)[()]), (), Grid([]), x.dtype)
     return astype(as_array("setitem", "value", array), x.dtype)

@@ -152,8 +152,11 @@ def test_dtypes():
             x[:1] = value
     with pytest.raises(OverflowError):
         x[0] = 300
-    with pytest.raises(TypeError, match="setitem: argument 'value' is 'abc'"):
-        x[0] = "abc"
+    for value in ("abc", np.nan, [1, [2]]):
+        with pytest.raises(ValueError, match="setitem: argument 'value' is"):
+            x[0] = value
+    with pytest.raises(TypeError, match="setitem: argument 'value'"):
+        x[0] = {}
 
 
 def test_without_elements():
