@@ -1,1 +1,33 @@
-"""Windrow."""
+"""Training and estimators on chunks: `windrow.ml`, loaded when it is first used.
+
+Importing it makes the joblib backend "windrow" known, where joblib is installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.util import find_spec
+from typing import Any
+
+from .fitted import Fitted, over_rows
+from .training import History, train
+
+__all__ = ["Averaged", "Distributed", "Fitted", "History", "Sequential", "distribute", "over_rows", "train"]
+
+_LATER = {
+    "Averaged": ".averaged",
+    "Distributed": ".keras.distribute",
+    "Sequential": ".keras.sequential",
+    "distribute": ".keras.distribute",
+}
+"""What needs scikit-learn or Keras is imported when it is first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name], __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if find_spec("joblib") is not None:
+    importlib.import_module(".joblib_backend", __name__).register()

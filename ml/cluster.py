@@ -1,0 +1,178 @@
+"""K-means by Lloyd's iterations: assignments and sums are found block by block, so that the result is exact."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn import cluster as own
+from sklearn.exceptions import ConvergenceWarning
+
+from ..arrays.verbs import persist
+from ..graph.errors import ArgumentError, ShapeError, bad
+from .fitted import Lazily
+from .rows import by_block, is_lazy, samples, total
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from ..arrays.array import Array
+
+__all__ = ["KMeans"]
+
+Values = np.ndarray[Any, Any]
+ROWS = 4096
+
+
+def _nearest(X: Values, centres: Values) -> tuple[Values, Values]:
+    """Return the number of each row's nearest centre, and the squared distance less the row's own square."""
+    scores = X @ (centres.T * -2.0)
+    scores += np.einsum("ij,ij->i", centres, centres)
+    labels = scores.argmin(axis=1)
+    return labels, scores[np.arange(len(X)), labels]
+
+
+def _sums(X: Values, centres: Values, origin: Values) -> Values:
+    """Return for each centre the sum of its rows, their number, and their squared distances, of a block of rows."""
+    k, d = centres.shape
+    out = np.zeros((k, d + 2))
+    for at in range(0, len(X), ROWS):
+        rows = X[at : at + ROWS] - origin
+        labels, best = _nearest(rows, centres)
+        apart = np.zeros((len(rows), k))
+        apart[np.arange(len(rows)), labels] = 1.0
+        out[:, :d] += apart.T @ rows
+        out[:, d] += apart.sum(axis=0)
+        out[:, d + 1] += apart.T @ (best + np.einsum("ij,ij->i", rows, rows))
+    return out
+
+
+class KMeans(Lazily, own.KMeans):
+    """Scikit-learn's `KMeans`; for Windrow arrays by exact iterations of Lloyd over the chunks.
+
+    X is kept (persisted) while it is fitted. The start is k-means|| (Bahmani et al., 2012) for `init="k-means++"`, or
+    the rows or centres that are given. `labels_` is a lazy array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> from windrow.ml.cluster import KMeans
+    >>> X = wr.random.default_rng(1).normal(size=(1000, 2), chunks=(100, 2))
+    >>> X = wr.concatenate([X, X + 50])
+    >>> model = KMeans(2, n_init=1, random_state=0).fit(X)
+    >>> sorted(model.cluster_centers_[:, 0].round(-1) + 0.0)
+    [np.float64(0.0), np.float64(50.0)]
+    """
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the centres."""
+        if not is_lazy(X):
+            super().fit(X, y, sample_weight)
+            return self
+        if sample_weight is not None:
+            raise ArgumentError(bad("KMeans.fit", "sample_weight", "weights", "none for Windrow arrays"))
+        rows = persist(samples("KMeans.fit", X))
+        if rows.shape[0] < self.n_clusters:
+            raise ShapeError(bad("KMeans.fit", "X", rows.shape, f"at least {self.n_clusters} rows"))
+        origin, variance = rows.mean(axis=0).compute(), float(rows.var(axis=0).mean())
+        runs = 1 if self.n_init == "auto" or not isinstance(self.init, str) else int(self.n_init)
+        seeds = np.random.SeedSequence(_seed(self.random_state)).spawn(runs)
+        found = [self._lloyd(rows, origin, self.tol * variance, np.random.default_rng(seed)) for seed in seeds]
+        inertia, centres, self.n_iter_, settled = min(found, key=lambda run: run[0])
+        if not settled and self.tol > 0:
+            message = f"KMeans: no convergence in max_iter={self.max_iter} iterations"
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        self.inertia_, self.cluster_centers_ = inertia, (centres + origin).astype(rows.dtype)
+        self.n_features_in_, self._n_features_out, self._n_threads = rows.shape[1], self.n_clusters, 1
+        self.labels_ = self.predict(rows)
+        return self
+
+    def _lloyd(
+        self, rows: Array, origin: Values, tolerance: float, rng: np.random.Generator
+    ) -> tuple[float, Values, int, bool]:
+        centres = self._start(rows, rng) - origin
+        k, d = centres.shape
+        settled, turns = False, 0
+        while turns < self.max_iter:
+            turns += 1
+            found = total(_sums, [rows], (k, d + 2), centres, origin)
+            counts = found[:, d]
+            moved = np.where(counts[:, None] > 0, found[:, :d] / np.maximum(counts, 1)[:, None], centres)
+            shift, centres = float(((moved - centres) ** 2).sum()), moved
+            if shift <= tolerance:
+                settled = True
+                break
+        inertia = float(total(_sums, [rows], (k, d + 2), centres, origin)[:, d + 1].sum())
+        return inertia, centres, turns, settled
+
+    def _start(self, rows: Array, rng: np.random.Generator) -> Values:
+        if not isinstance(self.init, str):
+            given = self.init(rows, self.n_clusters, random_state=rng) if callable(self.init) else self.init
+            centres = np.asarray(given, np.float64)
+            if centres.shape != (self.n_clusters, rows.shape[1]):
+                expected = f"centres of shape {(self.n_clusters, rows.shape[1])}"
+                raise ShapeError(bad("KMeans.fit", "init", centres.shape, expected))
+            return centres
+        if self.init == "random":
+            chosen = rng.choice(rows.shape[0], self.n_clusters, replace=False)
+            return np.asarray(rows[np.sort(chosen)].compute(), np.float64)
+        return _scalable(rows, self.n_clusters, rng)
+
+
+def _seed(state: Any) -> Any:
+    if state is None or isinstance(state, int | np.integer):
+        return state
+    return int(state.randint(0, 2**31 - 1))
+
+
+def _distances(X: Values, centres: Values) -> Values:
+    """Return each row's squared distance from the nearest centre."""
+    _, best = _nearest(X - centres[0], centres - centres[0])
+    return np.asarray(np.maximum(best + ((X - centres[0]) ** 2).sum(axis=1), 0.0))
+
+
+def _cost(X: Values, centres: Values) -> Values:
+    return np.asarray(_distances(X, centres).sum())
+
+
+def _picked(X: Values, centres: Values, rate: float, seeds: tuple[int, ...], *, block: int) -> Values:
+    """Return rows drawn with a chance that goes by their squared distance; what isn't drawn is NaN."""
+    rng, most = np.random.default_rng((*seeds, block)), seeds[0]
+    chance = np.minimum(_distances(X, centres) * rate, 1.0)
+    rows = np.flatnonzero(rng.random(len(X)) < chance)[:most]
+    out = np.full((most, X.shape[1]), np.nan)
+    out[: len(rows)] = X[rows]
+    return out
+
+
+def _counts(X: Values, centres: Values) -> Values:
+    labels, _ = _nearest(X - centres[0], centres - centres[0])
+    return np.asarray(np.bincount(labels, minlength=len(centres)), np.float64)
+
+
+def _scalable(rows: Array, k: int, rng: np.random.Generator) -> Values:
+    """Choose centres by k-means||: a few passes draw rows far from those there are; the weighted draw is clustered.
+
+    B. Bahmani, B. Moseley, A. Vattani, R. Kumar, S. Vassilvitskii: Scalable K-Means++, PVLDB 5 (2012).
+    """
+    centres = np.asarray(rows[int(rng.integers(rows.shape[0]))].compute(), np.float64)[None]
+    draws = 2 * k
+    for turn in range(5):
+        cost = float(total(_cost, [rows], (), centres))
+        if cost == 0.0:
+            break
+        seeds = (draws, int(rng.integers(2**31)), turn)
+        packed = by_block(_picked, [rows], (draws, rows.shape[1]), centres, draws / cost, seeds, numbered=True)
+        drawn = packed.compute().reshape(-1, rows.shape[1])
+        centres = np.concatenate([centres, drawn[~np.isnan(drawn[:, 0])]])
+    weights = total(_counts, [rows], (len(centres),), centres)
+    if len(centres) < k:
+        more = rng.choice(rows.shape[0], k - len(centres), replace=False)
+        return np.concatenate([centres, rows[np.sort(more)].compute()])
+    seed = int(rng.integers(2**31 - 1))
+    start, _ = own.kmeans_plusplus(centres, k, sample_weight=np.maximum(weights, 1e-12), random_state=seed)
+    kmeans: Any = own.KMeans
+    fitted = kmeans(k, init=start, n_init=1, max_iter=100).fit(centres, sample_weight=np.maximum(weights, 1e-12))
+    return np.asarray(fitted.cluster_centers_, np.float64)

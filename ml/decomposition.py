@@ -1,0 +1,124 @@
+"""Principal components from sums of products over blocks of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn import decomposition as own
+from sklearn.utils.extmath import svd_flip
+
+from ..arrays.verbs import persist
+from ..graph.errors import ArgumentError, bad
+from .fitted import Lazily
+from .rows import is_lazy, samples, total
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["PCA", "TruncatedSVD"]
+
+Values = np.ndarray[Any, Any]
+
+
+def _square(X: Values, centre: Values) -> Values:
+    """Return X'X of centred columns."""
+    columns = X - centre
+    return np.asarray(columns.T @ columns)
+
+
+def _eigen(squares: Values) -> tuple[Values, Values]:
+    """Return eigenvalues from the largest on, and eigenvectors as rows, with scikit-learn's signs."""
+    values, vectors = np.linalg.eigh(squares)
+    values, rows = np.maximum(values[::-1], 0.0), vectors.T[::-1].copy()
+    _, rows = svd_flip(rows.T, rows, u_based_decision=False)
+    return values, rows
+
+
+class PCA(Lazily, own.PCA):
+    """Scikit-learn's `PCA` by the eigenvectors of the covariance, which is summed over the chunks.
+
+    Components whose variance is below 1e-16 of the greatest are lost in the covariance's rounding. `n_components` may
+    be None, a number of components, or a share of the variance.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> from windrow.ml.decomposition import PCA
+    >>> X = wr.random.default_rng(1).normal(size=(1000, 3), chunks=(100, 3)) * wr.asarray([1.0, 5.0, 1.0])
+    >>> abs(PCA(1).fit(X).components_).round(1)
+    array([[0., 1., 0.]])
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the components."""
+        if not is_lazy(X):
+            super().fit(X, y)
+            return self
+        rows = persist(samples("PCA.fit", X))
+        n, d = rows.shape
+        if n < 2:
+            raise ArgumentError(bad("PCA.fit", "X", rows.shape, "at least two rows"))
+        mean = np.asarray(rows.mean(axis=0).compute(), np.float64)
+        values, components = _eigen(total(_square, [rows], (d, d), mean))
+        variance = values / (n - 1)
+        count = self._count(variance, min(n, d))
+        self.n_samples_, self.n_features_in_, self.mean_, self.n_components_ = n, d, mean, count
+        self.components_, self.explained_variance_ = components[:count], variance[:count]
+        self.explained_variance_ratio_ = variance[:count] / max(variance.sum(), np.finfo(float).tiny)
+        self.singular_values_ = np.sqrt(values[:count])
+        self.noise_variance_ = float(variance[count : min(n, d)].mean()) if count < min(n, d) else 0.0
+        return self
+
+    def _count(self, variance: Values, most: int) -> int:
+        asked = self.n_components
+        if asked is None:
+            return most
+        if isinstance(asked, float) and 0 < asked < 1:
+            shares = np.cumsum(variance) / variance.sum()
+            return int(np.searchsorted(shares, asked, side="right") + 1)
+        if isinstance(asked, bool) or not isinstance(asked, int | np.integer) or not 1 <= asked <= most:
+            raise ArgumentError(bad("PCA.fit", "n_components", asked, f"None, 1 to {most}, or a share of the variance"))
+        return int(asked)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Find the components, and return the rows in them."""
+        return self.fit(X, y).transform(X) if is_lazy(X) else super().fit_transform(X, y)
+
+
+class TruncatedSVD(Lazily, own.TruncatedSVD):
+    """Scikit-learn's `TruncatedSVD` by the eigenvectors of X'X, which is summed over the chunks.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> from windrow.ml.decomposition import TruncatedSVD
+    >>> X = wr.random.default_rng(1).normal(size=(1000, 5), chunks=(100, 5))
+    >>> TruncatedSVD(2).fit(X).transform(X).shape
+    (1000, 2)
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the components."""
+        if is_lazy(X):
+            self._learn(X)
+        else:
+            super().fit(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Find the components, and return the rows in them."""
+        return self.fit(X, y).transform(X) if is_lazy(X) else super().fit_transform(X, y)
+
+    def _learn(self, X: Any) -> None:
+        rows = persist(samples("TruncatedSVD.fit", X))
+        d, count = rows.shape[1], self.n_components
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= d:
+            raise ArgumentError(bad("TruncatedSVD.fit", "n_components", count, f"1 to {d}"))
+        values, components = _eigen(total(_square, [rows], (d, d), np.zeros(d)))
+        self.components_, self.n_features_in_ = components[:count], d
+        self.singular_values_ = np.sqrt(values[:count])
+        means = np.asarray(rows.mean(axis=0).compute())
+        shares = values[:count] / rows.shape[0] - (components[:count] @ means) ** 2
+        self.explained_variance_ = shares
+        self.explained_variance_ratio_ = shares / float(rows.var(axis=0).sum())

@@ -1,0 +1,100 @@
+"""Rows of samples: how X and y are read, and sums over blocks of rows.
+
+Whatever is learnt exactly here is learnt from sums: a function gives a small array for each block of rows, and these
+are added in the order of the blocks, so that the result depends on the chunks alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays.align import regrid
+from ..arrays.core import Node, as_array, make
+from ..arrays.payload import payload
+from ..arrays.sorting import unique_values
+from ..graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ..graph.grid import Axis, Grid
+from ..graph.kinds.mapping import MapBlocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..arrays.array import Array
+
+    Values = np.ndarray[Any, Any]
+
+
+def is_lazy(*values: Any) -> bool:
+    """Tell whether any of some values is a Windrow array."""
+    return any(isinstance(v, Node) for v in values)
+
+
+def samples(operation: str, X: Any, *, floats: bool = True) -> Array:
+    """Return X as an array of (rows, features), of floats, whose rows are whole in their chunks."""
+    array = as_array(operation, "X", X)
+    if array.ndim != 2:
+        raise ShapeError(bad(operation, "X", array.shape, "an array of (rows, features)"))
+    if not array.shape[0] or not array.shape[1]:
+        raise ShapeError(bad(operation, "X", array.shape, "at least one row and one feature"))
+    if array.dtype.kind not in "biuf":
+        raise DTypeError(bad(operation, "X", array.dtype, "real numbers"))
+    if floats and array.dtype.kind != "f":
+        array = array.astype(np.float64)
+    rows, features = array.expr.grid.axes
+    return regrid(array, Grid([rows, Axis.regular(features.length, features.length)]))
+
+
+def beside(operation: str, argument: str, value: Any, X: Array, *, wide: bool = False) -> Array:
+    """Return y, or weights, in X's blocks of rows; with `wide` it may have columns."""
+    array = as_array(operation, argument, value)
+    if array.ndim == 2 and array.shape[1] == 1 and not wide:
+        array = array.reshape(-1)
+    if array.ndim not in ((1, 2) if wide else (1,)) or array.shape[0] != X.shape[0]:
+        raise ShapeError(bad(operation, argument, array.shape, f"one for each of {X.shape[0]} rows"))
+    rest = [Axis.regular(n, n) for n in array.shape[1:]]
+    return regrid(array, Grid([X.expr.grid.axes[0], *rest]))
+
+
+def by_block(
+    function: Callable[..., Values],
+    arrays: list[Array],
+    shape: tuple[int, ...],
+    *params: Any,
+    numbered: bool = False,
+) -> Array:
+    """Return `function(*blocks, *params)`, of one shape and floats, for each block of rows: (blocks, *shape).
+
+    With `numbered` the function gets the number of the block too, as `block`.
+    """
+    rows = arrays[0].expr.grid.axes[0]
+    grid = Grid([Axis.regular(rows.count, 1), *(Axis.regular(n, max(1, n)) for n in shape)])
+    ways = tuple((0, *(None,) * (a.ndim - 1)) for a in arrays)
+    packed = payload(function.__name__, _Shaped(function, shape), params, {}, function.__name__)
+    return make(MapBlocks(packed, ways, ("block_id",) if numbered else ()), arrays, grid, np.float64)
+
+
+class _Shaped:
+    """Calls a function and puts an axis of one block before its result."""
+
+    def __init__(self, function: Callable[..., Values], shape: tuple[int, ...]) -> None:
+        self.function, self.shape = function, shape
+
+    def __call__(self, *values: Any, block_id: Any = None) -> Values:
+        found = self.function(*values) if block_id is None else self.function(*values, block=block_id[0])
+        return np.asarray(found).reshape(1, *self.shape)
+
+
+def total(function: Callable[..., Values], arrays: list[Array], shape: tuple[int, ...], *params: Any) -> Values:
+    """Return the sum of `function(*blocks, *params)` over all blocks of rows, computed."""
+    found: Values = np.asarray(by_block(function, arrays, shape, *params).sum(axis=0).compute())
+    return found
+
+
+def labels_of(operation: str, target: Array, least: int = 2) -> Values:
+    """Return the different labels of a 1-D array, in order."""
+    found: Values = np.asarray(unique_values(target).compute())
+    if len(found) < least:
+        raise ArgumentError(bad(operation, "y", f"the class {found[0]!r} alone", f"at least {least} classes"))
+    return found

@@ -1,0 +1,103 @@
+"""Shards: the fixed sets of rows that training works on.
+
+Which rows a shard has follows from the number of rows, of shards, and the seed alone; by default from one global
+shuffle of the rows, without which shards of sorted data would pull the average apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays.align import regrid
+from ..arrays.core import as_array
+from ..arrays.ops.taking import taken
+from ..arrays.verbs import persist
+from ..graph.errors import ArgumentError, ShapeError, bad
+from ..graph.grid import Axis, Grid
+from ..scheduler.cluster import current
+
+if TYPE_CHECKING:
+    from ..arrays.array import Array
+
+__all__ = ["Shards", "sharded"]
+
+
+@dataclass(frozen=True)
+class Shards:
+    """Arrays that have a row for each sample, in the same blocks: block i is shard i.
+
+    Attributes
+    ----------
+    arrays : tuple of Array
+        X, then y and weights, where there are any; persisted.
+    sizes : tuple of int
+        Rows of each shard.
+    """
+
+    arrays: tuple[Array, ...]
+    sizes: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+def sharded(
+    operation: str, arrays: list[Any], shards: int | None, shuffle: bool, seed: int, labels: Any = None
+) -> Shards:
+    """Cut arrays into shards of rows, each as large as the others but for one row, and keep them.
+
+    Parameters
+    ----------
+    operation : str
+        For messages.
+    arrays : list of array
+        X, y, weights: a row for each sample.
+    shards : int or None
+        None: as many as there are ranks, or compute threads on the embedded engine.
+    shuffle : bool
+        Whether rows are shuffled over all shards first.
+    seed : int
+    labels : numpy.ndarray, optional
+        Classes of the rows: each shard gets its share of each.
+
+    Returns
+    -------
+    Shards
+    """
+    found = [as_array(operation, "Xyw"[i : i + 1] or "arrays", a) for i, a in enumerate(arrays)]
+    rows = found[0].shape[0] if found[0].ndim else 0
+    if not rows or any(a.ndim == 0 or a.shape[0] != rows for a in found):
+        shapes = ", ".join(str(a.shape) for a in found)
+        raise ShapeError(bad(operation, "X, y", shapes, "equally many rows, at least one"))
+    count = min(shards_for(operation, shards), rows)
+    sizes = [rows // count + (i < rows % count) for i in range(count)]
+    axis = Axis.of_sizes(sizes)
+    if shuffle:
+        order = np.random.Generator(np.random.Philox(seed)).permutation(rows)
+        if labels is not None:  # rows of a class follow each other, and are dealt out in turn
+            dealt = order[np.argsort(labels[order], kind="stable")]
+            order = np.concatenate([dealt[i::count] for i in range(count)])
+        moved = [taken("shuffle", _whole(a), 0, order, axis) for a in found]
+    else:
+        moved = [regrid(a, Grid([axis, *_whole(a).expr.grid.axes[1:]])) for a in found]
+    kept = persist(*moved)
+    return Shards(kept if isinstance(kept, tuple) else (kept,), tuple(sizes))
+
+
+def _whole(array: Array) -> Array:
+    """Return the array with whole rows in its chunks."""
+    first, *rest = array.expr.grid.axes
+    return regrid(array, Grid([first, *(Axis.regular(a.length, max(1, a.length)) for a in rest)]))
+
+
+def shards_for(operation: str, shards: int | None) -> int:
+    """Return the number of shards: what is asked for, or one for each rank (thread, embedded)."""
+    if shards is None:
+        cluster = current()
+        return cluster.size if cluster.size > 1 else cluster.threads
+    if isinstance(shards, bool) or not isinstance(shards, int | np.integer) or shards < 1:
+        raise ArgumentError(bad(operation, "shards", shards, "a positive integer"))
+    return int(shards)

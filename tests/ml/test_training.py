@@ -1,0 +1,212 @@
+"""Training on shards: averages, seeds, odd shards, what is refused, kills."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.tree import DecisionTreeClassifier
+
+import windrow as wr
+from windrow.ml import Averaged, train
+from windrow.ml.linear_model import SGDRegressor as Ours
+from windrow.ml.state import Layout
+
+
+@pytest.fixture(scope="module")
+def data():
+    generator = np.random.default_rng(3)
+    X = generator.normal(size=(4001, 3))
+    return X, X @ [1.0, -2.0, 0.5] + 1, (X[:, 0] > X[:, 1]).astype(int)
+
+
+def step(w, X, y):
+    """One step of gradient descent."""
+    off = X @ w["w"] + w["b"] - y
+    rate = 0.1 / len(y)
+    new = {"w": w["w"] - rate * (X.T @ off), "b": w["b"] - rate * off.sum(), "n": w["n"] + len(y)}
+    return new, {"loss": float((off**2).mean())}
+
+
+START = {"w": np.zeros(3), "b": np.zeros(()), "n": np.zeros((), np.int64)}
+
+
+@pytest.mark.parametrize("average", ["epoch", "batch", 7])
+def test_a_step_of_ones_own(data, average):
+    X, y, _ = data
+    told = []
+    state, history = train(
+        step,
+        START,
+        wr.from_array(X, chunks=(500, 3)),
+        y,
+        epochs=4,
+        average=average,
+        batch_size=64,
+        shards=3,
+        callback=lambda epoch, state, metrics: told.append((epoch, metrics["loss"])),
+    )
+    np.testing.assert_allclose(state["w"], [1.0, -2.0, 0.5], atol=0.02)
+    assert float(state["b"]) == pytest.approx(1.0, abs=0.02)
+    assert history.epoch == [0, 1, 2, 3]
+    assert [loss for _, loss in told] == history.history["loss"]
+    assert history.history["loss"][-1] < history.history["loss"][0]
+
+
+def test_averaging_each_batch_of_equal_shards_is_one_large_batch(data):
+    X, y, _ = data
+    X, y = X[:4000], y[:4000]
+    ours, _ = train(step, START, X, y, average="batch", batch_size=100, shards=4, shuffle=False)
+    w = START
+    parts = [slice(i * 1000, (i + 1) * 1000) for i in range(4)]
+    for k in range(10):
+        rows = np.concatenate([np.arange(p.start, p.stop)[k * 100 : (k + 1) * 100] for p in parts])
+        w, _ = step(w, X[rows], y[rows])
+    np.testing.assert_allclose(ours["w"], w["w"], rtol=1e-12)
+
+
+def test_each_row_counts_once_an_epoch(data):
+    X = np.arange(101.0)[:, None]
+
+    def count(seen, X):
+        seen = seen.copy()
+        seen[X[:, 0].astype(int)] += 1
+        return seen
+
+    state, _ = train(count, np.zeros(101), X, epochs=3, shards=1, batch_size=7)
+    assert (state == 3).all()
+    state, _ = train(count, np.zeros(101), X, epochs=1, shards=4, batch_size=7)
+    weights = [26, 25, 25, 25]
+    assert sorted(np.round(state * 101)) == sorted(w for w in weights for _ in range(w))
+
+
+def test_seeds(data):
+    X, y, _ = data
+    runs = [train(step, START, X, y, shards=3, seed=seed, batch_size=50)[0]["w"].tobytes() for seed in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_more_shards_than_rows():
+    state, _ = train(step, {**START, "w": np.zeros(1)}, np.ones((2, 1)), np.ones(2), shards=8)
+    assert state["n"] == 1
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shards", [1, 3])
+def test_sgd_regressor(data, dtype, shards):
+    X, y, _ = data
+    lazy = wr.from_array(X.astype(dtype), chunks=(700, 2))
+    model = Averaged(SGDRegressor(), epochs=6, shards=shards).fit(lazy, y.astype(dtype))
+    assert model.estimator_.coef_.dtype == dtype
+    np.testing.assert_allclose(model.estimator_.coef_, [1, -2, 0.5], atol=0.01)
+    assert float(model.score(lazy, y)) == pytest.approx(1.0, abs=1e-3)
+    assert model.predict(X[:3]).shape == (3,)
+
+
+def test_classifiers_see_all_classes_in_each_shard():
+    generator = np.random.default_rng(1)
+    y = np.repeat(np.arange(4), [500, 500, 500, 12])
+    X = np.eye(4)[y] * 4 + generator.normal(size=(len(y), 4)) * 0.3
+    model = Averaged(SGDClassifier(class_weight="balanced"), epochs=10, shards=5).fit(X, y)  # sorted by class
+    assert model.score(X, y) > 0.97
+    assert (model.classes_ == np.arange(4)).all()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        MLPClassifier((16,), random_state=0, learning_rate_init=0.01),
+        MLPRegressor(hidden_layer_sizes=(16,), random_state=0, learning_rate_init=0.01),
+    ],
+)
+def test_networks(data, estimator):
+    X, y, labels = data
+    target = labels if isinstance(estimator, MLPClassifier) else y
+    model = Averaged(estimator, epochs=30, shards=2).fit(wr.from_array(X, chunks=(1000, 3)), target)
+    assert model.score(X, target) > 0.95
+
+
+def test_drop_in(data):
+    X, y, _ = data
+    lazy = wr.from_array(X, chunks=(1000, 3))
+    model = Ours(max_iter=50, tol=1e-3, random_state=1).fit(lazy, y)
+    assert model.n_iter_ < 50
+    assert float(model.score(lazy, y)) > 0.999
+    assert isinstance(model.predict(lazy), wr.Array)
+    assert Ours(max_iter=50, random_state=1).fit(X, y).score(X, y) > 0.999  # scikit-learn's own
+
+
+@pytest.mark.parametrize(
+    ("estimator", "match"),
+    [
+        (DecisionTreeClassifier(), "weights can be averaged"),
+        (SGDRegressor(average=True), "argument 'average' is True"),
+        (SGDRegressor(early_stopping=True), "early_stopping"),
+        (SGDRegressor(learning_rate="adaptive"), "adaptive"),
+        (MLPClassifier(solver="lbfgs"), "lbfgs"),
+    ],
+)
+def test_what_cannot_be_averaged_is_refused(data, estimator, match):
+    with pytest.raises(wr.ArgumentError, match=match):
+        Averaged(estimator).fit(data[0], data[2])
+
+
+def test_refusals_name_the_argument(data):
+    X, y, _ = data
+    for keywords, match in (
+        ({"epochs": 0}, "epochs"),
+        ({"average": "never"}, "average"),
+        ({"shards": -1}, "shards"),
+        ({"batch_size": 1.5}, "batch_size"),
+    ):
+        with pytest.raises(wr.ArgumentError, match=match):
+            train(step, START, X, y, **keywords)
+    with pytest.raises(wr.ShapeError, match="equally many rows"):
+        train(step, START, X, y[:-1])
+    with pytest.raises(wr.DTypeError, match="state"):
+        train(step, {"w": np.array(["a"])}, X, y)
+
+
+def test_layouts():
+    state = {"a": np.arange(3, dtype="f4"), "b": [np.ones((2, 2)), (np.int8(3), np.array(True))]}
+    layout = Layout.of(state)
+    back = layout.unpack(layout.pack(state))
+    assert back["a"].dtype == np.float32
+    assert (back["a"] == state["a"]).all()
+    assert isinstance(back["b"][1], tuple)
+    other = {"a": np.full(3, 9, "f4"), "b": [np.zeros((2, 2)), (np.int8(1), np.array(False))]}
+    mean = layout.unpack(layout.mean(np.stack([layout.pack(state), layout.pack(other)]), np.array([3.0, 1.0])))
+    np.testing.assert_allclose(mean["a"], [2.25, 3.0, 3.75])
+    assert mean["b"][1] == (3, True)
+
+
+SCRIPT = """
+import os, signal, sys, threading
+import numpy as np
+import windrow as wr
+from sklearn.linear_model import SGDRegressor
+from windrow.ml import Averaged
+X = wr.random.default_rng(1).normal(size=(60_000, 4), chunks=(5000, 4))
+y = X[:, 0] - 2 * X[:, 1]
+def kill():
+    victims = [row for row in wr.cluster().info() if row["rank"]]
+    os.kill(victims[-1]["pid"], signal.SIGKILL)
+if "kill" in sys.argv:
+    threading.Timer(0.15, kill).start()
+model = Averaged(SGDRegressor(), epochs=40, shards=4).fit(X, y)
+print(model.estimator_.coef_.tobytes().hex(), len(wr.cluster().losses))
+"""
+
+
+@pytest.mark.ranks
+def test_ranks_and_a_kill_give_the_same_weights(launch, tmp_path):
+    script = tmp_path / "s.py"
+    script.write_text(SCRIPT)
+    plain = launch(0, script)
+    ranks = launch(3, script)
+    killed = launch(4, script, "kill")
+    assert plain.status == ranks.status == killed.status == 0, (plain.err, ranks.err, killed.err)
+    (a, _), (b, _), (c, losses) = (done.last.split() for done in (plain, ranks, killed))
+    assert a == b == c
+    assert losses == "1"
