@@ -127,8 +127,10 @@ def _matched(arrays: list[Array], named: list[tuple[Any, ...]], out: tuple[Any, 
 def _adjusted(axis: Axis, change: Any, name: Any) -> Axis:
     if change is None:
         return axis
+    sizes: list[int]
     if callable(change):
-        sizes = [int(change(n)) for n in axis.sizes()]
+        given: list[Any] = [change(n) for n in axis.sizes()]
+        sizes = [int(n) for n in given]
     else:
         sizes = [int(change)] * axis.count if isinstance(change, int | np.integer) else [int(n) for n in change]
     if len(sizes) != axis.count or min(sizes) < 0:

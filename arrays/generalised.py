@@ -131,7 +131,7 @@ def _places(form: Signature, axes: Any, axis: Any, keepdims: bool) -> tuple[list
         raise ArgumentError(
             bad("apply_gufunc", "keepdims", keepdims, "results without core axes, arguments with as many")
         )
-    given = [tuple(range(-len(c), 0)) for c in (*form.inputs, *form.outputs)]
+    given: list[Any] = [tuple(range(-len(c), 0)) for c in (*form.inputs, *form.outputs)]
     if axes is not None:
         named = [(a,) if isinstance(a, int | np.integer) else tuple(a) for a in axes]
         if len(named) == count and not any(form.outputs):

@@ -103,12 +103,13 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     array([2, 1, 0, 0, 7])
     """
     array = as_array("piecewise", "x", x)
-    single = not isinstance(condlist, list | tuple) or (
-        array.ndim != 0 and not isinstance(condlist[0], list | tuple | Node | np.ndarray)
-    )
-    given = [condlist] if single and not isinstance(condlist, Node | np.ndarray) else list(condlist)
-    if single and isinstance(condlist, Node | np.ndarray) and condlist.ndim == array.ndim:
-        given = [condlist]
+    listed: Any = condlist
+    if isinstance(listed, Node | np.ndarray):
+        one = listed.ndim == array.ndim
+    else:
+        one = not isinstance(listed, list | tuple)
+        one = one or (array.ndim > 0 and not isinstance(listed[0], list | tuple | Node | np.ndarray))
+    given = [listed] if one else list(condlist)
     conditions = [astype(as_array("piecewise", f"condlist[{i}]", c), bool) for i, c in enumerate(given)]
     if len(funclist) == len(conditions) + 1:
         some = conditions[0]

@@ -417,7 +417,7 @@ def _freedom(operation: str, ddof: Any, correction: Any) -> float:
 def _spread(operation: str, a: Any, axis: Axes, dtype: Any, ddof: float, keepdims: bool, mask: Any, mean: Any) -> Array:
     array = as_array(operation, "a", a)
     wide = _inexact(operation, array, dtype)
-    target = np.empty(0, wide).real.dtype
+    target = np.finfo(wide).dtype
     array = astype(array, np.float32 if wide == np.float16 else wide)
     if mask is not True:
         array = where(mask, array, array.dtype.type(np.nan))
@@ -429,7 +429,7 @@ def _spread(operation: str, a: Any, axis: Axes, dtype: Any, ddof: float, keepdim
         return astype(found if operation == "nanvar" else found**0.5, target)
     axes = check_axes(operation, axis, array.ndim)
     grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
-    real = np.empty(0, array.dtype).real.dtype
+    real = np.finfo(array.dtype).dtype
     return astype(make(Reduce(operation, axes, bool(keepdims), ddof), (array,), grid, real), target)
 
 

@@ -2,7 +2,8 @@
 
 A sum of floating-point numbers over whole blocks runs on 512 lanes: row after row of 512 elements is added to them
 within a tile, tile after tile is added up, and the lanes are folded in halves at the end of the block. Compiled
-kernels do the same additions in the same order. Sums along some axes only are NumPy's own on one tile.
+kernels do the same additions in the same order. Sums along some axes only are NumPy's own on one tile; where rows are
+short, several are added at once.
 """
 
 from __future__ import annotations

@@ -116,7 +116,8 @@ def _inside(x: Array, edges: Array) -> Array | None:
     """Return which elements are between the outer edges; None: all of them."""
     if x.size and x.min() >= edges[0] and x.max() <= edges[-1]:
         return None
-    return (x >= edges[0]) & (x <= edges[-1])
+    found: Array = (x >= edges[0]) & (x <= edges[-1])
+    return found
 
 
 def _places(x: Array, edges: Array) -> Array:
