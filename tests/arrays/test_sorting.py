@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow.arrays import wholes
 from windrow.arrays.sorting import samples
+from windrow.workers.kernels.blocks import sorting as blocks
 
 DTYPES = ["f8", "f4", "f2", "i8", "u1", "?", "c16", "M8[s]", "m8[ms]", "U2", "S3", "g", ">f8", ">M8[s]"]
 
@@ -73,6 +74,15 @@ def test_lines_are_sorted_as_by_a_stable_sort(pair):
     order = falling(x)
     same(wr.argsort(lazy, descending=True), order)
     same(wr.sort(lazy, descending=True), x[order])
+
+
+@given(lines(["f8", "f4", "f2", "i8", "u1"]), st.sampled_from([1, 4, 16]))
+def test_runs_are_merged_in_parts(pair, part):
+    x, lazy = pair
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "PART", part)
+        same(wr.sort(lazy), np.sort(x, kind="stable"))
+        same(wr.argsort(lazy), np.argsort(x, kind="stable"))
 
 
 @given(lines(), st.data())
