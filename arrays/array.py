@@ -58,7 +58,7 @@ class Array(Operators, Methods):
 
     def __repr__(self) -> str:
         if self._unsized is not None:
-            return f"Array(shape={self.shape}, dtype={self.dtype}, chunksize=None, op={self._unsized.name})"
+            return f"Array(shape={self._unsized.shape}, dtype={self.dtype}, chunksize=None, op={self._unsized.name})"
         op = self.expr.op.label
         return f"Array(shape={self.shape}, dtype={self.dtype}, chunksize={self.chunksize}, op={op})"
 

