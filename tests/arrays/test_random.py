@@ -1,11 +1,9 @@
-"""Random numbers: distributions, their independence of chunks, random orders, states of generators."""
+"""Random numbers: distributions, and their independence of chunks."""
 
 from __future__ import annotations
 
 import inspect
-import itertools
 import math
-import pickle
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,6 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.workers.kernels.randoms import philox
-from windrow.workers.kernels.randoms.permuting import SORTED, Permutation
 from windrow.workers.kernels.randoms.special import log_factorial, stirling_rest
 
 N = 60_000
@@ -102,12 +99,6 @@ def distance(a: np.ndarray, b: np.ndarray) -> float:
     every = np.concatenate([a, b])
     apart = np.searchsorted(a, every, "right") / len(a) - np.searchsorted(b, every, "right") / len(b)
     return float(np.abs(apart).max() * math.sqrt(len(a) * len(b) / (len(a) + len(b))))
-
-
-def surprise(counts: np.ndarray, expected: np.ndarray) -> float:
-    """Chi-square in standard deviations beyond its mean."""
-    freedom = counts.size - 1
-    return float((((counts - expected) ** 2 / expected).sum() - freedom) / math.sqrt(2 * freedom))
 
 
 @pytest.mark.parametrize(("name", "params"), CONTINUOUS + WITHOUT_MOMENTS)
@@ -325,9 +316,6 @@ def test_out():
         rng.random(out=np.zeros(3))
 
 
-# ------------------------------------------------------------------ vectors
-
-
 def test_multinomial():
     rng = wr.random.default_rng(6)
     p = np.array([0.1, 0.0, 0.6, 0.3])
@@ -395,288 +383,3 @@ def test_covariances_that_are_none():
         rng.multivariate_normal([0, 0], [[1, 2], [2, 1]], 3, "raise")
     with pytest.raises(wr.ShapeError, match="multivariate_normal: argument 'cov'"):
         rng.multivariate_normal([0, 0], [[1, 2], [2, 1]], 3, method="cholesky")
-
-
-# ------------------------------------------------------------------ orders
-
-
-@given(st.integers(0, 300), st.integers(0, 2**60), st.sampled_from([0, SORTED, 10**6, 10**13]))
-def test_permutations_are_undone(n, offset, more):
-    permutation = Permutation(((3, 4), 1, offset), n + more)
-    positions = np.arange(n)
-    values = permutation.forward(positions)
-    np.testing.assert_array_equal(permutation.backward(values), positions)
-    assert not n or (0 <= values.min() <= values.max() < n + more)
-
-
-def test_every_order_is_equally_likely():
-    orders = list(itertools.permutations(range(4)))
-    counts = np.zeros(24)
-    for seed in range(6000):
-        counts[orders.index(tuple(Permutation(((9, 9), 0, seed), 4).forward(np.arange(4)).tolist()))] += 1
-    assert abs(surprise(counts, np.full(24, 250.0))) < 4.5
-
-
-@pytest.mark.parametrize("n", [SORTED, SORTED + 1, 300_007])
-def test_large_permutations_look_random(n):
-    order = Permutation(((1, 2), 0, 77), n).forward(np.arange(n))
-    assert np.array_equal(np.sort(order), np.arange(n))
-    bins = 16
-    counts, *_ = np.histogram2d(np.arange(n), order, bins=bins)
-    assert abs(surprise(counts.reshape(-1), np.full(bins * bins, n / bins**2))) < 4.5
-    root = math.isqrt(n - 1) + 1
-    for step in (1, 2, root - 1, root, root + 1):  # neighbours in one row, and in one column
-        pairs, *_ = np.histogram2d(order[:-step], order[step:], bins=bins)
-        assert abs(surprise(pairs.reshape(-1), np.full(bins * bins, (n - step) / bins**2))) < 4.5
-        apart = (order[step:] - order[:-step]) % n
-        assert abs(surprise(np.histogram(apart, 64, (0, n))[0], np.full(64, (n - step) / 64))) < 4.5
-        same = np.count_nonzero(order[step:] // root == order[:-step] // root)
-        assert abs(same - n / root) < 5 * math.sqrt(n / root)
-    assert abs((order[1:] > order[:-1]).mean() - 0.5) < 4.5 * math.sqrt(1 / 12 / n)
-    assert abs(np.corrcoef(np.arange(n), order)[0, 1]) < 4.5 / math.sqrt(n)
-    assert np.count_nonzero(order == np.arange(n)) < 8
-    seen, cycles = np.zeros(n, bool), 0
-    follows = order.tolist()
-    for start in range(n):
-        if not seen[start]:
-            cycles += 1
-            at = start
-            while not seen[at]:
-                seen[at] = True
-                at = follows[at]
-    assert abs(cycles - (math.log(n) + 0.577)) < 4.5 * math.sqrt(math.log(n))
-
-
-@given(GRIDS, st.data())
-def test_permutation_of_chunks(grid, data):
-    shape, chunks = grid
-    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
-    x = np.arange(math.prod(shape)).reshape(shape)
-    order = wr.random.default_rng(8).permutation(shape[axis]).compute()
-    lazy = wr.from_array(x, chunks=chunks)
-    found = wr.random.default_rng(8).permutation(lazy, axis)
-    assert found.chunks == lazy.chunks
-    np.testing.assert_array_equal(found.compute(), x.take(order, axis))
-    wr.random.default_rng(8).shuffle(lazy, axis)
-    np.testing.assert_array_equal(lazy.compute(), x.take(order, axis))
-
-
-def test_permutation_of_many():
-    n = 200_003
-    x = wr.arange(n, chunks=30_000) * 2
-    order = wr.random.default_rng(8).permutation(n, chunks=7001).compute()
-    made = wr.random.default_rng(8).permutation(x)
-    np.testing.assert_array_equal(made.compute(), order * 2)
-    assert made[:10].compute().tolist() == (order[:10] * 2).tolist()
-    uneven = x.rechunk(((1, 0, 100_000, 100_000, 2),))
-    np.testing.assert_array_equal(wr.random.default_rng(8).permutation(uneven).compute(), order * 2)
-    fine = wr.arange(5000, chunks=2)
-    coarse = wr.arange(5000, chunks=700)
-    made = wr.random.default_rng(8).permutation(fine)
-    assert made.chunks == fine.chunks
-    np.testing.assert_array_equal(made.compute(), wr.random.default_rng(8).permutation(coarse).compute())
-    assert wr.random.default_rng(8).permutation(wr.zeros((0, 3))).compute().shape == (0, 3)
-    assert wr.random.default_rng(8).permutation(0).compute().shape == (0,)
-
-
-def test_sizes_that_depend_on_data():
-    line = wr.arange(1000, chunks=300)
-    chosen = line[line % 3 == 0]
-    assert sorted(wr.random.default_rng(8).permutation(chosen).tolist()) == list(range(0, 1000, 3))
-    assert set(wr.random.default_rng(8).choice(line[line % 3 == 0], 50).tolist()) <= set(range(0, 1000, 3))
-    found = wr.random.default_rng(8).poisson(line[line % 3 == 0])
-    assert found.shape == (334,)
-    other = line[line % 3 == 0]
-    wr.random.default_rng(8).shuffle(other)
-    assert sorted(other.tolist()) == list(range(0, 1000, 3))
-
-
-def test_shuffle():
-    rng = wr.random.default_rng(8)
-    x, y = np.arange(50), list(range(50))
-    rng.shuffle(x)
-    rng.shuffle(y)
-    assert sorted(x) == sorted(y) == list(range(50))
-    assert list(x) != y
-    z = wr.arange(50)
-    other = z + 0
-    rng.shuffle(z)
-    assert sorted(z.tolist()) == list(range(50))
-    assert other.tolist() == list(range(50))
-
-
-@pytest.mark.parametrize("chunks", [-1, (7, 3), (1, 20)])
-def test_permuted(chunks):
-    x = np.arange(600).reshape(30, 20)
-    lazy = wr.from_array(x, chunks=chunks)
-    for axis in (0, 1, -1):
-        made = wr.random.default_rng(8).permuted(lazy, axis=axis).compute()
-        np.testing.assert_array_equal(np.sort(made, axis), x)
-        np.testing.assert_array_equal(made, wr.random.default_rng(8).permuted(x, axis=axis).compute())
-        lines = np.moveaxis(made, axis, -1) % 20 if axis else made.T // 20
-        assert len({tuple(line) for line in lines.tolist()}) == len(lines)
-    made = wr.random.default_rng(8).permuted(lazy)
-    assert made.shape == x.shape
-    assert sorted(made.compute().reshape(-1)) == list(range(600))
-
-
-def test_choice():
-    rng = wr.random.default_rng(9)
-    x = rng.choice(5, 50_000, chunks=9000).compute()
-    assert abs(surprise(np.bincount(x, minlength=5), np.full(5, 10_000.0))) < 4.5
-    p = np.array([0.1, 0.0, 0.2, 0.7])
-    for weights in (p, wr.from_array(p, chunks=3), p.tolist()):
-        x = rng.choice(4, (250, 200), p=weights, chunks=(90, 70)).compute()
-        counts = np.bincount(x.reshape(-1), minlength=4)
-        assert counts[1] == 0
-        assert abs(surprise(counts[[0, 2, 3]], 50_000 * p[[0, 2, 3]])) < 4.5
-    once = rng.choice(100_000, 1000, replace=False, chunks=300).compute()
-    assert len(set(once.tolist())) == 1000
-    assert abs(once.mean() - 50_000) < 4.5 * 100_000 / math.sqrt(12_000)
-    letters = np.array(list("abcdef"))
-    assert set(rng.choice(letters, 200).compute()) == set("abcdef")
-    assert sorted(rng.choice(letters, 6, replace=False).compute()) == list("abcdef")
-    table = np.arange(60).reshape(5, 12)
-    found = rng.choice(wr.from_array(table, chunks=4), 7, axis=1).compute()
-    assert found.shape == (5, 7)
-    assert (found % 12 == found[0]).all()
-    assert rng.choice(table, (2, 3), axis=0).shape == (2, 3, 12)
-    assert rng.choice(3).compute() in (0, 1, 2)
-    assert rng.choice(letters).compute() in letters
-
-
-def test_weighted_choice_without_replacement():
-    p = np.array([0.5, 0.2, 0.2, 0.1, 0.0])
-    rng, theirs = wr.random.default_rng(9), np.random.default_rng(9)
-    drawn = [rng.choice(5, 2, replace=False, p=p) for _ in range(240)]
-    ours = np.array(wr.compute(drawn))
-    assert (ours[:, 0] != ours[:, 1]).all()
-    reference = np.array([theirs.choice(5, 2, replace=False, p=p) for _ in range(9600)])
-    for place in (0, 1):
-        counts = np.bincount(ours[:, place], minlength=5)[:4]
-        expected = np.bincount(reference[:, place], minlength=5)[:4] / 40
-        assert abs(surprise(counts, expected)) < 4.5
-
-
-# ------------------------------------------------------------------ generators
-
-
-def test_states():
-    rng = wr.random.default_rng(10)
-    rng.random(7)
-    kept = rng.bit_generator.state
-    copy = pickle.loads(pickle.dumps(rng))
-    a = rng.normal(size=5).compute()
-    np.testing.assert_array_equal(copy.normal(size=5).compute(), a)
-    rng.bit_generator.state = kept
-    np.testing.assert_array_equal(rng.normal(size=5).compute(), a)
-    rng.bit_generator.advance(-5)
-    np.testing.assert_array_equal(rng.normal(size=5).compute(), a)
-    bits = wr.random.Philox(10)
-    assert wr.random.default_rng(bits).bit_generator is bits
-    assert wr.random.default_rng(rng) is rng
-    keyed = wr.random.Generator(wr.random.Philox(key=2**70 + 3))
-    expected = np.random.Generator(np.random.Philox(key=2**70 + 3)).random(9)
-    np.testing.assert_array_equal(keyed.random(9).compute(), expected)
-    with pytest.raises(wr.ArgumentError, match="spawn"):
-        keyed.spawn(2)
-    for wrong in ({}, {"state": {"key": [1], "jumps": 0}, "position": 0}, 3):
-        with pytest.raises((wr.ArgumentError, wr.ShapeError), match="state"):
-            bits.state = wrong  # type: ignore[assignment]
-    with pytest.raises(wr.ShapeError, match="advance"):
-        bits.advance(-1)
-
-
-def test_spawning_and_jumping():
-    parent = wr.random.default_rng(11)
-    children = [*parent.spawn(3), *parent.spawn(2)]
-    theirs = np.random.SeedSequence(11).spawn(5)
-    for child, seed in zip(children, theirs, strict=True):
-        expected = np.random.Generator(np.random.Philox(seed)).random(50)
-        np.testing.assert_array_equal(child.random(50).compute(), expected)
-    assert wr.random.SeedSequence is np.random.SeedSequence
-    jumped = [wr.random.Generator(parent.bit_generator.jumped(k)) for k in range(4)]
-    streams = [rng.random(2000).compute() for rng in [*children, *jumped]]
-    related = np.corrcoef(streams) - np.eye(len(streams))
-    assert np.abs(related).max() < 4.5 / 2000**0.5
-    np.testing.assert_array_equal(streams[5], wr.random.default_rng(11).random(2000).compute())
-
-
-def test_bytes():
-    rng = wr.random.default_rng(12)
-    made = rng.bytes(80_001)
-    assert isinstance(made, bytes)
-    assert len(made) == 80_001
-    counts = np.bincount(np.frombuffer(made, np.uint8), minlength=256)
-    assert abs(surprise(counts, np.full(256, len(made) / 256))) < 4.5
-    assert rng.bytes(8) != rng.bytes(8)
-    assert rng.bytes(0) == b""
-
-
-def test_errors():
-    rng: Any = wr.random.default_rng(1)
-    generator: Any = wr.random.Generator
-    shape, kind, dtype = wr.ShapeError, wr.ArgumentError, wr.DTypeError
-    cases = [
-        (lambda: rng.normal(0, -1, 3), shape, "normal: argument 'scale' is -1.*not negative"),
-        (lambda: rng.normal("a"), kind, "normal.*'loc'"),
-        (lambda: rng.normal(1j), kind, "normal.*'loc'"),
-        (lambda: rng.normal(wr.ones(3) * 1j), dtype, "normal.*'loc'"),
-        (lambda: rng.normal([1, 2, 3], 1, 4), shape, "normal"),
-        (lambda: rng.normal([1, 2, 3], 1, (3, 1)), shape, "normal.*'size'"),
-        (lambda: rng.normal(size=-1), shape, "normal.*'size'"),
-        (lambda: rng.uniform(2, 1), shape, "uniform.*'high'"),
-        (lambda: rng.triangular(0, 5, 3), shape, "triangular.*'mode'"),
-        (lambda: rng.exponential([1, -2]), shape, "exponential.*'scale' is -2"),
-        (lambda: rng.standard_exponential(method="no"), kind, "standard_exponential.*'method'"),
-        (lambda: rng.standard_gamma(1, 3, "i4"), dtype, "standard_gamma.*'dtype'"),
-        (lambda: rng.gamma(-1), shape, "gamma.*'shape'"),
-        (lambda: rng.beta(0, 1), shape, "beta.*'a'"),
-        (lambda: rng.binomial(-1, 0.5), shape, "binomial.*'n'"),
-        (lambda: rng.binomial(2.5, 0.5), shape, "binomial.*'n'"),
-        (lambda: rng.binomial(2, 1.5), shape, "binomial.*'p'"),
-        (lambda: rng.poisson(np.nan), shape, "poisson.*'lam'"),
-        (lambda: rng.poisson(1e19), shape, "poisson.*'lam'"),
-        (lambda: rng.gamma(np.inf), shape, "gamma.*'shape' is inf"),
-        (lambda: rng.geometric(0), shape, "geometric.*'p'"),
-        (lambda: rng.zipf(1), shape, "zipf.*'a'"),
-        (lambda: rng.logseries(1.0), shape, "logseries.*'p'"),
-        (lambda: rng.hypergeometric(3, 4, 8), shape, "hypergeometric.*'nsample'"),
-        (lambda: rng.hypergeometric(10**9, 4, 8), shape, "hypergeometric.*'ngood'"),
-        (lambda: rng.integers([1, 2], 1.5), kind, "integers.*'high'"),
-        (lambda: rng.integers([1.0, 2]), kind, "integers.*'high'"),
-        (lambda: rng.multinomial(3, [0.9, 0.9, 0.1]), shape, "multinomial.*'pvals'"),
-        (lambda: rng.multinomial(3, 0.5), kind, "multinomial.*'pvals'"),
-        (lambda: rng.multivariate_hypergeometric([3, 4], 8), shape, "multivariate_hypergeometric.*'nsample'"),
-        (lambda: rng.multivariate_normal([0, 0], [[1]]), shape, "multivariate_normal.*'cov'"),
-        (lambda: rng.dirichlet([-1, 2]), shape, "dirichlet.*'alpha'"),
-        (lambda: rng.choice(0, 1), shape, "choice.*'a'"),
-        (lambda: rng.choice(3, 4, replace=False), shape, "choice.*'size'"),
-        (lambda: rng.choice(3, 4, p=[0.5, 0.5]), shape, "choice.*'p'"),
-        (lambda: rng.choice(3, 4, p=[0.5, 0.5, 0.5]), shape, "choice.*'p'"),
-        (lambda: rng.choice(3, 3, replace=False, p=[0.5, 0.5, 0]), shape, "choice.*'p'"),
-        (lambda: rng.shuffle(3), kind, "shuffle.*'x'"),
-        (lambda: rng.permutation(wr.ones(3), axis=1), wr.AxisError, "permutation.*'axis'"),
-        (lambda: rng.bytes(-1), shape, "bytes.*'length'"),
-        (lambda: generator(5), kind, "Generator.*'bit_generator'"),
-        (lambda: rng.random(2**62 + 1, chunks=2**50), shape, "random: .* positions"),
-    ]
-    for call, error, message in cases:
-        with pytest.raises(error, match=message):
-            call()
-
-
-def test_lazy_parameters_are_checked_when_they_are_computed():
-    rng = wr.random.default_rng(1)
-    wrong = wr.from_array(np.array([1.0, 2.0, -3.0]), chunks=2)
-    for made in (rng.exponential(wrong), rng.normal(0, wrong), rng.poisson(wrong), rng.binomial(wrong, 0.5)):
-        with pytest.raises(wr.ShapeError, match=r"argument '(scale|lam|n)' is -3"):
-            made.compute()
-    with pytest.raises(wr.ShapeError, match=r"hypergeometric.*'nsample'"):
-        rng.hypergeometric(3, 4, wr.full(3, 9)).compute()
-    with pytest.raises(wr.ShapeError, match=r"integers.*'high'"):
-        rng.integers(wr.full(3, 9), 4).compute()
-    with pytest.raises(wr.ShapeError, match=r"negative_binomial.*'p' too small"):
-        rng.negative_binomial(5, 1e-300, 3).compute()
-    with pytest.raises(wr.ShapeError, match=r"integers.*uint8"):
-        rng.integers(wr.full(3, 9), 400, dtype="u1").compute()
