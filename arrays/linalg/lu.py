@@ -9,7 +9,6 @@ import numpy as np
 
 from ...graph.errors import bad
 from ...graph.grid import Axis, Grid
-from ..align import regrid
 from ..core import as_array
 from ..ops.elementwise import astype, real
 from ..ops.joining import concatenate
@@ -118,7 +117,7 @@ def inverse(x: Array, *, quiet: bool) -> Array:
     full = wide(x)
     width = panel_width(len(x))
     unit = eye(len(x), dtype=full.dtype, chunks=(-1, width))
-    return astype(regrid(solved(full, unit, width, quiet=quiet), x.expr.grid), x.dtype)
+    return astype(solved(full, unit, width, quiet=quiet, grid=x.expr.grid), x.dtype)
 
 
 def det(a: Any) -> Array:
@@ -227,8 +226,11 @@ def _below(x: Array, first: int) -> Array:
     return part(x, (first, len(x)), (0, x.shape[1]), axes)
 
 
-def solved(x: Array, y: Array, width: int, *, quiet: bool = False) -> Array:
-    """Solve for a large matrix: eliminate, then substitute from the last panel to the first."""
+def solved(x: Array, y: Array, width: int, *, quiet: bool = False, grid: Grid | None = None) -> Array:
+    """Solve for a large matrix: eliminate, then substitute from the last panel to the first.
+
+    The result has the chunks of `y`, or those given.
+    """
     n, columns = y.shape
     step_of_columns = min(width, max(1, y.expr.grid.axes[1].largest))
     axis = Axis.regular(columns, step_of_columns)
@@ -238,7 +240,7 @@ def solved(x: Array, y: Array, width: int, *, quiet: bool = False) -> Array:
         lo, hi = parts.bounds[number]
         panel, own = parts.panels[number], parts.right[number]
         if found:
-            below = placed([(p, row - hi, 0) for p, row, _ in found], Grid([Axis.regular(n - hi, n - hi), axis]))
+            below = placed([(p, row - hi, 0) for p, row, _ in found], Grid([Axis.regular(n - hi, n - hi), axis]), None)
             row = parts.rows[number]
         else:
             below = part(own, (0, 0), (0, columns), (Axis.regular(0, 1), axis))
@@ -246,8 +248,7 @@ def solved(x: Array, y: Array, width: int, *, quiet: bool = False) -> Array:
         ways = [(None, None), (0, 1), (None, None), (None, 1)]
         solution = step("factors:lu_back", (panel, own, row, below), own.expr.grid, ways, (quiet,))
         found.append((solution, lo, 0))
-    rows = y.expr.grid.axes[0]
-    return placed(found, Grid([rows if rows.count > 1 else Axis.regular(n, width), axis]))
+    return placed(found, y.expr.grid if grid is None else grid, None)
 
 
 def _signs(x: Array) -> tuple[Array, Array]:

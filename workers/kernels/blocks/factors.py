@@ -15,7 +15,7 @@ from . import filling
 Array = np.ndarray[Any, Any]
 BASE = 64
 """Order of the diagonal blocks that LAPACK solves."""
-NARROW = 8
+NARROW = 16
 """Columns that are eliminated one by one."""
 
 
