@@ -123,7 +123,8 @@ def _taken(x: Node, chosen: Selection) -> Array:
             at = chosen.layout.index(POINTS)
             steps.append((at, Take(entry)))
     count = len(chosen.entries[indexed])  # type: ignore[arg-type]
-    axes[at := chosen.layout.index(POINTS)] = Axis.regular(count, points_step(x, [indexed], axes, at, count))
+    at = chosen.layout.index(POINTS)
+    axes[at] = Axis.regular(count, points_step(x, [indexed], axes, at, count))
     return move("getitem", x, steps, axes)
 
 
