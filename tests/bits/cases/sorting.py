@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[str, wr.Array]:
     """Short and long axes of each operation."""
     x, i, line = a["x"], a["i"], a["line"]
-    short = line[:40_000]
+    short = line[:70_100]  # just too long for one chunk
     whole = keep((short * 100).astype("i8"))
     values, first, inverse, counts = wr.unique_all(whole)
     top, places = wr.topk(short, 9)
@@ -22,7 +22,7 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
         "sort-descending": wr.sort(i, descending=True),
         "sort-long": wr.sort(line),
         "argsort": wr.argsort(x, 1),
-        "argsort-long": wr.argsort(line),
+        "argsort-long": wr.argsort(short),
         "partition": wr.partition(short, 100),
         "argpartition": wr.argpartition(short, 100),
         "lexsort": wr.lexsort((whole, whole % 7)),
@@ -43,7 +43,7 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
         "median": wr.median(x, 1),
         "nanmedian": wr.nanmedian(x, 0),
         "percentile": wr.percentile(line, [1, 50, 99]),
-        "nanpercentile": wr.nanpercentile(x, 30),
+        "nanpercentile": wr.nanpercentile(x[:, :50], 30),
         "quantile": wr.quantile(x, [0.1, 0.9], axis=0, method="hazen"),
         "nanquantile": wr.nanquantile(line, 0.3),
     }
