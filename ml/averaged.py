@@ -69,11 +69,12 @@ def _template(estimator: Any, classes: Values | None, rows: Sequence[Values]) ->
     ours = {"shuffle": False, "warm_start": False, "verbose": 0}
     made.set_params(**{k: v for k, v in ours.items() if k in made.get_params(deep=False)})
     first = copy.deepcopy(made)
-    rate = {"learning_rate_init": 1e-300} if hasattr(first, "learning_rate_init") else {}
-    first.set_params(**rate)
+    own = {name: getattr(made, name) for name in ("learning_rate_init", "batch_size") if hasattr(made, name)}
+    if own:
+        first.set_params(learning_rate_init=1e-300, batch_size="auto")
     _partial_fit(first, classes, rows)
-    if rate:  # a network keeps the weights that it drew
-        first.set_params(learning_rate_init=made.learning_rate_init)
+    if own:  # a network keeps the weights that it drew
+        first.set_params(**own)
         first._optimizer.learning_rate_init = first._optimizer.learning_rate = made.learning_rate_init
         for name in ("ms", "vs", "velocities"):
             for slot in getattr(first._optimizer, name, ()):
