@@ -113,7 +113,8 @@ def main() -> None:
         model.fit(X_train.astype("f4"), y_train.astype("f4"), batch_size=256, epochs=3, shards=3)
         print(f"R2 of a network {explained(model, X_test.astype('f4'), y_test):.4f}")
     picture(y_test.compute(), ours.predict(X_test).compute(), "flights.png")
-    theirs = clone(sgd).set_params(max_iter=EPOCHS, tol=None)
+    theirs: Any = clone(sgd)
+    theirs.set_params(max_iter=EPOCHS, tol=None)
     theirs.fit(X_train.compute(), y_train.compute())
     print(f"R2 windrow {mine:.4f} scikit-learn {theirs.score(X_test.compute(), y_test.compute()):.4f}")
 
