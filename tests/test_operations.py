@@ -20,8 +20,13 @@ def made():
     return module
 
 
-def test_the_page_is_up_to_date(made):
-    wrong = made.stale(made.PAGE.read_text(encoding="utf-8"), made.rows())
+@pytest.fixture(scope="module")
+def rows(made):
+    return made.rows()
+
+
+def test_the_page_is_up_to_date(made, rows):
+    wrong = made.stale(made.PAGE.read_text(encoding="utf-8"), rows)
     assert not wrong, "\n".join([*wrong, "run python docs/make_operations.py"])
 
 
@@ -36,8 +41,8 @@ def test_a_stale_page_is_noticed(made):
     assert made.stale(page.replace("| move |", "| blocks |"), found) == ["flip: blocks, now move"]
 
 
-def test_well_known_functions_are_what_they_are(made):
-    kinds = {row.name: (row.kind, row.fuses, row.moves) for row in made.rows()}
+def test_well_known_functions_are_what_they_are(rows):
+    kinds = {row.name: (row.kind, row.fuses, row.moves) for row in rows}
     assert kinds["add"] == ("elementwise", "inputs and users", "nothing")
     assert kinds["sum"] == ("reduction", "inputs", "partial results")
     assert kinds["transpose"][:2] == ("move", "users")
