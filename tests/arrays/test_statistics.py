@@ -239,3 +239,36 @@ def test_comparing_whole_arrays():
     assert not wr.array_equiv(x[1], [[3, 4], [3, 5]])
     assert wr.array_equal(wr.asarray([1, 2]), wr.asarray([1, 2]), equal_nan=True)
     assert wr.array_equal(wr.zeros((0, 2)), wr.zeros((0, 2)))
+
+
+def tasks_of(lazy, stage):
+    """How many tasks a stage has, as `explain` tells."""
+    (line,) = [line for line in str(lazy.explain()).splitlines() if line.split()[0] == stage]
+    return int(line.split()[1])
+
+
+def test_what_makes_little_of_much_is_no_single_task():
+    x = wr.ones((4_000_000, 20), chunks=(200_000, 20))
+    assert tasks_of(x.T @ x, "matmul") >= 10
+    counts = wr.histogram(wr.ones(20_000_000, chunks=1_000_000), 10, (0, 2))[0]
+    assert tasks_of(counts, "counts") == 20
+
+
+def test_sums_of_short_rows():
+    data = RNG.standard_normal((3001, 7)) * 10.0 ** RNG.integers(-6, 6, (3001, 7))
+    for chunks in (-1, (1000, 3), ((1, 2999, 1), (7,))):
+        for dtype in ("f8", "f4", "c16"):
+            array = data.astype(dtype)
+            x, rtol = wr.from_array(array, chunks=chunks), 1e-3 if dtype == "f4" else 1e-9
+            same(x.sum(axis=0), array.sum(axis=0), rtol)
+            same(x.var(axis=0), array.var(axis=0), rtol)
+            same(x.reshape(3001, 7, 1).mean(axis=0), array.reshape(3001, 7, 1).mean(axis=0), rtol, 1e-3)
+
+
+def test_products_of_long_operands():
+    data = RNG.standard_normal((30_000, 6))
+    for chunks in (-1, (7000, 4)):
+        x = wr.from_array(data, chunks=chunks)
+        same(x.T @ x, data.T @ data, 1e-10, 1e-9)
+        same(x.T @ x[:, 0], data.T @ data[:, 0], 1e-10, 1e-9)
+        same(wr.tensordot(x, x, 2), np.tensordot(data, data, 2)[()], 1e-10)
