@@ -24,9 +24,49 @@ __all__ = [
     "result_type",
 ]
 
-finfo = np.finfo
 iinfo = np.iinfo
 issubdtype = np.issubdtype
+
+
+class finfo:
+    """The limits of a dtype of floats, as Python's floats; NumPy gives numbers of the dtype.
+
+    Parameters
+    ----------
+    type : dtype or array
+        Of real or complex floats.
+
+    Attributes
+    ----------
+    bits : int
+    eps, max, min, smallest_normal : float
+    dtype : numpy.dtype
+        Of the real parts. Further attributes are `numpy.finfo`'s.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.finfo(wr.float32).max
+    3.4028234663852886e+38
+    """
+
+    def __init__(self, type: Any, /) -> None:
+        held = isinstance(type, Node | np.ndarray | np.generic)
+        found = check_dtype("finfo", "type", type.dtype if held else type)
+        if found.kind not in "fc":
+            raise DTypeError(bad("finfo", "type", found, "a dtype of floats"))
+        self._own: Any = np.finfo(found)
+        self.bits, self.dtype = int(self._own.bits), self._own.dtype
+        self.eps, self.max, self.min = float(self._own.eps), float(self._own.max), float(self._own.min)
+        self.smallest_normal = float(self._own.smallest_normal)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._own, name)
+
+    def __repr__(self) -> str:
+        return f"finfo({self.dtype}, eps={self.eps}, min={self.min}, max={self.max})"
 
 
 def _known(value: Any) -> Any:

@@ -332,9 +332,9 @@ def grouped(code: Index) -> list[tuple[int, Index]]:
     """Return (code, where it stands) for each distinct code, in ascending order."""
     if not len(code):
         return []
-    if int(code.max()) < 1 << 16:
-        code = code.astype(np.uint16)  # small integers are sorted by their digits, in linear time
-    order = np.argsort(code, kind="stable") if (code[1:] < code[:-1]).any() else np.arange(len(code))
-    ordered = code[order]
+    # Small integers are sorted by their digits, in linear time.
+    keys = code.astype(np.uint16) if int(code.max()) < 1 << 16 else code
+    order = np.argsort(keys, kind="stable") if (keys[1:] < keys[:-1]).any() else np.arange(len(keys))
+    ordered = keys[order]
     borders = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
     return [(int(code[where[0]]), where) for where in np.split(order, borders)]
