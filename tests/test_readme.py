@@ -17,5 +17,7 @@ def test_readme_runs(tmp_path):
     script.write_text("\n".join(blocks))
     done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0] == "(4000,) float64 ((1000, 1000, 1000, 1000),)"
-    assert done.stdout.splitlines()[-1] == "windrow"
+    lines = done.stdout.splitlines()
+    assert lines[0] == "(4000,) float64 ((1000, 1000, 1000, 1000),)"
+    assert "windrow" in lines
+    assert lines[-1].startswith("[1. 0. 2.] Array(shape=(100000,)")
