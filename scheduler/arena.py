@@ -43,7 +43,10 @@ class Arena:
             return None
         stack = self._free.get(nbytes)
         offset = stack.pop() if stack else -1
-        if offset < 0 and self._loose >= max(nbytes, self._top // 4):  # used memory is better than fresh
+        # Used memory is better than fresh, whose pages the kernel must clear first.
+        if offset < 0 and nbytes >= LARGE:
+            offset = self._split(nbytes)
+        if offset < 0 and self._loose >= max(nbytes, self._top // 4):
             self._merge()
             offset = self._split(nbytes)
         if offset < 0 and self._top + nbytes <= self.size:

@@ -14,7 +14,7 @@ import numpy as np
 from ...graph.program import Apply, Generate
 from .functions import function
 from .generate import generate
-from .tiles import TILE, Region
+from .tiles import TILE, Region, regions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,9 @@ Array = np.ndarray[Any, Any]
 Step = tuple[int, "Callable[..., Any] | None", list[tuple[bool, Any]]]
 ALL = slice(None)
 COLUMNS = 500
+SHORT = 128
+WIDENED = -(1 << 20)
+"""Slots of what is widened count down from here."""
 BLOCK_BYTES = 1 << 26
 _scratch = threading.local()
 
@@ -39,6 +42,29 @@ class Tiles:
         self._wholes = {i: frame.whole(i) for i, gathered, _ in self._loads if gathered is None}
         self._steps = [self._step(i) for i in self._plan.tiled]
         self._targets: dict[tuple[int, ...], dict[int, Array]] = {}
+        values = frame.program.values
+        self._narrow = {
+            (i, a)
+            for i, _, args in self._steps
+            for is_value, a in args
+            if is_value and all(values[i].full) and self._is_short(values[a].full)
+        }
+
+    def _is_short(self, full: tuple[bool, ...]) -> bool:
+        """Whether a value that is broadcast would be read in short runs, the same ones in all tiles.
+
+        NumPy's loops then take longer to begin than to run: a row for each of many short rows, say.
+        """
+        if all(full) or not any(full):
+            return False
+        run = 1
+        for n, f in zip(reversed(self._frame.shape), reversed(full), strict=True):
+            if f != full[-1]:
+                break
+            run *= n
+        cut = regions(self._frame.shape)[0]
+        whole = all(s.stop == n for s, n, f in zip(cut, self._frame.shape, full, strict=True) if f)
+        return run < SHORT and whole and math.prod(self._frame.shape) > SHORT * SHORT
 
     def _step(self, number: int) -> Step:
         value = self._frame.program.values[number]
@@ -70,9 +96,23 @@ class Tiles:
             if call is None:
                 self._generate(number, region, target)
             else:
-                call(*[made[a] if is_value else a for is_value, a in args], out=target)
+                given = [made[a] if is_value else a for is_value, a in args]
+                if self._narrow:
+                    given = [
+                        self._widened(a, made[a], target.shape, targets) if (number, a) in self._narrow else value
+                        for value, (_, a) in zip(given, args, strict=True)
+                    ]
+                call(*given, out=target)
             made[number] = target
         return made[self._last]
+
+    def _widened(self, number: int, part: Array, shape: tuple[int, ...], targets: dict[int, Array]) -> Array:
+        """Return a value written out over a tile, once for all tiles of these extents."""
+        slot = WIDENED - number
+        if slot not in targets:
+            targets[slot] = buffer(slot, part.dtype, shape)
+            np.copyto(targets[slot], part)
+        return targets[slot]
 
     def _part(self, number: int, index: tuple[Any, ...], targets: dict[int, Array]) -> Array:
         part: Array = self._wholes[number][index]
