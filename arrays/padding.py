@@ -176,8 +176,8 @@ def _joined(x: Array, margins: Sequence[Array], at: int, width: tuple[int, int])
     return make(Move("pad", routes), [part for part, _ in some], Grid(axes), x.dtype)
 
 
-def _mirrored(x: Array, at: int, width: tuple[int, int], mode: str, *, odd: bool) -> Array:
-    """Reflect at the edges, as often as the margins need."""
+def _mirrored(x: Array, at: int, width: tuple[int, int], mode: str, *, odd: bool, once: int = 0) -> Array:
+    """Reflect at the edges, as often as the margins need; `once` is the length before the first time."""
     n = x.shape[at]
     own = 0 if mode == "reflect" else 1
     period = 2 * (n - 1 + own)
@@ -185,13 +185,14 @@ def _mirrored(x: Array, at: int, width: tuple[int, int], mode: str, *, odd: bool
     if not odd or period == 0:
         index = [np.zeros_like(i) if period == 0 else _folded(i % period, n, period - own) for i in (before, after)]
         return _joined(x, [taken("pad", x, at, i) for i in index], at, width)
-    left, right = (min(w, n - 1 + own) for w in width)
+    unit = (once or n) - 1 + own  # a part of the pattern would set the next turn off at another place
+    left, right = (min(w, (n - 1 + own) // unit * unit) for w in width)
     edges = [taken("pad", x, at, np.array([i])) for i in (0, n - 1)]
     index = [np.arange(left, 0, -1) - own, np.arange(n - 2, n - 2 - right, -1) + own]
     margins = [2 * edge - taken("pad", x, at, i) for edge, i in zip(edges, index, strict=True)]
-    once = _joined(x, margins, at, (left, right))
+    made = _joined(x, margins, at, (left, right))
     rest = (width[0] - left, width[1] - right)
-    return _mirrored(once, at, rest, mode, odd=True) if any(rest) else once
+    return _mirrored(made, at, rest, mode, odd=True, once=once or n) if any(rest) else made
 
 
 def _folded(position: Any, n: int, top: int) -> Any:

@@ -271,3 +271,14 @@ def test_what_cannot_be_is_said_at_the_call(call, error, words):
     """Errors name the argument."""
     with pytest.raises(error, match=words):
         call(wr.ones((4, 4)))
+
+
+def test_odd_reflections_of_unequal_margins():
+    """The pattern goes on from where it was, whatever the other side has had."""
+    x = np.array([43.66, 46.99])
+    for mode in ("symmetric", "reflect"):
+        for width in ((1, 8), (9, 2), (5, 5)):
+            same(
+                wr.pad(wr.from_array(x, chunks=1), width, mode, reflect_type="odd"),
+                np.pad(x, width, mode, reflect_type="odd"),
+            )
