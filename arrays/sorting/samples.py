@@ -35,11 +35,6 @@ SAMPLES = 1 << 20
 """About so many elements come to the driver in one step, at most."""
 
 
-def sorted_long(x: Array) -> Steps:
-    """Recipe of the sorted array of one axis."""
-    return (yield from merged(make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype)))
-
-
 def merged(parts: Array) -> Steps:
     """Give in order what is sorted chunk by chunk."""
     if parts.expr.grid.nblocks == 1:
@@ -68,9 +63,13 @@ def lexsort_long(*keys: Array) -> Steps:
 
 def kept(x: Array) -> Array:
     """Return an array that can be read twice for nothing: what isn't in memory is computed now, and kept."""
-    in_memory = isinstance(x.expr.op, Host) and x.expr.op.data.in_place
-    stays: Array = x if in_memory or x.expr.pin is not None else persist(x)
+    stays: Array = x if in_memory(x) else persist(x)
     return stays
+
+
+def in_memory(x: Array) -> bool:
+    """Tell whether an array can be read twice for nothing."""
+    return x.expr.pin is not None or (isinstance(x.expr.op, Host) and x.expr.op.data.in_place)
 
 
 def positions(x: Array) -> Array:
@@ -109,9 +108,16 @@ def in_runs(x: Array, cuts: Values) -> Array:
 
     Cuts are counted from the chunk's start.
     """
+    return pieces(x, cuts[:, :-1], np.diff(cuts, axis=1))
+
+
+def pieces(x: Array, begin: Values, length: Values) -> Array:
+    """Return an array of one axis whose chunk j is, of each chunk i of `x`, length[i, j] elements from begin[i, j] on.
+
+    Beginnings are counted from the chunk's start.
+    """
     (axis,) = x.expr.grid.axes
-    begin = axis.start(np.arange(axis.count))[:, None] + cuts[:, :-1]
-    length = np.diff(cuts, axis=1)
+    begin = axis.start(np.arange(axis.count))[:, None] + begin
     way = Runs(np.ascontiguousarray(begin.T).reshape(-1), np.ascontiguousarray(length.T).reshape(-1))
     return move("runs", x, [(0, way)], [Axis.of_sizes(length.sum(0))])
 

@@ -25,7 +25,8 @@ from ..ops.joining import stack
 from ..ops.moving import moveaxis
 from ..ops.reshaping import ravel
 from ..ops.taking import flip
-from .samples import kept, lexsort_long, order_long, sorted_long
+from .dealing import sorted_long
+from .samples import kept, lexsort_long, order_long
 
 if TYPE_CHECKING:
     from ..array import Array

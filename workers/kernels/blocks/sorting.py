@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiled import dealing
 from . import filling
 
 Array = np.ndarray[Any, Any]
@@ -32,14 +33,26 @@ def sort(x: Array, axis: int = -1, descending: bool = False, *, out: Array | Non
         return np.sort(x, axis, kind="stable")
     if x.ndim > 1:
         return _sorted_rows(x, axis, out)
-    found = _unstable(x, axis, out)
+    return _restored(_unstable(x, axis, out), x)
+
+
+def _restored(found: Array, *parts: Array) -> Array:
+    """Put back zeros of both signs, and NaN, as they came in the parts of which a sorted row is."""
     zero, after = np.searchsorted(found, 0, "left"), np.searchsorted(found, 0, "right")
     lost = np.searchsorted(found, np.nan)
     if after > zero:
-        found[zero:after] = x[x == 0]
-    if lost < len(x):
-        found[lost:] = x[np.isnan(x)]
+        found[zero:after] = np.concatenate([x[x == 0] for x in parts])
+    if lost < len(found):
+        found[lost:] = np.concatenate([x[np.isnan(x)] for x in parts])
     return found
+
+
+@filling
+def sorted_parts(*parts: Array, out: Array | None = None) -> Array:
+    """Return the numbers of several rows in one, in order; those of an earlier row go first among equal ones."""
+    found = np.concatenate(parts, out=out)
+    found.sort()
+    return _restored(found, *parts) if found.dtype.kind == "f" else found
 
 
 def _unstable(x: Array, axis: int, out: Array | None) -> Array:
@@ -143,6 +156,27 @@ def _parts(x: Array) -> list[list[slice]]:
     runs = itertools.pairwise(bounds)
     cuts = [[a, *(np.searchsorted(x[a:b], borders) + a).tolist(), b] for a, b in runs]
     return [[slice(c[i], c[i + 1]) for c in cuts] for i in range(count)]
+
+
+@filling
+def dealt(x: Array, splitters: Array, *, out: Array | None = None) -> Array:
+    """Return the elements, those of each bucket between splitters together, and at the end how many these are.
+
+    Buckets hold their elements in any order but for equal ones: these keep theirs.
+    """
+    n = len(x)
+    found = np.empty(n + len(splitters) + 1, x.dtype) if out is None else out
+    counts = dealing.dealt(x, splitters, found[:n])
+    if counts is None:
+        sort(x, out=found[:n])
+        counts = np.diff(np.searchsorted(found[:n], splitters, "left"), prepend=0, append=n)
+    found[n:].view(f"i{x.dtype.itemsize}")[:] = counts
+    return found
+
+
+def dealt_counts(x: Array, buckets: int) -> Array:
+    """Return how many elements of a block that was dealt each bucket has."""
+    return x[-buckets:].view(f"i{x.dtype.itemsize}").astype(np.int64)[None]
 
 
 def sample(x: Array, step: int) -> Array:

@@ -31,7 +31,7 @@ def counted(x: Array, length: int) -> Array | None:
     """Return how often each number below a length occurs, and at last how many lie beyond; None without a kernel."""
     if x.dtype.kind not in "iu" or length > MOST:
         return None
-    kernel = _ready(_text(x.dtype, even=False), 1, 4 * x.size)
+    kernel = ready(_text(x.dtype, even=False), 1, 4 * x.size)
     if kernel is None:
         return None
     tables = np.zeros((TABLES, length + 1), np.int64)
@@ -52,7 +52,7 @@ def binned(x: Array, edges: Array, scale: float) -> Array | None:
         text = _text(x.dtype, even=True)
     except Untaken:
         return None
-    kernel = _ready(text, 2, 10 * x.size)
+    kernel = ready(text, 2, 10 * x.size)
     if kernel is None:
         return None
     borders = edges.astype(np.float64)
@@ -68,7 +68,7 @@ def _kernel(text: str, inputs: int) -> Kernel:
     return Kernel(text, inputs)
 
 
-def _ready(text: str, inputs: int, work: int) -> Any:
+def ready(text: str, inputs: int, work: int) -> Any:
     """Return a kernel's function if it is there, or else see to it that it will be; as in `choice`."""
     if config.jit == "off":
         return None
