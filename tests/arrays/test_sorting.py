@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.arrays import wholes
-from windrow.arrays.sorting import samples
+from windrow.arrays.sorting import dealing, samples
+from windrow.workers.config import config
 from windrow.workers.kernels.blocks import sorting as blocks
+from windrow.workers.kernels.compiled import dealing as compiled
 
 DTYPES = ["f8", "f4", "f2", "i8", "u1", "?", "c16", "M8[s]", "m8[ms]", "U2", "S3", "g", ">f8", ">M8[s]"]
 
@@ -83,6 +85,58 @@ def test_runs_are_merged_in_parts(pair, part):
         patch.setattr(blocks, "PART", part)
         same(wr.sort(lazy), np.sort(x, kind="stable"))
         same(wr.argsort(lazy), np.argsort(x, kind="stable"))
+
+
+def numbers(dtype, n, seed):
+    """Different numbers, mostly; if floating-point ones, with zeros of both signs, NaN of two kinds, and infinities."""
+    generator = np.random.default_rng(seed)
+    dtype = np.dtype(dtype)
+    if dtype.kind != "f":
+        info = np.iinfo(dtype)
+        return generator.integers(info.min, info.max, n, dtype, endpoint=True)
+    x = (generator.choice([-1, 1], n) * np.exp(generator.normal(0, 1 + seed % 3 * 9, n))).astype(dtype)
+    for value in (0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf):
+        x[generator.integers(0, n, 4)] = value
+    return x
+
+
+@pytest.mark.parametrize("jit", ["off", "on"])
+@given(st.sampled_from(["f8", "f4", "i8", "i4", "u8", "u4"]), st.integers(0, 99), st.data())
+def test_numbers_in_memory_are_dealt(jit, dtype, seed, data):
+    n = 4000
+    x = numbers(dtype, n, seed)
+    chunks = data.draw(cut(n))
+    before = dealing._in_chunks
+    done = []
+    with pytest.MonkeyPatch.context() as patch, config.set(jit=jit):
+        patch.setattr(dealing, "LEAST", 1)
+        patch.setattr(dealing, "_in_chunks", lambda *given: done.append(before(*given)) or done[-1])
+        same(wr.sort(wr.from_array(x, chunks=(chunks,))), np.sort(x, kind="stable"))
+    assert done or max(chunks) == n
+
+
+@pytest.mark.parametrize("jit", ["off", "on"])
+def test_samples_that_mislead_are_no_matter(jit, monkeypatch):
+    monkeypatch.setattr(dealing, "LEAST", 1)
+    monkeypatch.setattr(dealing, "SAMPLE", 1000)
+    x = np.full(20_000, 5.0)
+    x[20::21] = np.arange(952) / 1000  # a sample takes just these: one bucket has all others
+    x[:300:3] = np.nan
+    before = dealing._in_chunks
+    done = []
+    monkeypatch.setattr(dealing, "_in_chunks", lambda *given: done.append(before(*given)))
+    with config.set(jit=jit):
+        same(wr.sort(wr.from_array(x, chunks=2940)), np.sort(x, kind="stable"))
+    assert done == [None]
+
+
+@pytest.mark.parametrize("bad", [[-np.inf, 0.0], [-1.7e308, 1.7e308], [0.0, 5e-324]])
+def test_splitters_that_no_table_of_cells_tells_apart(bad):
+    x = np.array([*bad, 1.0, np.nan, -0.0])
+    found = np.empty_like(x)
+    with config.set(jit="on"):
+        assert compiled.dealt(x, np.array(bad), found) is None
+    assert blocks.dealt(x, np.array(bad))[-3:].view("i8").sum() == len(x)
 
 
 @given(lines(), st.data())

@@ -21,6 +21,7 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
         "sort": wr.sort(x, 0),
         "sort-descending": wr.sort(i, descending=True),
         "sort-long": wr.sort(line),
+        "sort-dealt": wr.sort(keep(line * 3)),
         "argsort": wr.argsort(x, 1),
         "argsort-long": wr.argsort(short),
         "partition": wr.partition(short, 100),
