@@ -77,9 +77,14 @@ def _in_chunks(dealt: Array, counts: np.ndarray[Any, Any], axis: Axis) -> Array 
     begin = np.concatenate([0 * counts[:, :1], np.cumsum(counts, 1)], 1)
     some = pieces(dealt, begin[:, edges], counts[:, edges])
     some = make(BlockFunction("sorting:sort"), (some,), some.expr.grid, dealt.dtype)
-    cut = some.expr.grid.axes[0].start(number) + wanted - (ends - total)[edge]
+    before = wanted - (ends - total)[edge]
+    cut = some.expr.grid.axes[0].start(number) + before
     sizes = np.diff(cut, prepend=0, append=some.size)
-    first, last = np.append(0, edge + 1), np.append(edge, BUCKETS)
-    whole = pieces(dealt, begin[:, first], np.maximum(begin[:, last] - begin[:, first], 0))
-    parts = whole, regrid(some, Grid([Axis.of_sizes(sizes)]))
-    return make(BlockFunction("sorting:sorted_parts"), parts, Grid([axis]), dealt.dtype)
+    tails = np.append(0, np.minimum(total[edge] - before, sizes[1:]))
+    spans = list(zip([0, *(edge + 1).tolist()], [*edge.tolist(), BUCKETS], strict=True))
+    lengths = tuple(np.ascontiguousarray(counts[:, first:last]) for first, last in spans)
+    first = np.array([first for first, _ in spans])
+    whole = pieces(dealt, begin[:, first], np.stack([n.sum(1) for n in lengths], 1))
+    edges_there = regrid(some, Grid([Axis.of_sizes(sizes)]))
+    function = BlockFunction("sorting:in_order", (axis.start(np.arange(axis.count)), tails, lengths), where=True)
+    return make(function, (whole, edges_there), Grid([axis]), dealt.dtype)

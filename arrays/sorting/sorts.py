@@ -1,7 +1,7 @@
 """Sorting along an axis, and the positions that do it.
 
 An axis that fits a chunk of ordinary size is brought into one, the other axes being cut instead. A longer one is
-sorted by samples (`samples.py`), one line after the other, when there are few lines.
+sorted in chunks (`dealing.py`, `samples.py`), one line after the other, when there are few lines.
 """
 
 from __future__ import annotations

@@ -36,23 +36,15 @@ def sort(x: Array, axis: int = -1, descending: bool = False, *, out: Array | Non
     return _restored(_unstable(x, axis, out), x)
 
 
-def _restored(found: Array, *parts: Array) -> Array:
-    """Put back zeros of both signs, and NaN, as they came in the parts of which a sorted row is."""
+def _restored(found: Array, x: Array) -> Array:
+    """Put back into a sorted row zeros of both signs, and NaN, as they came."""
     zero, after = np.searchsorted(found, 0, "left"), np.searchsorted(found, 0, "right")
     lost = np.searchsorted(found, np.nan)
     if after > zero:
-        found[zero:after] = np.concatenate([x[x == 0] for x in parts])
+        found[zero:after] = x[x == 0]
     if lost < len(found):
-        found[lost:] = np.concatenate([x[np.isnan(x)] for x in parts])
+        found[lost:] = x[np.isnan(x)]
     return found
-
-
-@filling
-def sorted_parts(*parts: Array, out: Array | None = None) -> Array:
-    """Return the numbers of several rows in one, in order; those of an earlier row go first among equal ones."""
-    found = np.concatenate(parts, out=out)
-    found.sort()
-    return _restored(found, *parts) if found.dtype.kind == "f" else found
 
 
 def _unstable(x: Array, axis: int, out: Array | None) -> Array:
@@ -177,6 +169,40 @@ def dealt(x: Array, splitters: Array, *, out: Array | None = None) -> Array:
 def dealt_counts(x: Array, buckets: int) -> Array:
     """Return how many elements of a block that was dealt each bucket has."""
     return x[-buckets:].view(f"i{x.dtype.itemsize}").astype(np.int64)[None]
+
+
+@filling
+def in_order(
+    x: Array,
+    edges: Array,
+    starts: Array,
+    before: Array,
+    counts: tuple[Array, ...],
+    *,
+    where: tuple[slice, ...],
+    out: Array | None = None,
+) -> Array:
+    """Return buckets in order, bucket by bucket; they came in runs that have some of each.
+
+    Of `edges`, which are in order, some go before them and the others after them. For each block of the result params
+    tell where it starts, how many these are, and what each run has of each bucket.
+    """
+    found = np.empty(len(x) + len(edges), x.dtype) if out is None else out
+    block = int(np.searchsorted(starts, where[0].start, "right")) - 1
+    at = first = int(before[block])
+    found[:at] = edges[:at]
+    lengths = counts[block]
+    ends = np.cumsum(lengths).reshape(lengths.shape)
+    for begin, end in zip((ends - lengths).T.tolist(), ends.T.tolist(), strict=True):
+        stop = at + sum(end) - sum(begin)
+        bucket = found[at:stop]
+        np.concatenate([x[a:b] for a, b in zip(begin, end, strict=True)], out=bucket)
+        bucket.sort()
+        at = stop
+    found[at:] = edges[first:]
+    if x.dtype.kind == "f":
+        _restored(found[first:at], x)
+    return found
 
 
 def sample(x: Array, step: int) -> Array:
