@@ -63,7 +63,7 @@ def quiet(function, *args, **keywords):
 def same(found, wanted):
     found = np.asarray(found.compute())
     # A single NaN has the array's dtype in NumPy, any other value the one that the method computes in.
-    assert found.dtype == wanted.dtype or (wanted.ndim == 0 and np.isnan(wanted))
+    assert found.dtype == wanted.dtype or (wanted.size == 1 and np.isnan(wanted).all())
     assert found.shape == wanted.shape
     assert np.array_equal(found, wanted, equal_nan=True)
 
