@@ -83,7 +83,7 @@ def _homes(nodes: list[Expr], roots: set[str], stored: Callable[[str], bool]) ->
         if token in roots or stored(token) or isinstance(node.op, Host):
             homes[token] = token
             continue
-        if isinstance(node.op, _CHEAP) and all(_fuses(node, user) for user, _ in users[token]):
+        if _free(node) and all(_fuses(node, user) for user, _ in users[token]):
             homes[token] = ""
             continue
         where = {homes[user.token] if _fuses(node, user) else token for user, _ in users[token]}
@@ -107,6 +107,13 @@ def _domain(root: Expr) -> Grid:
 def _grouped(root: Expr) -> bool:
     """Whether a task of a stage covers many blocks: no place for what makes little of much, and so takes long."""
     return isinstance(root.op, Level) and math.prod(root.op.groups) > 1
+
+
+def _free(node: Expr) -> bool:
+    """Whether a node may be computed again wherever it is used: cheap sources, and other names of whole blocks."""
+    if isinstance(node.op, Move):
+        return node.op.first_block(node.grid, node.operands[0].grid) is not None
+    return isinstance(node.op, _CHEAP)
 
 
 def _fuses(node: Expr, user: Expr) -> bool:

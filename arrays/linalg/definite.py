@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.grid import Axis, Grid
+from ...workers.kernels.blocks.factors import BASE
 from ..ops.elementwise import astype
 from ..ops.moving import matrix_transpose
 from ..ops.ufuncs import conjugate
@@ -52,27 +53,40 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
 
 
 def blocked(x: Array, width: int) -> Array:
-    """Return the lower factor of a matrix, found column of blocks by column of blocks."""
+    """Return the lower factor of a matrix, found column of blocks by column of blocks.
+
+    A column is first brought up to date by all columns before but the last one, and by that one when it is factored:
+    so much of the work waits for nothing that is being made.
+    """
     n = len(x)
     parts: list[tuple[Array, int, int]] = []
     below: list[tuple[Array, int]] = []  # what lies below the diagonal blocks, and its first row
     for lo in range(0, n, width):
         hi = min(lo + width, n)
         rows, columns = Axis.regular(n - lo, width), Axis.regular(hi - lo, width)
-        grid = Grid([rows, columns])
         column = part(x, (lo, n), (lo, hi), (rows, columns))
-        if below:
-            left = [part(f, (lo - at, n - at), (0, width), (rows, f.expr.grid.axes[1])) for f, at in below]
-            right = [part(f, (lo - at, hi - at), (0, width)) for f, at in below]
+        if len(below) > 1:
+            left = [part(f, (lo - at, n - at), (0, width), (rows, f.expr.grid.axes[1])) for f, at in below[:-1]]
+            right = [part(f, (lo - at, hi - at), (0, width)) for f, at in below[:-1]]
             ways = [(0, 1), *[(0, None)] * len(left), *[(None, None)] * len(right)]
-            column = step("factors:cholesky_update", (column, *left, *right), grid, ways, where=True)
-        whole = Grid([columns, columns])
-        top = step("linalg:cholesky", (part(column, (0, hi - lo), (0, hi - lo)),), whole, [(0, 1)])
-        parts.append((top, lo, lo))
+            column = step("factors:cholesky_update", (column, *left, *right), Grid([rows, columns]), ways, where=True)
+        first = [part(f, (0, hi - lo), (0, width)) for f, _ in below[-1:]]
+        top = step(
+            "factors:cholesky_top",
+            (part(column, (0, hi - lo), (0, hi - lo)), *first),
+            Grid.single((hi - lo + BASE, hi - lo)),
+            [(None, None)] * (1 + len(first)),
+        )
+        parts.append((top, lo, lo))  # what it has below its square is covered by the next part, or ends outside
         if hi < n:
-            rest = Grid([Axis.regular(n - hi, width), columns])
-            column = part(column, (hi - lo, n - lo), (0, hi - lo), (rest.axes[0], rest.axes[1]))
-            found = step("factors:cholesky_below", (column, top), rest, [(0, 1), (None, None)])
+            rest = Axis.regular(n - hi, width)
+            last = [part(f, (hi - lo, n - lo), (0, width), (rest, f.expr.grid.axes[1])) for f, _ in below[-1:]]
+            found = step(
+                "factors:cholesky_below",
+                (part(column, (hi - lo, n - lo), (0, hi - lo), (rest, columns)), top, *last, *first),
+                Grid([rest, columns]),
+                [(0, 1), (None, None), *[(0, None)] * len(last), *[(None, None)] * len(first)],
+            )
             below.append((found, hi))
             parts.append((found, hi, lo))
     axis = Axis.regular(n, width)

@@ -60,6 +60,10 @@ class Move(Op):
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
         """See `graph.access.Access`."""
         index = domain.indices(blocks)
+        first = self.first_block(domain, sources[0]) if len(sources) == 1 else None
+        if first is not None:
+            items = sources[0].number([at + k for at, k in zip(first, index, strict=True)])
+            return (Rows(np.arange(len(blocks) + 1), np.broadcast_to(np.asarray(items, np.int64), blocks.shape)),)
         out = []
         for route, source in zip(self.routes, sources, strict=True):
             per_axis = []
@@ -108,6 +112,21 @@ class Move(Op):
         """See `graph.access.Access`."""
         return domain.block_shape(block)
 
+    def first_block(self, domain: Grid, source: Grid) -> list[int] | None:
+        """Return the index of the operand's block that the result's first one is, where only blocks are chosen.
+
+        Then each block is a whole block of the one operand, as it lies there. None otherwise.
+        """
+        if len(self.routes) != 1 or len(self.routes[0].axes) != domain.ndim:
+            return None
+        found = []
+        for i, (a, way) in enumerate(self.routes[0].axes):
+            at = _first_chunk(way, domain.axes[i], source.axes[i]) if a == i and isinstance(way, Slice) else None
+            if at is None:
+                return None
+            found.append(at)
+        return found
+
     def composed(self, outer: Move) -> Move | None:
         """Return the one move that does this one and then `outer`, where slices and fixed indices allow it."""
         if self.fill is not None or outer.fill is not None or len(self.routes) != 1 or len(outer.routes) != 1:
@@ -128,6 +147,19 @@ class Move(Op):
             else:
                 return None
         return Move(f"{self.name}+{outer.name}", (Route(tuple(axes)),))
+
+
+def _first_chunk(way: Slice, out: Axis, source: Axis) -> int | None:
+    """Return the first of the source's chunks that are a slice's; None where it has others, or telling takes long."""
+    stop = way.start + out.length
+    if way.step != 1 or way.start < 0 or stop > source.length or not out.length:
+        return None
+    chunk = source.find(way.start)
+    if out.count == 1:
+        return chunk if (source.start(chunk), source.stop(chunk)) == (way.start, stop) else None
+    same = out.is_regular and source.is_regular and out.step == source.step
+    whole = same and way.start % out.step == 0 and (stop % out.step == 0 or stop == source.length)
+    return chunk if whole else None
 
 
 def _segments(route: Route, domain: Grid, source: Grid, index: tuple[int, ...]) -> list[list[Segment]] | None:

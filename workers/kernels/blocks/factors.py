@@ -1,7 +1,8 @@
 """Steps of factorisations by blocks: Cholesky, LU with partial pivoting, Householder's QR, triangular systems.
 
 LAPACK is at hand only through `numpy.linalg`. Triangular systems are solved by substitution: NumPy's `solve` finds
-nothing to eliminate in a triangular diagonal block, and the rest are products. No inverse is formed.
+nothing to eliminate in a triangular diagonal block, and the rest are products. Only Cholesky's factorisation inverts
+small triangles, where they are well conditioned.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from . import filling
 Array = np.ndarray[Any, Any]
 BASE = 64
 """Order of the diagonal blocks that LAPACK solves."""
+SAFE = 16.0
+"""Condition of a triangle, for each of its rows, up to which its inverse serves as well as substitution."""
 NARROW = 16
 """Columns that are eliminated one by one."""
 
@@ -71,11 +74,49 @@ def cholesky_update(a: Array, *factors: Array, where: tuple[slice, ...], out: Ar
     return out
 
 
-def cholesky_below(a: Array, low: Array) -> Array:
-    """Return `a @ inv(low)^H`: the factor's block below a diagonal one."""
-    x = np.array(a.conj().T, order="C")
-    _lower(low, x, False)
-    return x.conj().T
+@filling
+def cholesky_top(a: Array, *left: Array, out: Array) -> Array:
+    """Return a diagonal block's factor, and below it the inverses of its own diagonal blocks, side by side.
+
+    An inverse that would cost accuracy is NaN.
+    """
+    n = len(a)
+    low, inverses = out[:n], out[n:]
+    low[...] = a
+    for each in left:
+        low -= each @ each.conj().T
+    low[...] = np.linalg.cholesky(low)
+    inverses.fill(0)
+    for lo, hi in _spans(n):
+        triangle, inverse = low[lo:hi, lo:hi], inverses[: hi - lo, lo:hi]
+        inverse[...] = np.linalg.inv(triangle.T).T  # an upper triangle: nothing is pivoted
+        if not np.linalg.norm(triangle) * np.linalg.norm(inverse) <= SAFE * (hi - lo):
+            inverse.fill(np.nan)
+    return out
+
+
+@filling
+def cholesky_below(a: Array, top: Array, *factors: Array, out: Array) -> Array:
+    """Return `(a - left @ right^H) @ inv(low)^H`: the factor's block below a diagonal one."""
+    n = top.shape[1]
+    out[...] = a
+    if factors:
+        left, right = factors
+        out -= left @ right.conj().T
+    for lo, hi in _spans(n):
+        rest = out[:, lo:hi] - out[:, :lo] @ top[lo:hi, :lo].conj().T
+        inverse = top[n : n + hi - lo, lo:hi]
+        if np.isnan(inverse[0, 0]):
+            rest = np.array(rest.conj().T, order="C")
+            _lower(top[lo:hi, lo:hi], rest, False)
+            out[:, lo:hi] = rest.conj().T
+        else:
+            np.matmul(rest, inverse.conj().T, out=out[:, lo:hi])
+    return out
+
+
+def _spans(n: int) -> list[tuple[int, int]]:
+    return [(lo, min(lo + BASE, n)) for lo in range(0, n, BASE)]
 
 
 # ---------------------------------------------------------------------- LU
