@@ -18,7 +18,7 @@ from ..arrays.verbs import compute, persist
 from ..graph.errors import ArgumentError, bad
 from .averaged import FitsByAveraging
 from .fitted import Supervised
-from .rows import beside, is_lazy, labels_of, samples, total
+from .rows import beside, is_lazy, labels_of, samples, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -42,10 +42,7 @@ def _normal(name: str, model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[
     """Return X'X, X'y, the means, and whether y has one column."""
     rows = samples(f"{name}.fit", X)
     target = beside(f"{name}.fit", "y", y, rows, wide=True).astype(np.float64)
-    if sample_weight is None:
-        weight: Array = rows[:, 0] * 0.0 + 1.0
-    else:
-        weight = beside(f"{name}.fit", "sample_weight", sample_weight, rows).astype(np.float64)
+    weight = weights(f"{name}.fit", sample_weight, rows)
     k, single = rows.shape[1], target.ndim == 1
     x_mean, y_mean = np.zeros(k), np.zeros(1 if single else target.shape[1])
     if model.fit_intercept:
@@ -174,7 +171,7 @@ class LogisticRegression(Supervised, own.LogisticRegression):
             raise ArgumentError(bad(name, "l1_ratio", self.l1_ratio, "0 for Windrow arrays"))
         rows = samples(name, X)
         target = beside(name, "y", y, rows)
-        weight = rows[:, 0] * 0.0 + 1.0 if sample_weight is None else beside(name, "sample_weight", sample_weight, rows)
+        weight = weights(name, sample_weight, rows)
         rows, target, weight = persist(rows, target, weight)
         self.classes_ = labels_of(name, target)
         self._minimise(rows, target, weight)

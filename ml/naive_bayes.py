@@ -11,7 +11,7 @@ from sklearn.base import clone
 from ..arrays.verbs import persist
 from ..graph.errors import ArgumentError, bad
 from .fitted import Supervised
-from .rows import beside, is_lazy, labels_of, samples, total
+from .rows import beside, is_lazy, labels_of, samples, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -56,8 +56,7 @@ class GaussianNB(Supervised, own.GaussianNB):
             return self
         rows = samples("GaussianNB.fit", X)
         target = beside("GaussianNB.fit", "y", y, rows)
-        ones = rows[:, 0] * 0.0 + 1.0
-        weight = ones if sample_weight is None else beside("GaussianNB.fit", "sample_weight", sample_weight, rows)
+        weight = weights("GaussianNB.fit", sample_weight, rows)
         rows, target, weight = persist(rows, target, weight)
         classes = labels_of("GaussianNB.fit", target, least=1)
         k, d = len(classes), rows.shape[1]
@@ -93,8 +92,7 @@ class _Counted(Supervised):
         name = f"{type(self).__name__}.fit"
         rows = samples(name, X, floats=False)
         target = beside(name, "y", y, rows)
-        ones = target.astype(bool) * 0.0 + 1.0
-        weight = ones if sample_weight is None else beside(name, "sample_weight", sample_weight, rows)
+        weight = weights(name, sample_weight, rows)
         rows, target, weight = persist(rows, target, weight)
         classes = labels_of(name, target, least=1)
         base = next(c for c in type(self).__mro__ if c.__module__.startswith("sklearn."))

@@ -17,6 +17,7 @@ from ..arrays.sorting import unique_values
 from ..graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
+from ..graph.kinds.source import Full
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +56,14 @@ def beside(operation: str, argument: str, value: Any, X: Array, *, wide: bool = 
         raise ShapeError(bad(operation, argument, array.shape, f"one for each of {X.shape[0]} rows"))
     rest = [Axis.regular(n, n) for n in array.shape[1:]]
     return regrid(array, Grid([X.expr.grid.axes[0], *rest]))
+
+
+def weights(operation: str, value: Any, X: Array) -> Array:
+    """Return the rows' weights in X's blocks: those given, or ones."""
+    if value is None:
+        grid = Grid(X.expr.grid.axes[:1])
+        return make(Full(np.float64(1.0)), (), grid, np.float64)
+    return beside(operation, "sample_weight", value, X).astype(np.float64)
 
 
 def by_block(
