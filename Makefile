@@ -26,6 +26,7 @@ RUN_EXTRAS := examples,jit$(WHEEL)
 TEST_EXTRAS := test
 ALL_EXTRAS := test,all
 BENCH_EXTRAS := bench
+LEARN_EXTRAS := bench,ml
 
 TIMEOUT := $(shell timeout --foreground 1 true 2>/dev/null && echo timeout --foreground -k 10 $(LIMIT))
 FIND_PYTHON = for p in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
@@ -38,7 +39,7 @@ export PRTE_ALLOW_RUN_AS_ROOT := 1
 export PRTE_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
-.PHONY: help run test test-all lint types imports size docs conformance bench clean
+.PHONY: help run test test-all lint types imports size docs conformance bench ml clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,8 +79,10 @@ conformance: .venv/.test ## the array API's test suite, SUITE=its checkout; ARGS
 	$(BIN)/pip install -q "ndindex>=1.8" pytest-xdist
 	PATH=$(CURDIR)/$(BIN):$$PATH $(PY) tests/conformance/run.py $(SUITE) $(ARGS)
 
-bench: .venv/.bench ## measure against the peers
-	$(PY) benchmarks/run.py $(ARGS)
+bench: .venv/.bench $(if $(filter ml,$(MAKECMDGOALS)),.venv/.learn) ## measure against the peers; `make bench ml`: the training stage
+	$(PY) benchmarks/$(if $(filter ml,$(MAKECMDGOALS)),ml,run).py $(ARGS)
+
+ml: bench
 
 clean: ## remove .venv and what was built
 	rm -rf .venv build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
@@ -96,8 +99,10 @@ $(PY):
 .venv/.test: EXTRAS = $(TEST_EXTRAS)
 .venv/.all: EXTRAS = $(ALL_EXTRAS)
 .venv/.bench: EXTRAS = $(BENCH_EXTRAS)
+.venv/.learn: EXTRAS = $(LEARN_EXTRAS)
+.venv/.learn: | .venv/.bench
 .venv/.all: | .venv/.test
-.venv/.run .venv/.test .venv/.all .venv/.bench: pyproject.toml | $(PY)
+.venv/.run .venv/.test .venv/.all .venv/.bench .venv/.learn: pyproject.toml | $(PY)
 	@echo "installing .[$(EXTRAS)]"
 	@$(PY) -m pip install -q --disable-pip-version-check -e ".[$(EXTRAS)]"
 	@touch $@
