@@ -35,7 +35,7 @@ def beneath(expr: Expr, entries: Sequence[Any]) -> tuple[Expr, list[Any]]:
             inside = _inside(route, operand.grid.axes, parts)
             if inside is None:
                 return expr, found
-            if inside:
+            if inside or not parts:
                 return operand, [_entry(e, p) for e, p in zip(found, inside, strict=True)]
         expr = expr.operands[0]
     return expr, found

@@ -75,14 +75,17 @@ def used_axes(item: Any) -> int:
 
 
 def without_ellipsis(ndim: int, items: list[Any]) -> list[Any]:
-    """Return items for all axes: full slices where the ellipsis stands, or at the end."""
+    """Return items for all axes: full slices where the ellipsis stands, or at the end; it stays if it is no axis."""
     if sum(i is Ellipsis for i in items) > 1:
         raise IndexingError(bad("indexing", "key", "two ellipses", "one"))
     used = sum(map(used_axes, items))
     if used > ndim:
         raise IndexingError(f"indexing: too many indices: {used} for an array of {ndim} axes")
     at = next((k for k, i in enumerate(items) if i is Ellipsis), len(items))
-    return [*items[:at], *[slice(None)] * (ndim - used), *items[at + 1 :]]
+    left: list[Any] = [slice(None)] * (ndim - used)
+    if at < len(items) and not left:
+        left = [Ellipsis]  # it parts arrays of positions from each other also where it stands for no axis
+    return [*items[:at], *left, *items[at + 1 :]]
 
 
 @dataclass
@@ -152,7 +155,7 @@ def _entries(shape: tuple[int, ...], items: list[Any]) -> tuple[list[Entry], lis
     entries: list[Entry] = []
     shapes: list[tuple[int, ...]] = []
     for item in items:
-        if item is None:
+        if item is None or item is Ellipsis:
             continue
         if isinstance(item, np.ndarray) and item.dtype == bool:
             check_mask(item, shape, len(entries))
@@ -188,7 +191,7 @@ def masks_checked(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
 
 
 def layout_of(items: list[Any]) -> list[int]:
-    """Return the layout of a result, see `Selection`; items may be lazy, and have no ellipsis.
+    """Return the layout of a result, see `Selection`; items may be lazy; an ellipsis stands for no axis.
 
     With arrays of positions integers count as such; if nothing stands between them, so do they in the result.
     """
@@ -196,15 +199,16 @@ def layout_of(items: list[Any]) -> list[int]:
     layout: list[int] = []
     axis, place, together, ended = 0, -1, True, False
     for item in items:
+        between = item is None or item is Ellipsis or isinstance(item, slice)
         if item is None:
             layout.append(NEW)
         elif isinstance(item, slice):
             layout.append(axis)
-        elif pointed and place < 0:
+        elif pointed and not between and place < 0:
             place = len(layout)
-        elif pointed and ended:
+        elif pointed and not between and ended:
             together = False
-        ended = place >= 0 and (item is None or isinstance(item, slice) or ended)
+        ended = place >= 0 and (between or ended)
         axis += used_axes(item)
     if pointed:
         layout.insert(place if together else 0, POINTS)

@@ -223,6 +223,9 @@ def clip(
     """
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     found = as_array("clip", "a", a)
+    if found.dtype.kind in "iu":  # limits beyond what the dtype can hold are none
+        low = None if type(low) is int and low <= np.iinfo(found.dtype).min else low
+        high = None if type(high) is int and high >= np.iinfo(found.dtype).max else high
     if low is not None:
         found = maximum(found, low, **(options if high is None else {}))
     if high is not None:

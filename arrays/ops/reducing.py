@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
 from ...graph.kinds.reduction import Reduce, accumulator, reduced_grid
+from ..align import regrid
 from ..core import as_array, broadcast_shape, check_axes, make
 from .apply import cast, choose
 from .broadcasting import broadcast_to
 
 if TYPE_CHECKING:
     from ...graph.expr import DType
-    from ...graph.grid import Grid
     from ..array import Array
 
 Axes = int | Sequence[int] | None
@@ -28,6 +29,20 @@ FOLDS = (
 """Further ufuncs of two operands that may be applied in any order; each has a head of its name."""
 
 
+UNBEGUN = ("argmax", "argmin", "fmax", "fmin", "lcm", "max", "min")
+"""Reductions that have no value for no elements."""
+
+
+def without_empty(x: Array, axes: Sequence[int]) -> Array:
+    """Return an array without the empty chunks along axes; such as a mask leaves that holds nowhere in a chunk."""
+    own = list(x.expr.grid.axes)
+    for a in axes:
+        sizes = np.asarray(own[a].sizes()) if not own[a].is_regular else None
+        if sizes is not None and own[a].length and not sizes.all():
+            own[a] = Axis.of_sizes(sizes[sizes > 0])
+    return regrid(x, Grid(own))
+
+
 def masked(name: str, a: Any, where: Any, neutral: Any) -> Array:
     """Return an array with a neutral value where a mask doesn't hold."""
     array = as_array(name, "a", a)
@@ -36,6 +51,8 @@ def masked(name: str, a: Any, where: Any, neutral: Any) -> Array:
     mask = as_array(name, "where", where)
     if broadcast_shape(name, array.shape, mask.shape) != array.shape:
         raise ShapeError(bad(name, "where", mask.shape, f"a mask that broadcasts to the shape {array.shape}"))
+    if array.dtype.kind in "SU" and not neutral:
+        return choose(name, mask, array, np.zeros((), array.dtype)[()])  # an empty text
     return choose(name, mask, array, np.asarray(neutral).astype(array.dtype)[()])
 
 
@@ -67,7 +84,9 @@ def reduce_to(
     if array.dtype == np.float16 and name in ("sum", "mean", "var", "std"):
         wide = reduce_to(name, cast(array, np.float32), axes, keepdims, None, ddof=ddof)
         return cast(wide, target)
-    grid: Grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
+    if name in UNBEGUN:
+        array = without_empty(array, axes)
+    grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
     return make(Reduce(name, axes, bool(keepdims), ddof), (array,), grid, target)
 
 
@@ -82,7 +101,8 @@ def target_dtype(name: str, source: DType, dtype: DType | None) -> DType:
             return getattr(np, name).reduce(np.ones(1, source)).dtype  # type: ignore[no-any-return]
         except TypeError as error:
             raise DTypeError(bad(name, "a", source, f"a dtype that it takes ({error})")) from error
-    if source.kind not in "biufcmM" or (source.kind in "mM" and name not in ("min", "max", "sum", "mean")):
+    taken = {"m": ("min", "max", "sum", "mean"), "M": ("min", "max")}.get(source.kind, (name,))
+    if source.kind not in "biufcmM" or name not in taken:
         raise DTypeError(bad(name, "a", source, "an array of numbers"))
     if name in ("min", "max"):
         return source

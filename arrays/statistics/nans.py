@@ -14,6 +14,7 @@ from ..creation import full
 from ..ops import reductions as red
 from ..ops.elementwise import astype, where
 from ..ops.outputs import deliver
+from ..ops.reducing import without_empty
 from ..ops.ufuncs import absolute, add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply, square
 
 if TYPE_CHECKING:
@@ -398,7 +399,8 @@ def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, m
             f"{operation}: array of shape {array.shape} has no elements along axis {axis!r}; expected some, or initial="
         )
     if _has_nan(array):
-        found = make(Reduce(operation, axes, bool(keepdims)), (array,), grid, array.dtype)
+        given = without_empty(array, axes)
+        found = make(Reduce(operation, axes, bool(keepdims)), (given,), grid, array.dtype)
     else:
         found = plain(array, axis, keepdims=keepdims)
     return found if initial is None else astype(pair(found, initial), found.dtype)

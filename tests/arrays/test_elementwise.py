@@ -137,6 +137,9 @@ def test_functions_that_are_no_ufuncs(chunks):
         if kind in "if":
             same(wr.clip(x, 0.3, 2), np.clip(data, 0.3, 2))
             same(x.clip(max=3), np.clip(data, None, 3))
+    small = np.arange(5, dtype="u1")
+    for low, high in [(-1, 2), (0, 300), (-1, 300), (1, 1000)]:
+        same(wr.clip(wr.from_array(small), low, high), np.clip(small, low, high))
     spoiled = np.array([np.nan, 1, np.inf, -np.inf])
     same(wr.nan_to_num(spoiled), np.nan_to_num(spoiled))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -139,3 +140,37 @@ def test_one_after_the_other(data):
         again = data.draw(hnp.basic_indices(shape))
         np.testing.assert_array_equal(x[again].compute(), expected[again])
     np.testing.assert_array_equal(x.compute(), expected)
+
+
+PARTED = [
+    ([0, 1], ..., [1, 2], 0),
+    (slice(None), 0, ..., [1, 2]),
+    (slice(None), [0, 1], ..., [1, 2]),
+    (None, [0, 1], ..., [1, 2], 1),
+    (slice(None), [True, False, True], ..., 1),
+    (slice(None), [0, 1], [1, 2], ...),
+    (..., 1, 2, 3),
+    (0, ..., 1, 2),
+]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("key", PARTED, ids=str)
+def test_an_ellipsis_parts_arrays_where_it_stands_for_no_axis(key, lazy):
+    values = np.arange(24).reshape(2, 3, 4)
+    own = tuple(wr.asarray(k) if lazy and isinstance(k, list) else k for k in key)
+    x = wr.from_array(values.copy(), chunks=2)
+    expected = values[key]
+    np.testing.assert_array_equal(x[own].compute(), expected, strict=True)
+    new = -np.arange(expected.size).reshape(expected.shape)
+    values[key], x[own] = new, new
+    np.testing.assert_array_equal(x.compute(), values)
+
+
+@pytest.mark.parametrize("key", [None, (None, ...), (), True])
+def test_what_was_set_in_an_array_without_axes_is_read(key):
+    x = wr.asarray(np.array(1.5))
+    x[None] = [2.5]
+    assert np.array_equal(x[key].compute(), np.array(2.5)[key])
+    x[...] += 1
+    assert np.array_equal(x[key].compute(), np.array(3.5)[key])

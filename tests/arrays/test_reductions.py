@@ -167,3 +167,48 @@ def test_errors():
         x.argmax(axis=(0, 1))
     with pytest.raises(wr.DTypeError, match=r"sum.*<U1"):
         wr.from_array(np.array(["a"])).sum()
+
+
+@pytest.mark.parametrize(
+    "name", ["min", "max", "argmin", "argmax", "ptp", "nanmin", "nanmax", "nanargmin", "nanargmax"]
+)
+def test_empty_chunks_have_no_least_element(name):
+    data = np.array([4.0, np.nan, 2.0, 5.0, 1.0]) if name.startswith("nan") else np.array([4.0, 3.0, 2.0, 5.0, 1.0])
+    x = wr.from_array(data, chunks=((0, 2, 0, 3, 0),))
+    wr.testing.assert_equal(getattr(wr, name)(x), getattr(np, name)(data))
+    wr.testing.assert_equal(getattr(wr, name)(x + 0), getattr(np, name)(data))
+    both = np.stack([data, -data[::-1]])
+    wide = wr.from_array(both, chunks=((0, 2), (3, 0, 2)))
+    for axis in (0, 1):
+        wr.testing.assert_equal(getattr(wr, name)(wide, axis=axis), getattr(np, name)(both, axis=axis))
+    some = wr.from_array(data, chunks=1)
+    wr.testing.assert_equal(getattr(wr, name)(some[some < 3]), getattr(np, name)(data[data < 3]))
+    wr.testing.assert_equal(wr.lcm.reduce(wr.from_array(np.array([4, 6]), chunks=((0, 1, 1),))), np.int64(12))
+
+
+@pytest.mark.parametrize("chunks", [2, 5])
+def test_means_of_times_and_in_integers(chunks):
+    times = np.array([5, 1, 2, 8, 9], "m8[s]")
+    wr.testing.assert_equal(wr.from_array(times, chunks=chunks).mean(), times.mean())
+    wr.testing.assert_equal(
+        wr.from_array(times.reshape(5, 1), chunks=chunks).mean(axis=0), times.reshape(5, 1).mean(axis=0)
+    )
+    numbers = np.array([500, 1, -20, 8, 99], "i2")
+    for dtype in ("u1", "i8", "?", "f4", "c16"):
+        wr.testing.assert_equal(wr.from_array(numbers, chunks=chunks).mean(dtype=dtype), numbers.mean(dtype=dtype))
+    with pytest.raises(wr.DTypeError, match=r"mean.*M8"):
+        wr.from_array(times.astype("M8[s]")).mean()
+
+
+@pytest.mark.parametrize("chunks", [2, 5])
+@pytest.mark.parametrize(
+    "data", [["a", "", "bb", "", "0"], np.array([0, 1, "NaT", 3, 0], "M8[s]"), [b"", b"0", b"", b"1"]]
+)
+def test_texts_and_times_that_are_zero(data, chunks):
+    data = np.asarray(data)
+    x, where = wr.from_array(data, chunks=chunks), np.arange(len(data)) % 2 == 1
+    for name in ("count_nonzero", "any", "all"):
+        wr.testing.assert_equal(getattr(wr, name)(x), np.asarray(getattr(np, name)(data)))
+    for name in ("any", "all"):
+        for mask in (where, ~where):
+            wr.testing.assert_equal(getattr(wr, name)(x, where=mask), np.asarray(getattr(np, name)(data, where=mask)))

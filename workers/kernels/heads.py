@@ -123,7 +123,10 @@ def _as_is(partial: Array, level: Level) -> Array:
 
 def _mean_finish(partial: Array, level: Level) -> Array:
     count = reduced_count(level.shape, level.reduce.axes)
-    return np.asarray(np.true_divide(partial, count, dtype=level.target))
+    if level.target.kind in "fc":
+        return np.asarray(np.true_divide(partial, count, dtype=level.target))
+    total = partial.astype(level.target, copy=False)  # of times, or of integers where dtype= says so
+    return np.asarray(np.true_divide(total, count)).astype(level.target, copy=False)
 
 
 def _ufunc_head(name: str, *, logical: bool = False) -> Head:
@@ -143,7 +146,8 @@ def _ufunc_head(name: str, *, logical: bool = False) -> Head:
 
 
 def _count_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
-    return np.asarray(np.add.reduce(x != 0, axis=axes, dtype=level.target, keepdims=True))
+    some = x != (0 if x.dtype.kind in "biufc" else np.zeros((), x.dtype))
+    return np.asarray(np.add.reduce(some, axis=axes, dtype=level.target, keepdims=True))
 
 
 def _moments_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
