@@ -144,7 +144,10 @@ def selection(shape: tuple[int, ...], items: list[Any]) -> Selection:
             f"indexing: arrays of positions have shapes {listed}; expected shapes that broadcast"
         ) from error
     found: list[Entry] = []
+    none = math.prod(wide) == 0  # then NumPy doesn't look at the positions
     for i, (entry, n) in enumerate(zip(entries, shape, strict=True)):
+        if none and isinstance(entry, np.ndarray):
+            entry = np.empty(wide, np.int64)
         entry = _checked(entry, n, i)
         found.append(np.broadcast_to(entry, wide).reshape(-1) if isinstance(entry, np.ndarray) else entry)
     return Selection(found, wide, layout)

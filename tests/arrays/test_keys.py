@@ -167,6 +167,15 @@ def test_an_ellipsis_parts_arrays_where_it_stands_for_no_axis(key, lazy):
     np.testing.assert_array_equal(x.compute(), values)
 
 
+@pytest.mark.parametrize("key", [([], [0]), ([[], []], 2, [5]), ([], slice(None), [9]), ([False, False], [7])], ids=str)
+def test_positions_that_select_nothing_may_lie_outside(key):
+    values = np.zeros((2, 0, 3)) if len(key) == 2 else np.zeros((2, 3, 4))
+    x = wr.from_array(values, chunks=2)
+    assert x[key].compute().shape == values[key].shape
+    x[key] = 1
+    assert not x.compute().any()
+
+
 @pytest.mark.parametrize("key", [None, (None, ...), (), True])
 def test_what_was_set_in_an_array_without_axes_is_read(key):
     x = wr.asarray(np.array(1.5))
