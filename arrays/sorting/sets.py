@@ -336,10 +336,10 @@ def unique(
     """
     names = "v" + "i" * bool(return_index) + "r" * bool(return_inverse) + "c" * bool(return_counts)
     array = as_array("unique", "ar", ar)
-    if axis is None:
+    at = 0 if axis is None else check_axis("unique", axis, array.ndim)
+    if axis is None or array.ndim == 1:
         found = _parts("unique", array, names, bool(equal_nan))
         return found[0] if len(found) == 1 else tuple(found)
-    at = check_axis("unique", axis, array.ndim)
     rows = moveaxis(array, at, 0)
     shape = rows.shape[1:]
     width = rows.size // max(1, rows.shape[0]) if rows.shape[0] else 0

@@ -125,6 +125,17 @@ def test_distinct_slices(data, axis):
     same(np.unique(lazy, True, axis=axis)[1], np.unique(x, True, axis=axis)[1])
 
 
+def test_elements_along_the_only_axis():
+    data = np.array([2.0, np.nan, 2.0, np.nan, 1.0])
+    for array in (data, data[:0]):
+        for found, wanted in zip(
+            wr.unique(wr.from_array(array, chunks=2), True, True, True, axis=-1),
+            np.unique(array, True, True, True, axis=-1),
+            strict=True,
+        ):
+            same(found, wanted)
+
+
 def test_shapes_and_scalars():
     x = np.arange(24).reshape(4, 6) % 5
     lazy = wr.from_array(x, chunks=(3, 4))
