@@ -44,11 +44,14 @@ class Averageable:
         Attributes of `_optimizer` that each shard keeps for itself.
     refused : dict of str to tuple
         Parameters with the values under which averaging is not sound, and why.
+    by_row : bool
+        Whether it learns row by row, so that several calls of `partial_fit` do what one does.
     """
 
     shared: tuple[str, ...]
     slots: tuple[str, ...] = ()
     refused: tuple[tuple[str, Any, str], ...] = ()
+    by_row: bool = True
 
     def state(self, estimator: Any) -> dict[str, Any]:
         """Return the averaged part of the state."""
@@ -86,6 +89,7 @@ _NETWORK = Averageable(
         ("solver", "lbfgs", "it works on all rows at once; use 'adam' or 'sgd'"),
         ("learning_rate", "adaptive", "it needs several epochs in one fit; use 'constant' or 'invscaling'"),
     ),
+    by_row=False,
 )
 _KNOWN = {
     "SGDRegressor": _LINEAR,

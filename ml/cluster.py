@@ -9,10 +9,11 @@ import numpy as np
 from sklearn import cluster as own
 from sklearn.exceptions import ConvergenceWarning
 
-from ..arrays.verbs import persist
-from ..graph.errors import ArgumentError, ShapeError, bad
+from ..arrays.verbs import compute, persist
+from ..graph.errors import ShapeError, bad
 from .fitted import Lazily
-from .rows import by_block, is_lazy, samples, total
+from .lloyd import costs, distances, farthest, nearest, sums
+from .rows import by_block, is_lazy, samples, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -22,30 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["KMeans"]
 
 Values = np.ndarray[Any, Any]
-ROWS = 4096
-
-
-def _nearest(X: Values, centres: Values) -> tuple[Values, Values]:
-    """Return the number of each row's nearest centre, and the squared distance less the row's own square."""
-    scores = X @ (centres.T * -2.0)
-    scores += np.einsum("ij,ij->i", centres, centres)
-    labels = scores.argmin(axis=1)
-    return labels, scores[np.arange(len(X)), labels]
-
-
-def _sums(X: Values, centres: Values, origin: Values) -> Values:
-    """Return for each centre the sum of its rows, their number, and their squared distances, of a block of rows."""
-    k, d = centres.shape
-    out = np.zeros((k, d + 2))
-    for at in range(0, len(X), ROWS):
-        rows = X[at : at + ROWS] - origin
-        labels, best = _nearest(rows, centres)
-        apart = np.zeros((len(rows), k))
-        apart[np.arange(len(rows)), labels] = 1.0
-        out[:, :d] += apart.T @ rows
-        out[:, d] += apart.sum(axis=0)
-        out[:, d + 1] += apart.T @ (best + np.einsum("ij,ij->i", rows, rows))
-    return out
 
 
 class KMeans(Lazily, own.KMeans):
@@ -68,44 +45,44 @@ class KMeans(Lazily, own.KMeans):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centres."""
-        if not is_lazy(X):
+        if not is_lazy(X, sample_weight):
             super().fit(X, y, sample_weight)
             return self
+        arrays = [samples("KMeans.fit", X)]
         if sample_weight is not None:
-            raise ArgumentError(bad("KMeans.fit", "sample_weight", "weights", "none for Windrow arrays"))
-        rows = persist(samples("KMeans.fit", X))
+            arrays.append(weights("KMeans.fit", sample_weight, arrays[0]))
+        kept = persist(*arrays)
+        arrays = list(kept) if isinstance(kept, tuple) else [kept]
+        rows = arrays[0]
         if rows.shape[0] < self.n_clusters:
             raise ShapeError(bad("KMeans.fit", "X", rows.shape, f"at least {self.n_clusters} rows"))
-        origin, variance = rows.mean(axis=0).compute(), float(rows.var(axis=0).mean())
+        origin, variance = map(np.asarray, compute(rows.mean(axis=0), rows.var(axis=0)))
         runs = 1 if self.n_init == "auto" or not isinstance(self.init, str) else int(self.n_init)
         seeds = np.random.SeedSequence(_seed(self.random_state)).spawn(runs)
-        found = [self._lloyd(rows, origin, self.tol * variance, np.random.default_rng(seed)) for seed in seeds]
-        inertia, centres, self.n_iter_, settled = min(found, key=lambda run: run[0])
+        tolerance = self.tol * float(variance.mean())
+        found = [self._lloyd(arrays, origin, tolerance, np.random.default_rng(seed)) for seed in seeds]
+        self.inertia_, centres, self.n_iter_, settled = min(found, key=lambda run: run[0])
         if not settled and self.tol > 0:
             message = f"KMeans: no convergence in max_iter={self.max_iter} iterations"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        self.inertia_, self.cluster_centers_ = inertia, (centres + origin).astype(rows.dtype)
+        self.cluster_centers_ = (centres + origin).astype(rows.dtype)
         self.n_features_in_, self._n_features_out, self._n_threads = rows.shape[1], self.n_clusters, 1
         self.labels_ = self.predict(rows)
         return self
 
     def _lloyd(
-        self, rows: Array, origin: Values, tolerance: float, rng: np.random.Generator
+        self, arrays: list[Array], origin: Values, tolerance: float, rng: np.random.Generator
     ) -> tuple[float, Values, int, bool]:
-        centres = self._start(rows, rng) - origin
+        centres = self._start(arrays[0], rng) - origin
         k, d = centres.shape
         settled, turns = False, 0
-        while turns < self.max_iter:
+        while turns < self.max_iter and not settled:
             turns += 1
-            found = total(_sums, [rows], (k, d + 2), centres, origin)
-            counts = found[:, d]
-            moved = np.where(counts[:, None] > 0, found[:, :d] / np.maximum(counts, 1)[:, None], centres)
+            found = total(sums, arrays, (k, d + 1), centres, origin)
+            moved = _moved(arrays[0], found, centres, origin)
             shift, centres = float(((moved - centres) ** 2).sum()), moved
-            if shift <= tolerance:
-                settled = True
-                break
-        inertia = float(total(_sums, [rows], (k, d + 2), centres, origin)[:, d + 1].sum())
-        return inertia, centres, turns, settled
+            settled = shift <= tolerance
+        return float(total(costs, arrays, (), centres, origin)), centres, turns, settled
 
     def _start(self, rows: Array, rng: np.random.Generator) -> Values:
         if not isinstance(self.init, str):
@@ -127,20 +104,36 @@ def _seed(state: Any) -> Any:
     return int(state.randint(0, 2**31 - 1))
 
 
-def _distances(X: Values, centres: Values) -> Values:
+def _moved(rows: Array, found: Values, centres: Values, origin: Values) -> Values:
+    """Return the means of the centres' rows; a centre without rows goes to one of those farthest from theirs."""
+    sums_of, counts = found[:, :-1].copy(), found[:, -1].copy()
+    empty = np.flatnonzero(counts == 0)
+    if len(empty):
+        packed = by_block(farthest, [rows], (len(empty), 2 + rows.shape[1]), centres, origin, len(empty))
+        far = packed.compute().reshape(-1, 2 + rows.shape[1])
+        far = far[np.argsort(-np.nan_to_num(far[:, 0], nan=-1.0), kind="stable")][: len(empty)]
+        for to, (_, label, *row) in zip(empty, far, strict=True):
+            place = np.asarray(row) - origin
+            sums_of[int(label)] -= place
+            counts[int(label)] -= 1.0
+            sums_of[to], counts[to] = place, 1.0
+    some = counts > 0
+    return np.where(some[:, None], sums_of / np.where(some, counts, 1.0)[:, None], centres)
+
+
+def _spread(X: Values, centres: Values) -> Values:
     """Return each row's squared distance from the nearest centre."""
-    _, best = _nearest(X - centres[0], centres - centres[0])
-    return np.asarray(np.maximum(best + ((X - centres[0]) ** 2).sum(axis=1), 0.0))
+    return distances(X, centres - centres[0], centres[0])
 
 
 def _cost(X: Values, centres: Values) -> Values:
-    return np.asarray(_distances(X, centres).sum())
+    return np.asarray(_spread(X, centres).sum())
 
 
 def _picked(X: Values, centres: Values, rate: float, seeds: tuple[int, ...], *, block: int) -> Values:
     """Return rows drawn with a chance that goes by their squared distance; what isn't drawn is NaN."""
     rng, most = np.random.default_rng((*seeds, block)), seeds[0]
-    chance = np.minimum(_distances(X, centres) * rate, 1.0)
+    chance = np.minimum(_spread(X, centres) * rate, 1.0)
     rows = np.flatnonzero(rng.random(len(X)) < chance)[:most]
     out = np.full((most, X.shape[1]), np.nan)
     out[: len(rows)] = X[rows]
@@ -148,7 +141,7 @@ def _picked(X: Values, centres: Values, rate: float, seeds: tuple[int, ...], *, 
 
 
 def _counts(X: Values, centres: Values) -> Values:
-    labels, _ = _nearest(X - centres[0], centres - centres[0])
+    labels = nearest(X, centres - centres[0], centres[0])
     return np.asarray(np.bincount(labels, minlength=len(centres)), np.float64)
 
 
