@@ -229,7 +229,8 @@ def cumulative_prod(
 ) -> Array:
     """Return the running products along an axis.
 
-    Along an axis of several chunks the chunks' totals are found first: the array is read twice.
+    Along an axis of several chunks the chunks' totals are found first: the array is read twice. A product that leaves
+    the range of floats before it meets a zero is NaN one by one, and 0 where the zero's chunk is multiplied first.
 
     Parameters
     ----------

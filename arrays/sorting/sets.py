@@ -21,7 +21,7 @@ from ..ops.elementwise import astype
 from ..ops.joining import concatenate
 from ..ops.moving import move, moveaxis
 from ..ops.reshaping import ravel
-from ..ops.ufuncs import logical_and, logical_not
+from ..ops.ufuncs import logical_and, logical_not, minimum
 from ..verbs import persist
 from .samples import merged, merged_pair, ordered, parts_in_order, positions, restored
 from .search import isin, searchsorted
@@ -190,7 +190,12 @@ def _counts(_: Array, order: _Order) -> Steps:
 def _inverse(x: Array, order: _Order) -> Steps:
     values, where, new, numbers = yield from order.steps()
     if numbers is not None:
-        return searchsorted(select(values, new), x)
+        found = searchsorted(select(values, new), x)
+        if not (order.equal_nan and x.dtype.kind == "c"):
+            return found
+        return minimum(
+            found, (yield new.sum()) - 1
+        )  # complex NaN of several kinds: one, the least of them, stands for all
     each = make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(new.npartitions, 1)]), "i8")
     counts = yield each
     before = regrid(as_array("unique", "x", np.cumsum(counts) - counts), each.expr.grid)

@@ -83,6 +83,16 @@ def test_distinct_elements(pair, which):
         same(one, other)
 
 
+def test_complex_nan_of_several_kinds_count_as_one():
+    x = np.array(
+        [0, 0, complex(np.nan, 0), complex(np.nan, np.nan), complex(0, np.nan), 0, complex(np.nan, 0), 0, 0, 0]
+    )
+    for one, other in zip(
+        np.unique(wr.asarray(x, chunks=4), True, True, True), np.unique(x, True, True, True), strict=True
+    ):
+        same(one, other)
+
+
 SETS = ["union1d", "setdiff1d", "setxor1d", "intersect1d", "isin"]
 
 
