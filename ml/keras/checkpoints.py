@@ -1,45 +1,87 @@
-"""Checkpoints in Keras's own format, with the number of epochs that are done beside the weights."""
+"""Checkpoints in Keras's own format; what else training needs to go on is one more file within the archive."""
 
 from __future__ import annotations
 
 import importlib
-import json
+import io
 import os
+import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...graph.errors import ArgumentError, bad
+from .recipe import custom_objects
 
-__all__ = ["read_checkpoint", "write_checkpoint"]
+__all__ = ["Progressed", "read_checkpoint", "write_checkpoint"]
+
+Values = np.ndarray[Any, Any]
+MEMBER = "windrow.npz"
 
 
-def _beside(path: Path) -> Path:
-    return path.with_suffix(".json")
+@dataclass(frozen=True)
+class Progressed:
+    """How far training had come, and what only its shards knew.
+
+    Attributes
+    ----------
+    epochs : int
+        Epochs done.
+    own : numpy.ndarray
+        What each shard keeps for itself, a row of bytes each; empty where it isn't known.
+    speed : list of numpy.ndarray
+        Of the outer momentum.
+    """
+
+    epochs: int
+    own: Values
+    speed: list[Values]
 
 
-def write_checkpoint(model: Any, path: str | Path, epochs: int) -> None:
-    """Write a model to a file ending in ".keras", and the epochs done to one ending in ".json": aside, then renamed."""
+def write_checkpoint(model: Any, path: str | Path, done: Progressed) -> None:
+    """Write a model to a file ending in ".keras" that Keras can load: aside, then renamed."""
     target = _path("checkpoint", path)
     aside = target.with_name(f".{os.getpid()}-{target.name}")
-    model.save(aside)
-    note = aside.with_suffix(".json")
-    note.write_text(json.dumps({"epochs": epochs}))
-    os.replace(aside, target)
-    os.replace(note, _beside(target))
+    try:
+        model.save(aside)
+        raw = io.BytesIO()
+        arrays: dict[str, Any] = {f"speed{i}": v for i, v in enumerate(done.speed)}
+        np.savez(raw, **arrays, epochs=done.epochs, own=done.own)
+        with zipfile.ZipFile(aside, "a") as archive:
+            archive.writestr(MEMBER, raw.getvalue())
+        os.replace(aside, target)
+    finally:
+        aside.unlink(missing_ok=True)
 
 
-def read_checkpoint(model: Any, path: str | Path) -> int:
-    """Take a checkpoint's weights and optimiser state into a model; return the number of epochs done."""
+def read_checkpoint(model: Any, path: str | Path) -> Progressed:
+    """Take a checkpoint's weights and optimiser state into a model; return how far training had come."""
     target = _path("resume", path)
-    if not target.exists() or not _beside(target).exists():
-        raise ArgumentError(bad("fit", "resume", str(target), "a checkpoint: a .keras file with its .json beside it"))
-    saved = importlib.import_module("keras.models").load_model(target)
-    model.set_weights(saved.get_weights())
+    try:
+        with zipfile.ZipFile(target) as archive, np.load(io.BytesIO(archive.read(MEMBER))) as found:
+            speed = [found[f"speed{i}"] for i in range(len(found.files) - 2)]
+            done = Progressed(int(found["epochs"]), found["own"], speed)
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        raise ArgumentError(bad("fit", "resume", str(target), "a checkpoint that fit(checkpoint=) wrote")) from error
+    with importlib.import_module("keras.saving").custom_object_scope(custom_objects(model)):
+        saved = importlib.import_module("keras.models").load_model(target, safe_mode=False)
+    mine, theirs = ([v.shape for v in m.variables] for m in (model, saved))
+    if mine != theirs or type(model.optimizer) is not type(saved.optimizer):
+        expected = "a checkpoint of this model, compiled with the same optimiser"
+        raise ArgumentError(bad("fit", "resume", str(target), expected))
+    for one, other in (*zip(model.variables, saved.variables, strict=True), *_slots(model, saved)):
+        one.assign(other)
+    return done
+
+
+def _slots(model: Any, saved: Any) -> list[tuple[Any, Any]]:
+    if not saved.optimizer.built:
+        return []
     if not model.optimizer.built:
         model.optimizer.build(model.trainable_variables)
-    for mine, theirs in zip(model.optimizer.variables, saved.optimizer.variables, strict=True):
-        mine.assign(theirs)
-    return int(json.loads(_beside(target).read_text())["epochs"])
+    return list(zip(model.optimizer.variables, saved.optimizer.variables, strict=True))
 
 
 def _path(name: str, path: str | Path) -> Path:

@@ -1,154 +1,160 @@
-"""A rank's copies of a Keras model, and an epoch of one as a single compiled function.
+"""A rank's copies of a Keras model, and rounds of training on them.
 
-The whole epoch is one `tf.function(jit_compile=True)` around the model's own `train_step`: hundreds of times less a
-batch than `fit`, which goes back to Python for each. Where XLA can't compile a model the same loop runs uncompiled,
-and where that can't be traced either, `fit`. A copy is a cache: it is made again wherever it is missing.
+A copy is a cache: compiled functions, and variables that each use writes anew. It holds no rows: those of a task are
+read where they lie and are gone with it. A copy serves one task at a time, for any shard; there are as many as tasks
+have run side by side.
 """
 
 from __future__ import annotations
 
-import importlib
-import json
+import contextlib
+import functools
 import logging
-import pickle
+import os
+import sys
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
-from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-__all__ = ["Recipe", "Replica", "replica"]
+from ...graph.errors import ArgumentError, bad
+from .backends import Backend, backend
+from .state import Variables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .recipe import Recipe
+
+__all__ = ["Replica", "borrowed"]
 
 Values = np.ndarray[Any, Any]
+MOST = 8
+"""Models of which a rank keeps copies."""
+ALIGNED = 64
 _log = logging.getLogger("windrow")
-_building = threading.RLock()
-_replicas: OrderedDict[tuple[bytes, int], Replica] = OrderedDict()
-MOST = 64
-"""Copies that a rank keeps."""
+_lock = threading.Lock()
+_building = threading.Lock()
+_idle: OrderedDict[bytes, list[Replica]] = OrderedDict()
 
 
-@dataclass(eq=False)
 class Replica:
-    """A copy of a model for one shard, with its rows as tensors and its compiled functions."""
+    """A copy of a model and its compiled functions.
 
-    model: Any
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    compiled: dict[tuple[int, int], Any] = field(default_factory=dict)
-    level: int = 0
-    """How an epoch runs: 0 compiled by XLA, 1 traced, 2 by `fit`."""
-    rows: tuple[Any, Any] | None = None
+    Attributes
+    ----------
+    model : keras.Model
+    variables : Variables
+    way : int
+        How rounds run: a number into the backend's ways, or one more for `fit`.
+    """
 
-    def tensors(self, rows: tuple[Values, ...]) -> tuple[Any, ...]:
-        """Return the shard's rows as tensors, made once as long as they are the same memory."""
-        tf = importlib.import_module("tensorflow")
-        key = tuple(r.__array_interface__["data"][0] for r in rows), tuple(r.shape for r in rows)
-        if self.rows is None or self.rows[0] != key:
-            self.rows = key, tuple(tf.constant(r) for r in rows)
-        return self.rows[1]
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.variables = Variables(model)
+        self.way = len(backend().ways) if model.run_eagerly else 0
+        self._compiled: dict[Any, Callable[..., dict[str, Any]]] = {}
 
-    def train(self, rows: tuple[Values, ...], size: int, blocks: Values, rest: slice | None) -> dict[str, float]:
-        """Train on batches: blocks of `size` rows by their numbers, then a rest; return the means of the metrics."""
-        self.model.reset_metrics()
+    def train(
+        self, begin: Callable[[], None], rows: tuple[Values, ...], size: int, blocks: Values, rest: slice | None
+    ) -> dict[str, float]:
+        """Train on batches: blocks of `size` rows by their numbers, then a rest; return the means of the metrics.
+
+        `begin` writes the state to begin with: again where a way fails, as it may have changed it.
+        """
+        ways = backend().ways
+        while self.way < len(ways):
+            begin()
+            self.model.reset_metrics()
+            reason = backend().unfit(self.model, ways[self.way])
+            try:
+                if reason is None:
+                    return self._by(backend(), ways[self.way], rows, size, blocks, rest)
+            except Exception as error:
+                reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+            _log.info("training by %s is not for this model (%s), a slower way is taken", ways[self.way], reason)
+            self.way += 1
+            self._compiled.clear()
+        begin()
+        return self._fit(rows, size, blocks, rest)
+
+    def _by(
+        self, by: Backend, way: str, rows: tuple[Values, ...], size: int, blocks: Values, rest: slice | None
+    ) -> dict[str, float]:
         logs: dict[str, Any] = {}
-        data = self.tensors(rows)
         if len(blocks):
-            logs = self._blocks(data, size, blocks)
+            batches = self._function(("batches", size), lambda: by.batches(self.model, size, way))
+            logs = batches(*_laid(rows, size, blocks), len(blocks))
         if rest is not None:
-            logs = self._rest(tuple(d[rest] for d in data))
+            batch = self._function(("batch",), lambda: by.batch(self.model, way))
+            logs = batch(tuple(r[rest] for r in rows))
         return {name: float(value) for name, value in logs.items()}
 
-    def _rest(self, data: tuple[Any, ...]) -> dict[str, Any]:
-        tf = importlib.import_module("tensorflow")
-        key = len(data[0]), -1
-        if key not in self.compiled:
-            self.compiled[key] = self.model.train_step if self.level == 2 else tf.function(self.model.train_step)
-        found: dict[str, Any] = self.compiled[key](data)
-        return found
+    def _function(self, key: Any, make: Callable[[], Any]) -> Callable[..., dict[str, Any]]:
+        if key not in self._compiled:
+            self._compiled[key] = make()
+        return self._compiled[key]
 
-    def _blocks(self, data: tuple[Any, ...], size: int, blocks: Values) -> dict[str, Any]:
-        room = 1 << (len(blocks) - 1).bit_length()  # rounds of about as many batches share a function
-        order = np.zeros(room, np.int32)
-        order[: len(blocks)] = blocks
-        while self.level < 2:
-            key = room, size
-            try:
-                if key not in self.compiled:
-                    self.compiled[key] = _epoch(self.model, size, jit=self.level == 0)
-                found: dict[str, Any] = self.compiled[key](data, order, np.int32(len(blocks)))
-                return found
-            except Exception as error:
-                _log.info("an epoch can't be compiled (%s), a slower way is taken", str(error).splitlines()[0])
-                self.level += 1
-                self.compiled.clear()
-        rows = (blocks[:, None] * size + np.arange(size)).ravel()
-        picked = [d.numpy()[rows] for d in data]
+    def _fit(self, rows: tuple[Values, ...], size: int, blocks: Values, rest: slice | None) -> dict[str, float]:
+        numbers = (blocks[:, None] * size + np.arange(size)).ravel()
+        if rest is not None:
+            numbers = np.concatenate([numbers, np.arange(rest.start, rest.stop)])
+        picked = [r[numbers] for r in rows]
         weights = {"sample_weight": picked[2]} if len(picked) > 2 else {}
         told = self.model.fit(*picked[:2], **weights, batch_size=size, epochs=1, shuffle=False, verbose=0)
         return {name: values[-1] for name, values in told.history.items()}
 
 
-def _epoch(model: Any, size: int, *, jit: bool) -> Any:
-    tf: Any = importlib.import_module("tensorflow")
+def _laid(rows: tuple[Values, ...], size: int, blocks: Values) -> tuple[tuple[Values, ...], Values]:
+    """Return rows and the order of their blocks: as they lie, or the blocks alone, copied to where a tensor may be.
 
-    def epoch(data: Any, blocks: Any, count: Any) -> Any:
-        # Gathered by its number: XLA takes the begin of a slice for a constant, and compiles again for each order.
-        cut = [tf.reshape(d[: d.shape[0] // size * size], [-1, size, *d.shape[1:]]) for d in data]
-
-        def batch(i: Any) -> Any:
-            return tuple(tf.gather(c, blocks[i]) for c in cut)
-
-        logs = model.train_step(batch(0))
-        for i in tf.range(1, count):
-            logs = model.train_step(batch(i))
-        return logs
-
-    return tf.function(epoch, jit_compile=jit)
+    Rounds of about as many batches get orders of one length, and so share what is compiled.
+    """
+    order = np.zeros(1 << (len(blocks) - 1).bit_length(), np.int32)
+    if all(r.flags.c_contiguous and r.__array_interface__["data"][0] % ALIGNED == 0 for r in rows):
+        order[: len(blocks)] = blocks
+        return rows, order
+    order[: len(blocks)] = np.arange(len(blocks))
+    return tuple(_picked(r, size, blocks) for r in rows), order
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """A model as it travels: pickled, under a name that its weights have no part in, so that copies serve again."""
-
-    name: bytes
-    pickled: bytes
-
-    @classmethod
-    def of(cls, model: Any) -> Recipe:
-        """Return the recipe of a compiled model."""
-        saving = importlib.import_module("keras.saving")
-        told = json.dumps(saving.serialize_keras_object(model), sort_keys=True, default=repr)
-        name = blake2b(told.encode(), digest_size=16).digest()
-        return cls(name, pickle.dumps(model))
+def _picked(rows: Values, size: int, blocks: Values) -> Values:
+    """Return blocks of rows one after the other, in memory that is aligned."""
+    shape = (len(blocks), size, *rows.shape[1:])
+    count = int(np.prod(shape, dtype=np.int64)) * rows.itemsize
+    raw = np.empty(count + ALIGNED, np.uint8)
+    begin = -raw.__array_interface__["data"][0] % ALIGNED
+    out = raw[begin : begin + count].view(rows.dtype).reshape(shape)
+    whole = len(rows) // size
+    np.take(rows[: whole * size].reshape(whole, size, *rows.shape[1:]), blocks, axis=0, out=out, mode="clip")
+    return out.reshape(-1, *rows.shape[1:])
 
 
-def replica(recipe: Recipe, shard: int) -> Replica:
-    """Return this rank's copy of a model for a shard; its weights are those of its last use."""
-    key = recipe.name, shard
-    with _building:
-        found = _replicas.get(key)
-        if found is None:
-            found = _replicas[key] = Replica(_load(recipe.pickled))
-            while len(_replicas) > MOST:
-                _replicas.popitem(last=False)
-        _replicas.move_to_end(key)
-        return found
+@contextlib.contextmanager
+def borrowed(recipe: Recipe) -> Iterator[Replica]:
+    """Lend this rank's copy of a model, made where none is idle; its variables are those of its last use."""
+    with _lock:
+        idle = _idle.setdefault(recipe.name, [])
+        _idle.move_to_end(recipe.name)
+        while len(_idle) > MOST:
+            _idle.popitem(last=False)
+        found = idle.pop() if idle else None
+    if found is None:
+        with _building:
+            _prepare(recipe.backend)
+            found = Replica(recipe.load())
+    yield found
+    with _lock:  # not after an error, which may have left it in any state
+        _idle.get(recipe.name, []).append(found)
 
 
-def _load(pickled: bytes) -> Any:
-    tf = importlib.import_module("tensorflow")
-    try:  # a rank's threads are its tasks
-        tf.config.threading.set_intra_op_parallelism_threads(1)
-    except RuntimeError:
-        _log.debug("TensorFlow runs already; its threads stay as they are")
-    tf.get_logger().addFilter(_not_retracing)
-    model = pickle.loads(pickled)
-    if model.optimizer is not None and not model.optimizer.built:
-        model.optimizer.build(model.trainable_variables)
-    return model
-
-
-def _not_retracing(record: logging.LogRecord) -> bool:
-    """Leave out the warning that a function is traced often: each shard's copy has one of its own."""
-    return "triggered tf.function retracing" not in record.getMessage()
+@functools.cache
+def _prepare(wanted: str) -> None:
+    if "keras" not in sys.modules:  # on a rank that runs none of the user's lines
+        os.environ["KERAS_BACKEND"] = wanted
+    by = backend()
+    by.prepare()
+    keras = sys.modules["keras"]
+    if keras.backend.backend() != wanted:
+        raise ArgumentError(bad("distribute", "KERAS_BACKEND", keras.backend.backend(), f"{wanted!r} as on the driver"))

@@ -2,76 +2,92 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-__all__ = ["own", "put", "reseed", "shared"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Variables"]
 
 Values = np.ndarray[Any, Any]
 
 
-def _moving(model: Any) -> list[tuple[Any, Any]]:
-    """Return the moving mean and variance of each batch normalisation."""
-    layers = model._flatten_layers(include_self=False, recursive=True)
-    return [(layer.moving_mean, layer.moving_variance) for layer in layers if hasattr(layer, "moving_variance")]
+class Variables:
+    """The variables of a compiled and built model, read and written as plain arrays.
 
-
-def _plain(model: Any) -> list[Any]:
-    """Return the variables that are averaged as they are."""
-    moving = {id(v) for pair in _moving(model) for v in pair}
-    rest = [v for v in model.non_trainable_variables if id(v) not in moving and _is_float(v)]
-    return [*model.trainable_variables, *rest]
-
-
-def _is_float(variable: Any) -> bool:
-    return np.dtype(str(variable.dtype)).kind == "f" if str(variable.dtype) != "bfloat16" else True
-
-
-def shared(model: Any) -> dict[str, Any]:
-    """Return the weights; and of each batch normalisation the mean and the mean square.
-
-    The variance of all rows is the mean square less the square of the mean, so that averaging both gives it whole; the
-    mean of shards' variances would leave out how far their means lie apart.
+    Averaged are the weights and the moments of each batch normalisation: its mean and its mean square. The variance of
+    all rows is the mean square less the square of the mean, so that averaging both gives it whole; the mean of shards'
+    variances would leave out how far their means lie apart. Optimiser slots, step counts and the states of random
+    numbers stay with their shard.
     """
-    pairs = [(np.asarray(m, np.float64), np.asarray(v, np.float64)) for m, v in _moving(model)]
-    moments = [[mean, variance + mean**2] for mean, variance in pairs]
-    rate = np.float64(model.optimizer.learning_rate)
-    return {"weights": [np.asarray(v) for v in _plain(model)], "moments": moments, "rate": rate}
 
+    def __init__(self, model: Any) -> None:
+        layers = model._flatten_layers(include_self=False, recursive=True)
+        self._moving = [(a.moving_mean, a.moving_variance) for a in layers if hasattr(a, "moving_variance")]
+        moving = {id(v) for pair in self._moving for v in pair}
+        rest = [v for v in model.non_trainable_variables if id(v) not in moving and _is_float(v)]
+        self._weights = [*model.trainable_variables, *rest]
+        slots = [v for v in model.optimizer.variables if v.path.rpartition("/")[2] != "learning_rate"]
+        known = {id(v) for v in slots}
+        self._kept = slots + [v for v in model.variables if not _is_float(v) and id(v) not in known]
+        rate = model.optimizer._learning_rate
+        self._rate = rate if hasattr(rate, "assign") else None
+        self._read: dict[int, Values] = {}
 
-def _kept(model: Any) -> list[Any]:
-    slots = [v for v in model.optimizer.variables if v.path.rpartition("/")[2] != "learning_rate"]
-    known = {id(v) for v in slots}
-    return slots + [v for v in model.variables if not _is_float(v) and id(v) not in known]
+    @property
+    def rate(self) -> float | None:
+        """The learning rate; None where it is a schedule."""
+        return None if self._rate is None else float(self._rate)
 
+    def shared(self) -> dict[str, Any]:
+        """Return what is averaged, and the learning rate."""
+        pairs = [(self._get(m).astype(np.float64), self._get(v).astype(np.float64)) for m, v in self._moving]
+        moments = [[mean, variance + mean**2] for mean, variance in pairs]
+        rate = np.float64(0.0 if self.rate is None else self.rate)
+        return {"weights": [self._get(v) for v in self._weights], "moments": moments, "rate": rate}
 
-def own(model: Any) -> dict[str, Any]:
-    """Return what a shard keeps: optimiser slots, step counts, seeds."""
-    return {"own": [np.asarray(v) for v in _kept(model)]}
+    def own(self, *, fresh: bool = False) -> dict[str, Any]:
+        """Return what a shard keeps; `fresh` before its first round, which begins with random numbers of its own."""
+        return {"own": [self._get(v) for v in self._kept], "fresh": np.uint8(fresh)}
 
+    def put(self, state: dict[str, Any], mine: dict[str, Any] | None = None) -> None:
+        """Write what is averaged, and what a shard keeps."""
+        for variable, value in zip(self._weights, state["weights"], strict=True):
+            self._set(variable, value)
+        for (mean, variance), (first, second) in zip(self._moving, state["moments"], strict=True):
+            self._set(mean, first)
+            self._set(variance, np.maximum(second - first**2, 0.0))
+        if mine is not None:
+            for variable, value in zip(self._kept, mine["own"], strict=True):
+                self._set(variable, value)
+        self._read.clear()
 
-def reseed(model: Any, shard: int) -> None:
-    """Give a shard random numbers of its own, for dropout and the like."""
-    for variable in model.variables:
-        if variable.path.rpartition("/")[2] == "seed_generator_state":
-            variable.assign(np.asarray(variable) + np.asarray([shard, 0], np.asarray(variable).dtype))
+    def set_rate(self, rate: float) -> None:
+        """Set the learning rate, unless it is a schedule."""
+        if self._rate is not None and self.rate != np.float32(rate):
+            self._rate.assign(rate)
 
+    def reseed(self, shard: int) -> None:
+        """Give a shard random numbers of its own, for dropout and the like."""
+        for variable in self._seeds():
+            value = np.asarray(variable)
+            variable.assign(value + np.asarray([shard, 0], value.dtype))
 
-def put(model: Any, state: dict[str, Any], mine: dict[str, Any] | None = None) -> None:
-    """Write a state into a model."""
-    for variable, value in zip(_plain(model), state["weights"], strict=True):
-        variable.assign(value)
-    for (mean, variance), (first, second) in zip(_moving(model), state["moments"], strict=True):
-        mean.assign(first)
-        variance.assign(np.maximum(second - first**2, 0.0))
-    if _settable(model.optimizer):
-        model.optimizer.learning_rate = float(state["rate"])
-    if mine is not None:
-        for variable, value in zip(_kept(model), mine["own"], strict=True):
+    def _seeds(self) -> Iterator[Any]:
+        return (v for v in self._kept if v.path.rpartition("/")[2] == "seed_generator_state")
+
+    def _get(self, variable: Any) -> Values:
+        """Read a variable, and remember its value: writing the same again is left out, which saves most of a round."""
+        value = self._read[id(variable)] = np.array(variable)
+        return value
+
+    def _set(self, variable: Any, value: Values) -> None:
+        known = self._read.get(id(variable))
+        if known is None or known.dtype != value.dtype or known.tobytes() != value.tobytes():
             variable.assign(value)
 
 
-def _settable(optimizer: Any) -> bool:
-    """Whether the learning rate is a number that may be set, and no schedule."""
-    return hasattr(optimizer._learning_rate, "assign")
+def _is_float(variable: Any) -> bool:
+    return str(variable.dtype) == "bfloat16" or np.dtype(str(variable.dtype)).kind == "f"

@@ -1,0 +1,61 @@
+"""What training needs of a Keras backend: the batches of a round as one compiled function."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Backend", "backend"]
+
+Values = np.ndarray[Any, Any]
+MODULES = {"tensorflow": ".on_tensorflow", "jax": ".on_jax"}
+
+
+class Backend(ABC):
+    """Trains a model on batches in one call.
+
+    Attributes
+    ----------
+    ways : tuple of str
+        Ways to compile a round, the fastest first. After them comes Keras's own `fit`.
+    """
+
+    ways: tuple[str, ...]
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Set up a process before its first model: a rank's threads are its tasks."""
+
+    @abstractmethod
+    def unfit(self, model: Any, way: str) -> str | None:
+        """Return why a way is not to be tried with a model, or None."""
+
+    @abstractmethod
+    def batches(self, model: Any, size: int, way: str) -> Callable[..., dict[str, Any]]:
+        """Return `train(rows, order, count)`: it trains on the first `count` blocks of `size` rows that `order` names.
+
+        `rows` are NumPy arrays whose memory may go when the call is over. It returns the metrics so far.
+        """
+
+    @abstractmethod
+    def batch(self, model: Any, way: str) -> Callable[..., dict[str, Any]]:
+        """Return `train(rows)`, which trains on all rows as one batch, and returns the metrics so far."""
+
+
+@functools.cache
+def backend() -> Backend:
+    """Return the backend that this process's Keras uses."""
+    name = importlib.import_module("keras").backend.backend()
+    if name not in MODULES:
+        raise ArgumentError(bad("distribute", "KERAS_BACKEND", name, f"one of {', '.join(MODULES)}"))
+    found: Backend = importlib.import_module(MODULES[name], __package__).BACKEND
+    return found

@@ -1,0 +1,80 @@
+"""What training on shards can't do is said at the call."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, ShapeError, bad
+
+__all__ = ["check_callbacks", "check_model", "check_rows", "count_of", "held_out"]
+
+BATCH = tuple(f"on_{part}batch_{end}" for part in ("", "train_") for end in ("begin", "end"))
+BY_EPOCH = {"ModelCheckpoint": "save_freq", "TensorBoard": "update_freq"}
+"""Keras's callbacks that have methods for batches and don't need them where this argument is "epoch"."""
+
+
+def count_of(name: str, value: Any) -> int:
+    """Return a positive integer."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ArgumentError(bad("fit", name, value, "a positive integer"))
+    return int(value)
+
+
+def check_model(model: Any) -> None:
+    """Raise for what is no compiled Keras model with one input, one output and a loss."""
+    expected = "a compiled Keras model, with a loss"
+    if not hasattr(model, "train_step") or getattr(model, "optimizer", None) is None:
+        raise ArgumentError(bad("distribute", "model", type(model).__name__, expected))
+    keras = importlib.import_module("keras")
+    own = any(getattr(type(model), n) is not getattr(keras.Model, n) for n in ("train_step", "compute_loss"))
+    if getattr(model, "loss", None) is None and not own:
+        raise ArgumentError(bad("distribute", "model", f"{type(model).__name__} compiled without a loss", expected))
+    for name in ("inputs", "outputs"):
+        try:
+            found = getattr(model, name, None)
+        except (AttributeError, ValueError):  # not built yet
+            continue
+        if isinstance(found, list | tuple | dict) and len(found) > 1:
+            came = f"{type(model).__name__} of {len(found)} {name}"
+            raise ArgumentError(bad("distribute", "model", came, "a model with one input and one output"))
+
+
+def check_rows(name: str, value: Any) -> None:
+    """Raise for several arrays where one is expected."""
+    nested = isinstance(value, list | tuple) and any(np.ndim(one) > 1 for one in value)
+    if isinstance(value, dict) or nested:
+        keys = f" of {sorted(map(str, value))}" if isinstance(value, dict) else f" of {len(value)} arrays"
+        expected = "one array with a row for each sample, for a model with one input and one output"
+        raise ArgumentError(bad("fit", name, f"{type(value).__name__}{keys}", expected))
+    if name == "X" and np.ndim(value) < 2:
+        raise ShapeError(bad("fit", "X", np.shape(value), "a row for each sample"))
+
+
+def held_out(value: Any) -> tuple[Any, Any] | None:
+    """Return the pair of `validation_data`."""
+    if value is None:
+        return None
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        came = f"{type(value).__name__} of {len(value)}" if isinstance(value, list | tuple) else type(value).__name__
+        raise ArgumentError(bad("fit", "validation_data", came, "a pair (X, y)"))
+    check_rows("validation_data", value[0])
+    return value[0], value[1]
+
+
+def check_callbacks(callbacks: Any) -> list[Any]:
+    """Return callbacks as a list; raise for those that want to be called for each batch."""
+    found = list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks] if callbacks is not None else []
+    base = importlib.import_module("keras.callbacks").Callback
+    for callback in found:
+        if not isinstance(callback, base):
+            raise ArgumentError(bad("fit", "callbacks", type(callback).__name__, "Keras's callbacks"))
+        names = [n for n in BATCH if n in vars(callback) or getattr(type(callback), n) is not getattr(base, n)]
+        frequency = BY_EPOCH.get(type(callback).__name__)
+        if names and (frequency is None or getattr(callback, frequency, "epoch") != "epoch"):
+            expected = "callbacks for epochs, since an epoch is one compiled function (Keras's own fit calls them)"
+            came = f"{type(callback).__name__} with {', '.join(names)}"
+            raise ArgumentError(bad("fit", "callbacks", came, expected))
+    return found

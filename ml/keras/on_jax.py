@@ -1,0 +1,85 @@
+"""Keras on JAX: a round is one jitted loop over the model's stateless `train_step`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .backends import Backend
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["BACKEND"]
+
+Values = np.ndarray[Any, Any]
+ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
+
+
+class Jax(Backend):
+    """The model's own `train_step`: `stateless_call` and `optimizer.stateless_apply`, or what the user wrote."""
+
+    ways = ("xla",)
+
+    def prepare(self) -> None:
+        """Give each task one thread, where JAX isn't imported yet."""
+        if "jax" not in sys.modules:
+            os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}".strip()
+
+    def unfit(self, model: Any, way: str) -> str | None:
+        """See `Backend.unfit`."""
+        return (
+            "it was compiled with jit_compile=False" if model.get_compile_config().get("jit_compile") is False else None
+        )
+
+    def batches(self, model: Any, size: int, way: str) -> Callable[..., dict[str, Any]]:
+        """See `Backend.batches`."""
+        jax: Any = importlib.import_module("jax")
+
+        def loop(state: Any, rows: Any, order: Any, count: Any) -> Any:
+            cut = [r[: len(r) // size * size].reshape(-1, size, *r.shape[1:]) for r in rows]
+
+            def one(i: Any, carried: Any) -> Any:
+                return model.train_step(carried[1], tuple(c[order[i]] for c in cut))
+
+            return jax.lax.fori_loop(1, count, one, one(0, (None, state)))
+
+        compiled = jax.jit(loop)
+
+        def train(rows: tuple[Values, ...], order: Values, count: int) -> dict[str, Any]:
+            return _run(model, lambda state: compiled(state, rows, order, np.int32(count)))
+
+        return train
+
+    def batch(self, model: Any, way: str) -> Callable[..., dict[str, Any]]:
+        """See `Backend.batch`."""
+        compiled = importlib.import_module("jax").jit(model.train_step)
+
+        def train(rows: tuple[Values, ...]) -> dict[str, Any]:
+            return _run(model, lambda state: compiled(state, rows))
+
+        return train
+
+
+BACKEND = Jax()
+
+
+def _run(model: Any, function: Callable[[Any], Any]) -> dict[str, Any]:
+    """Call a function of the model's state, and write back the state that it returns once all of it is there."""
+    parts = (
+        model.trainable_variables,
+        model.non_trainable_variables,
+        model.optimizer.variables,
+        model.metrics_variables,
+    )
+    logs, state = function(tuple([v.value for v in part] for part in parts))
+    importlib.import_module("jax").block_until_ready((logs, state))
+    for part, values in zip(parts, state, strict=True):
+        for variable, value in zip(part, values, strict=True):
+            variable.assign(value)
+    found: dict[str, Any] = logs
+    return found

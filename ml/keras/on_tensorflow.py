@@ -1,0 +1,104 @@
+"""Keras on TensorFlow: a round is one `tf.function` around the model's own `train_step`.
+
+Compiled by XLA it takes hundreds of times less a batch than `fit`, which goes back to Python for each.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .backends import Backend
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["BACKEND"]
+
+Values = np.ndarray[Any, Any]
+ALIGNED = 64
+_log = logging.getLogger("windrow")
+
+
+class TensorFlow(Backend):
+    """XLA, or a plain graph for what XLA can't compile or compiles badly."""
+
+    ways = ("xla", "graph")
+
+    def prepare(self) -> None:
+        """Give each task one thread, as far as TensorFlow hasn't begun."""
+        tf = importlib.import_module("tensorflow")
+        try:
+            tf.config.threading.set_intra_op_parallelism_threads(1)
+        except RuntimeError:
+            _log.debug("TensorFlow runs already; its threads stay as they are")
+        tf.get_logger().addFilter(_not_retracing)
+
+    def unfit(self, model: Any, way: str) -> str | None:
+        """Leave out XLA for convolutions, whose gradients it computes 5 to 20 times slower on CPUs than TensorFlow."""
+        if way != "xla":
+            return None
+        if model.get_compile_config().get("jit_compile") is False:
+            return "it was compiled with jit_compile=False"
+        layers = importlib.import_module("keras.layers")
+        kinds = tuple(getattr(layers, n) for n in dir(layers) if "Conv" in n and not n.startswith("ConvLSTM"))
+        convolves = any(isinstance(layer, kinds) for layer in model._flatten_layers(recursive=True))
+        return "XLA is slow at the gradients of convolutions" if convolves else None
+
+    def batches(self, model: Any, size: int, way: str) -> Callable[..., dict[str, Any]]:
+        """See `Backend.batches`."""
+        tf: Any = importlib.import_module("tensorflow")
+
+        def loop(rows: Any, order: Any, count: Any) -> Any:
+            # Gathered by number: XLA takes the begin of a slice for a constant, and compiles again for each order.
+            cut = [tf.reshape(r[: r.shape[0] // size * size], [-1, size, *r.shape[1:]]) for r in rows]
+            logs = model.train_step(tuple(tf.gather(c, order[0]) for c in cut))
+            for i in tf.range(1, count):
+                logs = model.train_step(tuple(tf.gather(c, order[i]) for c in cut))
+            return logs
+
+        compiled = tf.function(loop, jit_compile=way == "xla")
+
+        def train(rows: tuple[Values, ...], order: Values, count: int) -> dict[str, Any]:
+            found: dict[str, Any] = compiled(tuple(_tensor(r) for r in rows), order, np.int32(count))
+            return found
+
+        return train
+
+    def batch(self, model: Any, way: str) -> Callable[..., dict[str, Any]]:
+        """See `Backend.batch`."""
+        tf: Any = importlib.import_module("tensorflow")
+        compiled = tf.function(model.train_step, jit_compile=way == "xla")
+
+        def train(rows: tuple[Values, ...]) -> dict[str, Any]:
+            found: dict[str, Any] = compiled(tuple(tf.constant(r) for r in rows))
+            return found
+
+        return train
+
+
+BACKEND = TensorFlow()
+
+
+def _tensor(rows: Values) -> Any:
+    """Return rows as a tensor over their own memory where that is aligned as TensorFlow needs it, else over a copy.
+
+    Over the memory of a chunk the tensor is good until the task ends.
+    """
+    tf = importlib.import_module("tensorflow")
+    address = rows.__array_interface__["data"][0]
+    if address % ALIGNED or not rows.flags.c_contiguous or not rows.size:
+        return tf.constant(rows)
+    # NumPy exports no read-only memory in the form that TensorFlow takes; nothing writes into it.
+    memory: Any = (ctypes.c_char * rows.nbytes).from_address(address)
+    writable = np.frombuffer(memory, rows.dtype).reshape(rows.shape)
+    return tf.experimental.dlpack.from_dlpack(writable.__dlpack__())
+
+
+def _not_retracing(record: logging.LogRecord) -> bool:
+    """Leave out the warning that a function is traced often: each copy of a model has one of its own."""
+    return "triggered tf.function retracing" not in record.getMessage()
