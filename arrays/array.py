@@ -57,8 +57,9 @@ class Array(Operators, Methods):
     __array_priority__ = 100
 
     def __repr__(self) -> str:
-        if self._unsized is not None:
-            return f"Array(shape={self._unsized.shape}, dtype={self.dtype}, chunksize=None, op={self._unsized.name})"
+        waiting = self._unsized
+        if waiting is not None:
+            return f"Array(shape={waiting.shape}, dtype={self.dtype}, chunksize=None, op={waiting.name})"
         op = self.expr.op.label
         return f"Array(shape={self.shape}, dtype={self.dtype}, chunksize={self.chunksize}, op={op})"
 
@@ -107,7 +108,8 @@ class Array(Operators, Methods):
         return getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.expr = assigned(self, key, value).expr
+        while not self._replace(self._expr, assigned(self, key, value).expr):
+            pass  # another thread has set elements meanwhile
 
     def __len__(self) -> int:
         if not self.ndim:

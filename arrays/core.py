@@ -6,6 +6,7 @@ Operations make arrays without importing `Array`, whose methods call the operati
 from __future__ import annotations
 
 import math
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,9 @@ MOST_CHUNKS = 1 << 31
 DEVICE = "cpu"
 """The one device: the memory of all ranks."""
 
+_CHANGES = threading.Lock()
+"""Held while an array takes another expression."""
+
 SCALARS = (bool, int, float, complex, np.generic)
 
 
@@ -54,14 +58,23 @@ class Node:
     def expr(self) -> Expr:
         """The expression; where the size depends on data it is found now."""
         if self._expr is None:
-            assert self._unsized is not None
-            self._expr = self._unsized.found()
-            self._unsized = None
+            waiting = self._unsized
+            if waiting is not None:  # else another thread has just found it
+                self._replace(None, waiting.found())
+        assert self._expr is not None
         return self._expr
 
     @expr.setter
     def expr(self, value: Expr) -> None:
         self._expr, self._unsized = value, None
+
+    def _replace(self, known: Expr | None, value: Expr) -> bool:
+        """Take another expression, unless another thread has changed the one that is known; tell whether it was so."""
+        with _CHANGES:
+            if self._expr is not known:
+                return False
+            self._expr, self._unsized = value, None
+            return True
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -69,19 +82,22 @@ class Node:
 
         Where it follows from little data in the user's memory it is found at once; `len` and `chunks` always find it.
         """
-        if self._unsized is not None and not self._unsized.at_hand():
-            return self._unsized.shape  # type: ignore[return-value]
+        waiting = self._unsized
+        if waiting is not None and not waiting.at_hand():
+            return waiting.shape  # type: ignore[return-value]
         return self.expr.grid.shape
 
     @property
     def dtype(self) -> DType:
         """Type of the elements."""
-        return self.expr.dtype if self._unsized is None else self._unsized.dtype
+        waiting = self._unsized
+        return self.expr.dtype if waiting is None else waiting.dtype
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return self.expr.grid.ndim if self._unsized is None else len(self._unsized.shape)
+        waiting = self._unsized
+        return self.expr.grid.ndim if waiting is None else len(waiting.shape)
 
     @property
     def size(self) -> int:
@@ -148,7 +164,8 @@ def wrap_unsized(unsized: Unsized) -> Array:
 
 def twin(x: Node) -> Array:
     """Return the same array under a name of its own: setting elements of one leaves the other as it is."""
-    return wrap_unsized(x._unsized) if x._unsized is not None else wrap(x.expr)
+    waiting = x._unsized
+    return wrap(x.expr) if waiting is None else wrap_unsized(waiting)
 
 
 def make(op: Op, operands: Sequence[Node], grid: Grid, dtype: Any) -> Array:

@@ -15,6 +15,7 @@ until then `shape` holds None for what isn't known. Recipes run in the calling t
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -83,23 +84,26 @@ class Unsized:
         self._origin = user_line()
         self._made: Expr | None = None
         self._near: bool | None = None
+        self._finding = threading.RLock()
 
     def at_hand(self) -> bool:
         """Whether finding the size takes no computing worth a word: see `at_hand`."""
         if self._made is not None:
             return True
         if self._near is None:
-            self._near = at_hand([o.expr for o in self._operands if o._unsized is None]) and all(
-                o._unsized is None or o._unsized.at_hand() for o in self._operands
+            operands = [(o, o._unsized) for o in self._operands]
+            self._near = at_hand([o.expr for o, waiting in operands if waiting is None]) and all(
+                waiting is None or waiting.at_hand() for _, waiting in operands
             )
         return self._near
 
     def found(self) -> Expr:
-        """Run the recipe; return the expression of the array, whose size is known."""
-        if self._made is None:
-            self._made = self._found()
-            self._operands = ()
-        return self._made
+        """Run the recipe, once; return the expression of the array, whose size is known."""
+        with self._finding:
+            if self._made is None:
+                self._made = self._found()
+                self._operands = ()
+            return self._made
 
     def _found(self) -> Expr:
         made = driven(self._recipe(*self._operands, *self._params)).expr

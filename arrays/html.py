@@ -33,7 +33,8 @@ FRONT, TOP, RIGHT, LINE = "#8fbcd4", "#b9d7e6", "#6ea3bf", "#34495e"
 
 def array_html(x: Node) -> str:
     """Return a table of what is known of an array, and a picture of its chunks."""
-    shape = x.shape if x._unsized is None else x._unsized.shape  # `x.shape` may go and find it
+    waiting = x._unsized
+    shape = x.shape if waiting is None else waiting.shape  # `x.shape` may go and find it
     rows: list[tuple[str, str]] = [("shape", _tuple(shape)), ("dtype", str(x.dtype))]
     if None in shape:
         rows += [("size", "found when something needs it")]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import copy
+import sys
+import threading
+import time
 
 import numpy as np
 import pytest
 
 import windrow as wr
+from windrow.arrays.deferred import unsized
 
 DATA = np.arange(7 * 5 * 6.0).reshape(7, 5, 6)
 MASK = DATA % 4 == 0
@@ -187,3 +191,45 @@ def test_errors():
     x[x > 5] = np.zeros(3)
     with pytest.raises(ValueError, match=r"setitem: argument 'value' has 3 elements.*expected 204"):
         x.compute()
+
+
+def test_several_threads_set_parts_of_one_array():
+    x = wr.zeros(100, chunks=50)
+    begin = threading.Barrier(4)
+
+    def fill(first):
+        begin.wait()
+        for k in range(first, 100, 4):
+            x[k] = k
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    try:
+        threads = [threading.Thread(target=fill, args=(first,)) for first in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    finally:
+        sys.setswitchinterval(interval)
+    np.testing.assert_array_equal(x.compute(), np.arange(100.0))
+
+
+def test_several_threads_find_a_size():
+    calls = []
+
+    def recipe(x):
+        calls.append(0)
+        time.sleep(0.05)
+        found = yield (x > 3).sum()
+        return x[-int(found) :]
+
+    chosen = unsized("chosen", recipe, (wr.arange(10, chunks=3),), (), (None,), np.int64)
+    sizes: list[int] = []
+    threads = [threading.Thread(target=lambda: sizes.append(len(chosen))) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sizes == [6] * 5
+    assert len(calls) == 1
