@@ -1,13 +1,16 @@
-"""A model's state as one run of bytes: nested dicts, lists and tuples of arrays, packed and unpacked."""
+"""A model's state as one run of bytes: nested dicts, lists, tuples and dataclasses of arrays, packed and unpacked."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.errors import DTypeError, bad
+from ..graph.errors import ArgumentError, DTypeError, ShapeError, bad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Layout"]
 
@@ -17,8 +20,9 @@ ALIGN = 16
 
 @dataclass(frozen=True)
 class Leaf:
-    """Where an array lies within the bytes."""
+    """Where an array lies within the bytes; `path` says where in the state it is, such as "['w'][0]"."""
 
+    path: str
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     begin: int
@@ -28,12 +32,16 @@ class Leaf:
         """Bytes of the array."""
         return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
 
+    def of(self, packed: Values) -> Values:
+        """Return the array as a view of the bytes."""
+        return packed[self.begin : self.begin + self.size].view(self.dtype).reshape(self.shape)
+
 
 @dataclass(frozen=True)
 class Layout:
-    """How a state of nested dicts, lists and tuples lies in `size` bytes.
+    """How a state of nested dicts, lists, tuples and dataclasses lies in `size` bytes.
 
-    `structure` has the state's own nesting, with the number of its leaf in place of each array.
+    `structure` has the state's own nesting, with the number of its leaf in place of each array. None holds nothing.
 
     Examples
     --------
@@ -53,59 +61,42 @@ class Layout:
         """Return the layout of a state."""
         leaves: list[Leaf] = []
 
-        def walk(value: Any) -> Any:
-            if isinstance(value, dict):
-                return {key: walk(one) for key, one in value.items()}
-            if isinstance(value, tuple) and hasattr(value, "_make"):
-                return type(value)(*(walk(one) for one in value))
-            if isinstance(value, list | tuple):
-                return type(value)(walk(one) for one in value)
-            array = np.asarray(value)
-            if array.dtype.kind not in "biufc":
-                raise DTypeError(bad("train", "state", f"a leaf of {array.dtype}", "arrays of numbers"))
+        def leaf(path: str, value: Any) -> int:
+            array = _array(path, value)
             begin = -(-(leaves[-1].begin + leaves[-1].size) // ALIGN) * ALIGN if leaves else 0
-            leaves.append(Leaf(array.shape, array.dtype, begin))
+            leaves.append(Leaf(path, array.shape, array.dtype, begin))
             return len(leaves) - 1
 
-        structure = walk(state)
+        structure = _mapped(leaf, "", state)
         size = leaves[-1].begin + leaves[-1].size if leaves else 0
         return cls(structure, tuple(leaves), max(size, 1))
 
-    def pack(self, state: Any) -> Values:
-        """Return a state of this layout as bytes."""
-        out = np.zeros(self.size, np.uint8)
-        flat: list[Any] = []
-        _flatten(state, flat)
-        if len(flat) != len(self.leaves):
-            raise DTypeError(bad("train", "state", f"{len(flat)} arrays", f"{len(self.leaves)}, as in the first state"))
-        for leaf, value in zip(self.leaves, flat, strict=True):
-            array = np.asarray(value)
+    def pack(self, state: Any, out: Values | None = None) -> Values:
+        """Return a state of this layout as bytes, written into `out` where it is given.
+
+        A leaf keeps the dtype it has here: float64 becomes float32 again; what would lose its kind (a float for an
+        integer) raises.
+        """
+        into = np.zeros(self.size, np.uint8) if out is None else out
+        for number, path, value in _together(self.structure, state, ""):
+            leaf = self.leaves[number]
+            array = _array(path, value)
             if array.shape != leaf.shape:
-                raise DTypeError(bad("train", "state", f"an array of shape {array.shape}", f"{leaf.shape}, as before"))
+                raise ShapeError(bad("train", f"state{path}", f"an array of shape {array.shape}", f"{leaf.shape}"))
+            if not np.can_cast(array.dtype, leaf.dtype, "same_kind"):
+                raise DTypeError(bad("train", f"state{path}", str(array.dtype), f"{leaf.dtype}, as at the start"))
             raw = np.ascontiguousarray(array, leaf.dtype).reshape(-1).view(np.uint8)
-            out[leaf.begin : leaf.begin + leaf.size] = raw
-        return out
+            into[leaf.begin : leaf.begin + leaf.size] = raw
+        return into
 
     def arrays(self, packed: Values) -> list[Values]:
         """Return the arrays as views of the bytes."""
-        return [
-            packed[leaf.begin : leaf.begin + leaf.size].view(leaf.dtype).reshape(leaf.shape) for leaf in self.leaves
-        ]
+        return [leaf.of(packed) for leaf in self.leaves]
 
     def unpack(self, packed: Values) -> Any:
         """Return the state; its arrays are copies that may be written to."""
         arrays = [a.copy() for a in self.arrays(np.ascontiguousarray(packed))]
-
-        def build(value: Any) -> Any:
-            if isinstance(value, dict):
-                return {key: build(one) for key, one in value.items()}
-            if isinstance(value, tuple) and hasattr(value, "_make"):
-                return type(value)(*(build(one) for one in value))
-            if isinstance(value, list | tuple):
-                return type(value)(build(one) for one in value)
-            return arrays[value]
-
-        return build(self.structure)
+        return _mapped(lambda _, number: arrays[number], "", self.structure)
 
     def mean(self, packed: Values, weights: Values) -> Values:
         """Return the weighted mean of states (shards, size), added up in the order of shards.
@@ -117,8 +108,8 @@ class Layout:
         taken = taken if len(taken) else np.arange(1)
         shares = weights[taken] / weights[taken].sum() if weights[taken].sum() else np.ones(1)
         out = np.ascontiguousarray(packed[taken[0]]).copy()
-        for k, target in enumerate(self.arrays(out)):
-            each = [self.arrays(np.ascontiguousarray(packed[i]))[k] for i in taken]
+        for leaf in self.leaves:
+            target, each = leaf.of(out), [leaf.of(np.ascontiguousarray(packed[i])) for i in taken]
             if target.dtype.kind in "fc":
                 sums = np.zeros(target.shape, np.result_type(target.dtype, np.float64))
                 for share, value in zip(shares, each, strict=True):
@@ -128,13 +119,69 @@ class Layout:
                 np.copyto(target, np.maximum.reduce(each))
         return out
 
+    def moved(self, packed: Values, before: Values, after: Values, weight: float) -> Values:
+        """Return a state moved on by `weight * (after - before)`; of integers and booleans the greatest is taken."""
+        out = packed.copy()
+        for leaf in self.leaves:
+            target, old, new = (leaf.of(b) for b in (out, before, after))
+            if target.dtype.kind in "fc":
+                wide = np.result_type(target.dtype, np.float64)
+                step = np.subtract(new, old, dtype=wide)
+                np.copyto(target, target + weight * step, casting="unsafe")
+            else:
+                np.maximum(target, new, out=target)
+        return out
 
-def _flatten(value: Any, into: list[Any]) -> None:
+
+def _array(path: str, value: Any) -> Values:
+    try:
+        array = np.asarray(value)
+    except Exception as error:  # such as a torch tensor that wants gradients
+        name = f"{type(value).__name__} ({error})"
+        raise DTypeError(bad("train", f"state{path}", name, "something that numpy.asarray takes")) from error
+    if array.dtype.kind not in "biufc":
+        kind = f"{type(value).__name__} (dtype {array.dtype})"
+        raise DTypeError(bad("train", f"state{path}", kind, "an array of numbers, or a dict, list or tuple of such"))
+    return array
+
+
+def _items(value: Any) -> Iterator[tuple[str, Any]] | None:
+    """Return the names and values in a node of a state; None for a leaf."""
     if isinstance(value, dict):
-        for one in value.values():
-            _flatten(one, into)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            _flatten(one, into)
-    else:
-        into.append(value)
+        return ((f"[{key!r}]", one) for key, one in value.items())
+    if isinstance(value, list | tuple):
+        return ((f"[{i}]", one) for i, one in enumerate(value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return ((f".{f.name}", getattr(value, f.name)) for f in fields(value))
+    return iter(()) if value is None else None
+
+
+def _mapped(function: Callable[[str, Any], Any], path: str, value: Any) -> Any:
+    """Apply a function to the leaves; return its results in the same nesting."""
+    items = _items(value)
+    if items is None:
+        return function(path, value)
+    made = [_mapped(function, path + name, one) for name, one in items]
+    if isinstance(value, dict):
+        return dict(zip(value, made, strict=True))
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return type(value)(*made)
+    if isinstance(value, list | tuple):
+        return type(value)(made)
+    return None if value is None else type(value)(*made)
+
+
+def _together(structure: Any, value: Any, path: str) -> Iterator[tuple[int, str, Any]]:
+    """Yield the number of each leaf of a structure with its path and what a state has there."""
+    wanted = _items(structure)
+    if wanted is None:
+        yield structure, path, value
+        return
+    found, names = _items(value), [name for name, _ in wanted]
+    there = {} if found is None or (value is None) != (structure is None) else dict(found)
+    if found is None or there.keys() != set(names) or (value is None) != (structure is None):
+        came = f"{type(value).__name__} of {sorted(there)}" if there else repr(value)[:100]
+        expected = f"{type(structure).__name__} of {names}, as at the start" if names else "None, as at the start"
+        raise ArgumentError(bad("train", f"state{path}", came, expected))
+    for (name, one), part in zip(_items(structure) or (), names, strict=True):
+        yield from _together(one, there[part], path + name)

@@ -1,41 +1,27 @@
-"""The training stage: rounds on shards, and the average of their states after each round.
-
-A round is an ordinary piece of the graph: a task for each shard takes the averaged state, the shard's own state and
-its rows, and gives new states; a second stage averages these in the order of shards. So a round that a dead rank
-takes with it is run again from the last average, every row counts once in an epoch, and the weights are the same to
-the bit on any number of ranks. The average comes to the driver after each round (it is what callbacks see), which
-also ends its lineage.
-"""
+"""Training any model on the chunks: `windrow.ml.train`, with a step of the user's own."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import functools
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays.align import regrid
-from ..arrays.core import make
-from ..arrays.handed import from_array
-from ..arrays.payload import payload
-from ..arrays.verbs import compute, persist
-from ..graph.errors import ArgumentError, bad
-from ..graph.grid import Axis, Grid
-from ..graph.kinds.mapping import MapBlocks
+from ..arrays.verbs import compute
+from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
+from .asynchronous import PUSHES, STALENESS, Asynchronous
+from .progress import Progress
+from .rounds import Round, Rounds
 from .shards import Shards, sharded
 from .state import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..arrays.array import Array
-    from ..graph.kinds.mapping import Payload
-
-__all__ = ["History", "train"]
+__all__ = ["History", "Round", "Rounds", "train"]
 
 Values = np.ndarray[Any, Any]
-KEPT_ROUNDS = 16
-"""After so many rounds the shards' own states come to the driver too, so that a loss costs no more rounds."""
 
 
 @dataclass
@@ -59,118 +45,6 @@ class History:
             self.history.setdefault(name, []).append(value)
 
 
-@dataclass(frozen=True)
-class Round:
-    """Where a round stands: its epoch, its number within it, and the numbers that a step may draw from."""
-
-    epoch: int
-    number: int
-    shard: int
-    seed: int
-
-    def generator(self) -> np.random.Generator:
-        """Return the random numbers of this shard's epoch, the same in each of its rounds."""
-        return np.random.Generator(np.random.Philox([self.seed, self.epoch, self.shard]))
-
-
-class Rounds:
-    """Runs rounds of `work` over shards.
-
-    Parameters
-    ----------
-    work : callable
-        `work(state, own, Round, *rows) -> (state, own, metrics)`: trains on one shard. `metrics` is a dict of
-        means over the rows it saw, and "rows", their number.
-    state, own : nested arrays
-        The averaged state, and what each shard keeps for itself (optimiser slots), as they start.
-    metrics : tuple of str
-        Names that `work` tells.
-    """
-
-    def __init__(
-        self, work: Callable[..., Any], state: Any, own: Any, shards: Shards, seed: int, metrics: tuple[str, ...]
-    ) -> None:
-        self.layout, self.own = Layout.of(state), Layout.of(own)
-        self.shards, self.metrics = shards, metrics
-        task = _Task(work, self.layout, self.own, seed, metrics)
-        self._task: Payload = payload("train", task, (), {}, "epoch")
-        self._mean: Payload = payload("train", _Mean(self.layout, len(metrics)), (), {}, "average")
-        self._average = self.layout.pack(state)[None]
-        self._states: Array = from_array(np.repeat(self.own.pack(own)[None], len(shards), axis=0), chunks=(1, -1))
-        self._rounds = 0
-
-    @property
-    def state(self) -> Any:
-        """The averaged state."""
-        return self.layout.unpack(self._average[0])
-
-    @state.setter
-    def state(self, value: Any) -> None:
-        self._average = self.layout.pack(value)[None]
-
-    def run(self, epoch: int, number: int) -> dict[str, float]:
-        """Run one round; return the means of its metrics over rows, and how many "rows" there were."""
-        head = 8 * (1 + len(self.metrics))
-        begin = head + self.layout.size
-        width = begin + self.own.size
-        count = len(self.shards)
-        grid = Grid([Axis.regular(count, 1), Axis.regular(width, width)])
-        where = from_array(np.array([[epoch, number]]), chunks=-1)
-        operands = [from_array(self._average, chunks=-1), self._states, where, *self.shards.arrays]
-        ways = ((None, None), (0, None), (None, None), *((0, *(None,) * (a.ndim - 1)) for a in self.shards.arrays))
-        made = persist(make(MapBlocks(self._task, ways, ("block_id",)), operands, grid, np.uint8))
-        whole = regrid(made[:, :begin], Grid([Axis.regular(count, count), Axis.regular(begin, begin)]))
-        one = Grid([Axis.regular(1, 1), Axis.regular(begin, begin)])
-        mean = compute(make(MapBlocks(self._mean, ((None, None),)), (whole,), one, np.uint8))
-        self._average = np.ascontiguousarray(mean[:, head:])
-        self._keep(made[:, begin:])
-        told = np.ascontiguousarray(mean[0, :head]).view(np.float64)
-        return {"rows": float(told[0]), **dict(zip(self.metrics, map(float, told[1:]), strict=True))}
-
-    def _keep(self, own: Array) -> None:
-        self._rounds += 1
-        if self._rounds % KEPT_ROUNDS == 0 and self.own.leaves:
-            self._states = from_array(own.compute(), chunks=(1, -1))
-        else:
-            self._states = own
-
-
-@dataclass(frozen=True)
-class _Task:
-    """One shard's round: bytes to state, the work, state to bytes."""
-
-    work: Callable[..., Any]
-    layout: Layout
-    own: Layout
-    seed: int
-    metrics: tuple[str, ...]
-
-    def __call__(self, average: Values, own: Values, where: Values, *rows: Values, block_id: Any) -> Values:
-        at = Round(int(where[0, 0]), int(where[0, 1]), int(block_id[0]), self.seed)
-        state, mine, told = self.work(self.layout.unpack(average[0]), self.own.unpack(own[0]), at, *rows)
-        head = np.array([told["rows"], *(told.get(name, 0.0) for name in self.metrics)], np.float64).view(np.uint8)
-        return np.concatenate([head, self.layout.pack(state), self.own.pack(mine)])[None]
-
-
-@dataclass(frozen=True)
-class _Mean:
-    """The average of the shards' states by the rows they saw, and of their metrics."""
-
-    layout: Layout
-    metrics: int
-
-    def __call__(self, states: Values) -> Values:
-        head = 8 * (1 + self.metrics)
-        told = np.ascontiguousarray(states[:, :head]).view(np.float64)
-        rows = told[:, 0]
-        out = np.zeros(1 + self.metrics)
-        out[0] = rows.sum()
-        for number, values in zip(rows, told[:, 1:], strict=True):
-            if number:
-                out[1:] += values * (number / out[0])
-        return np.concatenate([out.view(np.uint8), self.layout.mean(states[:, head:], rows)])[None]
-
-
 def train(
     step: Callable[..., Any],
     state: Any,
@@ -178,12 +52,14 @@ def train(
     y: Any = None,
     *,
     epochs: int = 1,
-    average: str | int = "epoch",
+    average: str | int | tuple[str, int] = "epoch",
     batch_size: int = 32,
     shards: int | None = None,
     shuffle: bool = True,
     seed: int = 0,
+    staleness: int = STALENESS,
     callback: Callable[[int, Any, dict[str, float]], Any] | None = None,
+    verbose: bool = True,
 ) -> tuple[Any, History]:
     """Train any model on the chunks: a step of the user's on batches of each shard, states averaged.
 
@@ -191,14 +67,18 @@ def train(
     ----------
     step : callable
         `step(state, X, y) -> state` or `(state, metrics)`: takes a batch of rows as NumPy arrays (without y where there
-        is none), returns the new state and means over the batch, such as {"loss": 0.5}. It may use any library.
-    state : nested dict, list or tuple of arrays
-        At the start. Floats are averaged by the rows that each shard saw; of integers the greatest is taken.
+        is none), returns the new state and means over the batch, such as {"loss": 0.5}: the same names each time. It
+        may use any library, and may write into the arrays that it is given.
+    state : array, or nested dict, list, tuple or dataclass of arrays
+        At the start; whatever `numpy.asarray` takes will do. Floats are averaged by the rows that each shard saw; of
+        integers the greatest is taken. Each array keeps its shape and dtype.
     X, y : array
         A row for each sample.
     epochs : int
-    average : {"epoch", "batch"} or int
-        When states are averaged: after each epoch, each batch, or so many batches.
+    average : {"epoch", "batch", "async"}, int or ("async", int)
+        When states are averaged: after each epoch, each batch, or so many batches. "async": no shard waits for
+        another; 16 times in each of its epochs (after so many of its batches) it adds its change, by its share of the
+        rows, to the state that all share, and goes on from there. When all keep step that comes to averaging as often.
     batch_size : int
         Rows of a batch; the last one of a shard may have fewer.
     shards : int, optional
@@ -206,13 +86,26 @@ def train(
     shuffle : bool
         Whether rows are shuffled over all shards at first, and within shards in each epoch.
     seed : int
+        The same seed and number of shards give the same state to the bit on any ranks; not with "async", where it
+        depends on who comes first.
+    staleness : int
+        With "async": how many rounds a shard may be ahead of the slowest (Ho et al., 2013).
     callback : callable, optional
-        `callback(epoch, state, metrics)` after each epoch; training ends early when it returns True.
+        `callback(epoch, state, metrics)` after each epoch; training ends early when it returns True. With "async" an
+        epoch is over when every shard has done it; some may be further.
+    verbose : bool
+        Whether long training shows a progress bar; at a terminal only, unless `config.progress` says otherwise.
 
     Returns
     -------
-    state : as it came in
+    state : as it came in, of NumPy arrays
     history : History
+
+    References
+    ----------
+    Asynchronous: J. Dean et al.: Large scale distributed deep networks, NIPS (2012). S. Zhang, A. Choromanska,
+    Y. LeCun: Deep learning with elastic averaging SGD, NIPS (2015). Q. Ho et al.: More effective distributed ML via a
+    stale synchronous parallel parameter server, NIPS (2013).
 
     Examples
     --------
@@ -230,44 +123,97 @@ def train(
     for name, value in (("epochs", epochs), ("batch_size", batch_size)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise ArgumentError(bad("train", name, value, "a positive integer"))
-    made = sharded("train", [X] if y is None else [X, y], shards, shuffle, seed)
-    batches = [-(-n // batch_size) for n in made.sizes]
-    period = _period(average, max(batches))
-    names = _told(step, state, made, batch_size)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ArgumentError(bad("train", "seed", seed, "an integer, not negative"))
+    for name, function in (("step", step), ("callback", callback)):
+        if not callable(function) and (name == "step" or function is not None):
+            raise ArgumentError(bad("train", name, function, "a function"))
+    Layout.of(state)  # what is wrong with it is told before rows are moved
+    made = sharded("train", [X] if y is None else [X, y], shards, shuffle, int(seed))
+    batches = max(-(-n // batch_size) for n in made.sizes)
+    period = min(period_of("train", average, batches), batches)
+    names = _told(step, state, made, int(batch_size))
     work = _Batches(step, int(batch_size), period, shuffle, names)
-    rounds = Rounds(work, state, (), made, seed, names)
+    names = names or ()
+    rounds: Rounds | Asynchronous
+    if is_async(average):
+        rounds = Asynchronous(work, state, (), made, int(seed), names, range(epochs), -(-batches // period), staleness)
+    else:
+        rounds = Rounds(work, state, (), made, int(seed), names)
     history = History()
-    for epoch in range(epochs):
-        told = [rounds.run(epoch, k) for k in range(-(-max(batches) // period))]
-        rows = sum(t["rows"] for t in told)
-        means = {n: sum(t[n] * t["rows"] for t in told) / rows for n in names}
-        history.add(epoch, means)
-        if callback is not None and callback(epoch, rounds.state, means):
-            break
+    with rounds, Progress("train", epochs, sum(made.sizes), shown=verbose) as progress:
+        for epoch in range(epochs):
+            told = rounds.epoch(epoch, -(-batches // period), progress)
+            told.pop("rows")
+            history.add(epoch, told)
+            progress.epoch(epoch, told)
+            if callback is None:
+                continue
+            progress.hide()
+            if callback(epoch, rounds.state, dict(told)):
+                break
     return rounds.state, history
 
 
-def _period(average: str | int, batches: int) -> int:
-    if average == "epoch":
-        return batches
-    if average == "batch":
+def is_async(average: Any) -> bool:
+    """Tell whether states are averaged without waiting."""
+    return bool((average[0] if isinstance(average, tuple) and average else average) == "async")
+
+
+def period_of(operation: str, average: Any, batches: int) -> int:
+    """Return after how many batches states are averaged, of the most that a shard has in an epoch."""
+    if isinstance(average, str) and average in ("epoch", "async"):
+        return batches if average == "epoch" else -(-batches // PUSHES)
+    if isinstance(average, str) and average == "batch":
         return 1
-    if isinstance(average, bool) or not isinstance(average, int | np.integer) or average < 1:
-        raise ArgumentError(bad("train", "average", average, "'epoch', 'batch' or a positive number of batches"))
-    return int(average)
+    period = average[1] if isinstance(average, tuple) and len(average) == 2 and average[0] == "async" else average
+    if isinstance(period, bool) or not isinstance(period, int | np.integer) or period < 1:
+        expected = "'epoch', 'batch', 'async', a positive number of batches, or ('async', such a number)"
+        raise ArgumentError(bad(operation, "average", average, expected))
+    return int(period)
 
 
-def _told(step: Callable[..., Any], state: Any, shards: Shards, batch_size: int) -> tuple[str, ...]:
-    """Return the names of what a step tells, by one step on a batch whose result is dropped."""
+def _told(step: Callable[..., Any], state: Any, shards: Shards, batch_size: int) -> tuple[str, ...] | None:
+    """Return the names of what a step tells, None for nothing, by one step on a batch whose result is dropped."""
     some = compute(*(a[: min(batch_size, shards.sizes[0])] for a in shards.arrays))
     some = some if isinstance(some, tuple) else (some,)
     layout = Layout.of(state)
     found = step(layout.unpack(layout.pack(state)), *some)
-    return tuple(found[1]) if _has_metrics(found) else ()
+    if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)) or _is(layout, found):
+        layout.pack(found)
+        return None
+    layout.pack(found[0])
+    if "rows" in found[1] or not all(isinstance(name, str) for name in found[1]):
+        raise ArgumentError(bad("train", "metrics of step", list(found[1]), "names as strings, none of them 'rows'"))
+    return tuple(_numbers(found[1], tuple(found[1])))
 
 
-def _has_metrics(found: Any) -> bool:
-    return isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)
+def _is(layout: Layout, found: Any) -> bool:
+    """Tell whether something is a state of a layout: a pair of which one is a dict may be one."""
+    try:
+        layout.pack(found)
+    except WindrowError:
+        return False
+    return True
+
+
+def _numbers(told: Any, names: tuple[str, ...]) -> dict[str, float]:
+    if not isinstance(told, dict) or told.keys() != set(names):
+        came = sorted(map(str, told)) if isinstance(told, dict) else type(told).__name__
+        raise ArgumentError(bad("train", "metrics of step", came, f"{sorted(names)}, as with the first batch"))
+    numbers = {}
+    for name, value in told.items():
+        try:
+            numbers[name] = float(value)
+        except (TypeError, ValueError) as error:
+            raise DTypeError(bad("train", f"metrics of step[{name!r}]", value, "a number")) from error
+    return numbers
+
+
+@functools.lru_cache(maxsize=8)
+def _order(at: Round, count: int) -> Values:
+    """Return the order of a shard's rows in an epoch, whatever the round."""
+    return at.generator().permutation(count)
 
 
 @dataclass(frozen=True)
@@ -278,18 +224,23 @@ class _Batches:
     size: int
     period: int
     shuffle: bool
-    names: tuple[str, ...]
+    names: tuple[str, ...] | None
 
     def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, dict[str, float]]:
         count = len(rows[0])
-        order = at.generator().permutation(count) if self.shuffle else np.arange(count)
         begin, end = at.number * self.period * self.size, min((at.number + 1) * self.period * self.size, count)
-        sums = dict.fromkeys(self.names, 0.0)
+        if begin >= end:
+            return state, own, {"rows": 0.0}
+        order = _order(replace(at, number=0), count) if self.shuffle else np.arange(count)
+        sums = dict.fromkeys(self.names or (), 0.0)
         for lo in range(begin, end, self.size):
             mine = order[lo : min(lo + self.size, end)]
-            found = self.step(state, *(np.take(r, mine, axis=0) for r in rows))
-            state, told = found if _has_metrics(found) else (found, {})
-            for name in self.names:
-                sums[name] += float(told[name]) * len(mine)
-        seen = max(0, end - begin)
-        return state, own, {"rows": float(seen), **{n: v / max(1, seen) for n, v in sums.items()}}
+            state = self.step(state, *(np.take(r, mine, axis=0) for r in rows))
+            if self.names is None:
+                continue
+            if not isinstance(state, tuple) or len(state) != 2:
+                raise ArgumentError(bad("train", "result of step", type(state).__name__, "(state, metrics), as before"))
+            state, told = state
+            for name, value in _numbers(told, self.names).items():
+                sums[name] += value * len(mine)
+        return state, own, {"rows": float(end - begin), **{n: v / (end - begin) for n, v in sums.items()}}

@@ -26,10 +26,12 @@ from .limits import arena_bytes, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from queue import SimpleQueue
     from types import TracebackType
 
     from ..graph.stage import Stage
     from ..workers.transport import Transport
+    from .job import Arrival
 
 Array = np.ndarray[Any, Any]
 SINK_BYTES = 1 << 16
@@ -148,6 +150,14 @@ class Cluster:
             gather.cancel()
             raise
         return [gather.results[root.token] for root in roots]
+
+    def start(self, root: Expr, listener: SimpleQueue[tuple[Job, Arrival | None]]) -> Gather:
+        """Start computing an expression; the listener is told what arrives of this job and of others."""
+        self._open()
+        gather = self._gather([root])
+        gather.job.listener = listener
+        self.engine.request(Submit(gather.job))
+        return gather
 
     def _gather(self, roots: list[Expr]) -> Gather:
         stages = self.stages(roots)

@@ -43,22 +43,36 @@ class Gather:
                         job.fail(ClusterError("the cluster was closed, or its engine ended, while it computed"))
                     bar.update(job.done, job.total)
                     continue
-                if arrival is not None:
-                    self._copy(arrival)
-                    bar.update(job.done, job.total)
-                if self.results and not self._open:
+                if self.took(arrival):
                     break
+                if arrival is not None:
+                    bar.update(job.done, job.total)
         except BaseException:
             if job.results is not None:  # who waits for a persisted array only stops waiting
                 self.cancel()
             raise
         finally:
             bar.close()
-        if job.error is not None:
-            raise job.error
+        self.finish()
+
+    def took(self, arrival: Arrival | None) -> bool:
+        """Copy what has arrived; tell whether all results are complete."""
+        if arrival is not None:
+            self._copy(arrival)
+        return bool(self.results) and not self._open
+
+    def finish(self) -> None:
+        """Raise what stopped the job, or end it: its results are complete."""
+        error = self.job.error
+        if error is not None:
+            try:
+                raise error
+            finally:  # no circle of the exception, its traceback, and what that holds
+                self.job.error = None if self.results else error
+                error = None
         if self.results:
-            job.finished = True
-            self.engine.request(Cancel(job))
+            self.job.finished = True
+            self.engine.request(Cancel(self.job))
 
     def cancel(self) -> None:
         """Cancel the job; a second Ctrl-C at this moment must not leave it running."""

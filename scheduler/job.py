@@ -33,7 +33,8 @@ class Job:
     """Stages to run and the tokens that are wanted.
 
     With `results` (a user's array for each target) the chunks are gathered; else they are held. `sinks` are the
-    results that kernels write themselves, by token: nobody else may read such a stage.
+    results that kernels write themselves, by token: nobody else may read such a stage. Who waits for several jobs at
+    once gives them one `listener`, which is told instead of `arrivals`.
     """
 
     stages: list[Stage]
@@ -48,10 +49,14 @@ class Job:
     tokens: set[str] = field(default_factory=set)
     claims: dict[str, Claim] = field(default_factory=dict)
     held: list[str] = field(default_factory=list)
+    listener: SimpleQueue[tuple[Job, Arrival | None]] | None = None
 
     def tell(self, arrival: Arrival | None = None) -> None:
         """Wake the calling thread."""
-        self.arrivals.put(arrival)
+        if self.listener is not None:
+            self.listener.put((self, arrival))
+        else:
+            self.arrivals.put(arrival)
 
     def fail(self, error: BaseException) -> None:
         """End the job with an exception."""

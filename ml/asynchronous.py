@@ -1,0 +1,188 @@
+"""Asynchronous training: shards that don't wait for each other, and one state that all of them move.
+
+The shared state lies with the driver. Each shard's round is a graph of its own, which takes the state as it is when
+the round begins and runs where the shard's rows are. When a round arrives, the shared state is moved by what the round
+has changed, weighted by the shard's rows, and the shard begins the next one. When all shards keep step, the moves of
+a round together are the average of the synchronous way; when one is slow, the others run on, up to `staleness` rounds
+ahead of it. Rounds travel as all chunks do, so a dead rank costs the rounds that ran there, which are run again from
+the states they began with.
+
+J. Dean et al.: Large scale distributed deep networks (Downpour SGD), NIPS (2012). S. Zhang, A. Choromanska, Y. LeCun:
+Deep learning with elastic averaging SGD, NIPS (2015). Q. Ho et al.: More effective distributed ML via a stale
+synchronous parallel parameter server, NIPS (2013).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ..arrays.handed import from_array
+from ..graph.errors import ArgumentError, ClusterError, bad
+from ..scheduler.cluster import current
+from .rounds import Task, means
+from .state import Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..arrays.array import Array
+    from ..scheduler.gather import Gather
+    from ..scheduler.job import Arrival, Job
+    from .progress import Progress
+    from .shards import Shards
+
+__all__ = ["PUSHES", "STALENESS", "Asynchronous"]
+
+Values = np.ndarray[Any, Any]
+TICK = 0.1
+STALENESS = 4
+PUSHES = 16
+"""Rounds of an epoch where nothing else is said: the shorter they are, the nearer it comes to averaging."""
+
+
+@dataclass
+class _Shard:
+    """Where a shard is: its rows, what it keeps, the rounds it has done; the one that runs, and what it began with."""
+
+    rows: tuple[Array, ...]
+    share: float
+    own: Values
+    clock: int = 0
+    pulled: Values | None = None
+    gather: Gather | None = None
+
+
+class Asynchronous:
+    """Runs epochs over shards, each at its own pace.
+
+    Use it in a `with` statement, which cancels what still runs. Rounds begin while `epoch` waits; between its calls
+    the shared state stays as it is, and those that run come to their ends.
+
+    Parameters
+    ----------
+    work, state, own, shards, seed, metrics
+        As for `Rounds`.
+    epochs : range
+        Which will be run.
+    rounds : int
+        In each epoch.
+    staleness : int
+        How many rounds a shard may be ahead of the slowest when it begins one.
+    """
+
+    def __init__(
+        self,
+        work: Callable[..., Any],
+        state: Any,
+        own: Any,
+        shards: Shards,
+        seed: int,
+        metrics: tuple[str, ...],
+        epochs: range,
+        rounds: int,
+        staleness: int = STALENESS,
+    ) -> None:
+        if isinstance(staleness, bool) or not isinstance(staleness, int | np.integer) or staleness < 0:
+            raise ArgumentError(bad("train", "staleness", staleness, "a number of rounds, not negative"))
+        self.task = Task(work, Layout.of(state), Layout.of(own), seed, metrics, len(shards.arrays))
+        self.staleness = int(staleness)
+        self.ahead = 0
+        """The most rounds that a shard was ahead of the slowest when it began one."""
+        self._epochs, self._rounds = epochs, rounds
+        self._shared = self.task.layout.pack(state)
+        mine, ends = self.task.own.pack(own), np.cumsum(shards.sizes).tolist()
+        self._shards = [
+            _Shard(tuple(a[end - size : end] for a in shards.arrays), size / ends[-1], mine)
+            for size, end in zip(shards.sizes, ends, strict=True)
+        ]
+        self._told: dict[int, list[dict[str, float]]] = {}
+        self._arrived: SimpleQueue[tuple[Job, Arrival | None]] = SimpleQueue()
+        self._running: dict[Job, int] = {}
+
+    @property
+    def state(self) -> Any:
+        """The shared state."""
+        return self.task.layout.unpack(self._shared)
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        """Replace it; what shards are at work on will move the new one."""
+        self._shared = self.task.layout.pack(value)
+
+    @property
+    def slowest(self) -> int:
+        """Rounds that every shard has done."""
+        return min(shard.clock for shard in self._shards)
+
+    def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> dict[str, float]:
+        """Go on until every shard has done an epoch; return the means of its metrics over rows, and its "rows".
+
+        Others may be further. `count`, the rounds of an epoch, is the same for all.
+        """
+        goal = (self._epochs.index(epoch) + 1) * count
+        while self.slowest < goal:
+            self._begin()
+            try:
+                job, arrival = self._arrived.get(timeout=TICK)
+            except Empty:
+                if not current().engine.thread.is_alive():
+                    raise ClusterError("the cluster was closed, or its engine ended, while it trained") from None
+                rows = 0.0
+            else:
+                rows = self._took(job, arrival)
+            if progress is not None:
+                progress.advance(rows)
+        return means(self._told.pop(epoch))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Cancel the rounds that run; what they gave is dropped."""
+        for shard in self._shards:
+            if shard.gather is not None:
+                shard.gather.cancel()
+                shard.gather = None
+        self._running.clear()
+
+    def _begin(self) -> None:
+        """Begin a round of each shard that is near enough to the slowest."""
+        slowest = self.slowest
+        for number, shard in enumerate(self._shards):
+            ahead = shard.clock - slowest
+            if shard.gather is not None or ahead > self.staleness or shard.clock == len(self._epochs) * self._rounds:
+                continue
+            epoch, part = divmod(shard.clock, self._rounds)
+            given = self.task.given(self._epochs[epoch], part, self._shared, shard.own, number)
+            made = self.task.graph(shard.rows, from_array(given, chunks=-1), None, 1)
+            shard.pulled = self._shared
+            shard.gather = current().start(made.expr, self._arrived)
+            self._running[shard.gather.job] = number
+            self.ahead = max(self.ahead, ahead)
+
+    def _took(self, job: Job, arrival: Arrival | None) -> float:
+        """Take what arrived of a round; when it is whole, move the shared state. Return the rows it saw."""
+        if job not in self._running:
+            return 0.0
+        shard = self._shards[self._running[job]]
+        gather, pulled = shard.gather, shard.pulled
+        assert gather is not None
+        assert pulled is not None
+        if not gather.took(arrival) and job.error is None:
+            return 0.0
+        del self._running[job]
+        shard.gather = None
+        gather.finish()
+        made = next(iter(gather.results.values()))
+        told = dict(zip(("rows", *self.task.metrics), self.task.told(made)[0].tolist(), strict=True))
+        if told["rows"]:
+            state = made[0, self.task.head : self.task.begin]
+            self._shared = self.task.layout.moved(self._shared, pulled, state, shard.share)
+        shard.own = made[0, self.task.begin :].copy()
+        self._told.setdefault(self._epochs[shard.clock // self._rounds], []).append(told)
+        shard.clock += 1
+        return float(told["rows"])

@@ -1,0 +1,220 @@
+"""Rounds on shards: a task for each shard trains on its rows, and the states are averaged in the order of shards.
+
+A round is an ordinary piece of the graph. A task takes the average, what its shard keeps for itself, and the shard's
+rows, and gives both anew; so a round that a dead rank takes with it is run again from the last average, every row
+counts once in an epoch, and the weights are the same to the bit on any number of ranks. The driver reads the states
+where they lie in the arenas and averages them there, which also ends their lineage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ..arrays.core import wrap
+from ..arrays.handed import from_array
+from ..arrays.payload import payload
+from ..arrays.verbs import compute, persist
+from ..graph.expr import Expr, user_line
+from ..graph.grid import Axis, Grid
+from ..graph.kinds.mapping import MapBlocks
+from .state import Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..arrays.array import Array
+    from .progress import Progress
+    from .shards import Shards
+
+__all__ = ["Round", "Rounds", "Task", "means"]
+
+Values = np.ndarray[Any, Any]
+HEAD = 32
+"""Bytes that tell a task its round: epoch, number, the first shard."""
+SMALL = 1 << 20
+"""What shards keep for themselves goes through the driver up to so many bytes: a chunk kept costs more than that."""
+KEPT_ROUNDS = 16
+"""After so many rounds larger states come to the driver too, so that a loss costs no more rounds."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """Where a round stands: its epoch, its number within it, and the numbers that a step may draw from."""
+
+    epoch: int
+    number: int
+    shard: int
+    seed: int
+
+    def generator(self) -> np.random.Generator:
+        """Return the random numbers of this shard's epoch, the same in each of its rounds."""
+        return np.random.Generator(np.random.Philox([self.seed, self.epoch, self.shard]))
+
+
+@dataclass(frozen=True)
+class Task:
+    """One shard's round: bytes to state, the work, state to bytes.
+
+    `work(state, own, Round, *rows) -> (state, own, metrics)` trains on one shard's rows. `metrics` are means over the
+    rows it saw, and "rows", their number. Averaged is the state; the shard keeps `own` (optimiser slots).
+    """
+
+    work: Callable[..., Any]
+    layout: Layout
+    own: Layout
+    seed: int
+    metrics: tuple[str, ...]
+    arrays: int
+
+    @property
+    def head(self) -> int:
+        """Bytes of the metrics, which come first in what a task makes."""
+        return 8 * (1 + len(self.metrics))
+
+    @property
+    def begin(self) -> int:
+        """Where in what a task makes the shard's own state begins."""
+        return self.head + self.layout.size
+
+    @property
+    def width(self) -> int:
+        """Bytes that a task makes."""
+        return self.begin + self.own.size
+
+    def given(self, epoch: int, number: int, average: Values, own: Values | None, shard: int = 0) -> Values:
+        """Return what is handed to the tasks of a round, as one row of bytes."""
+        head = np.array([epoch, number, shard, 0], np.int64).view(np.uint8)
+        return np.concatenate([head, average, *([] if own is None else [own.reshape(-1)])])[None]
+
+    def __call__(self, *blocks: Values, block_id: Any) -> Values:
+        rows, given, kept = blocks[: self.arrays], blocks[self.arrays][0], blocks[self.arrays + 1 :]
+        epoch, number, first, _ = given[:HEAD].view(np.int64).tolist()
+        at, end = int(block_id[0]), HEAD + self.layout.size
+        size = self.own.size
+        mine = kept[0][0, -size:] if kept else given[end + at * size : end + (at + 1) * size]
+        where = Round(epoch, number, first + at, self.seed)
+        state, own, told = self.work(self.layout.unpack(given[HEAD:end]), self.own.unpack(mine), where, *rows)
+        out = np.zeros(self.width, np.uint8)
+        out[: self.head].view(np.float64)[:] = [told["rows"], *(told.get(name, 0.0) for name in self.metrics)]
+        self.layout.pack(state, out[self.head : self.begin])
+        self.own.pack(own, out[self.begin :])
+        return out[None]
+
+    def told(self, made: Values) -> Values:
+        """Return the rows and metrics that tasks tell: (shards, 1 + metrics)."""
+        return np.ascontiguousarray(made[:, : self.head]).view(np.float64)
+
+    def mean(self, made: Values) -> tuple[Values, dict[str, float]]:
+        """Return the average of the shards' states by the rows they saw, and of their metrics."""
+        told = self.told(made)
+        rows = told[:, 0]
+        average = self.layout.mean(made[:, self.head : self.begin], rows)
+        return average, means([dict(zip(("rows", *self.metrics), line, strict=True)) for line in told.tolist()])
+
+    @cached_property
+    def _payload(self) -> Any:
+        return payload("train", self, (), {}, "epoch")
+
+    def graph(self, rows: Sequence[Array], given: Array, kept: Array | None, count: int, origin: str = "") -> Array:
+        """Return the array that so many tasks make, a row for each; they run where their rows are.
+
+        `origin` is the user's line, where another thread asks.
+        """
+        grid = Grid([Axis.regular(count, 1), Axis.regular(self.width, self.width)])
+        ways = (*((0, *(None,) * (a.ndim - 1)) for a in rows), (None, None), *([] if kept is None else [(0, None)]))
+        operands = [*rows, given, *([] if kept is None else [kept])]
+        op = MapBlocks(self._payload, ways, ("block_id",))
+        return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(np.uint8), origin or user_line()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_payload"}
+
+
+def means(told: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Return the means of metrics over rows, and how many "rows" there were."""
+    rows = sum(t["rows"] for t in told)
+    names = [name for name in told[0] if name != "rows"]
+    return {"rows": rows, **{n: sum(t[n] * (t["rows"] / rows) for t in told if t["rows"]) for n in names}}
+
+
+class Rounds:
+    """Runs rounds of `work` (see `Task`) over shards, and averages after each.
+
+    Parameters
+    ----------
+    work : callable
+    state, own : nested arrays
+        The averaged state, and what each shard keeps for itself, as they start.
+    shards : Shards
+    seed : int
+    metrics : tuple of str
+        Names that `work` tells.
+    """
+
+    def __init__(
+        self, work: Callable[..., Any], state: Any, own: Any, shards: Shards, seed: int, metrics: tuple[str, ...]
+    ) -> None:
+        self.task = Task(work, Layout.of(state), Layout.of(own), seed, metrics, len(shards.arrays))
+        self.shards = shards
+        self._average = self.task.layout.pack(state)
+        self._own: Values | Array = np.repeat(self.task.own.pack(own)[None], len(shards), axis=0)
+        self._rounds = 0
+
+    @property
+    def state(self) -> Any:
+        """The averaged state."""
+        return self.task.layout.unpack(self._average)
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        self._average = self.task.layout.pack(value)
+
+    @property
+    def owns(self) -> Values:
+        """What the shards keep for themselves, packed: a row of bytes each."""
+        own = self._own if isinstance(self._own, np.ndarray) else self._own[:, -self.task.own.size :].compute()
+        return np.asarray(own)
+
+    @owns.setter
+    def owns(self, value: Values) -> None:
+        self._own = value
+
+    def run(self, epoch: int, number: int) -> dict[str, float]:
+        """Run one round; return the means of its metrics over rows, and how many "rows" there were."""
+        task, count, own = self.task, len(self.shards), self._own
+        small = count * task.own.size <= SMALL
+        here = own if isinstance(own, np.ndarray) and small else None
+        given = from_array(task.given(epoch, number, self._average, here), chunks=-1)
+        if small:
+            found = compute(task.graph(self.shards.arrays, given, None, count))
+            self._own = found[:, task.begin :].copy()
+        else:
+            kept = from_array(own, chunks=(1, -1)) if isinstance(own, np.ndarray) else own
+            made = persist(task.graph(self.shards.arrays, given, kept, count))
+            found = compute(made[:, : task.begin])
+            self._keep(made)
+        self._average, told = task.mean(found)
+        return told
+
+    def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> dict[str, float]:
+        """Run an epoch of so many rounds; return the means of its metrics over rows, and how many "rows" there were."""
+        told = []
+        for number in range(count):
+            told.append(self.run(epoch, number))
+            if progress is not None:
+                progress.advance(told[-1]["rows"])
+        return means(told)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing runs between rounds."""
+
+    def _keep(self, made: Array) -> None:
+        self._rounds += 1
+        self._own = made[:, self.task.begin :].compute() if self._rounds % KEPT_ROUNDS == 0 else made
