@@ -114,6 +114,16 @@ class Asynchronous:
         self._shared = self.task.layout.pack(value)
 
     @property
+    def owns(self) -> Values:
+        """What the shards keep for themselves, packed: a row of bytes each."""
+        return np.stack([shard.own for shard in self._shards])
+
+    @owns.setter
+    def owns(self, value: Values) -> None:
+        for shard, own in zip(self._shards, value, strict=True):
+            shard.own = own
+
+    @property
     def slowest(self) -> int:
         """Rounds that every shard has done."""
         return min(shard.clock for shard in self._shards)

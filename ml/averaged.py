@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays.core import Node
 from ..arrays.verbs import compute
-from ..graph.errors import ArgumentError, bad
-from .averageable import Averageable, averageable
+from ..graph.errors import ArgumentError, BadValue, bad
+from .asynchronous import PUSHES, Asynchronous
+from .averageable import Averageable, averageable, partial_fit
+from .checked import FLOATS, checked, labels_as
 from .fitted import METHODS, Supervised, over_rows, score
 from .passes import in_order, shuffled
-from .rows import beside, is_lazy, labels_of, samples
+from .progress import Progress
+from .rounds import Round, Rounds
+from .rows import beside, is_lazy, samples
 from .shards import sharded
-from .training import History, Round, Rounds
+from .training import History
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Self
 
     from ..arrays.array import Array
@@ -33,67 +38,73 @@ Values = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class _Epoch:
-    """One epoch of a shard: its rows in a new order, once through `partial_fit`."""
+    """One epoch of a shard, or one of its rounds: its rows in a new order, once through `partial_fit`."""
 
     template: Any
     kind: Averageable
-    classes: Values | None
+    classes: Any
     shuffle: bool
     scored: bool
+    rounds: int
 
     def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, dict[str, float]]:
+        if self.rounds > 1:
+            rows = self._part(rows, at)
+        told = {"rows": float(len(rows[0]))}
+        if not len(rows[0]):
+            return state, own, told
         estimator = copy.deepcopy(self.template)
         self.kind.put(estimator, state, own)
-        told = {"rows": float(len(rows[0]))}
         if self.scored:
             told["score"] = float(estimator.score(*rows[:2]))
-        if not self.shuffle:
-            passes = in_order(rows) if self.kind.by_row else iter([[np.ascontiguousarray(r) for r in rows]])
-        else:
-            # SFC64 is the fastest of NumPy's generators; three numbers name the epoch of a shard.
-            generator = np.random.Generator(np.random.SFC64([at.seed, at.epoch, at.shard]))
-            passes = shuffled(rows, generator, whole=not self.kind.by_row)
-        for some in passes:
-            _partial_fit(estimator, self.classes, some)
+        if self.kind.steps == "batches":  # it draws numbers in each step
+            estimator.set_params(random_state=np.random.RandomState([at.seed, at.epoch, at.shard]))
+        before = copy.deepcopy(self.kind.state(estimator)) if self.classes is not None else None
+        for some in self._passes(rows, at):
+            partial_fit(estimator, self.classes, some)
+        if before is not None and self.kind.inner is None:
+            _keep_absent(estimator, before, self.classes, rows[1])
         return self.kind.state(estimator), self.kind.own(estimator), told
 
+    def _part(self, rows: tuple[Values, ...], at: Round) -> tuple[Values, ...]:
+        """Return the rows of a round, in the order of the epoch."""
+        count = len(rows[0])
+        part = slice(count * at.number // self.rounds, count * (at.number + 1) // self.rounds)
+        if not self.shuffle:
+            return tuple(r[part] for r in rows)
+        order = at.generator().permutation(count)[part]
+        return tuple(np.take(r, order, axis=0) for r in rows)
 
-def _partial_fit(estimator: Any, classes: Values | None, rows: Sequence[Values]) -> None:
-    keywords: dict[str, Any] = {} if classes is None else {"classes": classes}
-    if len(rows) > 2:
-        keywords["sample_weight"] = rows[2]
-    estimator.partial_fit(rows[0], rows[1], **keywords)
+    def _passes(self, rows: tuple[Values, ...], at: Round) -> Iterator[list[Values]]:
+        """Yield what each call of `partial_fit` gets."""
+        by_row = self.kind.steps == "rows"
+        if self.shuffle and self.rounds == 1:
+            # SFC64 is the fastest of NumPy's generators; three numbers name the epoch of a shard.
+            generator = np.random.Generator(np.random.SFC64([at.seed, at.epoch, at.shard]))
+            found = shuffled(rows, generator, whole=not by_row)
+        else:
+            found = in_order(rows) if by_row else iter([[np.ascontiguousarray(r) for r in rows]])
+        if self.kind.steps != "batches":
+            yield from found
+            return
+        size = self.template.batch_size
+        for some in found:
+            yield from ([r[lo : lo + size] for r in some] for lo in range(0, len(some[0]), size))
 
 
-def _template(estimator: Any, classes: Values | None, rows: Sequence[Values]) -> Any:
-    """Return a copy that has its attributes, as they are before the first step."""
-    made: Any = clone(estimator)
-    ours = {"shuffle": False, "warm_start": False, "verbose": 0}
-    made.set_params(**{k: v for k, v in ours.items() if k in made.get_params(deep=False)})
-    first = copy.deepcopy(made)
-    own = {name: getattr(made, name) for name in ("learning_rate_init", "batch_size") if hasattr(made, name)}
-    if own:
-        first.set_params(learning_rate_init=1e-300, batch_size="auto")
-    _partial_fit(first, classes, rows)
-    if own:  # a network keeps the weights that it drew
-        first.set_params(**own)
-        first._optimizer.learning_rate_init = first._optimizer.learning_rate = made.learning_rate_init
-        for name in ("ms", "vs", "velocities"):
-            for slot in getattr(first._optimizer, name, ()):
-                slot[...] = 0.0
-        if hasattr(first._optimizer, "t"):
-            first._optimizer.t = 0
-    else:
-        for name in ("coef_", "intercept_"):
-            getattr(first, name)[...] = 0.0
-        first.t_ = 1.0
-    return first
+def _keep_absent(estimator: Any, before: dict[str, Any], classes: Values, y: Values) -> None:
+    """Undo what a shard learnt of classes that it has no rows of: it would only push these away from the average."""
+    coef = getattr(estimator, "coef_", None)
+    if coef is None or len(coef) != len(classes):
+        return
+    absent = ~np.isin(classes, y)
+    coef[absent], estimator.intercept_[absent] = before["coef_"][absent], before["intercept_"][absent]
 
 
 def train_averaged(
     estimator: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     sample_weight: Any = None,
     *,
     epochs: int,
@@ -102,6 +113,7 @@ def train_averaged(
     seed: int = 0,
     tol: float | None = None,
     patience: int = 5,
+    average: str = "epoch",
 ) -> tuple[Any, History]:
     """Return a fitted copy of an estimator, trained on shards and averaged after each epoch, and its history.
 
@@ -111,37 +123,93 @@ def train_averaged(
     kind = averageable(name, estimator)
     if isinstance(epochs, bool) or not isinstance(epochs, int | np.integer) or epochs < 1:
         raise ArgumentError(bad(name, "epochs", epochs, "a positive integer"))
-    rows = samples(name, X)
-    arrays: list[Array] = [rows, beside(name, "y", y, rows, wide=not is_classifier(estimator))]
-    if sample_weight is not None:
-        arrays.append(beside(name, "sample_weight", sample_weight, rows))
-    classes = labels_of(name, arrays[1]) if is_classifier(estimator) else None
-    labels = None if classes is None else np.asarray(arrays[1].compute())
+    if average not in ("epoch", "async"):
+        raise ArgumentError(bad(name, "average", average, "'epoch' or 'async'"))
+    arrays, labels, classes = _arrays(name, estimator, X, y, sample_weight)
     estimator = _weighted(estimator, labels, classes)
-    parts = sharded(name, arrays, shards, shuffle, seed, labels if shuffle else None)
+    dealt = labels if shuffle and labels is not None and labels.ndim == 1 else None
+    parts = sharded(name, list(arrays), shards, shuffle, seed, dealt)
+    if not shuffle and labels is not None and labels.ndim == 1:
+        _warn_of_absent(name, labels, classes, parts.sizes)
     few = compute(*(a[: min(2, parts.sizes[0])] for a in parts.arrays))
-    template = _template(estimator, classes, few)
-    work = _Epoch(template, kind, classes, shuffle, tol is not None)
+    template = kind.template(estimator, classes, list(few) if isinstance(few, tuple) else [few], seed)
+    count = PUSHES if average == "async" else 1
+    work = _Epoch(template, kind, classes, shuffle, tol is not None, count)
     told = ("score",) if tol is not None else ()
-    rounds = Rounds(work, kind.state(template), kind.own(template), parts, seed, told)
+    start = (work, kind.state(template), kind.own(template), parts, seed, told)
+    rounds = Rounds(*start) if count == 1 else Asynchronous(*start, range(epochs), count)
     history, best, since = History(), -np.inf, 0
-    for epoch in range(epochs):
-        found = rounds.run(epoch, 0)
-        history.add(epoch, {n: found[n] for n in told})
-        if tol is not None:
-            since = 0 if found["score"] > best + tol else since + 1
-            best = max(best, found["score"])
-            if since >= patience:
-                break
+    with rounds, Progress(name, epochs, sum(parts.sizes)) as progress:
+        for epoch in range(epochs):
+            found = rounds.epoch(epoch, count, progress)
+            shown = {n: found[n] for n in told}
+            history.add(epoch, shown)
+            progress.epoch(epoch, shown)
+            if tol is not None:
+                since = 0 if found["score"] > best + tol else since + 1
+                best = max(best, found["score"])
+                if since >= patience:
+                    break
     kind.put(template, rounds.state, kind.own(template))
     template.n_iter_ = len(history.epoch)
     template.set_params(**{k: v for k, v in estimator.get_params(deep=False).items() if k != "class_weight"})
     return template, history
 
 
-def _weighted(estimator: Any, labels: Values | None, classes: Values | None) -> Any:
+def _arrays(name: str, estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[list[Array], Any, Any]:
+    """Return X, y and weights as arrays in the same blocks; the labels in memory; and the classes."""
+    rows = samples(name, X)
+    arrays = [rows]
+    required = estimator.__sklearn_tags__().target_tags.required
+    if y is None and (required or sample_weight is not None):
+        raise BadValue(bad(name, "y", None, "a target for each row"))
+    labels = classes = None
+    if y is not None and required:
+        several = estimator.__sklearn_tags__().target_tags.multi_output or not is_classifier(estimator)
+        target = beside(name, "y", labels_as(y), rows, wide=several)
+        if is_classifier(estimator):
+            if target.ndim == 2 and target.shape[1] == 1:
+                target = target.reshape(-1)
+            labels = np.asarray(target.compute())
+            classes = _classes(name, estimator, labels)
+        arrays.append(target)
+    if sample_weight is not None:
+        arrays.append(beside(name, "sample_weight", sample_weight, rows))
+    return arrays, labels, classes
+
+
+def _classes(name: str, estimator: Any, labels: Values) -> Any:
+    """Return the classes, a list of them for each column of a target that has several."""
+    if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
+        raise BadValue(bad(name, "y", "NaN or infinity", "labels of classes"))
+    if labels.ndim == 1:
+        found = np.unique(labels)
+        if len(found) < 2:
+            raise BadValue(bad(name, "y", f"1 class ({found[0]})", "at least 2 classes"))
+        return found
+    if not hasattr(estimator, "estimator"):  # a network with an output for each column
+        return np.arange(labels.shape[1])
+    return [np.unique(column) for column in labels.T]
+
+
+def _warn_of_absent(name: str, labels: Values, classes: Values, sizes: Sequence[int]) -> None:
+    """Warn of shards that lack classes, where rows are left as they stand."""
+    ends = np.cumsum(sizes)
+    for i, (end, size) in enumerate(zip(ends, sizes, strict=True)):
+        absent = classes[~np.isin(classes, labels[end - size : end])]
+        if len(absent):
+            warnings.warn(
+                f"{name}: shard {i} of {len(sizes)} has no rows of class {absent[0]!s}; its weights are learnt from "
+                "other shards only; shuffle=True gives each shard its share",
+                UserWarning,
+                stacklevel=4,
+            )
+            return
+
+
+def _weighted(estimator: Any, labels: Values | None, classes: Any) -> Any:
     """Replace balanced class weights, which a shard can't know, by those of all rows."""
-    if getattr(estimator, "class_weight", None) != "balanced" or labels is None or classes is None:
+    if getattr(estimator, "class_weight", None) != "balanced" or labels is None or labels.ndim > 1:
         return estimator
     counts = np.bincount(np.searchsorted(classes, labels), minlength=len(classes))
     weights = len(labels) / (len(classes) * counts)
@@ -190,8 +258,9 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator
-        SGDRegressor, SGDClassifier, Perceptron, PassiveAggressive*, MLPClassifier or MLPRegressor; others raise at
-        `fit`, naming what to use. Its own `max_iter`, `tol` and `shuffle` have no part.
+        SGDRegressor, SGDClassifier, SGDOneClassSVM, Perceptron, PassiveAggressive*, MLPClassifier, MLPRegressor,
+        BernoulliRBM, or MultiOutput*, OneVsRest* and OneVsOne* of these; others raise at `fit`, naming what to use. Its
+        own `max_iter`, `tol` and `shuffle` have no part; where its `random_state` is None, `seed` takes its place.
     epochs : int
         Passes over all rows.
     shards : int, optional
@@ -200,7 +269,10 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         Whether rows are shuffled over all shards at first (for classifiers so that each shard has each class in its
         share), and within shards in each epoch.
     seed : int
-        The same seed and number of shards give the same weights to the bit on any ranks.
+        The same seed and number of shards give the same weights to the bit on any ranks; not with "async".
+    average : {"epoch", "async"}
+        When weights are averaged: after each epoch; or without waiting for each other, 16 times an epoch, see
+        `windrow.ml.train`.
 
     Attributes
     ----------
@@ -219,16 +291,28 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
     """
 
     def __init__(
-        self, estimator: Any = None, epochs: int = 10, shards: int | None = None, shuffle: bool = True, seed: int = 0
+        self,
+        estimator: Any = None,
+        epochs: int = 10,
+        shards: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        average: str = "epoch",
     ) -> None:
         self.estimator = estimator
         self.epochs = epochs
         self.shards = shards
         self.shuffle = shuffle
         self.seed = seed
+        self.average = average
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train."""
+        averageable(f"{type(self.estimator).__name__}.fit", self.estimator)
+        if not is_lazy(X, y, sample_weight):
+            X, y, sample_weight = checked(
+                self, X, y, sample_weight, wide=self.__sklearn_tags__().target_tags.multi_output
+            )
         self.estimator_, self.history_ = train_averaged(
             self.estimator,
             X,
@@ -238,8 +322,11 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
             shards=self.shards,
             shuffle=self.shuffle,
             seed=self.seed,
+            average=self.average,
         )
-        self.n_features_in_ = self.estimator_.n_features_in_
+        if is_lazy(X):
+            vars(self).pop("feature_names_in_", None)
+        self.n_features_in_, self.n_iter_ = X.shape[1], self.estimator_.n_iter_
         if hasattr(self.estimator_, "classes_"):
             self.classes_ = self.estimator_.classes_
         return self
@@ -253,9 +340,9 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Return R² or the accuracy: a number, or for Windrow arrays a lazy one."""
         check_is_fitted(self, "estimator_")
-        if isinstance(X, Node) or isinstance(y, Node):
+        if is_lazy(X, y, sample_weight):
             return score(self.estimator_, X, y, sample_weight)
-        return self.estimator_.score(X, y, sample_weight)
+        return self.estimator_.score(validate_data(self, X, reset=False, dtype=FLOATS), y, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -264,6 +351,7 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
             told = inner()
             tags.estimator_type, tags.classifier_tags = told.estimator_type, told.classifier_tags
             tags.regressor_tags, tags.target_tags = told.regressor_tags, told.target_tags
+            tags.transformer_tags, tags.non_deterministic = told.transformer_tags, False
         return tags
 
 
@@ -277,4 +365,6 @@ class _Said:
     def __call__(self, X: Any) -> Any:
         check_is_fitted(self.model, "estimator_")
         fitted = self.model.estimator_
-        return over_rows(fitted, self.name, X) if isinstance(X, Node) else getattr(fitted, self.name)(X)
+        if isinstance(X, Node):
+            return over_rows(fitted, self.name, X)
+        return getattr(fitted, self.name)(validate_data(self.model, X, reset=False, dtype=FLOATS))

@@ -167,8 +167,8 @@ class Distributed:
             rounds = Asynchronous(work, state, own, parts, seed, names, range(done, epochs), count, staleness)
         else:
             rounds = Rounds(work, state, own, parts, seed, names)
-            if before is not None and before.own.shape == rounds.owns.shape:
-                rounds.owns = before.own
+        if before is not None and before.own.shape == rounds.owns.shape:
+            rounds.owns = before.own
         outer = Outer(rounds, outer_momentum, [] if before is None else before.speed)
         listeners = _listeners(given, self.model, epochs, verbose)
         listeners.on_train_begin()
@@ -268,8 +268,6 @@ def _built(model: Any, parts: Shards) -> None:
 
 def _keep(model: Any, rounds: Rounds | Asynchronous) -> Values:
     """Return what the shards keep; the first one's slots go to the model, with which a later `fit` goes on."""
-    if isinstance(rounds, Asynchronous):
-        return np.zeros((0, 0), np.uint8)
     kept = rounds.owns
     Variables(model).put(rounds.state, rounds.task.own.unpack(kept[0]))
     return kept

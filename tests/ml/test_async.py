@@ -13,9 +13,11 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.linear_model import SGDRegressor
+from sklearn.neural_network import MLPRegressor
 
 import windrow as wr
-from windrow.ml import train
+from windrow.ml import Averaged, train
 from windrow.ml.asynchronous import Asynchronous
 from windrow.ml.shards import sharded
 
@@ -145,6 +147,17 @@ def test_staleness_is_bounded(clean, staleness):
         assert rounds.ahead == staleness
         assert max(max(clocks) - min(clocks) for clocks in watch.seen) == staleness + 1
         np.testing.assert_allclose(rounds.state, 10.0)
+
+
+def test_estimators(data, clean):
+    X, y = data
+    model = Averaged(SGDRegressor(), epochs=6, shards=3, average="async").fit(wr.from_array(X, chunks=(500, 3)), y)
+    np.testing.assert_allclose(model.estimator_.coef_, [1, -2, 0.5], atol=0.02)
+    network = MLPRegressor(hidden_layer_sizes=(16,), random_state=0, learning_rate_init=0.01)
+    assert Averaged(network, epochs=10, shards=3, average="async").fit(X, y).score(X, y) > 0.9
+    assert Averaged(SGDRegressor(), epochs=2, shards=3, average="async").fit(X[:20], y[:20]).history_.epoch == [0, 1]
+    with pytest.raises(wr.ArgumentError, match="average"):
+        Averaged(SGDRegressor(), average="batch").fit(X, y)
 
 
 def test_an_exception_of_the_step_arrives(data, clean):
