@@ -6,30 +6,21 @@ networks that start from the same weights. What keeps a step count or slots of i
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ..graph.errors import ArgumentError, bad
+from .refused import instead
 
-__all__ = ["Averageable", "averageable"]
+__all__ = ["Averageable", "averageable", "partial_fit"]
 
-EXACT = {
-    "LinearRegression": "windrow.ml.linear_model.LinearRegression, which is exact",
-    "Ridge": "windrow.ml.linear_model.Ridge, which is exact",
-    "LogisticRegression": "windrow.ml.linear_model.LogisticRegression, which is exact",
-    "KMeans": "windrow.ml.cluster.KMeans, which is exact",
-    "MiniBatchKMeans": "windrow.ml.cluster.KMeans, which is exact",
-    "GaussianNB": "windrow.ml.naive_bayes.GaussianNB, which is exact",
-    "MultinomialNB": "windrow.ml.naive_bayes.MultinomialNB, which is exact",
-    "BernoulliNB": "windrow.ml.naive_bayes.BernoulliNB, which is exact",
-    "StandardScaler": "windrow.ml.preprocessing.StandardScaler, which is exact",
-    "MinMaxScaler": "windrow.ml.preprocessing.MinMaxScaler, which is exact",
-    "MaxAbsScaler": "windrow.ml.preprocessing.MaxAbsScaler, which is exact",
-    "PCA": "windrow.ml.decomposition.PCA, which is exact",
-    "TruncatedSVD": "windrow.ml.decomposition.TruncatedSVD, which is exact",
-}
+Values = np.ndarray[Any, Any]
+NOTHING = 1e-300
+"""A learning rate with which a step changes no weight."""
 
 
 @dataclass(frozen=True)
@@ -41,33 +32,100 @@ class Averageable:
     shared : tuple of str
         Attributes (arrays, or lists of them) that are averaged.
     slots : tuple of str
-        Attributes of `_optimizer` that each shard keeps for itself.
-    refused : dict of str to tuple
+        Attributes that each shard keeps for itself, of the estimator or ("_optimizer.…") of its optimiser.
+    refused : tuple of (str, value, str)
         Parameters with the values under which averaging is not sound, and why.
-    by_row : bool
-        Whether it learns row by row, so that several calls of `partial_fit` do what one does.
+    rate : str
+        The parameter that is the learning rate, of a model that starts from weights that are drawn.
+    steps : str
+        "rows": it learns row by row, so that several calls of `partial_fit` do what one does. "shard": a call is an
+        epoch. "batches": a call is a step on a batch.
+    inner : Averageable, optional
+        Of each of `estimators_`, whose states are averaged instead.
     """
 
-    shared: tuple[str, ...]
+    shared: tuple[str, ...] = ()
     slots: tuple[str, ...] = ()
     refused: tuple[tuple[str, Any, str], ...] = ()
-    by_row: bool = True
+    rate: str = ""
+    steps: str = "rows"
+    inner: Averageable | None = None
 
-    def state(self, estimator: Any) -> dict[str, Any]:
+    def state(self, estimator: Any) -> Any:
         """Return the averaged part of the state."""
+        if self.inner is not None:
+            return [self.inner.state(one) for one in estimator.estimators_]
         return {name: getattr(estimator, name) for name in self.shared}
 
-    def own(self, estimator: Any) -> dict[str, Any]:
+    def own(self, estimator: Any) -> Any:
         """Return the part that a shard keeps."""
-        optimizer = getattr(estimator, "_optimizer", None)
-        return {name: getattr(optimizer, name) for name in self.slots if hasattr(optimizer, name)}
+        if self.inner is not None:
+            return [self.inner.own(one) for one in estimator.estimators_]
+        return {name: getattr(_at(estimator, name), _last(name)) for name in self.slots if _has(estimator, name)}
 
-    def put(self, estimator: Any, state: dict[str, Any], own: dict[str, Any]) -> None:
+    def put(self, estimator: Any, state: Any, own: Any) -> None:
         """Write a state, of arrays that the estimator may change, into an estimator."""
+        if self.inner is not None:
+            for one, its, kept in zip(estimator.estimators_, state, own, strict=True):
+                self.inner.put(one, its, kept)
+            return
         for name, value in state.items():
             setattr(estimator, name, _plain(value))
         for name, value in own.items():
-            setattr(estimator._optimizer, name, _plain(value))
+            setattr(_at(estimator, name), _last(name), _plain(value))
+
+    def template(self, estimator: Any, classes: Any, rows: list[Values], seed: int) -> Any:
+        """Return a copy that has all its attributes, as they are before the first step."""
+        made: Any = clone(estimator)
+        has = made.get_params(deep=True)
+        fixed = {"shuffle": False, "warm_start": False, "verbose": 0}
+        if has.get("random_state", 0) is None:
+            fixed["random_state"] = seed
+        nested = {f"estimator__{name}": value for name, value in fixed.items()} if self.inner is not None else {}
+        made.set_params(**{k: v for k, v in (fixed | nested).items() if k in has})
+        first = copy.deepcopy(made)
+        where = self if self.inner is None else self.inner
+        prefix = "" if self.inner is None else "estimator__"
+        rates = {k: has[k] for k in (prefix + where.rate, prefix + "batch_size") if where.rate and k in has}
+        if rates:
+            first.set_params(**{prefix + where.rate: NOTHING})
+            if where.steps == "shard":
+                first.set_params(**{prefix + "batch_size": "auto"})
+        partial_fit(first, classes, rows)
+        first.set_params(**rates)
+        for one in [first] if self.inner is None else first.estimators_:
+            where._restart(one, {k.removeprefix(prefix): v for k, v in rates.items()})
+        return first
+
+    def _restart(self, model: Any, rates: dict[str, Any]) -> None:
+        """Undo what the first step did."""
+        if not self.rate:
+            for name in self.shared:
+                value = getattr(model, name)
+                setattr(model, name, np.zeros_like(value) if isinstance(value, np.ndarray) else 0.0)
+            model.t_ = 1.0
+            return
+        model.set_params(**rates)
+        optimizer = getattr(model, "_optimizer", None)
+        if optimizer is not None:
+            optimizer.learning_rate_init = optimizer.learning_rate = model.learning_rate_init
+        for name in self.slots:
+            if _has(model, name):
+                owner, value = _at(model, name), getattr(_at(model, name), _last(name))
+                fresh = [np.zeros_like(one) for one in value] if isinstance(value, list) else np.zeros_like(value)
+                setattr(owner, _last(name), _plain(fresh))
+
+
+def _at(estimator: Any, name: str) -> Any:
+    return estimator._optimizer if name.startswith("_optimizer.") else estimator
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _has(estimator: Any, name: str) -> bool:
+    return not name.startswith("_optimizer.") or hasattr(getattr(estimator, "_optimizer", None), _last(name))
 
 
 def _plain(value: Any) -> Any:
@@ -75,31 +133,44 @@ def _plain(value: Any) -> Any:
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
+def partial_fit(estimator: Any, classes: Any, rows: list[Values]) -> None:
+    """Call an estimator's `partial_fit` on X, y and weights, as far as there are any; `classes` where it has some."""
+    X, *rest = rows
+    keywords: dict[str, Any] = {} if classes is None else {"classes": classes}
+    if len(rest) > 1:
+        keywords["sample_weight"] = rest[1]
+    estimator.partial_fit(X, *rest[:1], **keywords)
+
+
+_STOPPING = ("early_stopping", True, "it needs a validation set of its own in one fit; watch the score by epochs")
 _SGD_REFUSED = (
     ("average", True, "its live state is another one; leave averaging to the shards"),
-    ("early_stopping", True, "it needs a validation set of its own in one fit; watch the score by epochs"),
+    _STOPPING,
     ("learning_rate", "adaptive", "it needs several epochs in one fit; use 'invscaling' or 'constant'"),
 )
 _LINEAR = Averageable(("coef_", "intercept_", "t_"), refused=_SGD_REFUSED)
 _NETWORK = Averageable(
     ("coefs_", "intercepts_"),
-    ("ms", "vs", "velocities", "t"),
+    ("_optimizer.ms", "_optimizer.vs", "_optimizer.velocities", "_optimizer.t"),
     (
-        ("early_stopping", True, "it needs a validation set of its own in one fit; watch the score by epochs"),
+        _STOPPING,
         ("solver", "lbfgs", "it works on all rows at once; use 'adam' or 'sgd'"),
         ("learning_rate", "adaptive", "it needs several epochs in one fit; use 'constant' or 'invscaling'"),
     ),
-    by_row=False,
+    "learning_rate_init",
+    "shard",
+)
+_MACHINE = Averageable(
+    ("components_", "intercept_hidden_", "intercept_visible_"), ("h_samples_",), (), "learning_rate", "batches"
 )
 _KNOWN = {
-    "SGDRegressor": _LINEAR,
-    "SGDClassifier": _LINEAR,
-    "Perceptron": _LINEAR,
-    "PassiveAggressiveClassifier": _LINEAR,
-    "PassiveAggressiveRegressor": _LINEAR,
-    "MLPClassifier": _NETWORK,
-    "MLPRegressor": _NETWORK,
+    **dict.fromkeys(("SGDRegressor", "SGDClassifier", "Perceptron"), _LINEAR),
+    **dict.fromkeys(("PassiveAggressiveClassifier", "PassiveAggressiveRegressor"), _LINEAR),
+    "SGDOneClassSVM": Averageable(("coef_", "offset_", "t_"), refused=_SGD_REFUSED),
+    **dict.fromkeys(("MLPClassifier", "MLPRegressor"), _NETWORK),
+    "BernoulliRBM": _MACHINE,
 }
+_SEVERAL = ("MultiOutputRegressor", "MultiOutputClassifier", "OneVsRestClassifier", "OneVsOneClassifier")
 
 
 def averageable(operation: str, estimator: Any) -> Averageable:
@@ -111,14 +182,16 @@ def averageable(operation: str, estimator: Any) -> Averageable:
         When averaging it would not be sound: says why, and what to use.
     """
     names = [cls.__name__ for cls in type(estimator).__mro__ if cls.__module__.startswith("sklearn.")]
+    if any(name in _SEVERAL for name in names):
+        return Averageable(inner=averageable(operation, estimator.estimator), steps="shard")
     found = next((_KNOWN[name] for name in names if name in _KNOWN), None)
     if found is None:
-        name = type(estimator).__name__
-        use = EXACT.get(name, "scikit-learn's own on computed rows")
-        expected = f"an estimator whose weights can be averaged ({', '.join(_KNOWN)}); for {name} use {use}"
-        raise ArgumentError(bad(operation, "estimator", name, expected))
+        (why, use), name = instead(estimator), type(estimator).__name__
+        known = f"an estimator whose weights can be averaged ({', '.join(_KNOWN)}, or {', '.join(_SEVERAL)} of these)"
+        raise ArgumentError(bad(operation, "estimator", name, f"{known}: {why}; for {name} use {use}"))
     parameters = estimator.get_params(deep=False)
     for name, value, why in found.refused:
-        if parameters.get(name) == value and type(parameters[name]) is type(value):
-            raise ArgumentError(bad(operation, name, value, f"another value: {why}"))
+        came = parameters.get(name)
+        if (came is not False and came == value) or (name == "average" and came):
+            raise ArgumentError(bad(operation, name, came, f"another value: {why}"))
     return found

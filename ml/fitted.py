@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arrays.align import regrid
-from ..arrays.core import Node, make
+from ..arrays.core import Node, as_array, make
+from ..arrays.ops.elementwise import where
 from ..arrays.ops.ufuncs import equal
 from ..arrays.payload import payload
-from ..graph.errors import ArgumentError, bad
+from ..graph.errors import ArgumentError, ShapeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
 from .rows import beside, samples
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Fitted", "Lazily", "Supervised", "over_rows"]
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "score_samples")
+METHODS += ("inverse_transform",)
 
 
 class _Called:
@@ -32,10 +35,25 @@ class _Called:
 
     def __call__(self, block: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         if not len(block):
-            shape = np.shape(getattr(self.estimator, self.method)(np.zeros((1, *block.shape[1:]), block.dtype)))
+            row = np.zeros((1, *block.shape[1:]), block.dtype)
+            shape = np.shape(_dense(getattr(self.estimator, self.method)(row)))
             return np.empty((0, *shape[1:]), self.dtype)
-        found = getattr(self.estimator, self.method)(np.ascontiguousarray(block))
-        return np.asarray(found).astype(self.dtype, copy=False)
+        found = _dense(getattr(self.estimator, self.method)(np.ascontiguousarray(block)))
+        return found.astype(self.dtype, copy=False)
+
+
+def _dense(found: Any) -> np.ndarray[Any, Any]:
+    """Return what a method gave as an array, be it sparse or a table."""
+    return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
+
+
+def _probed(estimator: Any, method: str, array: Array) -> np.ndarray[Any, Any]:
+    """Return what a method gives for one row: of zeros, or where it can't take these, the first one, computed."""
+    call = getattr(estimator, method)
+    try:
+        return _dense(call(np.zeros((1, array.shape[1]), array.dtype)))
+    except ValueError:
+        return _dense(call(np.asarray(array[:1].compute())))
 
 
 def over_rows(estimator: Any, method: str, X: Any) -> Array:
@@ -64,8 +82,12 @@ def over_rows(estimator: Any, method: str, X: Any) -> Array:
     >>> over_rows(Doubled(), "predict", wr.ones((4, 2), chunks=2)).compute()
     array([2., 2., 2., 2.])
     """
-    array = samples(method, X, floats=False)
-    probe = np.asarray(getattr(estimator, method)(np.zeros((1, array.shape[1]), array.dtype)))
+    array = samples(method, as_array(method, "X", X), floats=False)
+    learnt = getattr(estimator, "n_features_in_", array.shape[1])
+    if array.shape[1] != learnt and method != "inverse_transform":
+        name = f"{type(estimator).__name__}.{method}"
+        raise ShapeError(bad(name, "X", array.shape, f"{learnt} features, as it was fitted with"))
+    probe = _probed(estimator, method, array)
     if probe.shape[:1] != (1,):
         raise ArgumentError(bad(method, "estimator", type(estimator).__name__, "a method that gives a row for a row"))
     packed = payload(method, _Called(estimator, method, probe.dtype), (), {}, method)
@@ -74,23 +96,44 @@ def over_rows(estimator: Any, method: str, X: Any) -> Array:
     return make(MapBlocks(packed, ((0, None),)), (array,), grid, probe.dtype)
 
 
-def score(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Array:
-    """Return R² for a regressor, the accuracy for a classifier, as an array without axes."""
+def score(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+    """Return an estimator's score as an array without axes.
+
+    R² for a regressor, the accuracy for a classifier; the mean of `score_samples` for what has it (KernelDensity: the
+    sum), the negative inertia for what has clusters.
+    """
+    kind = getattr(estimator, "_estimator_type", None) or _kind(estimator)
+    if kind not in ("classifier", "regressor"):
+        return _unsupervised(estimator, X, sample_weight)
     found = over_rows(estimator, "predict", X)
     truth = beside("score", "y", y, samples("score", X, floats=False), wide=found.ndim == 2)
     weight = None if sample_weight is None else beside("score", "sample_weight", sample_weight, truth)
-    kind = getattr(estimator, "_estimator_type", None) or _kind(estimator)
     if kind == "classifier":
-        same = equal(regrid(found, truth.expr.grid), truth).astype(np.float64)
+        same = equal(regrid(found, truth.expr.grid), truth)
+        same = (same.all(axis=1) if same.ndim == 2 else same).astype(np.float64)
         share: Array = same.mean() if weight is None else (same * weight).sum() / weight.sum()
         return share
-    if kind != "regressor":
-        raise ArgumentError(bad("score", "estimator", type(estimator).__name__, "a classifier or a regressor"))
     w: Any = 1.0 if weight is None else weight if truth.ndim == 1 else weight[:, None]
     centre = truth.mean(axis=0) if weight is None else (truth * w).sum(axis=0) / w.sum(axis=0)
     off, spread = ((truth - found) ** 2 * w).sum(axis=0), ((truth - centre) ** 2 * w).sum(axis=0)
-    explained: Array = 1.0 - off / spread
+    some = spread > 0  # of a constant target all or nothing is explained
+    explained: Array = where(some, 1.0 - off / where(some, spread, 1.0), equal(off, 0.0).astype(np.float64))
     return explained.mean() if truth.ndim == 2 else explained
+
+
+def _unsupervised(estimator: Any, X: Any, sample_weight: Any) -> Array:
+    if sample_weight is not None or not hasattr(estimator, "score"):
+        expected = "a classifier or a regressor, or an estimator with a score, without weights"
+        raise ArgumentError(bad("score", "estimator", type(estimator).__name__, expected))
+    if hasattr(estimator, "score_samples"):
+        found = over_rows(estimator, "score_samples", X)
+        each: Array = found.sum() if type(estimator).__name__ == "KernelDensity" else found.mean()
+        return each
+    if hasattr(estimator, "inertia_"):
+        far: Array = -(over_rows(estimator, "transform", X).min(axis=1) ** 2).sum()
+        return far
+    expected = "a classifier, a regressor, or an estimator with score_samples or inertia_"
+    raise ArgumentError(bad("score", "estimator", type(estimator).__name__, expected))
 
 
 def _kind(estimator: Any) -> str | None:
@@ -103,31 +146,42 @@ class Lazily:
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        for name in METHODS:
-            own = getattr(cls, name, None)
-            if callable(own) and name not in vars(cls) and not hasattr(own, "lazy"):
-                setattr(cls, name, _method(name, own))
+        for name in (*METHODS, "score"):
+            if hasattr(cls, name) and name not in vars(cls) and not isinstance(_found(cls, name), _Lazy):
+                setattr(cls, name, _Lazy(cls, name))
 
 
 class Supervised(Lazily):
-    """The same for what learns from y, with a lazy `score`."""
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Return R² or the accuracy: a number, or for Windrow arrays a lazy one."""
-        if isinstance(X, Node) or isinstance(y, Node):
-            return score(self, X, y, sample_weight)
-        return super().score(X, y, sample_weight)  # type: ignore[misc]
+    """The same for what learns from y."""
 
 
-def _method(name: str, own: Any) -> Any:
-    @wraps(own)
-    def call(self: Any, X: Any, *args: Any, **keywords: Any) -> Any:
-        if isinstance(X, Node) and not args and not keywords:
-            return over_rows(self, name, X)
-        return own(self, X, *args, **keywords)
+def _found(cls: type, name: str) -> Any:
+    return next(vars(c)[name] for c in cls.__mro__ if name in vars(c))
 
-    call.lazy = True  # type: ignore[attr-defined]
-    return call
+
+class _Lazy:
+    """A method of an estimator, which the estimator has as far as its own class has it."""
+
+    def __init__(self, cls: type, name: str) -> None:
+        self.cls, self.name = cls, name
+        self.__doc__ = getattr(getattr(cls, name), "__doc__", None)
+
+    def __get__(self, model: Any, owner: type | None = None) -> Any:
+        own = getattr(super(self.cls, owner if model is None else model), self.name)
+        if model is None:
+            return own
+        name = self.name
+
+        @wraps(own)
+        def call(X: Any, *args: Any, **keywords: Any) -> Any:
+            if name == "score" and any(isinstance(v, Node) for v in (X, *args, *keywords.values())):
+                return score(model, X, *args, **keywords)
+            if isinstance(X, Node) and not args and not keywords:
+                importlib.import_module("sklearn.utils.validation").check_is_fitted(model)
+                return over_rows(model, name, X)
+            return own(X, *args, **keywords)
+
+        return call
 
 
 class Fitted:
@@ -160,6 +214,6 @@ class Fitted:
             return lambda X: over_rows(self.estimator, name, X)
         return getattr(self.estimator, name)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """Return R² for a regressor, the accuracy for a classifier, lazily."""
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Return R² for a regressor, the accuracy for a classifier, or what else is its score, lazily."""
         return score(self.estimator, X, y, sample_weight)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays.align import regrid
-from ..arrays.core import Node, as_array, make
+from ..arrays.core import Node, as_array, make, referred
 from ..arrays.payload import payload
 from ..arrays.sorting import unique_values
-from ..graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ..graph.errors import BadValue, DTypeError, ShapeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
 from ..graph.kinds.source import Full
@@ -34,7 +34,7 @@ def is_lazy(*values: Any) -> bool:
 
 def samples(operation: str, X: Any, *, floats: bool = True) -> Array:
     """Return X as an array of (rows, features), of floats, whose rows are whole in their chunks."""
-    array = as_array(operation, "X", X)
+    array = referred(operation, "X", X)
     if array.ndim != 2:
         raise ShapeError(bad(operation, "X", array.shape, "an array of (rows, features)"))
     if not array.shape[0] or not array.shape[1]:
@@ -105,5 +105,7 @@ def labels_of(operation: str, target: Array, least: int = 2) -> Values:
     """Return the different labels of a 1-D array, in order."""
     found: Values = np.asarray(unique_values(target).compute())
     if len(found) < least:
-        raise ArgumentError(bad(operation, "y", f"the class {found[0]!r} alone", f"at least {least} classes"))
+        raise BadValue(bad(operation, "y", f"{len(found)} class ({found[0]}) alone", f"at least {least} classes"))
+    if found.dtype.kind in "fc" and not np.isfinite(found).all():
+        raise BadValue(bad(operation, "y", "NaN or infinity", "labels of classes"))
     return found
