@@ -10,9 +10,20 @@ from importlib.util import find_spec
 from typing import Any
 
 from .fitted import Fitted, over_rows
+from .plots import plot_history
 from .training import History, train
 
-__all__ = ["Averaged", "Distributed", "Fitted", "History", "Sequential", "distribute", "over_rows", "train"]
+__all__ = [
+    "Averaged",
+    "Distributed",
+    "Fitted",
+    "History",
+    "Sequential",
+    "distribute",
+    "over_rows",
+    "plot_history",
+    "train",
+]
 
 _LATER = {
     "Averaged": ".averaged",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress"]
 
-DELAY = 2.0
+DELAY, WIDTH = 2.0, 20
 
 
 class Progress:
@@ -26,15 +26,15 @@ class Progress:
     epochs : int
         How many there will be.
     rows : int
-        Rows of an epoch.
+        Rows of an epoch; `rows` may be set later, when they are known.
     done : int
         Epochs done before.
     shown : bool
         Whether a bar is wanted; where it isn't, rounds show none of their own either.
     """
 
-    def __init__(self, name: str, epochs: int, rows: int, done: int = 0, *, shown: bool = True) -> None:
-        self._name, self._epochs, self._rows = name, epochs, max(1, rows)
+    def __init__(self, name: str, epochs: int, rows: int = 0, done: int = 0, *, shown: bool = True) -> None:
+        self._name, self._epochs, self.rows = name, epochs, rows
         self._first = self._done = done
         self._seen = 0.0
         self._told: dict[str, float] = {}
@@ -70,11 +70,11 @@ class Progress:
         self._line.write(self._text)
 
     def _text(self, seconds: float) -> str:
-        share = min(1.0, self._seen / (self._rows * max(1, self._epochs - self._first)))
+        share = min(1.0, self._seen / (max(1, self.rows) * max(1, self._epochs - self._first)))
         told = "".join(f" {name} {value:.4g}" for name, value in self._told.items())
         speed = f"{_short(self._seen / seconds)} rows/s" if self._seen else ""
         now = min(self._done + 1, self._epochs)
-        return f"{drawn(share)} {self._name} epoch {now}/{self._epochs}{told} {speed} {seconds:.0f} s "
+        return f"{drawn(share, WIDTH)} {self._name} epoch {now}/{self._epochs}{told} {speed} {seconds:.0f} s "
 
 
 def _short(number: float) -> str:

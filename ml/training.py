@@ -129,21 +129,29 @@ def train(
         if not callable(function) and (name == "step" or function is not None):
             raise ArgumentError(bad("train", name, function, "a function"))
     Layout.of(state)  # what is wrong with it is told before rows are moved
-    made = sharded("train", [X] if y is None else [X, y], shards, shuffle, int(seed))
-    batches = max(-(-n // batch_size) for n in made.sizes)
-    period = min(period_of("train", average, batches), batches)
-    names = _told(step, state, made, int(batch_size))
-    work = _Batches(step, int(batch_size), period, shuffle, names)
-    names = names or ()
-    rounds: Rounds | Asynchronous
-    if is_async(average):
-        rounds = Asynchronous(work, state, (), made, int(seed), names, range(epochs), -(-batches // period), staleness)
-    else:
-        rounds = Rounds(work, state, (), made, int(seed), names)
+    period_of("train", average, 1)
+    with Progress("train", epochs, shown=verbose) as progress:
+        made = sharded("train", [X] if y is None else [X, y], shards, shuffle, int(seed))
+        progress.rows = sum(made.sizes)
+        batches = max(-(-n // batch_size) for n in made.sizes)
+        period = min(period_of("train", average, batches), batches)
+        names, count = _told(step, state, made, int(batch_size)), -(-batches // period)
+        work = _Batches(step, int(batch_size), period, shuffle, names)
+        rounds: Rounds | Asynchronous
+        if is_async(average):
+            rounds = Asynchronous(work, state, (), made, int(seed), names or (), range(epochs), count, staleness)
+        else:
+            rounds = Rounds(work, state, (), made, int(seed), names or ())
+        return _epochs(rounds, epochs, count, progress, callback)
+
+
+def _epochs(
+    rounds: Rounds | Asynchronous, epochs: int, count: int, progress: Progress, callback: Callable[..., Any] | None
+) -> tuple[Any, History]:
     history = History()
-    with rounds, Progress("train", epochs, sum(made.sizes), shown=verbose) as progress:
+    with rounds:
         for epoch in range(epochs):
-            told = rounds.epoch(epoch, -(-batches // period), progress)
+            told = rounds.epoch(epoch, count, progress)
             told.pop("rows")
             history.add(epoch, told)
             progress.epoch(epoch, told)

@@ -86,9 +86,9 @@ class Line:
         self.hide()
 
 
-def drawn(share: float) -> str:
+def drawn(share: float, width: int = WIDTH) -> str:
     """Return a bar."""
-    return f"[{'#' * int(WIDTH * share):<{WIDTH}}] {100 * share:3.0f} %"
+    return f"[{'#' * int(width * share):<{width}}] {100 * share:3.0f} %"
 
 
 class Bar:

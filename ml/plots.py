@@ -1,0 +1,90 @@
+"""Pictures of a training."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph.errors import ArgumentError, bad
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["plot_history"]
+
+
+def plot_history(history: Any, ax: Any = None) -> Any:
+    """Draw the metrics of a training over its epochs; those of validation ("val_…") dashed, in the same colour.
+
+    Parameters
+    ----------
+    history : History, keras.callbacks.History or dict of str to list of float
+    ax : matplotlib.axes.Axes, optional
+        Drawn into; None: a new figure's.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib, which comes with ``pip install "windrow[examples]"``.
+
+    Examples
+    --------
+    >>> from windrow.ml import plot_history
+    >>> ax = plot_history({"loss": [0.9, 0.4, 0.3], "val_loss": [1.0, 0.6, 0.5]})
+    >>> [line.get_label() for line in ax.lines]
+    ['loss', 'val_loss']
+    """
+    epochs, curves = _curves(history)
+    if ax is None:
+        try:
+            figure = importlib.import_module("matplotlib.figure")
+        except ImportError as error:
+            raise ImportError('plot_history needs matplotlib: pip install "windrow[examples]"') from error
+        # A figure of pyplot's, where that is in use already, as in a notebook, is shown by itself.
+        new = getattr(sys.modules.get("matplotlib.pyplot"), "figure", figure.Figure)
+        ax = new(layout="constrained").subplots()
+    colours: dict[str, Any] = {}
+    for name in sorted(curves, key=lambda n: n.startswith("val_")):
+        held_out = name.startswith("val_")
+        values = curves[name]
+        where = epochs[len(epochs) - len(values) :] if len(values) <= len(epochs) else range(1, len(values) + 1)
+        marker = "o" if len(values) == 1 else None
+        (line,) = ax.plot(
+            where,
+            values,
+            label=name,
+            marker=marker,
+            linestyle="--" if held_out else "-",
+            color=colours.get(name.removeprefix("val_")),
+        )
+        colours.setdefault(name.removeprefix("val_"), line.get_color())
+    ax.set_xlabel("epoch")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    if len(curves) == 1:
+        ax.set_ylabel(next(iter(curves)))
+    else:
+        ax.legend()
+    return ax
+
+
+def _curves(history: Any) -> tuple[list[int], Mapping[str, list[float]]]:
+    """Return the numbers of epochs, from 1, and the values of each metric."""
+    told = getattr(history, "history", history)
+    if not isinstance(told, dict) or not told:
+        expected = "a History with metrics, Keras's, or a dict of lists of numbers"
+        raise ArgumentError(bad("plot_history", "history", told if isinstance(told, dict) else history, expected))
+    curves: dict[str, list[float]] = {}
+    for name, values in told.items():
+        found = np.asarray(values)
+        if not isinstance(name, str) or found.ndim != 1 or found.dtype.kind not in "biuf":
+            raise ArgumentError(bad("plot_history", f"history[{name!r}]", values, "a number for each epoch"))
+        curves[name] = found.tolist()
+    epochs = [int(e) + 1 for e in getattr(history, "epoch", ())]
+    return epochs or list(range(1, max(map(len, curves.values())) + 1)), curves
