@@ -217,7 +217,12 @@ def _results(
                 f"apply_gufunc: 'output_dtypes' and 'output_sizes' don't tell all, and calling {name!r} on ones "
                 f"raised {type(error).__name__}: {error}"
             ) from error
-        found = [np.asarray(m) for m in (made if form.several else (made,))]
+        count = len(form.outputs)
+        parts = made if form.several else (made,)
+        if not isinstance(parts, tuple | list | np.ndarray) or len(parts) != count:
+            came = f"{len(parts)} results" if hasattr(parts, "__len__") else type(made).__name__
+            raise ArgumentError(bad("apply_gufunc", "func", f"{name!r}, which returned {came}", f"{count} results"))
+        found = [np.asarray(m) for m in parts]
         known = [check_dtype("apply_gufunc", "func", f.dtype) for f in found] if known is None else known
         for core, array in zip(form.outputs, found, strict=True):
             sizes |= {n: m for n, m in zip(core, array.shape[array.ndim - len(core) :], strict=True) if n not in sizes}

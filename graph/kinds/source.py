@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import SourceChanged
+from ..errors import ArgumentError, DTypeError, ShapeError, SourceChanged, bad
 from ..expr import Op
 
 
@@ -105,7 +105,20 @@ class HostData:
             return view
         with self._lock:
             source: Any = self.array
-            return np.asarray(source[where])
+            found = source[where]
+        return np.asarray(found) if self.file is not None else self._fitting(found, where)
+
+    def _fitting(self, found: Any, where: tuple[slice, ...]) -> np.ndarray[Any, Any]:
+        """Return what a source that isn't NumPy's gave for a rectangle; raise where it isn't what it said of itself."""
+        if isinstance(found, np.ndarray) and hasattr(found, "mask"):
+            raise ArgumentError(bad(self.label, "x", type(found).__name__, "slices without a mask"))
+        part, wanted = np.asarray(found), np.dtype(self.array.dtype)
+        shape = tuple(s.stop - s.start for s in where)
+        if part.shape != shape:
+            raise ShapeError(bad(self.label, "x", part.shape, f"a slice of shape {shape}"))
+        if not np.can_cast(part.dtype, wanted, "equiv"):
+            raise DTypeError(bad(self.label, "x", part.dtype, f"slices of the dtype that it has, {wanted}"))
+        return part.astype(wanted, copy=False)
 
     def __getstate__(self) -> dict[str, Any]:
         if self.file is None:

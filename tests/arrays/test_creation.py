@@ -121,6 +121,25 @@ def test_from_array_of_many_kinds(tmp_path):
     assert wr.asarray(x) is x
 
 
+def test_sources_that_are_not_what_they_say():
+    data = np.arange(6)
+    for other, message in [
+        (data * 0.5, r"from_array.*float64.*int64"),
+        (np.ma.masked_equal(data, 3), r"from_array.*MaskedArray"),
+    ]:
+        source = Stored(data)
+        source.array = other
+        with pytest.raises(wr.ArgumentError if "Masked" in message else wr.DTypeError, match=message):
+            wr.from_array(source, chunks=4).sum().compute()
+    short = Stored(data)
+    short.shape = (8,)
+    with pytest.raises(wr.ShapeError, match=r"from_array.*\(2,\).*\(4,\)"):
+        wr.from_array(short, chunks=4).compute()
+    swapped = Stored(data)
+    swapped.array = data.astype(">i8")
+    same(wr.from_array(swapped, chunks=4), data)
+
+
 def test_a_file_that_changed_is_an_error(tmp_path):
     path = tmp_path / "x.npy"
     np.save(path, np.arange(100))

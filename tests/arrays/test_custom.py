@@ -69,6 +69,9 @@ def test_apply_gufunc_refuses():
             wr.apply_gufunc(lambda *a: a[0].sum(-1), *args, **keywords)
     with pytest.raises(TypeError, match="ones"):
         wr.apply_gufunc(lambda a: 1 / 0, "(i)->()", x)
+    for returned in (lambda a: a.sum(-1), lambda a: (a,) * 3, lambda a: 3.5):
+        with pytest.raises(TypeError, match=r"apply_gufunc: argument 'func'.* expected 2 results"):
+            wr.apply_gufunc(returned, "(i)->(),()", x)
     with pytest.raises(ValueError, match="results"):
         wr.compute(*wr.apply_gufunc(lambda a: (a.sum(-1),), "(i)->(),()", x, output_dtypes=float))
 
