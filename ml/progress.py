@@ -72,9 +72,9 @@ class Progress:
     def _text(self, seconds: float) -> str:
         share = min(1.0, self._seen / (max(1, self.rows) * max(1, self._epochs - self._first)))
         told = "".join(f" {name} {value:.4g}" for name, value in self._told.items())
-        speed = f"{_short(self._seen / seconds)} rows/s" if self._seen else ""
+        speed = f"{_short(self._seen / seconds)} rows/s " if self._seen else ""
         now = min(self._done + 1, self._epochs)
-        return f"{drawn(share, WIDTH)} {self._name} epoch {now}/{self._epochs}{told} {speed} {seconds:.0f} s "
+        return f"{drawn(share, WIDTH)} {self._name} epoch {now}/{self._epochs} {speed}{seconds:.0f} s{told} "
 
 
 def _short(number: float) -> str:

@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from .progress import Progress
     from .shards import Shards
 
-__all__ = ["Round", "Rounds", "Task", "means"]
+__all__ = ["NEW", "Round", "Rounds", "Task", "means"]
 
 Values = np.ndarray[Any, Any]
 HEAD = 32
 """Bytes that tell a task its round: epoch, number, the first shard."""
 SMALL = 1 << 20
 """What shards keep for themselves goes through the driver up to so many bytes: a chunk kept costs more than that."""
+NEW = "state that the step gave"
 KEPT_ROUNDS = 16
 """After so many rounds larger states come to the driver too, so that a loss costs no more rounds."""
 
@@ -100,7 +101,7 @@ class Task:
         state, own, told = self.work(self.layout.unpack(given[HEAD:end]), self.own.unpack(mine), where, *rows)
         out = np.zeros(self.width, np.uint8)
         out[: self.head].view(np.float64)[:] = [told["rows"], *(told.get(name, 0.0) for name in self.metrics)]
-        self.layout.pack(state, out[self.head : self.begin])
+        self.layout.pack(state, out[self.head : self.begin], NEW)
         self.own.pack(own, out[self.begin :])
         return out[None]
 

@@ -20,9 +20,8 @@ ALIGN = 16
 
 @dataclass(frozen=True)
 class Leaf:
-    """Where an array lies within the bytes; `path` says where in the state it is, such as "['w'][0]"."""
+    """Where an array lies within the bytes."""
 
-    path: str
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     begin: int
@@ -64,27 +63,27 @@ class Layout:
         def leaf(path: str, value: Any) -> int:
             array = _array(path, value)
             begin = -(-(leaves[-1].begin + leaves[-1].size) // ALIGN) * ALIGN if leaves else 0
-            leaves.append(Leaf(path, array.shape, array.dtype, begin))
+            leaves.append(Leaf(array.shape, array.dtype, begin))
             return len(leaves) - 1
 
-        structure = _mapped(leaf, "", state)
+        structure = _mapped(leaf, "state", state)
         size = leaves[-1].begin + leaves[-1].size if leaves else 0
         return cls(structure, tuple(leaves), max(size, 1))
 
-    def pack(self, state: Any, out: Values | None = None) -> Values:
-        """Return a state of this layout as bytes, written into `out` where it is given.
+    def pack(self, state: Any, out: Values | None = None, name: str = "state") -> Values:
+        """Return a state of this layout as bytes, written into `out` where it is given; messages call it by `name`.
 
         A leaf keeps the dtype it has here: float64 becomes float32 again; what would lose its kind (a float for an
         integer) raises.
         """
         into = np.zeros(self.size, np.uint8) if out is None else out
-        for number, path, value in _together(self.structure, state, ""):
+        for number, path, value in _together(self.structure, state, name):
             leaf = self.leaves[number]
             array = _array(path, value)
             if array.shape != leaf.shape:
-                raise ShapeError(bad("train", f"state{path}", f"an array of shape {array.shape}", f"{leaf.shape}"))
+                raise ShapeError(bad("train", path, f"an array of shape {array.shape}", f"{leaf.shape}"))
             if not np.can_cast(array.dtype, leaf.dtype, "same_kind"):
-                raise DTypeError(bad("train", f"state{path}", str(array.dtype), f"{leaf.dtype}, as at the start"))
+                raise DTypeError(bad("train", path, str(array.dtype), f"{leaf.dtype}, as at the start"))
             raw = np.ascontiguousarray(array, leaf.dtype).reshape(-1).view(np.uint8)
             into[leaf.begin : leaf.begin + leaf.size] = raw
         return into
@@ -138,10 +137,10 @@ def _array(path: str, value: Any) -> Values:
         array = np.asarray(value)
     except Exception as error:  # such as a torch tensor that wants gradients
         name = f"{type(value).__name__} ({error})"
-        raise DTypeError(bad("train", f"state{path}", name, "something that numpy.asarray takes")) from error
+        raise DTypeError(bad("train", path, name, "something that numpy.asarray takes")) from error
     if array.dtype.kind not in "biufc":
-        kind = f"{type(value).__name__} (dtype {array.dtype})"
-        raise DTypeError(bad("train", f"state{path}", kind, "an array of numbers, or a dict, list or tuple of such"))
+        kind = "None" if value is None else f"{type(value).__name__} (dtype {array.dtype})"
+        raise DTypeError(bad("train", path, kind, "an array of numbers, or a dict, list or tuple of such"))
     return array
 
 
@@ -182,6 +181,6 @@ def _together(structure: Any, value: Any, path: str) -> Iterator[tuple[int, str,
     if found is None or there.keys() != set(names) or (value is None) != (structure is None):
         came = f"{type(value).__name__} of {sorted(there)}" if there else repr(value)[:100]
         expected = f"{type(structure).__name__} of {names}, as at the start" if names else "None, as at the start"
-        raise ArgumentError(bad("train", f"state{path}", came, expected))
+        raise ArgumentError(bad("train", path, came, expected))
     for (name, one), part in zip(_items(structure) or (), names, strict=True):
         yield from _together(one, there[part], path + name)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays.payload import payload
 from ..arrays.verbs import compute
 from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
 from .asynchronous import PUSHES, STALENESS, Asynchronous
 from .progress import Progress
-from .rounds import Round, Rounds
+from .rounds import NEW, Round, Rounds
 from .shards import Shards, sharded
 from .state import Layout
 
@@ -68,7 +69,8 @@ def train(
     step : callable
         `step(state, X, y) -> state` or `(state, metrics)`: takes a batch of rows as NumPy arrays (without y where there
         is none), returns the new state and means over the batch, such as {"loss": 0.5}: the same names each time. It
-        may use any library, and may write into the arrays that it is given.
+        may use any library, and may write into the arrays that it is given. It is called once ahead, on the driver,
+        to see what it gives.
     state : array, or nested dict, list, tuple or dataclass of arrays
         At the start; whatever `numpy.asarray` takes will do. Floats are averaged by the rows that each shard saw; of
         integers the greatest is taken. Each array keeps its shape and dtype.
@@ -128,7 +130,8 @@ def train(
     for name, function in (("step", step), ("callback", callback)):
         if not callable(function) and (name == "step" or function is not None):
             raise ArgumentError(bad("train", name, function, "a function"))
-    Layout.of(state)  # what is wrong with it is told before rows are moved
+    Layout.of(state)  # what is wrong with these is told before rows are moved
+    payload("train", step, (), {})
     period_of("train", average, 1)
     with Progress("train", epochs, shown=verbose) as progress:
         made = sharded("train", [X] if y is None else [X, y], shards, shuffle, int(seed))
@@ -188,9 +191,9 @@ def _told(step: Callable[..., Any], state: Any, shards: Shards, batch_size: int)
     layout = Layout.of(state)
     found = step(layout.unpack(layout.pack(state)), *some)
     if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)) or _is(layout, found):
-        layout.pack(found)
+        layout.pack(found, name=NEW)
         return None
-    layout.pack(found[0])
+    layout.pack(found[0], name=NEW)
     if "rows" in found[1] or not all(isinstance(name, str) for name in found[1]):
         raise ArgumentError(bad("train", "metrics of step", list(found[1]), "names as strings, none of them 'rows'"))
     return tuple(_numbers(found[1], tuple(found[1])))

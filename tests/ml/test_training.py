@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import threading
+
 import numpy as np
 import pytest
 from sklearn.linear_model import SGDClassifier, SGDRegressor
@@ -10,7 +13,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import windrow as wr
 from windrow.ml import Averaged, train
+from windrow.ml import rounds as rounds_module
 from windrow.ml.linear_model import SGDRegressor as Ours
+from windrow.ml.rounds import Rounds
+from windrow.ml.shards import sharded
 from windrow.ml.state import Layout
 
 
@@ -166,6 +172,98 @@ def test_refusals_name_the_argument(data):
         train(step, START, X, y[:-1])
     with pytest.raises(wr.DTypeError, match="state"):
         train(step, {"w": np.array(["a"])}, X, y)
+
+
+ODD = [
+    (lambda w, X: None, {"w": 0.0}, wr.ArgumentError, r"'state that the step gave' is 'None'; expected dict"),
+    (lambda w, X: {"v": w["w"]}, {"w": 0.0}, wr.ArgumentError, r"dict of .*v.*expected dict of .*w"),
+    (lambda w, X: np.zeros(3), np.zeros(2), wr.ShapeError, r"shape \(3,\)'; expected \(2,\)"),
+    (lambda w, X: w if w[0] < 3 else w[:1], np.ones(2) * 3, wr.ShapeError, r"shape \(1,\)"),
+    (lambda w, X: w + 0.5, np.zeros(2, int), wr.DTypeError, r"float64'; expected int64"),
+    (lambda w, X: w + 1j, np.zeros(2), wr.DTypeError, r"complex128'; expected float64"),
+    (lambda w, X: (w, {"loss": "low"}), 0.0, wr.DTypeError, r"metrics of step\['loss'\].*'low'; expected a number"),
+    (lambda w, X: (w, {"rows": 1.0}), 0.0, wr.ArgumentError, r"none of them 'rows'"),
+    (lambda w, X: (w + 1, {"a" if w < 2 else "b": 1.0}), 0.0, wr.ArgumentError, r"\['b'\]; expected \['a'\]"),
+    (lambda w, X: (w + 1, {"a": 1.0}) if w < 2 else w + 1, 0.0, wr.ArgumentError, r"result of step.*expected \(state"),
+    (lambda w, X: w, {"a": "b"}, wr.DTypeError, r"state\['a'\].*str.*expected an array of numbers"),
+    (lambda w, X: w, [{1, 2}], wr.DTypeError, r"state\[0\].*set.*expected an array of numbers"),
+    (None, 0.0, wr.ArgumentError, "'step' is None; expected a function"),
+]
+
+
+@pytest.mark.parametrize(("step", "state", "kind", "match"), ODD)
+def test_what_a_step_may_not_give(step, state, kind, match):
+    with pytest.raises(kind, match=match):
+        train(step, state, np.ones((40, 2)), batch_size=5, shards=2)
+
+
+def test_arguments_that_are_refused():
+    for name, value in (("seed", -1), ("seed", None), ("callback", 3), ("epochs", True), ("average", ("async",))):
+        with pytest.raises(wr.ArgumentError, match=f"train: argument '{name}'"):
+            train(lambda w, X: w, 0.0, np.ones((4, 2)), **{name: value})
+    for X in (np.ones((0, 2)), 3.0):
+        with pytest.raises(wr.ShapeError, match="at least one"):
+            train(lambda w, X: w, 0.0, X)
+    lock = threading.Lock()
+    with pytest.raises(wr.ArgumentError, match="can't be pickled"):
+        train(lambda w, X: w if lock else w, 0.0, np.ones((4, 2)))
+
+
+@dataclasses.dataclass
+class Model:
+    """A state that is a dataclass."""
+
+    w: np.ndarray
+    slots: object = None
+
+
+class Stepping:
+    """A step that is a method."""
+
+    by = 2
+
+    def step(self, state, X):
+        """Write into what it is given."""
+        X[:] = 0
+        state.w += self.by
+        return state
+
+
+def test_states_of_many_kinds():
+    X = np.full((40, 2), np.nan)
+    state, history = train(Stepping().step, Model(np.zeros(2, "f4")), X, batch_size=10, shards=2)
+    assert isinstance(state, Model)
+    assert state.w.tolist() == [4, 4]
+    assert state.w.dtype == np.float32
+    assert np.isnan(X).all()
+    assert history.history == {}
+    pair, _ = train(
+        lambda s, X: (s[0] + 1, {"m": s[1]["m"] + 1}), (0.0, {"m": np.zeros(1)}), X, batch_size=10, shards=2
+    )
+    assert pair[0] == pair[1]["m"][0] == 2  # a state, though it looks like one with metrics
+    swapped, _ = train(lambda s, X: {"b": s["b"], "a": s["a"]}, {"a": np.ones(1), "b": np.zeros(1)}, X)
+    assert (swapped["a"][0], swapped["b"][0]) == (1, 0)
+    _, history = train(lambda s, X: (s, {"loss": float("nan")}), np.float32(1), X[:3], shards=9, batch_size=100)
+    assert np.isnan(history.history["loss"]).all()
+    assert float(train(lambda s, X: s * 0.5, 1.0, [[1.0], [2.0]], shards=1)[0]) == 0.5
+
+
+def test_large_states_stay_with_their_shards(monkeypatch):
+    """What shards keep is the same whether it goes through the driver or stays where it is."""
+
+    def work(state, own, at, X):
+        own = {"seen": own["seen"] + X.sum(), "rounds": own["rounds"] + 1}
+        return state + own["seen"] * 1e-3, own, {"rows": float(len(X))}
+
+    parts = sharded("test", [np.arange(30.0).reshape(10, 3)], 3, True, 0)
+    found = []
+    for limit in (rounds_module.SMALL, 0):
+        monkeypatch.setattr(rounds_module, "SMALL", limit)
+        rounds = Rounds(work, np.zeros(2), {"seen": np.zeros(2), "rounds": 0}, parts, 0, ())
+        for number in range(20):
+            assert rounds.run(0, number)["rows"] == 10
+        found.append((rounds.state.tobytes(), rounds.owns.tobytes()))
+    assert found[0] == found[1]
 
 
 def test_layouts():
