@@ -16,7 +16,7 @@ from ..arrays.verbs import compute
 from ..graph.errors import ArgumentError, BadValue, bad
 from .asynchronous import PUSHES, Asynchronous
 from .averageable import Averageable, averageable, partial_fit
-from .checked import FLOATS, checked, labels_as
+from .checked import FLOATS, checked, several
 from .fitted import METHODS, Supervised, over_rows, score
 from .passes import in_order, shuffled
 from .progress import Progress
@@ -131,8 +131,7 @@ def train_averaged(
     parts = sharded(name, list(arrays), shards, shuffle, seed, dealt)
     if not shuffle and labels is not None and labels.ndim == 1:
         _warn_of_absent(name, labels, classes, parts.sizes)
-    few = compute(*(a[: min(2, parts.sizes[0])] for a in parts.arrays))
-    template = kind.template(estimator, classes, list(few) if isinstance(few, tuple) else [few], seed)
+    template = kind.template(estimator, classes, _few(arrays, labels), seed)
     count = PUSHES if average == "async" else 1
     work = _Epoch(template, kind, classes, shuffle, tol is not None, count)
     told = ("score",) if tol is not None else ()
@@ -165,8 +164,8 @@ def _arrays(name: str, estimator: Any, X: Any, y: Any, sample_weight: Any) -> tu
         raise BadValue(bad(name, "y", None, "a target for each row"))
     labels = classes = None
     if y is not None and required:
-        several = estimator.__sklearn_tags__().target_tags.multi_output or not is_classifier(estimator)
-        target = beside(name, "y", labels_as(y), rows, wide=several)
+        wide = several(estimator) or not is_classifier(estimator)
+        target = beside(name, "y", y, rows, wide=wide)
         if is_classifier(estimator):
             if target.ndim == 2 and target.shape[1] == 1:
                 target = target.reshape(-1)
@@ -178,6 +177,15 @@ def _arrays(name: str, estimator: Any, X: Any, y: Any, sample_weight: Any) -> tu
     return arrays, labels, classes
 
 
+def _few(arrays: list[Array], labels: Any) -> list[Values]:
+    """Return two rows, or one of each class, in memory."""
+    which: Any = slice(0, 2)
+    if labels is not None and labels.ndim == 1:
+        which = np.sort(np.unique(labels, return_index=True)[1])
+    found = compute(*(a[which] for a in arrays))
+    return list(found) if isinstance(found, tuple) else [found]
+
+
 def _classes(name: str, estimator: Any, labels: Values) -> Any:
     """Return the classes, a list of them for each column of a target that has several."""
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
@@ -187,7 +195,7 @@ def _classes(name: str, estimator: Any, labels: Values) -> Any:
         if len(found) < 2:
             raise BadValue(bad(name, "y", f"1 class ({found[0]})", "at least 2 classes"))
         return found
-    if not hasattr(estimator, "estimator"):  # a network with an output for each column
+    if estimator.__sklearn_tags__().target_tags.single_output:  # labels for each row, in columns of zeros and ones
         return np.arange(labels.shape[1])
     return [np.unique(column) for column in labels.T]
 
@@ -310,9 +318,7 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         """Train."""
         averageable(f"{type(self.estimator).__name__}.fit", self.estimator)
         if not is_lazy(X, y, sample_weight):
-            X, y, sample_weight = checked(
-                self, X, y, sample_weight, wide=self.__sklearn_tags__().target_tags.multi_output
-            )
+            X, y, sample_weight = checked(self, X, y, sample_weight)
         self.estimator_, self.history_ = train_averaged(
             self.estimator,
             X,

@@ -9,28 +9,36 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-__all__ = ["checked", "labels_as"]
+from ..graph.errors import BadValue, bad
+from .rows import labels_as
+
+__all__ = ["checked", "several"]
 
 Values = np.ndarray[Any, Any]
 FLOATS = [np.float64, np.float32]
 
 
-def checked(model: Any, X: Any, y: Any, sample_weight: Any, *, wide: bool) -> tuple[Values, Any, Any]:
+def checked(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Values, Any, Any]:
     """Return X, y and weights as arrays; what is wrong with them is refused as scikit-learn does.
 
     The model learns the number and the names of X's features.
     """
     if y is None and not model.__sklearn_tags__().target_tags.required:
         return validate_data(model, X, dtype=FLOATS), None, _weights(sample_weight, X)
-    X, y = validate_data(model, X, y, dtype=FLOATS, multi_output=wide, y_numeric=is_regressor(model))
+    X, y = validate_data(model, X, y, dtype=FLOATS, multi_output=several(model), y_numeric=is_regressor(model))
+    weights = _weights(sample_weight, X)
     if is_classifier(model):
         check_classification_targets(y)
-    return X, labels_as(y), _weights(sample_weight, X)
+        if weights is not None and len(np.unique(y[weights > 0], axis=0)) < 2:
+            name = f"{type(model).__name__}.fit"
+            raise BadValue(bad(name, "sample_weight", "zero but for 1 class", "at least 2 classes"))
+    return X, labels_as(y), weights
 
 
-def labels_as(y: Any) -> Any:
-    """Return labels that are Python objects, such as words, as an array of their own dtype."""
-    return np.asarray(y.tolist()) if isinstance(y, np.ndarray) and y.dtype.kind == "O" else y
+def several(estimator: Any) -> bool:
+    """Tell whether a target may have columns."""
+    tags = estimator.__sklearn_tags__()
+    return bool(tags.target_tags.multi_output or (tags.classifier_tags and tags.classifier_tags.multi_label))
 
 
 def _weights(sample_weight: Any, X: Any) -> Any:

@@ -13,7 +13,7 @@ from ..arrays.verbs import compute, persist
 from ..graph.errors import ShapeError, bad
 from .fitted import Lazily
 from .lloyd import costs, distances, farthest, nearest, sums
-from .rows import by_block, is_lazy, samples, total, weights
+from .rows import by_block, finite, is_lazy, samples, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -57,6 +57,7 @@ class KMeans(Lazily, own.KMeans):
         if rows.shape[0] < self.n_clusters:
             raise ShapeError(bad("KMeans.fit", "X", rows.shape, f"at least {self.n_clusters} rows"))
         origin, variance = map(np.asarray, compute(rows.mean(axis=0), rows.var(axis=0)))
+        finite("KMeans.fit", X=origin)
         runs = 1 if self.n_init == "auto" or not isinstance(self.init, str) else int(self.n_init)
         seeds = np.random.SeedSequence(_seed(self.random_state)).spawn(runs)
         tolerance = self.tol * float(variance.mean())

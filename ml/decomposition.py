@@ -11,7 +11,7 @@ from sklearn.utils.extmath import svd_flip
 from ..arrays.verbs import persist
 from ..graph.errors import ArgumentError, bad
 from .fitted import Lazily
-from .rows import is_lazy, samples, total
+from .rows import finite, is_lazy, samples, total
 
 if TYPE_CHECKING:
     from typing import Self
@@ -60,6 +60,7 @@ class PCA(Lazily, own.PCA):
         if n < 2:
             raise ArgumentError(bad("PCA.fit", "X", rows.shape, "at least two rows"))
         mean = np.asarray(rows.mean(axis=0).compute(), np.float64)
+        finite("PCA.fit", X=mean)
         values, components = _eigen(total(_square, [rows], (d, d), mean))
         variance = values / (n - 1)
         count = self._count(variance, min(n, d))
@@ -115,7 +116,9 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
         d, count = rows.shape[1], self.n_components
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= d:
             raise ArgumentError(bad("TruncatedSVD.fit", "n_components", count, f"1 to {d}"))
-        values, components = _eigen(total(_square, [rows], (d, d), np.zeros(d)))
+        squares = total(_square, [rows], (d, d), np.zeros(d))
+        finite("TruncatedSVD.fit", X=squares)
+        values, components = _eigen(squares)
         self.components_, self.n_features_in_ = components[:count], d
         self.singular_values_ = np.sqrt(values[:count])
         means = np.asarray(rows.mean(axis=0).compute())

@@ -18,7 +18,7 @@ from ..arrays.verbs import compute, persist
 from ..graph.errors import ArgumentError, bad
 from .averaged import FitsByAveraging
 from .fitted import Supervised
-from .rows import beside, is_lazy, labels_of, samples, total, weights
+from .rows import beside, finite, is_lazy, labels_of, samples, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -50,7 +50,9 @@ def _normal(name: str, model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[
         wide = target[:, None] if single else target
         sums = compute((rows * w).sum(axis=0), (wide * w).sum(axis=0), weight.sum())
         x_mean, y_mean = np.asarray(sums[0]) / sums[2], np.asarray(sums[1]) / sums[2]
+        finite(f"{name}.fit", sample_weight=sums[2], X=x_mean, y=y_mean)
     made = total(_products, [rows, target, weight], (k, k + len(y_mean)), x_mean, y_mean[0] if single else y_mean)
+    finite(f"{name}.fit", X=made[:, :k], y=made[:, k:])
     return made[:, :k], made[:, k:], x_mean, y_mean, single
 
 
@@ -187,6 +189,8 @@ class LogisticRegression(Supervised, own.LogisticRegression):
             coef = flat.reshape(shape)
             used = coef if self.fit_intercept else np.concatenate([coef[:, :k], np.zeros((shape[0], 1))], axis=1)
             found = total(_softmax_sums, [rows, target, weight], (1 + coef.size,), used, self.classes_)
+            if not coef.any():
+                finite("LogisticRegression.fit", X=found)
             gradient = found[1:].reshape(shape).copy()
             gradient[:, :k] += strength * coef[:, :k]
             if not self.fit_intercept:

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn import preprocessing as own
 
+from ..arrays.ops.elementwise import where
+from ..arrays.ops.ufuncs import isnan
 from ..arrays.verbs import compute
+from ..graph.errors import BadValue, bad
 from .fitted import Lazily
-from .rows import is_lazy, samples
+from .rows import finite, is_lazy, samples, weights
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from ..arrays.array import Array
+
+    Values = np.ndarray[Any, Any]
 
 __all__ = ["MaxAbsScaler", "MinMaxScaler", "StandardScaler"]
 
@@ -32,20 +39,37 @@ class StandardScaler(Lazily, own.StandardScaler):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn mean and variance of each feature."""
-        if not is_lazy(X) or sample_weight is not None:
-            super().fit(X if not is_lazy(X) else np.asarray(X), y, sample_weight)
+        if not is_lazy(X, sample_weight):
+            super().fit(X, y, sample_weight)
             return self
         array = samples("StandardScaler.fit", X)
-        mean, variance = compute(array.mean(axis=0), array.var(axis=0))
+        mean, variance, seen = _moments("StandardScaler.fit", array, sample_weight)
         # scikit-learn's own takes what it knows of no scale from the state of one more (empty) step.
         super().fit(np.stack([mean, mean]))
-        self.n_samples_seen_ = np.int64(array.shape[0])
-        self.mean_ = np.asarray(mean, np.float64) if self.with_mean or self.with_std else None
+        self.n_samples_seen_ = seen[0] if (seen == seen[0]).all() else seen
+        self.mean_ = mean if self.with_mean or self.with_std else None
         if self.with_std:
-            self.var_ = np.asarray(variance, np.float64)
-            constant = self.var_ <= 10 * np.finfo(np.float64).eps * np.maximum(np.abs(mean) ** 2, 0)
-            self.scale_ = np.where(constant | (self.var_ == 0), 1.0, np.sqrt(self.var_))
+            self.var_ = variance
+            constant = variance <= 10 * np.finfo(np.float64).eps * mean**2
+            self.scale_ = np.where(constant | (variance == 0), 1.0, np.sqrt(variance))
         return self
+
+
+def _moments(operation: str, array: Array, sample_weight: Any) -> tuple[Values, Values, Values]:
+    """Return mean, variance and number (or weight) of each feature's values; those that are NaN have no part."""
+    rows = np.full(array.shape[1], array.shape[0], np.int64)
+    if sample_weight is None:
+        found = compute(array.mean(axis=0), array.var(axis=0))
+        if np.isfinite(found).all():
+            return np.asarray(found[0], np.float64), np.asarray(found[1], np.float64), rows
+    there = ~isnan(array)
+    weight = there * weights(operation, sample_weight, array)[:, None]
+    values = where(there, array, 0.0)
+    seen, sums = map(np.asarray, compute(weight.sum(axis=0), (values * weight).sum(axis=0)))
+    finite(operation, sample_weight=seen, X=sums)
+    mean = sums / seen
+    spread = (weight * (values - mean) ** 2).sum(axis=0).compute()
+    return mean, np.asarray(spread) / seen, seen if sample_weight is not None else seen.astype(np.int64)
 
 
 class MinMaxScaler(Lazily, own.MinMaxScaler):
@@ -66,7 +90,7 @@ class MinMaxScaler(Lazily, own.MinMaxScaler):
             super().fit(X, y)
             return self
         array = samples("MinMaxScaler.fit", X)
-        super().fit(np.stack(compute(array.min(axis=0), array.max(axis=0))))
+        super().fit(np.stack(_extremes("MinMaxScaler.fit", array)))
         self.n_samples_seen_ = array.shape[0]
         return self
 
@@ -89,6 +113,19 @@ class MaxAbsScaler(Lazily, own.MaxAbsScaler):
             super().fit(X, y)
             return self
         array = samples("MaxAbsScaler.fit", X)
-        super().fit(abs(array).max(axis=0).compute()[None])
+        super().fit(np.stack(_extremes("MaxAbsScaler.fit", array)))
         self.n_samples_seen_ = array.shape[0]
         return self
+
+
+def _extremes(operation: str, array: Array) -> tuple[Values, Values]:
+    """Return the least and greatest value of each feature; those that are NaN have no part."""
+    least, most = map(np.asarray, compute(array.min(axis=0), array.max(axis=0)))
+    if np.isnan(least).any():
+        there = ~isnan(array)
+        lows, highs = where(there, array, np.inf).min(axis=0), where(there, array, -np.inf).max(axis=0)
+        some, least, most = map(np.asarray, compute(there.any(axis=0), lows, highs))
+        least, most = np.where(some, least, np.nan), np.where(some, most, np.nan)
+    if np.isinf(least).any() or np.isinf(most).any():
+        raise BadValue(bad(operation, "X", "infinity", "finite numbers, or NaN for what is missing"))
+    return least, most

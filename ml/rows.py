@@ -47,9 +47,14 @@ def samples(operation: str, X: Any, *, floats: bool = True) -> Array:
     return regrid(array, Grid([rows, Axis.regular(features.length, features.length)]))
 
 
+def labels_as(y: Any) -> Any:
+    """Return labels that are Python objects, such as words, as an array of their own dtype."""
+    return np.asarray(y.tolist()) if isinstance(y, np.ndarray) and y.dtype.kind == "O" else y
+
+
 def beside(operation: str, argument: str, value: Any, X: Array, *, wide: bool = False) -> Array:
     """Return y, or weights, in X's blocks of rows; with `wide` it may have columns."""
-    array = as_array(operation, argument, value)
+    array = as_array(operation, argument, labels_as(value))
     if array.ndim == 2 and array.shape[1] == 1 and not wide:
         array = array.reshape(-1)
     if array.ndim not in ((1, 2) if wide else (1,)) or array.shape[0] != X.shape[0]:
@@ -99,6 +104,13 @@ def total(function: Callable[..., Values], arrays: list[Array], shape: tuple[int
     """Return the sum of `function(*blocks, *params)` over all blocks of rows, computed."""
     found: Values = np.asarray(by_block(function, arrays, shape, *params).sum(axis=0).compute())
     return found
+
+
+def finite(operation: str, **values: Any) -> None:
+    """Raise where a sum over an argument's rows tells of NaN or infinities among them."""
+    for argument, value in values.items():
+        if not np.isfinite(value).all():
+            raise BadValue(bad(operation, argument, "NaN or infinity, or too large for its dtype", "finite numbers"))
 
 
 def labels_of(operation: str, target: Array, least: int = 2) -> Values:
