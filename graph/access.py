@@ -28,21 +28,25 @@ class Rows:
     @property
     def lengths(self) -> Index:
         """Number of items of each row."""
-        return np.diff(self.start)
+        return self.start[1:] - self.start[:-1]
 
     def of(self, rows: Index) -> Index:
         """Return the items of some rows, one after the other."""
-        return self.items[ragged(self.start[rows], self.start[rows + 1] - self.start[rows])]
+        if len(rows) == 1:
+            row = int(rows[0])
+            return self.items[self.start[row] : self.start[row + 1]]
+        first = self.start[rows]
+        return self.items[ragged(first, self.start[rows + 1] - first)]
 
     def row_numbers(self) -> Index:
         """Return the number of its row for each item."""
-        return np.repeat(np.arange(len(self.start) - 1), self.lengths)
+        return np.arange(len(self.start) - 1).repeat(self.lengths)
 
     @classmethod
     def from_pairs(cls, row: Index, item: Index, nrows: int, nitems: int) -> Rows:
         """Return the relation that holds each of the pairs once."""
         code = row * nitems + item
-        steps = np.diff(code)
+        steps = code[1:] - code[:-1]
         if (steps < 0).any():
             if nrows * nitems <= 4 * len(code):  # a table of all pairs is smaller than what would be sorted
                 table = np.zeros(nrows * nitems, bool)
@@ -63,9 +67,11 @@ class Rows:
 
 def ragged(start: Index, length: Index) -> Index:
     """Return `start[0], …, start[0]+length[0]-1, start[1], …`."""
-    total = int(length.sum())
-    shift = np.repeat(start - np.concatenate([[0], np.cumsum(length)[:-1]]), length) if len(start) else start
-    return shift + np.arange(total)
+    if len(start) < 2:
+        return np.arange(start[0], start[0] + length[0]) if len(start) else start
+    ends: Index = length.cumsum()
+    found: Index = (start - ends + length).repeat(length) + np.arange(ends[-1])
+    return found
 
 
 class Piece(NamedTuple):

@@ -39,6 +39,7 @@ from ..workers.protocol import (
 )  # fmt: skip
 from ..workers.rank import Rank
 from ..workers.transport import RanksLost, Transport
+from ..workers.urgency import answer_soon
 from .delivery import Delivery
 from .failure import exception_of
 from .heartbeat import Heartbeat
@@ -121,6 +122,7 @@ class Engine:
     # ---------------------------------------------------------------- the loop
 
     def _loop(self) -> None:
+        answer_soon()
         try:
             while not self._closing:
                 for message in self.transport.poll(self._patience()):

@@ -65,6 +65,7 @@ class Ledger:
         self.alive = [True] * len(arenas)
         self.records: dict[str, Record] = {}
         self.active: list[Record] = []
+        self._leading: list[Record] = []
         self._touched: list[Record] = []
         self.batches: dict[int, Batch] = {}
         self.dropped: list[tuple[int, int]] = []
@@ -88,7 +89,7 @@ class Ledger:
             others = [self.records[token] for token in stage.inputs]
             relations = stage.all_reads([other.stage.fold for other in others])
             for other, reads in zip(others, relations, strict=True):
-                edge = Input(other, reads, reads.inverse(other.ntasks))
+                edge = Input(other, reads)
                 record.inputs.append(edge)
                 other.users.append((record, edge))
             if here:
@@ -200,11 +201,21 @@ class Ledger:
                     mask = need.setdefault(other.stage.token, np.zeros(other.ntasks, bool))
                     mask[edge.reads.of(fresh[token])] = True
         self.active = [self.records[token] for token in fresh]
+        self._leading = self._leading_first()
         waiting = sum(self._wait(record.stage.token, fresh[record.stage.token]) for record in reversed(self.active))
         for record in touched:
             self._sweep(record)
         self._touched = list(touched)
         return waiting
+
+    def _leading_first(self) -> list[Record]:
+        """Return the active stages, but last those that lead to no other, and share an input with one that does."""
+        active = set(self.active)
+        leading = {r for r in self.active if any(user in active for user, _ in r.users)}
+        last = {
+            r for r in active - leading if any(user in leading for edge in r.inputs for user, _ in edge.record.users)
+        }
+        return [r for r in self.active if r not in last] + [r for r in self.active if r in last]
 
     def _idle(self, record: Record) -> None:
         record.state[record.is_waiting] = State.RELEASED
@@ -243,8 +254,12 @@ class Ledger:
     # ---------------------------------------------------------------- running
 
     def take(self, rank: int) -> Batch | None:
-        """Give out ready tasks to a rank, the latest stages first; None when none is ready or none fits."""
-        for record in self.active:
+        """Give out ready tasks to a rank, the latest stages first; None when none is ready or none fits.
+
+        While there is plenty of memory, what others wait for goes before what only frees its inputs.
+        """
+        arena = self.arenas[rank]
+        for record in self._leading if 2 * arena.used < arena.size else self.active:
             if record.nready and not (rank == 0 and record.deaths and any(self.alive[1:])):  # the driver dies last
                 tasks = record.dequeue(rank, self._share(record))
                 offsets = self._place(rank, record, tasks)
@@ -313,14 +328,15 @@ class Ledger:
 
     def _arrived(self, user: Record, readers: Index) -> None:
         np.subtract.at(user.missing, readers, 1)
-        readers = np.unique(readers)
+        readers = np.unique(readers) if len(readers) > 1 else readers
         ready = readers[(user.missing[readers] == 0) & (user.state[readers] == State.WAITING)]
         self._enqueue(user, ready)
 
     def _read(self, edge: Input, tasks: Index) -> None:
         items = edge.reads.of(tasks)
         np.subtract.at(edge.record.left, items, 1)
-        self._release(edge.record, np.unique(items))
+        if not edge.record.kept:
+            self._release(edge.record, np.unique(items) if len(tasks) > 1 else items)
 
     def refused(self, number: int) -> None:
         """Note that a batch came to nothing (its inputs could not be read, or it failed); `plan` next."""

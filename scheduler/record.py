@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,11 +31,15 @@ class State(IntEnum):
 
 @dataclass(eq=False)
 class Input:
-    """An edge: which tasks of `record` each of our tasks reads, and the relation read backwards."""
+    """An edge: which tasks of `record` each of our tasks reads."""
 
     record: Record
     reads: Rows
-    readers: Rows
+
+    @cached_property
+    def readers(self) -> Rows:
+        """The relation read backwards, found when it is first needed: tasks run by then."""
+        return self.reads.inverse(self.record.ntasks)
 
 
 @dataclass(eq=False)

@@ -13,6 +13,7 @@ from .output import name_tasks
 from .protocol import Command, Output, Setup, Stop
 from .rank import Rank
 from .transport import RanksLost, Transport
+from .urgency import answer_soon
 
 if TYPE_CHECKING:
     from .mpi.link import MpiLink
@@ -29,6 +30,7 @@ def serve(transport: Transport) -> None:
         return
     _adopt(setup)
     rank = Rank(transport, setup.threads, setup.spill_folder)
+    answer_soon()  # the threads that compute have begun, and don't inherit it
     name_tasks(rank.rank, lambda stream, text: rank.emit(Output(rank.rank, stream, text)))
     while True:
         while inbox:

@@ -53,8 +53,8 @@ class Located(Mapping[int, Place]):
 
     def memories(self) -> list[Place]:
         """Return one place in each memory that holds some of the tasks."""
-        pairs = np.unique(np.stack([self._columns.owners, self._columns.sources]), axis=1)
-        return [Place(owner, 0, source) for owner, source in pairs.T.tolist()]
+        pairs = set(zip(self._columns.owners.tolist(), self._columns.sources.tolist(), strict=True))
+        return [Place(owner, 0, source) for owner, source in sorted(pairs)]
 
     def spaced(self, first: int, count: int) -> tuple[Place, int] | None:
         """Return the first of consecutive tasks' places and their distance, where they lie at equal distances."""

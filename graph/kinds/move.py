@@ -175,7 +175,10 @@ def _segments(route: Route, domain: Grid, source: Grid, index: tuple[int, ...]) 
 
 def spread(way: AxisMap, out: Axis, source: Axis, chunks: Index) -> Rows:
     """Ask an axis map once for each distinct chunk, and spread the answer over all result blocks."""
-    distinct, back = np.unique(chunks, return_inverse=True)
+    if out.count <= len(chunks):  # mostly all are asked for
+        distinct, back = np.arange(out.count), chunks
+    else:
+        distinct, back = np.unique(chunks, return_inverse=True)
     rows = way.rows(out, source, distinct)
     lengths = rows.lengths[back]
     return Rows(np.concatenate([[0], np.cumsum(lengths)]), rows.items[ragged(rows.start[back], lengths)])

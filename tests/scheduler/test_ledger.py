@@ -354,3 +354,27 @@ def test_random_histories(first):
 def test_many_random_histories(first):
     for seed in range(first, first + 1000):
         Simulation(seed).run(300)
+
+
+@pytest.mark.parametrize(("blocks", "leading"), [(100, True), (4, False)])
+def test_what_leads_on_goes_first_while_there_is_memory(blocks, leading):
+    n, half = 400, 200
+    whole = Axis.regular(n, n)
+    grid = Grid([Axis.regular(n, half), whole])
+    rows = Expr(Host(HostData(np.zeros((n, n)), in_place=True)), (), grid, F8)
+    square = Expr(Host(HostData(np.ones((n, n)), in_place=True)), (), Grid([whole, whole]), F8)
+    first = Expr(Contract((0, 1), (1, 2), (0, 2)), (rows, square), grid, F8)
+    second = Expr(Contract((0, 1), (1, 2), (0, 2)), (first, square), grid, F8)
+    routes = tuple(Route(((0, Slice(start)), (1, Slice()))) for start in (0, -n))
+    both = Expr(Move("concatenate", routes), (first, second), Grid([Axis.regular(2 * n, half), whole]), F8)
+    ledger = Ledger([blocks * Arena.padded(half * n * 8)], [1])
+    ledger.add(lower([both], lambda token: False), True)
+    ledger.hold(both.token)
+    ledger.plan()
+    for batch in [ledger.take(0), ledger.take(0)]:
+        assert batch is not None
+        assert batch.record.stage.token == first.token
+        ledger.done(batch.number, 0.0)
+    batch = ledger.take(0)
+    assert batch is not None
+    assert batch.record.stage.token == (second.token if leading else both.token)

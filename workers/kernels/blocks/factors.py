@@ -66,11 +66,11 @@ def cholesky_update(a: Array, *factors: Array, where: tuple[slice, ...], out: Ar
     In the diagonal block, which is the first one, they are the same: NumPy halves the work where it sees that.
     """
     count = len(factors) // 2
-    out[...] = a
-    product = np.empty_like(a)
-    for left, other in zip(factors[:count], factors[count:], strict=True):
+    product = np.empty_like(a) if count > 1 else out
+    for i, (left, other) in enumerate(zip(factors[:count], factors[count:], strict=True)):
         right = left if where[0].start == 0 else other
-        out -= np.matmul(left, right.conj().T, out=product)
+        found = np.matmul(left, right.conj().T, out=out if i == 0 else product)
+        np.subtract(out if i else a, found, out=out)
     return out
 
 
@@ -78,41 +78,60 @@ def cholesky_update(a: Array, *factors: Array, where: tuple[slice, ...], out: Ar
 def cholesky_top(a: Array, *left: Array, out: Array) -> Array:
     """Return a diagonal block's factor, and below it the inverses of its own diagonal blocks, side by side.
 
-    An inverse that would cost accuracy is NaN.
+    It is found by halves: LAPACK takes twice as long. An inverse that would cost accuracy is NaN.
     """
     n = len(a)
     low, inverses = out[:n], out[n:]
     low[...] = a
     for each in left:
         low -= each @ each.conj().T
-    low[...] = np.linalg.cholesky(low)
     inverses.fill(0)
-    for lo, hi in _spans(n):
+    half = _half(n) or n
+    _factor(low[:half, :half], inverses[:, :half])
+    if half < n:
+        below = low[half:, :half]
+        _divide(below, low[:half, :half], inverses[:, :half])
+        low[half:, half:] -= below @ below.conj().T
+        _factor(low[half:, half:], inverses[:, half:])
+        low[:half, half:] = 0
+    return out
+
+
+def _factor(low: Array, inverses: Array) -> None:
+    """Overwrite a matrix with its factor, and fill in the inverses of the factor's diagonal blocks."""
+    low[...] = np.linalg.cholesky(low)
+    for lo, hi in _spans(len(low)):
         triangle, inverse = low[lo:hi, lo:hi], inverses[: hi - lo, lo:hi]
         inverse[...] = np.linalg.inv(triangle.T).T  # an upper triangle: nothing is pivoted
         if not np.linalg.norm(triangle) * np.linalg.norm(inverse) <= SAFE * (hi - lo):
             inverse.fill(np.nan)
-    return out
 
 
 @filling
 def cholesky_below(a: Array, top: Array, *factors: Array, out: Array) -> Array:
     """Return `(a - left @ right^H) @ inv(low)^H`: the factor's block below a diagonal one."""
     n = top.shape[1]
-    out[...] = a
     if factors:
         left, right = factors
-        out -= left @ right.conj().T
-    for lo, hi in _spans(n):
-        rest = out[:, lo:hi] - out[:, :lo] @ top[lo:hi, :lo].conj().T
-        inverse = top[n : n + hi - lo, lo:hi]
+        np.matmul(left, right.conj().T, out=out)
+        np.subtract(a, out, out=out)
+    else:
+        out[...] = a
+    _divide(out, top[:n], top[n:])
+    return out
+
+
+def _divide(x: Array, low: Array, inverses: Array) -> None:
+    """Overwrite x with `x @ inv(low)^H`, by the inverses of the diagonal blocks of `low` where they serve."""
+    for lo, hi in _spans(len(low)):
+        rest = x[:, lo:hi] - x[:, :lo] @ low[lo:hi, :lo].conj().T
+        inverse = inverses[: hi - lo, lo:hi]
         if np.isnan(inverse[0, 0]):
             rest = np.array(rest.conj().T, order="C")
-            _lower(top[lo:hi, lo:hi], rest, False)
-            out[:, lo:hi] = rest.conj().T
+            _lower(low[lo:hi, lo:hi], rest, False)
+            x[:, lo:hi] = rest.conj().T
         else:
-            np.matmul(rest, inverse.conj().T, out=out[:, lo:hi])
-    return out
+            np.matmul(rest, inverse.conj().T, out=x[:, lo:hi])
 
 
 def _spans(n: int) -> list[tuple[int, int]]:
