@@ -206,7 +206,7 @@ def test_arguments_that_are_refused():
             train(lambda w, X: w, 0.0, X)
     lock = threading.Lock()
     with pytest.raises(wr.ArgumentError, match="can't be pickled"):
-        train(lambda w, X: w if lock else w, 0.0, np.ones((4, 2)))
+        train(lambda w, X: (w, lock)[0], 0.0, np.ones((4, 2)))
 
 
 @dataclasses.dataclass
