@@ -132,7 +132,11 @@ class OpenFolder:
             return np.empty(shape, folder.dtype)
         chunk = tuple(axis.find(s.start) for axis, s in zip(grid.axes, where, strict=True))
         number, batch = folder.runs.place(chunk)
-        values = self._reader(number).get_batch(batch).column(0)
+        reader = self._reader(number)
+        try:
+            values = reader.get_batch(batch).column(0)
+        except (arrow().ArrowException, OSError) as error:
+            raise FileFormatError(f"load: {self._path(number)} is no Arrow file: {error}") from error
         expected = math.prod(shape)
         if len(values) != expected or values.type != arrow_type(folder.dtype):
             raise FileFormatError(
@@ -161,7 +165,7 @@ class OpenFolder:
             if number not in self._readers:
                 try:
                     self._readers[number] = arrow("ipc").open_file(arrow().memory_map(path))
-                except arrow().ArrowInvalid as error:
+                except (arrow().ArrowException, OSError) as error:
                     raise FileFormatError(f"load: {path} is no Arrow file: {error}") from error
                 if len(self._readers) > OPEN_FILES:
                     self._readers.popitem(last=False)

@@ -16,7 +16,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, HostData
 from ...workers.stored import ArrowFolder, Runs, file_name
 from ..align import rechunk, regrid
-from ..core import as_array, check_grid, make, wrap
+from ..core import check_grid, make, referred, wrap
 from ..deferred import evaluate
 from .aside import aside, check_sizes, path_of, runs_of
 from .npy import from_npy, to_npy
@@ -70,7 +70,7 @@ def save(path: Any, x: Any, *, overwrite: bool = False) -> None:
     if target.endswith(".npy"):
         to_npy(x, target, overwrite=overwrite)
         return
-    array = as_array("save", "x", x)
+    array = referred("save", "x", x)
     grid, dtype = array.expr.grid, array.dtype
     runs = runs_of(grid, dtype.itemsize)
     with aside("save", target, overwrite, _ours) as folder:
@@ -170,6 +170,8 @@ def _read_head(path: str) -> tuple[Runs, DType, np.ndarray[Any, Any]]:
             )
         dtype = np.lib.format.descr_to_dtype(_as_descr(head["dtype"]))
         grid = Grid([_axis(n, c) for n, c in zip(head["shape"], head["chunks"], strict=True)])
+        if any(n < 0 for n in grid.shape):
+            raise ValueError(f"its shape is {head['shape']}")
         runs = Runs(grid, tuple(int(g) for g in head["files"]["chunks"]))
         sizes = np.array(head["files"]["bytes"], np.int64)
         if len(runs.groups) != grid.ndim or sizes.shape != (math.prod(runs.counts),) or dtype.hasobject:

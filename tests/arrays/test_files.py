@@ -243,6 +243,7 @@ def test_broken_folders_do_not_load(tmp_path):
         (whole.replace('"version": 1', '"version": 2'), "version 2"),
         (whole.replace('"shape": [4', '"shape": [5'), "incomplete|doesn't describe|elements"),
         (whole.replace("<f8", "|O"), "doesn't describe"),
+        (whole.replace('"shape": [4', '"shape": [-4'), "doesn't describe"),
     ]:
         head.write_text(wrong)
         with pytest.raises(wr.FileFormatError, match=what):
@@ -254,9 +255,10 @@ def test_broken_folders_do_not_load(tmp_path):
     part.write_bytes(written[:-10])
     with pytest.raises(wr.FileFormatError, match="incomplete"):
         wr.load(tmp_path / "x")
-    part.write_bytes(b"x" * len(written))
-    with pytest.raises(wr.FileFormatError, match="no Arrow file"):
-        wr.load(tmp_path / "x").compute()
+    for broken in (b"x" * len(written), bytes(8) + b"x" * 200 + written[208:]):
+        part.write_bytes(broken)
+        with pytest.raises(wr.FileFormatError, match="no Arrow file"):
+            wr.load(tmp_path / "x").compute()
     part.unlink()
     with pytest.raises(wr.FileFormatError, match="incomplete"):
         wr.load(tmp_path / "x")
