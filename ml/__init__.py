@@ -22,6 +22,7 @@ __all__ = [
     "distribute",
     "over_rows",
     "plot_history",
+    "search",
     "train",
 ]
 
@@ -35,6 +36,8 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "search":
+        return importlib.import_module(".search", __name__)
     if name in _LATER:
         return getattr(importlib.import_module(_LATER[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -240,7 +240,7 @@ print(len(set(pids)), (wanted == found).all(), len(wr.cluster().losses), [a[0] f
 
 
 @pytest.mark.ranks
-def test_a_rank_is_killed_amid_a_search(launch, tmp_path, nothing_left):
+def test_a_rank_is_killed_amid_a_search(launch, tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     done = launch(3, "program.py", limit=90)
     assert done.status == 0, done.err

@@ -1,0 +1,307 @@
+"""What all searches share: training rungs of trials, and what a fitted search says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from ...arrays.core import Node, as_array
+from ...arrays.verbs import compute
+from ...graph.errors import ArgumentError, bad
+from ..checked import labels_as
+from ..fitted import METHODS, over_rows, score
+from ..rows import labels_of
+from .folds import cut, given
+from .journal import Journal
+from .learners import PartialFit
+from .results import Entry, best_of, cv_results
+from .scoring import check_scoring, worth
+from .trials import Told, Trials
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["Rung", "Search"]
+
+
+@dataclass(frozen=True)
+class Rung:
+    """Candidates that are to be trained up to so many epochs, all at once."""
+
+    candidates: list[int]
+    epochs: int
+    bracket: int = 0
+    iteration: int = 0
+
+
+Plan = Generator[Rung, list[float], None]
+"""Yields rungs and gets what each candidate is worth after it."""
+
+
+class Search(MetaEstimatorMixin, BaseEstimator):
+    """The ground of the searches."""
+
+    estimator: Any
+    scoring: Any
+    cv: Any
+    test_size: Any
+    shards: Any
+    shuffle: bool
+    seed: int
+    threshold: Any
+    refit: bool
+    resume: Any
+    batch_size: int
+    columns: tuple[str, ...] = ("iter", "n_resources")
+    one_line = False
+    """Whether the table has one line for a candidate, its last one, instead of one for each rung."""
+
+    def planned(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+        """Return the candidates and the plan of rungs."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, *, validation_data: tuple[Any, Any] | None = None) -> Self:
+        """Search.
+
+        Parameters
+        ----------
+        X, y : array
+            A row for each sample.
+        validation_data : tuple of array, optional
+            (X, y) to test on; all rows are trained on then, and `cv` and `test_size` have no part.
+        """
+        operation = f"{type(self).__name__}.fit"
+        self._check(operation)
+        candidates, plan = self.planned(operation)
+        y = as_array(operation, "y", labels_as(y))
+        learner, labels = self._learner(operation, y)
+        for params in candidates:
+            learner.check(operation, "parameters", params)
+        folds, every = cut(
+            operation,
+            X,
+            y,
+            cv=self.cv,
+            test_size=self.test_size,
+            shards=self.shards,
+            shuffle=self.shuffle,
+            seed=self.seed,
+            labels=labels if self.shuffle else None,
+        )
+        if validation_data is not None:
+            folds = given(operation, every, *validation_data)
+        rungs = _Rungs(self, operation, learner, folds, candidates, self._journal(operation, X, y, candidates))
+        entries = rungs.run(plan)
+        self._tell(entries, candidates, len(folds))
+        if self.refit:
+            self._refit(learner, every)
+        return self
+
+    def _check(self, operation: str) -> None:
+        check_scoring(operation, self.scoring)
+        for name in ("shards", "seed"):
+            value = getattr(self, name)
+            least = 0 if name == "seed" else 1
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise ArgumentError(bad(operation, name, value, f"an integer, at least {least}"))
+        if self.threshold is not None and not isinstance(self.threshold, int | float):
+            raise ArgumentError(bad(operation, "threshold", self.threshold, "a number"))
+
+    def _learner(self, operation: str, y: Any) -> tuple[Any, Any]:
+        """Return what trains, and the labels of all rows where there are classes."""
+        loss = self.scoring == "loss" or callable(self.scoring)
+        if not hasattr(self.estimator, "get_params"):
+            from .models import Built
+
+            return Built.of(operation, self.estimator, self.batch_size, self.seed), None
+        if y.ndim != 1:
+            raise ArgumentError(bad(operation, "y", f"an array of {y.ndim} axes", "one value for each row"))
+        if not is_classifier(self.estimator):
+            return PartialFit.of(operation, self.estimator, None, loss, self.seed), None
+        classes = labels_of(operation, y)
+        # A function of what a trial told asks for the loss too, where the classifier knows one.
+        loss = self.scoring == "loss" or (callable(self.scoring) and hasattr(self.estimator, "predict_proba"))
+        return PartialFit.of(operation, self.estimator, classes, loss, self.seed), np.asarray(y.compute())
+
+    def _journal(self, operation: str, X: Any, y: Any, candidates: list[dict[str, Any]]) -> Journal:
+        if self.resume is None:
+            return Journal(operation, None, {})
+        mine = {k: v for k, v in self.get_params(deep=False).items() if k not in ("resume", "refit", "estimator")}
+        mine = {k: v for k, v in mine.items() if not k.startswith("param_")}
+        array = as_array(operation, "X", X)
+        sums = compute(array.astype(np.float64).sum())
+        data = (array.shape, str(array.dtype), array.chunks, float(sums), y.shape, str(y.dtype))
+        named = self.estimator.get_params() if hasattr(self.estimator, "get_params") else self.estimator
+        what = {"search": type(self).__name__, "estimator": (type(self.estimator).__name__, named), "data": data}
+        return Journal(operation, self.resume, what | mine | {"candidates": candidates})
+
+    def _tell(self, entries: list[Entry], candidates: list[dict[str, Any]], splits: int) -> None:
+        self.history_ = entries
+        if self.one_line:
+            entries = list({e.candidate: e for e in entries}.values())
+            entries.sort(key=lambda e: e.candidate)
+            entries = [Entry(e.candidate, 0, 0, e.epochs, e.told, e.worth) for e in entries]
+        self.cv_results_ = cv_results(entries, candidates, self.columns)
+        self.best_index_ = best_of(entries)
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_epochs_ = entries[self.best_index_].epochs
+        self.n_splits_ = splits
+        self.multimetric_ = False
+
+    def _refit(self, learner: Any, every: Any) -> None:
+        begin = time.perf_counter()
+        first = learner.pack(learner.start(self.best_params_))
+        made, _ = Trials(learner, [every], self.shards, self.seed).advance(
+            [[[first] * self.shards]], 0, self.best_epochs_
+        )
+        self.best_estimator_ = learner.model(learner.unpack(made[0][0][0]))
+        self.refit_time_ = time.perf_counter() - begin
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("classes_", "n_features_in_"):
+            return getattr(self._best(name), name)
+        if name not in METHODS:
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        own = getattr(self._best(name), name)  # what it can't do we don't have
+        return lambda X: over_rows(self.best_estimator_, name, X) if isinstance(X, Node) else own(X)
+
+    def _best(self, name: str) -> Any:
+        if "best_estimator_" not in vars(self):
+            if "cv_results_" in vars(self):
+                raise AttributeError(f"{name}: the search was made with refit=False; expected refit=True")
+            return self.estimator
+        return self.best_estimator_
+
+    def score(self, X: Any, y: Any) -> Any:
+        """Return what the best estimator scores: a number, or for Windrow arrays a lazy one."""
+        check_is_fitted(self, "best_estimator_")
+        if isinstance(X, Node) or isinstance(y, Node):
+            return score(self.best_estimator_, X, y)
+        return self.best_estimator_.score(X, y)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = getattr(self.estimator, "__sklearn_tags__", None)
+        if inner is not None:
+            told = inner()
+            tags.estimator_type, tags.classifier_tags = told.estimator_type, told.classifier_tags
+            tags.regressor_tags, tags.target_tags = told.regressor_tags, told.target_tags
+        return tags
+
+
+class _Rungs:
+    """Trains rung after rung, or reads what the folder has of them."""
+
+    def __init__(
+        self,
+        search: Search,
+        operation: str,
+        learner: Any,
+        folds: list[Any],
+        candidates: list[dict[str, Any]],
+        journal: Journal,
+    ) -> None:
+        self.search, self.operation, self.learner = search, operation, learner
+        self.candidates, self.journal = candidates, journal
+        self.trials = Trials(learner, folds, search.shards, search.seed)
+        self.models: dict[int, tuple[int, list[list[bytes]]]] = {}
+        """Of each candidate: its epochs, and a model for each fold and shard."""
+        self.spent: dict[int, list[tuple[float, float]]] = {}
+
+    def run(self, plan: Plan) -> list[Entry]:
+        """Return the entries of all rungs."""
+        entries: list[Entry] = []
+        found: list[float] | None = None
+        for number in range(1 << 30):
+            try:
+                rung = next(plan) if found is None else plan.send(found)
+            except StopIteration:
+                break
+            known = self.journal.rung(number)
+            if known is None:
+                self._restore(number - 1, rung)
+                told = self._train(rung)
+                self._write(number, rung, told)
+            else:
+                told = [[Told(**fold) for fold in trial] for trial in known["told"]]
+            made = [self._entry(rung, c, t) for c, t in zip(rung.candidates, told, strict=True)]
+            entries += made
+            found = [e.mean for e in made]
+            if self.search.threshold is not None and any(value >= self.search.threshold for value in found):
+                break
+        return entries
+
+    def _entry(self, rung: Rung, candidate: int, told: list[Told]) -> Entry:
+        before = self.spent.get(candidate, [(0.0, 0.0)] * len(told))
+        told = [
+            Told(t.score, t.loss, t.fit_time + fit, t.score_time + test)
+            for t, (fit, test) in zip(told, before, strict=True)
+        ]
+        self.spent[candidate] = [(t.fit_time, t.score_time) for t in told]
+        params = self.candidates[candidate]
+        values = [worth(self.operation, self.search.scoring, t, params, rung.epochs) for t in told]
+        return Entry(candidate, rung.bracket, rung.iteration, rung.epochs, told, values)
+
+    def _train(self, rung: Rung) -> list[list[Told]]:
+        told: dict[int, list[Told]] = {}
+        for candidate in rung.candidates:
+            if candidate not in self.models:
+                first = self.learner.pack(self.learner.start(self.candidates[candidate]))
+                self.models[candidate] = 0, [[first] * self.search.shards for _ in self.trials.folds]
+        for begin in sorted({self.models[c][0] for c in rung.candidates}):
+            some = [c for c in rung.candidates if self.models[c][0] == begin]
+            made, tests = self.trials.advance([self.models[c][1] for c in some], begin, rung.epochs)
+            self.models.update((c, (rung.epochs, m)) for c, m in zip(some, made, strict=True))
+            told.update(zip(some, tests, strict=True))
+        self.models = {c: self.models[c] for c in rung.candidates}
+        return [told[c] for c in rung.candidates]
+
+    # ---------------------------------------------------------------- the folder
+
+    def _write(self, number: int, rung: Rung, told: list[list[Told]]) -> None:
+        if self.journal.folder is None:
+            return
+        arrays: dict[str, Any] = {}
+        for candidate in rung.candidates:
+            for fold, shards in enumerate(self.models[candidate][1]):
+                for shard, packed in enumerate(shards):
+                    found = self.learner.arrays(self.learner.unpack(packed))
+                    for leaf, value in enumerate(found or ()):
+                        arrays[f"{candidate}.{fold}.{shard}.{leaf}"] = value
+        lines = [[asdict(fold) for fold in trial] for trial in told]
+        self.journal.enter(number, {"candidates": rung.candidates, "epochs": rung.epochs, "told": lines}, arrays)
+
+    def _restore(self, number: int, rung: Rung) -> None:
+        """Bring back the models of the rung before, where they aren't here but in the folder."""
+        wanted = [c for c in rung.candidates if c not in self.models]
+        known = self.journal.rung(number) if wanted and number >= 0 else None
+        if known is None:
+            return
+        arrays = self.journal.models(number)
+        X, y = self.trials.folds[0].steps[0]
+        some = compute(X[:64], y[:64])
+        for candidate in wanted:
+            models = [
+                [
+                    self._restored(arrays, f"{candidate}.{fold}.{shard}.", candidate, some)
+                    for shard in range(self.trials.shards)
+                ]
+                for fold in range(len(self.trials.folds))
+            ]
+            if candidate in known["candidates"] and all(m is not None for fold in models for m in fold):
+                self.models[candidate] = known["epochs"], models  # type: ignore[assignment]
+
+    def _restored(self, arrays: dict[str, Any], head: str, candidate: int, rows: Any) -> bytes | None:
+        count = sum(name.startswith(head) for name in arrays)
+        if not count:
+            return None
+        leaves = [arrays[f"{head}{leaf}"] for leaf in range(count)]
+        packed: bytes = self.learner.pack(self.learner.restored(self.candidates[candidate], leaves, *rows))
+        return packed

@@ -1,0 +1,93 @@
+"""Rows for a search: shuffled once, cut into blocks, and blocks dealt out to training and to testing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...arrays.align import regrid
+from ...arrays.core import as_array
+from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ..rows import beside, samples
+from ..shards import sharded
+
+if TYPE_CHECKING:
+    from ...arrays.array import Array
+
+__all__ = ["Fold", "cut"]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows to train on, as pairs (X, y) of as many blocks as there are shards, and rows to test on."""
+
+    steps: tuple[tuple[Array, Array], ...]
+    test: tuple[Array, Array] | None
+
+
+def cut(
+    operation: str, X: Any, y: Any, *, cv: Any, test_size: float, shards: int, shuffle: bool, seed: int, labels: Any
+) -> tuple[list[Fold], Fold]:
+    """Return the folds, and all rows as one fold for the last training.
+
+    Rows are in as many blocks as X has chunks, or a few more, so that folds are made of whole blocks: nothing moves
+    from fold to fold.
+    """
+    parts, used = _parts(operation, cv, test_size)
+    array = samples(operation, X, floats=False)
+    target = beside(operation, "y", y, array, wide=True)
+    unit = parts * shards
+    count = unit * max(1, -(-array.expr.grid.axes[0].count // unit))
+    if array.shape[0] < count:
+        count = unit
+    if array.shape[0] < count:
+        raise ShapeError(bad(operation, "X", array.shape, f"at least {count} rows: {parts} parts of {shards} shards"))
+    made = sharded(operation, [array, target], count, shuffle, seed, labels)
+    own = (made.arrays[0], made.arrays[1])
+    starts = np.concatenate([[0], np.cumsum(made.sizes)]).tolist()
+    each = count // parts
+    folds = []
+    for part in range(used):
+        kept = [b for b in range(count) if not part * each <= b < (part + 1) * each]
+        test = _rows(own, starts, list(range(part * each, (part + 1) * each)))
+        folds.append(Fold(_steps(own, starts, kept, shards), test))
+    return folds, Fold(_steps(own, starts, list(range(count)), shards), None)
+
+
+def given(operation: str, every: Fold, X: Any, y: Any) -> list[Fold]:
+    """Return one fold of all rows, tested on others."""
+    array = samples(operation, as_array(operation, "validation_data", X), floats=False)
+    return [Fold(every.steps, (array, beside(operation, "validation_data", y, array, wide=True)))]
+
+
+def _parts(operation: str, cv: Any, test_size: Any) -> tuple[int, int]:
+    """Return into how many parts rows are cut, and how many of these are tested on."""
+    if cv is not None:
+        if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
+            raise ArgumentError(bad(operation, "cv", cv, "None, or a number of folds, at least 2"))
+        return int(cv), int(cv)
+    if isinstance(test_size, bool) or not isinstance(test_size, float | int) or not 0 < test_size <= 0.5:
+        raise ArgumentError(bad(operation, "test_size", test_size, "a share of the rows, above 0 and at most 0.5"))
+    return round(1 / test_size), 1
+
+
+def _steps(arrays: tuple[Array, Array], starts: list[int], blocks: list[int], shards: int) -> tuple[Any, ...]:
+    return tuple(_rows(arrays, starts, blocks[i : i + shards]) for i in range(0, len(blocks), shards))
+
+
+def _rows(arrays: tuple[Array, Array], starts: list[int], blocks: list[int]) -> tuple[Array, Array]:
+    """Return some blocks of rows, which stay blocks; they follow each other but for one gap at most."""
+    from ...arrays.ops.joining import concatenate
+
+    sizes = [starts[b + 1] - starts[b] for b in blocks]
+    runs = np.split(np.asarray(blocks), np.flatnonzero(np.diff(blocks) > 1) + 1)
+    found = []
+    for array in arrays:
+        pieces = [array[starts[int(r[0])] : starts[int(r[-1]) + 1]] for r in runs]
+        joined = concatenate(pieces) if len(pieces) > 1 else pieces[0]
+        rest = [Axis.regular(n, max(1, n)) for n in joined.shape[1:]]
+        found.append(regrid(joined, Grid([Axis.of_sizes(sizes), *rest])))
+    return found[0], found[1]

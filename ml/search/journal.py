@@ -1,0 +1,86 @@
+"""What a search has found, in a folder, so that it goes on where it was stopped.
+
+`search.json` tells whose folder it is. Each rung that is through has `rung-<number>.json`: what its trials told. The
+models of the last one are in `models-<number>.npz`, arrays alone; nothing in the folder is ever unpickled. Where a
+model is more than arrays it isn't there: it is trained again from the beginning, which gives the same. Files are
+written aside and renamed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+
+__all__ = ["Journal"]
+
+Values = np.ndarray[Any, Any]
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+class Journal:
+    """The folder of a search; without a path nothing is kept."""
+
+    def __init__(self, operation: str, path: Any, told: dict[str, Any]) -> None:
+        self.folder = None if path is None else Path(path)
+        if self.folder is None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        told = json.loads(json.dumps({k: ADDRESS.sub("", repr(v)) for k, v in told.items()}))
+        known = self._read("search.json")
+        if known is None:
+            self._write("search.json", told)
+            return
+        for name in sorted(told.keys() | known.keys()):
+            if told.get(name) != known.get(name):
+                came = f"{path} with {name} {known.get(name)}"
+                raise ArgumentError(bad(operation, "resume", came, f"a folder of this search, with {told.get(name)}"))
+
+    def rung(self, number: int) -> dict[str, Any] | None:
+        """Return what was written of a rung; None where it isn't through."""
+        return self._read(f"rung-{number:04}.json")
+
+    def enter(self, number: int, told: dict[str, Any], models: dict[str, Values]) -> None:
+        """Write a rung and its models; the models of the one before go."""
+        if self.folder is None:
+            return
+        name = f"models-{number:04}.npz"
+        aside = self.folder / f".{name}.{os.getpid()}"
+        with aside.open("wb") as file:
+            np.savez(file, allow_pickle=False, **models)
+            _synced(file)
+        aside.replace(self.folder / name)
+        self._write(f"rung-{number:04}.json", told)
+        (self.folder / f"models-{number - 1:04}.npz").unlink(missing_ok=True)
+
+    def models(self, number: int) -> dict[str, Values]:
+        """Return the arrays that were written of a rung's models."""
+        if self.folder is None or not (path := self.folder / f"models-{number:04}.npz").exists():
+            return {}
+        with np.load(path, allow_pickle=False) as found:
+            return {name: found[name] for name in found.files}
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        if self.folder is None or not (self.folder / name).exists():
+            return None
+        found: dict[str, Any] = json.loads((self.folder / name).read_text())
+        return found
+
+    def _write(self, name: str, told: dict[str, Any]) -> None:
+        assert self.folder is not None
+        aside = self.folder / f".{name}.{os.getpid()}"
+        with aside.open("w") as file:
+            json.dump(told, file, indent=1)
+            _synced(file)
+        aside.replace(self.folder / name)
+
+
+def _synced(file: Any) -> None:
+    file.flush()
+    os.fsync(file.fileno())

@@ -1,0 +1,188 @@
+"""What a search trains: scikit-learn's estimators by `partial_fit`. A learner travels to the ranks."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone, is_regressor
+
+from ...graph.errors import ArgumentError, bad
+from ..averageable import averageable
+from ..state import Layout
+
+if TYPE_CHECKING:
+    from ..averageable import Averageable
+
+__all__ = ["PartialFit", "merged"]
+
+Values = np.ndarray[Any, Any]
+TINY = np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True)
+class PartialFit:
+    """Trains an estimator of scikit-learn, or one like it, a chunk of rows at a time.
+
+    Attributes
+    ----------
+    estimator : estimator with `partial_fit`
+    classes : numpy.ndarray or None
+        Of a classifier: the labels of all rows.
+    loss : bool
+        Whether the loss on test rows is told too: the log loss of a classifier, the mean square of a regressor.
+    seed : int
+        Of estimators that have no `random_state` of their own.
+    """
+
+    estimator: Any
+    classes: Values | None
+    loss: bool
+    seed: int
+
+    @classmethod
+    def of(cls, operation: str, estimator: Any, classes: Values | None, loss: bool, seed: int) -> PartialFit:
+        """Return the learner; an estimator that learns from all rows at once is named."""
+        if not hasattr(estimator, "partial_fit"):
+            expected = (
+                "one with partial_fit, which is trained chunk by chunk; for others use scikit-learn's own search "
+                'within joblib.parallel_config("windrow")'
+            )
+            raise ArgumentError(bad(operation, "estimator", type(estimator).__name__, expected))
+        return cls(estimator, classes, loss, seed)
+
+    @property
+    def outputs(self) -> int:
+        """What a test tells of each output: only of regressors, whose R² can't be added up."""
+        return 1 if is_regressor(self.estimator) else 0
+
+    def check(self, operation: str, argument: str, params: dict[str, Any]) -> None:
+        """Raise where a parameter is none of the estimator's."""
+        known = self.estimator.get_params()
+        for name in params:
+            if name not in known:
+                raise ArgumentError(bad(operation, argument, name, f"a parameter of the estimator: {sorted(known)}"))
+
+    def start(self, params: dict[str, Any]) -> Any:
+        """Return a model that has learnt nothing."""
+        model: Any = clone(self.estimator)
+        model.set_params(**{name: clone(value, safe=False) for name, value in params.items()})
+        free = [k for k, v in model.get_params().items() if k.rpartition("__")[2] == "random_state" and v is None]
+        return model.set_params(**dict.fromkeys(free, self.seed))
+
+    @staticmethod
+    def model(model: Any) -> Any:
+        """Return what the user gets of a model."""
+        return model
+
+    def train(self, model: Any, X: Values, y: Values, generator: np.random.Generator) -> Any:
+        """Learn from rows, in a new order; return the model."""
+        order = generator.permutation(len(X))
+        keywords = {} if self.classes is None else {"classes": self.classes}
+        model.partial_fit(np.take(X, order, axis=0), np.take(y, order, axis=0), **keywords)
+        return model
+
+    def tell(self, model: Any, X: Values, y: Values) -> Values:
+        """Return what rows tell: how many they are, sums of score and loss, and for R² each output's moments."""
+        out = np.zeros(3 + 3 * self.outputs)
+        out[0] = len(X)
+        X, y = np.ascontiguousarray(X), np.ascontiguousarray(y)
+        if self.outputs:
+            found, truth = (np.asarray(v, np.float64).reshape(len(X), -1) for v in (model.predict(X), y))
+            off = ((found - truth) ** 2).sum(axis=0)
+            centre = truth.mean(axis=0)
+            out[2] = off.mean()
+            out[3:] = np.array([off.mean(), centre.mean(), ((truth - centre) ** 2).sum(axis=0).mean()])
+            return out
+        out[1] = float(model.score(X, y)) * len(X)
+        if self.loss:
+            out[2] = self._log_loss(model, X, y)
+        return out
+
+    def _log_loss(self, model: Any, X: Values, y: Values) -> float:
+        if self.classes is None or not hasattr(model, "predict_proba"):
+            name = type(model).__name__
+            raise ArgumentError(bad("search", "scoring", "the loss", f"'score': {name} tells no probabilities"))
+        shares = np.clip(model.predict_proba(X), TINY, 1)
+        return float(-np.log(shares[np.arange(len(X)), np.searchsorted(self.classes, y)]).sum())
+
+    def mean(self, models: list[Any], rows: list[int]) -> list[Any]:
+        """Return the shards' models with the average of their weights in place of their own."""
+        kind = self.kind(models[0])
+        states = [kind.state(m) for m in models]
+        layout = Layout.of(states[0])
+        found = layout.mean(np.stack([layout.pack(s) for s in states]), np.asarray(rows, np.float64))
+        for model in models:
+            kind.put(model, layout.unpack(found), kind.own(model))
+        return models
+
+    @staticmethod
+    def kind(model: Any) -> Averageable:
+        """Return where a model's weights lie."""
+        return averageable("search", model)
+
+    @staticmethod
+    def pack(model: Any) -> bytes:
+        """Return a model as bytes, for other ranks."""
+        return pickle.dumps(model, protocol=5)
+
+    @staticmethod
+    def unpack(packed: bytes) -> Any:
+        """Return the model of some bytes."""
+        return pickle.loads(packed)
+
+    def arrays(self, model: Any) -> list[Values] | None:
+        """Return what a model has learnt as arrays, for a file; None where it is more than that."""
+        try:
+            kind = self.kind(model)
+        except (TypeError, ValueError):  # no model whose weights we know
+            return None
+        if kind.inner is not None:
+            return None
+        layout = Layout.of(_learnt(kind, model))
+        return layout.arrays(layout.pack(_learnt(kind, model)))
+
+    def restored(self, params: dict[str, Any], arrays: list[Values], X: Values, y: Values) -> Any:
+        """Return the model that has learnt what the arrays tell; some rows show how it looks."""
+        plain = self.start(params)
+        kind = self.kind(plain)
+        model = kind.template(plain, self.classes, [X, y], self.seed)
+        model.set_params(**plain.get_params(deep=False))
+        layout = Layout.of(_learnt(kind, model))
+        found = layout.unpack(_joined(layout, arrays))
+        kind.put(model, found["state"], found["own"])
+        for name, value in found["steps"].items():
+            setattr(model, name, value[()])
+        return model
+
+
+def _learnt(kind: Averageable, model: Any) -> dict[str, Any]:
+    """Return what a model has learnt, and how far it is."""
+    steps = {name: np.asarray(getattr(model, name)) for name in ("t_", "n_iter_") if hasattr(model, name)}
+    return {"state": kind.state(model), "own": kind.own(model), "steps": steps}
+
+
+def _joined(layout: Layout, arrays: list[Values]) -> Values:
+    """Return arrays as the bytes of a layout."""
+    packed = np.zeros(layout.size, np.uint8)
+    for target, value in zip(layout.arrays(packed), arrays, strict=True):
+        np.copyto(target, value)
+    return packed
+
+
+def merged(told: Values) -> tuple[float, float]:
+    """Return the score and the loss over blocks of test rows: (blocks, numbers), joined in order."""
+    rows = told[:, 0].sum()
+    loss = float(told[:, 2].sum() / rows)
+    if told.shape[1] == 3:
+        return float(told[:, 1].sum() / rows), loss
+    count = centre = spread = 0.0
+    for number, _, _, _, mean, square in told.tolist():
+        if number:
+            step = mean - centre
+            spread += square + step * step * count * number / (count + number)
+            count += number
+            centre += step * number / count
+    return (1.0 - float(told[:, 3].sum()) / spread if spread else float("nan")), loss

@@ -1,0 +1,84 @@
+"""What was found, in scikit-learn's form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .trials import Told
+
+__all__ = ["Entry", "best_of", "cv_results"]
+
+Values = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A trial after some epochs.
+
+    Attributes
+    ----------
+    candidate, bracket, iteration : int
+    epochs : int
+        That it was trained in all.
+    told : list of Told
+        Of each fold; times are those of all its epochs.
+    worth : list of float
+        Of each fold.
+    """
+
+    candidate: int
+    bracket: int
+    iteration: int
+    epochs: int
+    told: list[Told]
+    worth: list[float]
+
+    @property
+    def mean(self) -> float:
+        """What the trial is worth."""
+        return float(np.mean(self.worth))
+
+
+def cv_results(entries: list[Entry], candidates: list[dict[str, Any]], more: tuple[str, ...]) -> dict[str, Any]:
+    """Return the table: a line for each entry; `more` are the names of columns of their own."""
+    found: dict[str, Any] = {}
+    for name in ("fit_time", "score_time"):
+        times = np.array([[getattr(t, name) for t in e.told] for e in entries])
+        found[f"mean_{name}"], found[f"std_{name}"] = times.mean(axis=1), times.std(axis=1)
+    params = [candidates[e.candidate] for e in entries]
+    for name in sorted({name for p in params for name in p}):
+        column: Any = np.ma.masked_all(len(entries), dtype=object)
+        for line, p in enumerate(params):
+            if name in p:
+                column[line] = p[name]
+        found[f"param_{name}"] = column
+    found["params"] = params
+    scores = np.array([e.worth for e in entries], np.float64)
+    for fold in range(scores.shape[1]):
+        found[f"split{fold}_test_score"] = scores[:, fold]
+    found["mean_test_score"], found["std_test_score"] = scores.mean(axis=1), scores.std(axis=1)
+    found["rank_test_score"] = _ranks(found["mean_test_score"])
+    columns = {
+        "iter": [e.iteration for e in entries],
+        "n_resources": [e.epochs for e in entries],
+        "bracket": [e.bracket for e in entries],
+        "candidate": [e.candidate for e in entries],
+    }
+    return found | {name: np.array(columns[name]) for name in more}
+
+
+def _ranks(scores: Values) -> Values:
+    """Return ranks from 1; equals share the first one, what is no number comes last."""
+    kept = np.where(np.isnan(scores), -np.inf, scores)
+    return np.array([1 + int((kept > score).sum()) for score in kept], np.int32)
+
+
+def best_of(entries: list[Entry]) -> int:
+    """Return the number of the best entry among each bracket's last iteration; the first one of equals."""
+    last = {e.bracket: e.iteration for e in entries}
+    finals = [i for i, e in enumerate(entries) if e.iteration == last[e.bracket]]
+    return max(finals, key=lambda i: (-np.inf if np.isnan(entries[i].mean) else entries[i].mean, -i))

@@ -1,0 +1,419 @@
+"""The searches: every point of a grid, random points, successive halving, Hyperband."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+from .base import Plan, Rung, Search
+from .scoring import better_first
+from .space import every, random
+
+__all__ = ["GridSearch", "HalvingSearch", "Hyperband", "RandomSearch"]
+
+
+def _count(operation: str, argument: str, value: Any, least: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ArgumentError(bad(operation, argument, value, f"an integer, at least {least}"))
+    return int(value)
+
+
+def _all(operation: str, count: int, epochs: Any, patience: Any, threshold: Any) -> Plan:
+    """Train all candidates; where something may end early, an epoch at a time."""
+    epochs = _count(operation, "epochs", epochs)
+    left = list(range(count))
+    if patience is None and threshold is None:
+        yield Rung(left, epochs)
+        return
+    patience = epochs if patience is None else _count(operation, "patience", patience)
+    best, since = dict.fromkeys(left, -np.inf), dict.fromkeys(left, 0)
+    for epoch in range(epochs):
+        found = yield Rung(left, epoch + 1, iteration=epoch)
+        for candidate, value in zip(left, found, strict=True):
+            since[candidate] = 0 if value > best[candidate] else since[candidate] + 1
+            best[candidate] = max(best[candidate], value)
+        left = [c for c in left if since[c] < patience]
+        if not left:
+            return
+
+
+def _halved(candidates: list[int], epochs: list[int], factor: int, bracket: int) -> Plan:
+    """Train up to the first number of epochs, keep the best 1 / factor, go on to the next number."""
+    count = len(candidates)
+    for iteration, end in enumerate(epochs):
+        found = yield Rung(sorted(candidates), end, bracket, iteration)
+        order = better_first(found)
+        kept = max(1, count // factor ** (iteration + 1))
+        candidates = [sorted(candidates)[i] for i in order[:kept]]
+
+
+class GridSearch(Search):
+    """Trains every point of a grid.
+
+    Parameters
+    ----------
+    estimator : estimator with `partial_fit`, or a function
+        A function `build(**params)` returns a compiled Keras model.
+    param_grid : dict or list of dicts
+        Lists of values by the names of parameters.
+    epochs : int
+        Passes over the training rows.
+    patience : int, optional
+        A trial ends when it has not become better for so many epochs; it is worth what it was at the end.
+    scoring : {"score", "loss", "time"} or callable
+        What a trial is worth. "score": accuracy of a classifier, R² of a regressor, else the estimator's own score,
+        averaged over chunks by their rows. Losses (log loss, mean square) and times (seconds of training) are negative.
+        A function gets a dict with "score", "loss" (NaN where there is none), "time", "epochs" and "params", and
+        returns a number, greater being better.
+    cv : int, optional
+        Folds, each tested on once. None: one share of the rows is held out.
+    test_size : float
+        That share, brought to the nearest of 1/2, 1/3, 1/4, …
+    shards : int
+        Of each trial: with several, a trial is trained on as many tasks side by side, and averaged after each epoch.
+    shuffle : bool
+        Whether rows are shuffled once at first, for classifiers so that each chunk has each class in its share.
+    seed : int
+    threshold : float, optional
+        The search ends after the first rung in which a trial is worth so much.
+    refit : bool
+        Whether the best parameters are trained again on all rows, for as many epochs.
+    resume : path, optional
+        A folder: what is found is written there, and a search that was stopped goes on from it.
+    batch_size : int
+        Of Keras models.
+
+    Attributes
+    ----------
+    cv_results_ : dict of arrays, as scikit-learn's
+        Times are those of all a trial's epochs.
+    best_params_, best_score_, best_index_, best_epochs_, best_estimator_
+    history_ : list
+        Of each rung and trial what it told.
+
+    References
+    ----------
+    Bergstra and Bengio, Random search for hyper-parameter optimization, JMLR 13 (2012), on why a grid is rarely best.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> from sklearn.linear_model import SGDRegressor
+    >>> X = wr.random.default_rng(1).normal(size=(4000, 3), chunks=(500, 3))
+    >>> search = wr.ml.search.GridSearch(SGDRegressor(), {"eta0": [1e-6, 0.01]}, epochs=3)
+    >>> search.fit(X, X[:, 0] - X[:, 2]).best_params_
+    {'eta0': 0.01}
+    >>> round(float(search.score(X, X[:, 0] - X[:, 2])), 3)
+    1.0
+    """
+
+    columns = ("n_resources",)
+    one_line = True
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any,
+        *,
+        epochs: int = 10,
+        patience: int | None = None,
+        scoring: Any = "score",
+        cv: int | None = None,
+        test_size: float = 0.2,
+        shards: int = 1,
+        shuffle: bool = True,
+        seed: int = 0,
+        threshold: float | None = None,
+        refit: bool = True,
+        resume: Any = None,
+        batch_size: int = 32,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.epochs = epochs
+        self.patience = patience
+        self.scoring = scoring
+        self.cv = cv
+        self.test_size = test_size
+        self.shards = shards
+        self.shuffle = shuffle
+        self.seed = seed
+        self.threshold = threshold
+        self.refit = refit
+        self.resume = resume
+        self.batch_size = batch_size
+
+    def planned(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+        """Return the candidates and the plan of rungs."""
+        found = every(operation, self.param_grid)
+        return found, _all(operation, len(found), self.epochs, self.patience, self.threshold)
+
+
+class RandomSearch(Search):
+    """Trains random points of a space; what isn't named here is as in `GridSearch`.
+
+    Parameters
+    ----------
+    estimator, epochs, patience, scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size
+        As in `GridSearch`.
+    param_distributions : dict or list of dicts
+        Lists of values, or distributions with `rvs` such as SciPy's, by the names of parameters.
+    n_iter : int
+        Points.
+
+    References
+    ----------
+    Bergstra and Bengio, Random search for hyper-parameter optimization, JMLR 13 (2012).
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> from scipy.stats import loguniform
+    >>> from sklearn.linear_model import SGDRegressor
+    >>> X = wr.random.default_rng(1).normal(size=(4000, 3), chunks=(500, 3))
+    >>> search = wr.ml.search.RandomSearch(SGDRegressor(), {"eta0": loguniform(1e-6, 0.1)}, n_iter=4, epochs=2)
+    >>> round(search.fit(X, X[:, 0] - X[:, 2]).best_score_, 2)
+    1.0
+    """
+
+    columns = ("n_resources",)
+    one_line = True
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_distributions: Any,
+        *,
+        n_iter: int = 10,
+        epochs: int = 10,
+        patience: int | None = None,
+        scoring: Any = "score",
+        cv: int | None = None,
+        test_size: float = 0.2,
+        shards: int = 1,
+        shuffle: bool = True,
+        seed: int = 0,
+        threshold: float | None = None,
+        refit: bool = True,
+        resume: Any = None,
+        batch_size: int = 32,
+    ) -> None:
+        self.estimator = estimator
+        self.param_distributions = param_distributions
+        self.n_iter = n_iter
+        self.epochs = epochs
+        self.patience = patience
+        self.scoring = scoring
+        self.cv = cv
+        self.test_size = test_size
+        self.shards = shards
+        self.shuffle = shuffle
+        self.seed = seed
+        self.threshold = threshold
+        self.refit = refit
+        self.resume = resume
+        self.batch_size = batch_size
+
+    def planned(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+        """Return the candidates and the plan of rungs."""
+        count = _count(operation, "n_iter", self.n_iter)
+        found = random(operation, self.param_distributions, count, self.seed)
+        return found, _all(operation, len(found), self.epochs, self.patience, self.threshold)
+
+
+class HalvingSearch(Search):
+    """Successive halving: many candidates get few epochs, the best of them more, until few are left.
+
+    Parameters
+    ----------
+    estimator, scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size
+        As in `GridSearch`.
+    param_distributions : dict or list of dicts
+        Lists of values, or distributions with `rvs`, by the names of parameters.
+    n_candidates : int, optional
+        None: as many as leave one that gets `max_epochs`; of lists alone, all points, where these are fewer.
+    factor : int
+        Of the candidates one in so many is kept after a rung, and gets so many times the epochs.
+    min_epochs, max_epochs : int
+        Epochs of the first rung; the last one has at most so many.
+
+    Attributes
+    ----------
+    cv_results_ : dict of arrays, as those of scikit-learn's halving searches
+        A line for each candidate of each rung, with "iter" and "n_resources" (epochs).
+
+    Notes
+    -----
+    The best is the best of the last rung. A rung begins when all trials of the one before have ended, so that the
+    result is the same whatever order they end in.
+
+    References
+    ----------
+    Jamieson and Talwalkar, Non-stochastic best arm identification and hyperparameter optimization, AISTATS 2016.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> from sklearn.linear_model import SGDRegressor
+    >>> X = wr.random.default_rng(1).normal(size=(4000, 3), chunks=(500, 3))
+    >>> rates = {"eta0": [1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2]}
+    >>> search = wr.ml.search.HalvingSearch(SGDRegressor(), rates, max_epochs=9)
+    >>> search.fit(X, X[:, 0] - X[:, 2]).cv_results_["n_resources"]
+    array([1, 1, 1, 1, 1, 1, 3, 3])
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_distributions: Any,
+        *,
+        n_candidates: int | None = None,
+        factor: int = 3,
+        min_epochs: int = 1,
+        max_epochs: int = 27,
+        scoring: Any = "score",
+        cv: int | None = None,
+        test_size: float = 0.2,
+        shards: int = 1,
+        shuffle: bool = True,
+        seed: int = 0,
+        threshold: float | None = None,
+        refit: bool = True,
+        resume: Any = None,
+        batch_size: int = 32,
+    ) -> None:
+        self.estimator = estimator
+        self.param_distributions = param_distributions
+        self.n_candidates = n_candidates
+        self.factor = factor
+        self.min_epochs = min_epochs
+        self.max_epochs = max_epochs
+        self.scoring = scoring
+        self.cv = cv
+        self.test_size = test_size
+        self.shards = shards
+        self.shuffle = shuffle
+        self.seed = seed
+        self.threshold = threshold
+        self.refit = refit
+        self.resume = resume
+        self.batch_size = batch_size
+
+    def planned(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+        """Return the candidates and the plan of rungs."""
+        factor = _count(operation, "factor", self.factor, 2)
+        epochs = [_count(operation, "min_epochs", self.min_epochs)]
+        most = _count(operation, "max_epochs", self.max_epochs, epochs[0])
+        while epochs[-1] * factor <= most:
+            epochs.append(epochs[-1] * factor)
+        count = factor ** (len(epochs) - 1) if self.n_candidates is None else self.n_candidates
+        found = random(operation, self.param_distributions, _count(operation, "n_candidates", count), self.seed)
+        rungs = 1
+        while rungs < len(epochs) and len(found) // factor**rungs:
+            rungs += 1
+        return found, _halved(list(range(len(found))), epochs[:rungs], factor, 0)
+
+
+class Hyperband(Search):
+    """Hyperband: successive halving from many candidates with few epochs to few candidates with many.
+
+    Bracket s has ceil((s_max + 1) / (s + 1) · factor^s) candidates that begin with max_epochs / factor^s epochs. So
+    no choice between more candidates and more epochs is needed.
+
+    Parameters
+    ----------
+    estimator, scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size
+        As in `GridSearch`.
+    param_distributions : dict or list of dicts
+        Lists of values, or distributions with `rvs`, by the names of parameters. Each bracket draws anew.
+    max_epochs : int
+        That a trial gets at most.
+    factor : int
+        Of the candidates one in so many is kept after a rung, and gets so many times the epochs.
+
+    Attributes
+    ----------
+    cv_results_ : dict of arrays
+        A line for each candidate of each rung, with "bracket", "iter" and "n_resources" (epochs).
+
+    Notes
+    -----
+    The best is the best of the brackets' last rungs. Brackets follow each other, and rungs begin when all trials of
+    the one before have ended, so that the result is the same whatever order they end in.
+
+    References
+    ----------
+    Li, Jamieson, DeSalvo, Rostamizadeh and Talwalkar, Hyperband: a novel bandit-based approach to hyperparameter
+    optimization, JMLR 18 (2018).
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> from scipy.stats import loguniform
+    >>> from sklearn.linear_model import SGDRegressor
+    >>> X = wr.random.default_rng(1).normal(size=(4000, 3), chunks=(500, 3))
+    >>> search = wr.ml.search.Hyperband(SGDRegressor(), {"eta0": loguniform(1e-6, 0.1)}, max_epochs=9)
+    >>> round(search.fit(X, X[:, 0] - X[:, 2]).best_score_, 2)
+    1.0
+    >>> len(set(search.cv_results_["candidate"])), search.best_epochs_
+    (17, 9)
+    """
+
+    columns = ("bracket", "iter", "n_resources", "candidate")
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_distributions: Any,
+        *,
+        max_epochs: int = 27,
+        factor: int = 3,
+        scoring: Any = "score",
+        cv: int | None = None,
+        test_size: float = 0.2,
+        shards: int = 1,
+        shuffle: bool = True,
+        seed: int = 0,
+        threshold: float | None = None,
+        refit: bool = True,
+        resume: Any = None,
+        batch_size: int = 32,
+    ) -> None:
+        self.estimator = estimator
+        self.param_distributions = param_distributions
+        self.max_epochs = max_epochs
+        self.factor = factor
+        self.scoring = scoring
+        self.cv = cv
+        self.test_size = test_size
+        self.shards = shards
+        self.shuffle = shuffle
+        self.seed = seed
+        self.threshold = threshold
+        self.refit = refit
+        self.resume = resume
+        self.batch_size = batch_size
+
+    def planned(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+        """Return the candidates and the plan of rungs."""
+        factor, most = _count(operation, "factor", self.factor, 2), _count(operation, "max_epochs", self.max_epochs)
+        brackets = 0
+        while factor ** (brackets + 1) <= most:
+            brackets += 1
+        found: list[dict[str, Any]] = []
+        plans = []
+        for s in range(brackets, -1, -1):
+            count = -(-(brackets + 1) * factor**s // (s + 1))
+            drawn = int(np.random.default_rng([self.seed, s]).integers(1 << 31))
+            some = random(operation, self.param_distributions, count, drawn)
+            epochs = [max(1, round(most / factor ** (s - i))) for i in range(s + 1)]
+            plans.append(_halved(list(range(len(found), len(found) + len(some))), epochs, factor, brackets - s))
+            found += some
+        return found, _chained(plans)
+
+
+def _chained(plans: list[Plan]) -> Plan:
+    for plan in plans:
+        yield from plan

@@ -1,0 +1,242 @@
+"""Trials on the ranks: an epoch of a trial is a chain of tasks, one for each chunk of the training rows.
+
+A model goes from chunk to chunk as bytes in a block of fixed room; should one need more, all blocks get more and the
+epochs are run again. What a chunk's order of rows and the order of chunks draw from is the seed, the epoch and the
+place alone, so that the models are the same on any ranks, in whatever order tasks end. With several shards each has
+a chain of its own, and the models are averaged, in the order of shards, after each epoch.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...arrays.align import regrid
+from ...arrays.core import make
+from ...arrays.handed import from_array
+from ...arrays.payload import payload
+from ...arrays.verbs import compute
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import MapBlocks
+from .learners import merged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...arrays.array import Array
+    from .folds import Fold
+
+__all__ = ["Told", "Trials"]
+
+Values = np.ndarray[Any, Any]
+HEAD = 32
+"""Bytes before a model: its size, the rows it saw in this epoch, the seconds it was trained, and none."""
+SPARE = 1 << 14
+"""Bytes that a model may grow by before blocks must."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a trial told of one fold after some epochs."""
+
+    score: float
+    loss: float
+    fit_time: float
+    score_time: float
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """A model's block: head and bytes."""
+
+    room: int
+
+    def read(self, block: Values) -> tuple[int, int, float]:
+        """Return the size of a model, the rows it saw, and its seconds."""
+        size, rows = np.ascontiguousarray(block[:16]).view(np.int64).tolist()
+        return size, rows, float(np.ascontiguousarray(block[16:24]).view(np.float64)[0])
+
+    def write(self, packed: bytes, rows: int, seconds: float) -> Values:
+        """Return the block of a model; of one that has no room the size alone."""
+        out = np.zeros(self.room, np.uint8)
+        out[:16] = np.array([len(packed), rows], np.int64).view(np.uint8)
+        out[16:24] = np.array([seconds]).view(np.uint8)
+        if len(packed) <= self.room - HEAD:
+            out[HEAD : HEAD + len(packed)] = np.frombuffer(packed, np.uint8)
+        return out
+
+    def fits(self, block: Values) -> bool:
+        """Whether the model found room."""
+        return self.read(block)[0] <= self.room - HEAD
+
+    def model(self, block: Values) -> bytes:
+        """Return a model's bytes."""
+        return block[HEAD : HEAD + self.read(block)[0]].tobytes()
+
+
+@dataclass(frozen=True)
+class _Step:
+    """Trains on one chunk."""
+
+    learner: Any
+    packed: _Packed
+    seed: int
+
+    def __call__(self, block: Values, where: Values, X: Values, y: Values, block_id: Any) -> Values:
+        state = block[0]
+        if not self.packed.fits(state):
+            return block
+        _, rows, seconds = self.packed.read(state)
+        fold, epoch, step = where[0].tolist()
+        generator = np.random.Generator(np.random.Philox([self.seed, fold, epoch, step, int(block_id[1])]))
+        model = self.learner.unpack(self.packed.model(state))
+        begin = time.perf_counter()
+        model = self.learner.train(model, X, y, generator)
+        seconds += time.perf_counter() - begin
+        return self.packed.write(self.learner.pack(model), (rows if step else 0) + len(X), seconds)[None]
+
+
+@dataclass(frozen=True)
+class _Mean:
+    """Averages the shards' models, and gives each shard its own anew."""
+
+    learner: Any
+    packed: _Packed
+
+    def __call__(self, blocks: Values) -> Values:
+        each = blocks[0].reshape(-1, self.packed.room)
+        if not all(self.packed.fits(b) for b in each):
+            return blocks
+        heads = [self.packed.read(b) for b in each]
+        models = self.learner.mean([self.learner.unpack(self.packed.model(b)) for b in each], [h[1] for h in heads])
+        packed = [self.packed.write(self.learner.pack(m), h[1], h[2]) for m, h in zip(models, heads, strict=True)]
+        return np.concatenate(packed)[None]
+
+
+@dataclass(frozen=True)
+class _Tell:
+    """Tests a model on one chunk: what the learner tells, and the seconds."""
+
+    learner: Any
+    packed: _Packed
+
+    def __call__(self, block: Values, X: Values, y: Values) -> Values:
+        out = np.zeros(4 + 3 * self.learner.outputs)
+        if self.packed.fits(block[0]):
+            begin = time.perf_counter()
+            model = self.learner.unpack(self.packed.model(block[0]))
+            out[1:] = self.learner.tell(model, X, y)
+            out[0] = time.perf_counter() - begin
+        return out[None]
+
+
+class Trials:
+    """Trains many trials at once, and tests them.
+
+    Parameters
+    ----------
+    learner
+        Such as `PartialFit`.
+    folds : list of Fold
+    shards : int
+        Of each trial.
+    seed : int
+    """
+
+    def __init__(self, learner: Any, folds: Sequence[Fold], shards: int, seed: int) -> None:
+        self.learner, self.folds, self.shards, self.seed = learner, folds, shards, seed
+        self.room = 1 << 12
+
+    def advance(
+        self, models: list[list[list[bytes]]], begin: int, end: int
+    ) -> tuple[list[list[list[bytes]]], list[list[Told]]]:
+        """Train models from one epoch to another, and test them.
+
+        Parameters
+        ----------
+        models : list of list of list of bytes
+            A model for each trial, fold and shard.
+        begin, end : int
+            Epochs.
+
+        Returns
+        -------
+        models : as they came in, after training
+        told : list of list of Told
+            For each trial and fold; empty where a fold has nothing to test on.
+        """
+        least = max(len(p) for trial in models for fold in trial for p in fold) + HEAD + SPARE
+        self.room = max(self.room, -(-least // 4096) * 4096)
+        while True:
+            found = self._computed(models, begin, end)
+            packed = _Packed(self.room)
+            largest = max(packed.read(b)[0] for states, _ in found for row in states for b in row)
+            if largest <= self.room - HEAD:
+                break
+            self.room = -(-(2 * largest + HEAD) // 4096) * 4096
+        made = [
+            [[packed.model(b) for b in states[t]] for states, _ in found]  # a fold's states
+            for t in range(len(models))
+        ]
+        told = [
+            [self._told(packed, states[t], tests[t]) for states, tests in found if tests is not None]
+            for t in range(len(models))
+        ]
+        return made, told
+
+    @staticmethod
+    def _told(packed: _Packed, states: Values, tests: Values) -> Told:
+        score, loss = merged(tests[:, 1:])
+        return Told(score, loss, sum(packed.read(b)[2] for b in states), float(tests[:, 0].sum()))
+
+    def _computed(self, models: list[list[list[bytes]]], begin: int, end: int) -> list[tuple[Values, Values | None]]:
+        """Return each fold's models, (trials, shards, room), and what tests told, (trials, blocks, numbers)."""
+        lazy: list[Array] = []
+        for number, fold in enumerate(self.folds):
+            states = self._trained([trial[number] for trial in models], number, begin, end)
+            lazy += [states] if fold.test is None else [states, self._tested(states, fold.test)]
+        made = compute(*lazy)
+        made = list(made) if isinstance(made, tuple) else [made]
+        found: list[tuple[Values, Values | None]] = []
+        for fold in self.folds:
+            states = made.pop(0).reshape(len(models), self.shards, self.room)
+            width = 4 + 3 * self.learner.outputs
+            tests = None if fold.test is None else made.pop(0).reshape(len(models), -1, width)
+            found.append((states, tests))
+        return found
+
+    def _trained(self, models: list[list[bytes]], number: int, begin: int, end: int) -> Array:
+        packed, fold = _Packed(self.room), self.folds[number]
+        first = np.stack([np.concatenate([packed.write(p, 0, 0.0) for p in trial]) for trial in models])
+        grid = Grid([Axis.regular(len(models), 1), Axis.regular(self.shards * self.room, self.room)])
+        states = from_array(first, chunks=(1, self.room))
+        step = payload("search", _Step(self.learner, packed, self.seed), (), {}, "epoch")
+        ways = ((0, 1), (None, None), (1, None))
+        for epoch in range(begin, end):
+            order = np.random.Generator(np.random.Philox([self.seed, number, epoch])).permutation(len(fold.steps))
+            for place, chosen in enumerate(order.tolist()):
+                X, y = fold.steps[chosen]
+                where = from_array(np.array([[number, epoch, place]]), chunks=-1)
+                kind = MapBlocks(step, (*ways, (1, *(None,) * (y.ndim - 1))), ("block_id",))
+                states = make(kind, (states, where, X, y), grid, np.uint8)
+            if self.shards > 1:
+                states = self._averaged(states, packed, grid)
+        return states
+
+    def _averaged(self, states: Array, packed: _Packed, grid: Grid) -> Array:
+        whole = Grid([grid.axes[0], Axis.regular(grid.shape[1], grid.shape[1])])
+        mean = payload("search", _Mean(self.learner, packed), (), {}, "average")
+        return regrid(make(MapBlocks(mean, ((0, 1),)), (regrid(states, whole),), whole, np.uint8), grid)
+
+    def _tested(self, states: Array, test: tuple[Array, Array]) -> Array:
+        X, y = test
+        width = 4 + 3 * self.learner.outputs
+        blocks = X.expr.grid.axes[0].count
+        first = regrid(states[:, : self.room], Grid([states.expr.grid.axes[0], Axis.regular(self.room, self.room)]))
+        grid = Grid([first.expr.grid.axes[0], Axis.regular(blocks * width, width)])
+        tell = payload("search", _Tell(self.learner, _Packed(self.room)), (), {}, "score")
+        ways = ((0, None), (1, None), (1, *(None,) * (y.ndim - 1)))
+        return make(MapBlocks(tell, ways), (first, X, y), grid, np.float64)
