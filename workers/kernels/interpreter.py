@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.access import ByBlock, Piece
+from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move
-from ...graph.program import Apply, Call, Generate, Load, Product, Program
+from ...graph.program import Apply, Call, Generate, Load, Product, Program, Value
 from ..reader import points_first
+from .blocks import block_function, fills
 from .gathered import Gathered
 from .heads import HEADS
 from .plan import Plan, plan_of
 from .product import contract
+from .scratch import room
 from .tiles import Region, regions
 from .tiling import Tiles
 from .whole import call_function, read_only
@@ -134,6 +137,15 @@ class Frame:
                 self._make(number, out)
                 self.wholes[number] = self._framed(number, out)
         return self.wholes[number]
+
+    def lent(self, number: int) -> Array:
+        """Return a whole-block value of a frame of one block; what has to be put together, in memory used again."""
+        if number not in self.wholes and self.in_place(number) is None:
+            value = self.program.values[number]
+            out = room(number, (1, *self._own_shape(number, self.blocks[0])), value.dtype)
+            self._make(number, out)
+            self.wholes[number] = self._framed(number, out)
+        return self.whole(number)
 
     def in_place(self, number: int) -> Array | None:
         """Return a loaded value of all blocks of the frame where it lies; None if it must be put together."""
@@ -267,6 +279,7 @@ class Frame:
     def _arguments(self, value: Call, i: int) -> list[Array]:
         """Return a call's arguments for block i of the frame, as whole blocks."""
         found = []
+        lends = isinstance(value.op, BlockFunction) and fills(block_function(value.op.function))
         for number in value.args:
             if isinstance(self.program.values[number], Apply | Generate):
                 if number not in self.wholes:
@@ -278,7 +291,8 @@ class Frame:
             elif len(self.blocks) > 1:
                 found.append(self._alone(number, i))
             else:
-                found.append(self.whole(number)[i, ...])
+                made = self.lent(number) if lends and _moved(self.program.values[number]) else self.whole(number)
+                found.append(made[i, ...])
         return found
 
     def _alone(self, number: int, i: int) -> Array:
@@ -288,6 +302,11 @@ class Frame:
         frame = Frame(self.stage, self.reader, self.blocks[i : i + 1], self.shape)
         alone: Array = frame.whole(number)[0, ...]
         return alone
+
+
+def _moved(value: Value) -> bool:
+    """Whether a value is read from inputs as other blocks than theirs."""
+    return isinstance(value, Load) and not isinstance(value.access, ByBlock)
 
 
 def _put(out: Array, region: Region, made: Array) -> None:

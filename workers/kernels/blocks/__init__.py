@@ -1,7 +1,8 @@
 """Built-in functions of whole blocks, by subject. A stage names one as "module:name".
 
 A function gets NumPy arrays that it may not write to, and the operation's params; it returns the result's block. One
-that is `filling` gets the result's block to fill, as the keyword `out`, and returns that.
+that is `filling` gets the result's block to fill, as the keyword `out`, and returns that; it keeps nothing of its
+arguments, whose memory may be used again when it has returned.
 """
 
 from __future__ import annotations
