@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from .array import Array
     from .deferred import Unsized
 
-SMALL = 1 << 16
-"""NumPy operands of at most so many bytes are copied, so that changing them later doesn't matter."""
-
 LONGEST = int(np.iinfo(np.int64).max)
 """No axis is longer, and no array has more elements or bytes: positions are int64."""
 
@@ -197,12 +194,28 @@ def check_grid(operation: str, grid: Grid) -> None:
 
 
 def as_array(operation: str, argument: str, value: Any) -> Array:
-    """Return an operand as an array: NumPy arrays and sequences become sources.
+    """Return an operand as an array: NumPy arrays and sequences become sources, which hold what they are now.
 
-    A NumPy array of more than 64 KiB is referred to, not copied. An array comes back under a name of its own, so that
-    an operation that has nothing to do may return it: setting elements of its result doesn't change the operand. Where
-    its size depends on data it is found now, since operations need their operands' shapes.
+    An array comes back under a name of its own, so that an operation that has nothing to do may return it: setting
+    elements of its result doesn't change the operand. Where its size depends on data it is found now, since operations
+    need their operands' shapes.
     """
+    return referred(operation, argument, snapshot(value))
+
+
+def snapshot(value: Any) -> Any:
+    """Return a value as it is now: a copy of what NumPy may write to; other values, read-only arrays and files stay."""
+    if isinstance(value, Node | np.generic) or not hasattr(value, "__array__"):
+        return value
+    if isinstance(value, np.memmap) or (isinstance(value, np.ndarray) and not value.flags.writeable):
+        return value
+    own = (value if isinstance(value, np.ndarray) else np.asarray(value)).copy("K")
+    own.flags.writeable = False
+    return own
+
+
+def referred(operation: str, argument: str, value: Any) -> Array:
+    """Return an operand as `as_array` does, where it is computed at once: NumPy arrays needn't be copied."""
     if isinstance(value, Node):
         return wrap(value.expr)
     if isinstance(value, np.ndarray):
@@ -216,8 +229,6 @@ def as_array(operation: str, argument: str, value: Any) -> Array:
         raise ArgumentError(bad(operation, argument, value, "a Windrow or NumPy array, or a number"))
     check_dtype(operation, argument, found.dtype)
     not_masked(operation, argument, value)
-    if found is value and found.nbytes <= SMALL:
-        found = found.copy()
     return host(found, grid_for(operation, "auto", found.shape, found.dtype), found.dtype, in_place=True)
 
 

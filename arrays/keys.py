@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import IndexingError, bad
-from .core import Node
+from .core import Node, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,9 +48,9 @@ def _read(item: Any) -> Any:
 
 
 def _array(item: Any) -> Any:
-    """Bring a sequence to an array; a list of lazy integers to a lazy one."""
+    """Bring a sequence to an array, one of NumPy's as it is now; a list of lazy integers to a lazy one."""
     if isinstance(item, np.ndarray):
-        return item
+        return snapshot(item)
     if any(isinstance(each, Node) for each in item):
         from .ops.joining import stack
 

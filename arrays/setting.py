@@ -20,7 +20,7 @@ from ..graph.kinds.move import Move, Route
 from ..graph.kinds.points import Scatter, block_codes
 from ..graph.kinds.source import Full
 from .align import regrid
-from .core import Node, as_array, make, twin, wrap
+from .core import Node, as_array, make, snapshot, twin, wrap
 from .deferred import deferred
 from .indexing import stand_ins
 from .keys import (
@@ -93,7 +93,7 @@ def _value(x: Node, value: Any) -> Array:
         return _value(x, stack([as_array("setitem", "value", v) for v in value]))
     else:
         try:
-            array = np.asarray(value, x.dtype)
+            array = np.asarray(snapshot(value), x.dtype)
         except ValueError as error:
             raise BadValue(bad("setitem", "value", value, f"values that {x.dtype} can hold")) from error
         except TypeError as error:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays.align import regrid
-from ..arrays.core import as_array
+from ..arrays.core import referred
 from ..arrays.ops.taking import taken
 from ..arrays.verbs import persist
 from ..graph.errors import ArgumentError, ShapeError, bad
@@ -67,7 +67,7 @@ def sharded(
     -------
     Shards
     """
-    found = [as_array(operation, "Xyw"[i : i + 1] or "arrays", a) for i, a in enumerate(arrays)]
+    found = [referred(operation, "Xyw"[i : i + 1] or "arrays", a) for i, a in enumerate(arrays)]
     rows = found[0].shape[0] if found[0].ndim else 0
     if not rows or any(a.ndim == 0 or a.shape[0] != rows for a in found):
         shapes = ", ".join(str(a.shape) for a in found)

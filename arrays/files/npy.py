@@ -12,7 +12,7 @@ from ...graph.errors import ArgumentError, FileError, FileFormatError, MissingFi
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..align import regrid
-from ..core import as_array, grid_for, make
+from ..core import grid_for, make, referred
 from ..deferred import evaluate
 from ..handed import from_array
 from .aside import aside, path_of
@@ -115,7 +115,7 @@ def to_npy(x: Any, path: Any, *, overwrite: bool = False) -> None:
     (3, 2)
     """
     target = path_of("to_npy", path)
-    array = _in_rows(as_array("to_npy", "x", x))
+    array = _in_rows(referred("to_npy", "x", x))
     grid, dtype = array.expr.grid, array.dtype
     with aside("to_npy", target, overwrite, os.path.isfile) as folder:
         whole = os.path.join(folder, "data")

@@ -13,7 +13,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.stored import arrow, file_name
 from ..align import aligned, regrid
-from ..core import Node, as_array, check_grid, make
+from ..core import Node, check_grid, make, referred
 from ..deferred import evaluate
 from .aside import aside, check_sizes, path_of, runs_of
 
@@ -213,13 +213,13 @@ def _row_bytes(x: Node) -> int:
 def _columns(x: Any) -> tuple[list[str], list[Array]]:
     """Return the columns' names, and arrays of one axis, or one of two axes that has all columns."""
     if not isinstance(x, Mapping):
-        array = as_array("to_parquet", "x", x)
+        array = referred("to_parquet", "x", x)
         if array.ndim not in (1, 2) or (array.ndim == 2 and not array.shape[1]):
             raise ShapeError(bad("to_parquet", "x", array.shape, "an array of one axis, or of two with columns"))
         return ["values"] if array.ndim == 1 else [str(i) for i in range(array.shape[1])], [array]
     if not x or not all(isinstance(name, str) for name in x):
         raise ArgumentError(bad("to_parquet", "x", list(x), "columns whose names are text"))
-    arrays = [as_array("to_parquet", f"x[{name!r}]", value) for name, value in x.items()]
+    arrays = [referred("to_parquet", f"x[{name!r}]", value) for name, value in x.items()]
     shapes = {a.shape for a in arrays}
     if len(shapes) > 1 or len(next(iter(shapes))) != 1:
         raise ShapeError(bad("to_parquet", "x", sorted(shapes), "arrays of one axis and one length"))

@@ -341,3 +341,57 @@ def test_single_elements_of_files_are_read_again(tmp_path):
     np.save(path, np.arange(6.0))
     with pytest.raises(wr.SourceChanged):
         float(x[2])
+
+
+@pytest.mark.parametrize("n", [5, 9001])
+def test_what_an_operation_is_handed_is_taken_as_it_is_then(n):
+    x = wr.zeros((2, n), chunks=(1, 4000))
+    uses = [
+        lambda w: x + w,
+        lambda w: np.add(x, w),
+        lambda w: wr.where(x == 0, w, x),
+        lambda w: wr.concatenate([x[0], w]),
+        lambda w: wr.stack([w, x[0]]),
+        lambda w: wr.sum(w),
+        lambda w: x @ w,
+        lambda w: x[0] + SharesMemory(w),
+        lambda w: wr.take(wr.arange(n, chunks=4000), w.astype(int)),
+        lambda w: _set(wr.zeros(n, chunks=4000), slice(None), w),
+        lambda w: _set(wr.zeros(n, chunks=4000), slice(None), SharesMemory(w)),
+    ]
+    for use in uses:
+        buffer = np.arange(n) % 5.0
+        expected = use(buffer.copy()).compute()
+        found = use(buffer)
+        buffer[:] = 3
+        np.testing.assert_array_equal(found.compute(), expected)
+    for key in (np.arange(n) % 3 == 0, np.arange(n)[::-1].copy()):
+        lazy = wr.asarray([0, 0], chunks=1)[:, None]
+        found = [use(key) for use in (lambda k: x[0][k], lambda k: x[lazy, k], lambda k: _set(x[0] + 0, k, 5))]
+        expected = [use.compute() for use in found]
+        key[:] = 0
+        for one, value in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one.compute(), value)
+
+
+def _set(x, key, value):
+    x[key] = value
+    return x
+
+
+class SharesMemory:
+    """Something like a data frame's column, that hands out its own memory."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+
+def test_what_nobody_writes_is_not_copied():
+    fixed = np.zeros(9001)
+    fixed.flags.writeable = False
+    assert (wr.sum(fixed)).expr.operands[0].op.data.array is fixed
+    buffer = np.zeros(9001)
+    assert wr.asarray(buffer).expr.op.data.array is buffer
