@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..batching import doubled, most_rows
 from .replicas import borrowed
 
 if TYPE_CHECKING:
@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["measured"]
 
 Values = np.ndarray[Any, Any]
-FIRST = 32
-LARGEST = 4096
-STEPS = 16
-"""A shard makes at least so many steps in an epoch."""
-GAIN = 1.15
+FEW, MANY = 64, 2048
 ENOUGH = 0.02
 
 
@@ -31,16 +27,14 @@ def measured(recipe: Recipe, shards: Shards, state: Any, own: Any) -> int:
     It is tried on the driver, on copies of some rows, by a copy of the model with the weights that it has: nothing
     remains of it.
     """
-    most = max(FIRST, min(LARGEST, min(shards.sizes) // STEPS))
+    most = most_rows(shards)
     few = tuple(np.asarray(a[: min(most, shards.sizes[0])].compute()) for a in shards.arrays)
-    best, speed = FIRST, 0.0
-    for size in itertools.takewhile(lambda n: n <= most, (FIRST << k for k in itertools.count())):
+
+    def seconds(size: int) -> float:
         rows = tuple(np.resize(r, (size, *r.shape[1:])) for r in few)
-        found = size / _seconds(recipe, rows, size, state, own)
-        if found < speed * GAIN:
-            break
-        best, speed = size, found
-    return best
+        return _seconds(recipe, rows, size, state, own)
+
+    return doubled(seconds, most)
 
 
 def _seconds(recipe: Recipe, rows: tuple[Values, ...], size: int, state: Any, own: Any) -> float:
@@ -52,11 +46,9 @@ def _seconds(recipe: Recipe, rows: tuple[Values, ...], size: int, state: Any, ow
             copy.train(lambda: copy.variables.put(state, own), rows, size, np.zeros(count, np.int64), None)
             return time.perf_counter() - begin
 
-        count = 64
+        count = FEW
         timed(count)  # compiles
-        once = timed(count)
-        while once < ENOUGH and count < 1 << 14:
-            count *= 4
+        if timed(count) < ENOUGH:  # most of it would be the call
+            count = MANY
             timed(count)
-            once = timed(count)
-        return min(once, timed(count), timed(count)) / count
+        return min(timed(count) for _ in range(3)) / count

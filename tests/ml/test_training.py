@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -246,6 +247,20 @@ def test_states_of_many_kinds():
     _, history = train(lambda s, X: (s, {"loss": float("nan")}), np.float32(1), X[:3], shards=9, batch_size=100)
     assert np.isnan(history.history["loss"]).all()
     assert float(train(lambda s, X: s * 0.5, 1.0, [[1.0], [2.0]], shards=1)[0]) == 0.5
+
+
+def test_a_batch_size_is_found():
+    def slow_call(w, X):
+        time.sleep(0.002 + 4e-6 * max(0, len(X) - 250))  # pays up to 256 rows
+        return w + 1
+
+    state, history = train(slow_call, 0.0, np.ones((20_000, 2)), batch_size="auto", shards=1)
+    assert history.batch_size in (256, 512, 1024)
+    assert state == -(-20_000 // history.batch_size)
+    assert train(slow_call, 0.0, np.ones((700, 2)), batch_size="auto", shards=1)[1].batch_size == 32
+    assert train(slow_call, 0.0, np.ones((30, 2)), batch_size=7)[1].batch_size == 7
+    with pytest.raises(wr.ArgumentError, match="batch_size"):
+        train(slow_call, 0.0, np.ones((30, 2)), batch_size="automatic")
 
 
 def test_large_states_stay_with_their_shards(monkeypatch):
