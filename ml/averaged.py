@@ -137,10 +137,11 @@ def train_averaged(
     told = ("score",) if tol is not None else ()
     start = (work, kind.state(template), kind.own(template), parts, seed, told)
     rounds = Rounds(*start) if count == 1 else Asynchronous(*start, range(epochs), count)
-    history, best, since = History(), -np.inf, 0
+    history, best, since, seen = History(), -np.inf, 0, 0
     with rounds, Progress(name, epochs, sum(parts.sizes)) as progress:
         for epoch in range(epochs):
             found = rounds.epoch(epoch, count, progress)
+            seen += round(found["rows"])
             shown = {n: found[n] for n in told}
             history.add(epoch, shown)
             progress.epoch(epoch, shown)
@@ -151,6 +152,8 @@ def train_averaged(
                     break
     kind.put(template, rounds.state, kind.own(template))
     template.n_iter_ = len(history.epoch)
+    if kind.steps == "shard" and hasattr(template, "t_"):  # a network's count of the samples it has seen
+        template.t_ = seen
     template.set_params(**{k: v for k, v in estimator.get_params(deep=False).items() if k != "class_weight"})
     return template, history
 
@@ -348,7 +351,9 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         if is_lazy(X, y, sample_weight):
             return score(self.estimator_, X, y, sample_weight)
-        return self.estimator_.score(validate_data(self, X, reset=False, dtype=FLOATS), y, sample_weight)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        rows = validate_data(self, X, reset=False, dtype=FLOATS, order="C")
+        return self.estimator_.score(rows, y, **weights)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -373,4 +378,4 @@ class _Said:
         fitted = self.model.estimator_
         if isinstance(X, Node):
             return over_rows(fitted, self.name, X)
-        return getattr(fitted, self.name)(validate_data(self.model, X, reset=False, dtype=FLOATS))
+        return getattr(fitted, self.name)(validate_data(self.model, X, reset=False, dtype=FLOATS, order="C"))

@@ -24,8 +24,10 @@ def checked(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Values, Any
     The model learns the number and the names of X's features.
     """
     if y is None and not model.__sklearn_tags__().target_tags.required:
-        return validate_data(model, X, dtype=FLOATS), None, _weights(sample_weight, X)
-    X, y = validate_data(model, X, y, dtype=FLOATS, multi_output=several(model), y_numeric=is_regressor(model))
+        return validate_data(model, X, dtype=FLOATS, order="C"), None, _weights(sample_weight, X)
+    X, y = validate_data(
+        model, X, y, dtype=FLOATS, order="C", multi_output=several(model), y_numeric=is_regressor(model)
+    )
     weights = _weights(sample_weight, X)
     if is_classifier(model):
         check_classification_targets(y)
