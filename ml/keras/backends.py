@@ -50,6 +50,10 @@ class Backend(ABC):
     def batch(self, model: Any, way: str) -> Callable[..., dict[str, Any]]:
         """Return `train(rows)`, which trains on all rows as one batch, and returns the metrics so far."""
 
+    @abstractmethod
+    def told(self, model: Any, rows: tuple[Values, ...]) -> tuple[str, ...]:
+        """Return the names of the metrics, by training on some rows without compiling."""
+
 
 @functools.cache
 def backend() -> Backend:

@@ -64,6 +64,10 @@ class Jax(Backend):
 
         return train
 
+    def told(self, model: Any, rows: tuple[Values, ...]) -> tuple[str, ...]:
+        """See `Backend.told`."""
+        return tuple(_run(model, lambda state: model.train_step(state, rows)))
+
 
 BACKEND = Jax()
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from ...graph.errors import ArgumentError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -19,8 +21,8 @@ __all__ = ["Recipe", "custom_objects"]
 class Recipe:
     """A model, pickled, with what the user defined for it.
 
-    Its name follows from its configuration and the user's code, not from weights or the learning rate: models of the
-    same name share what is compiled.
+    Its name follows from its configuration and the user's code, not from weights, the learning rate or the numbers
+    that Keras gives layers: models of the same name share what is compiled.
     """
 
     name: bytes
@@ -32,23 +34,36 @@ class Recipe:
     def of(cls, model: Any) -> Recipe:
         """Return the recipe of a compiled model."""
         keras = importlib.import_module("keras")
-        custom: bytes = importlib.import_module("cloudpickle").dumps(custom_objects(model))
+        dumps = importlib.import_module("cloudpickle").dumps
+        custom: bytes = dumps(custom_objects(model))
         config = keras.saving.serialize_keras_object(model)
         rate = ((config.get("compile_config") or {}).get("optimizer") or {}).get("config", {})
         if isinstance(rate.get("learning_rate"), float):
             rate["learning_rate"] = 0.0
-        told = json.dumps(config, sort_keys=True, default=repr).encode()
+        rate.pop("name", None)
+        names = {layer.name: f"layer {i}" for i, layer in enumerate(model._flatten_layers(recursive=True))}
+        told = json.dumps(_renamed(config, names), sort_keys=True, default=repr).encode()
         name = blake2b(told + custom, digest_size=16).digest()
-        return cls(name, keras.backend.backend(), custom, pickle.dumps(model))
+        return cls(name, keras.backend.backend(), custom, dumps(model))
 
     def load(self) -> Any:
-        """Return a copy of the model, with its optimiser built."""
+        """Return a copy of the model."""
         saving = importlib.import_module("keras.saving")
-        with saving.custom_object_scope(pickle.loads(self.custom)):
-            model = pickle.loads(self.pickled)
-        if model.optimizer is not None and not model.optimizer.built:
-            model.optimizer.build(model.trainable_variables)
-        return model
+        try:
+            with saving.custom_object_scope(pickle.loads(self.custom)):
+                return pickle.loads(self.pickled)
+        except Exception as error:
+            expected = "one that Keras can save and load, with a get_config() that fits its constructor"
+            came = f"a model of which Keras can't make a copy: {type(error).__name__}: {error}"
+            raise ArgumentError(f"distribute: argument 'model' is {came}; expected {expected}") from error
+
+
+def _renamed(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _renamed(one, names) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_renamed(one, names) for one in value]
+    return names.get(value, value) if isinstance(value, str) else value
 
 
 def custom_objects(model: Any) -> dict[str, Any]:

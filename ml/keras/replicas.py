@@ -52,6 +52,8 @@ class Replica:
 
     def __init__(self, model: Any) -> None:
         self.model = model
+        if not model.optimizer.built:
+            model.optimizer.build(model.trainable_variables)
         self.variables = Variables(model)
         self.way = len(backend().ways) if model.run_eagerly else 0
         self._compiled: dict[Any, Callable[..., dict[str, Any]]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 import windrow as wr
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-pytest.importorskip("tensorflow")
+if importlib.util.find_spec("tensorflow") is None:
+    pytest.importorskip("jax")
+    os.environ.setdefault("KERAS_BACKEND", "jax")
 keras = pytest.importorskip("keras")
 
 from windrow.ml import Sequential, distribute  # noqa: E402
