@@ -11,12 +11,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ...arrays.core import Node, as_array
+from ...arrays.core import as_array
 from ...arrays.verbs import compute
 from ...graph.errors import ArgumentError, bad
-from ..checked import labels_as
-from ..fitted import METHODS, over_rows, score
-from ..rows import labels_of
+from ..fitted import METHODS
+from ..rows import labels_as, labels_of
 from .folds import cut, given
 from .journal import Journal
 from .learners import PartialFit
@@ -80,7 +79,8 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         self._check(operation)
         candidates, plan = self.planned(operation)
         y = as_array(operation, "y", labels_as(y))
-        learner, labels = self._learner(operation, y)
+        X = as_array(operation, "X", X)
+        learner, labels = self._learner(operation, X, y)
         for params in candidates:
             learner.check(operation, "parameters", params)
         folds, every = cut(
@@ -93,9 +93,10 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             shuffle=self.shuffle,
             seed=self.seed,
             labels=labels if self.shuffle else None,
+            tabular=learner.tabular,
         )
         if validation_data is not None:
-            folds = given(operation, every, *validation_data)
+            folds = given(operation, every, *validation_data, tabular=learner.tabular)
         rungs = _Rungs(self, operation, learner, folds, candidates, self._journal(operation, X, y, candidates))
         entries = rungs.run(plan)
         self._tell(entries, candidates, len(folds))
@@ -113,17 +114,16 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         if self.threshold is not None and not isinstance(self.threshold, int | float):
             raise ArgumentError(bad(operation, "threshold", self.threshold, "a number"))
 
-    def _learner(self, operation: str, y: Any) -> tuple[Any, Any]:
+    def _learner(self, operation: str, X: Any, y: Any) -> tuple[Any, Any]:
         """Return what trains, and the labels of all rows where there are classes."""
-        loss = self.scoring == "loss" or callable(self.scoring)
         if not hasattr(self.estimator, "get_params"):
             from .models import Built
 
-            return Built.of(operation, self.estimator, self.batch_size, self.seed), None
+            return Built.of(operation, self.estimator, self.batch_size, self.seed, X.shape[1:]), None
         if y.ndim != 1:
             raise ArgumentError(bad(operation, "y", f"an array of {y.ndim} axes", "one value for each row"))
         if not is_classifier(self.estimator):
-            return PartialFit.of(operation, self.estimator, None, loss, self.seed), None
+            return PartialFit.of(operation, self.estimator, None, False, self.seed), None
         classes = labels_of(operation, y)
         # A function of what a trial told asks for the loss too, where the classifier knows one.
         loss = self.scoring == "loss" or (callable(self.scoring) and hasattr(self.estimator, "predict_proba"))
@@ -134,9 +134,8 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             return Journal(operation, None, {})
         mine = {k: v for k, v in self.get_params(deep=False).items() if k not in ("resume", "refit", "estimator")}
         mine = {k: v for k, v in mine.items() if not k.startswith("param_")}
-        array = as_array(operation, "X", X)
-        sums = compute(array.astype(np.float64).sum())
-        data = (array.shape, str(array.dtype), array.chunks, float(sums), y.shape, str(y.dtype))
+        sums = compute(X.astype(np.float64).sum())
+        data = (X.shape, str(X.dtype), X.chunks, float(sums), y.shape, str(y.dtype))
         named = self.estimator.get_params() if hasattr(self.estimator, "get_params") else self.estimator
         what = {"search": type(self).__name__, "estimator": (type(self.estimator).__name__, named), "data": data}
         return Journal(operation, self.resume, what | mine | {"candidates": candidates})
@@ -156,7 +155,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         self.multimetric_ = False
 
     def _refit(self, learner: Any, every: Any) -> None:
-        begin = time.perf_counter()
+        begin, self._by = time.perf_counter(), learner
         first = learner.pack(learner.start(self.best_params_))
         made, _ = Trials(learner, [every], self.shards, self.seed).advance(
             [[[first] * self.shards]], 0, self.best_epochs_
@@ -169,8 +168,12 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             return getattr(self._best(name), name)
         if name not in METHODS:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        own = getattr(self._best(name), name)  # what it can't do we don't have
-        return lambda X: over_rows(self.best_estimator_, name, X) if isinstance(X, Node) else own(X)
+        getattr(self._best(name), name)  # what it can't do we don't have
+        return lambda X: self._said(name, X)
+
+    def _said(self, name: str, X: Any) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return self._by.said(self.best_estimator_, name, X)
 
     def _best(self, name: str) -> Any:
         if "best_estimator_" not in vars(self):
@@ -182,9 +185,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     def score(self, X: Any, y: Any) -> Any:
         """Return what the best estimator scores: a number, or for Windrow arrays a lazy one."""
         check_is_fitted(self, "best_estimator_")
-        if isinstance(X, Node) or isinstance(y, Node):
-            return score(self.best_estimator_, X, y)
-        return self.best_estimator_.score(X, y)
+        return self._by.scored(self.best_estimator_, X, y)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...arrays.align import regrid
 from ...arrays.core import as_array
+from ...arrays.ops.joining import concatenate
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ..rows import beside, samples
@@ -29,7 +30,17 @@ class Fold:
 
 
 def cut(
-    operation: str, X: Any, y: Any, *, cv: Any, test_size: float, shards: int, shuffle: bool, seed: int, labels: Any
+    operation: str,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any,
+    test_size: float,
+    shards: int,
+    shuffle: bool,
+    seed: int,
+    labels: Any,
+    tabular: bool,
 ) -> tuple[list[Fold], Fold]:
     """Return the folds, and all rows as one fold for the last training.
 
@@ -37,7 +48,7 @@ def cut(
     from fold to fold.
     """
     parts, used = _parts(operation, cv, test_size)
-    array = samples(operation, X, floats=False)
+    array = _whole(operation, "X", X, tabular)
     target = beside(operation, "y", y, array, wide=True)
     unit = parts * shards
     count = unit * max(1, -(-array.expr.grid.axes[0].count // unit))
@@ -57,10 +68,21 @@ def cut(
     return folds, Fold(_steps(own, starts, list(range(count)), shards), None)
 
 
-def given(operation: str, every: Fold, X: Any, y: Any) -> list[Fold]:
+def given(operation: str, every: Fold, X: Any, y: Any, *, tabular: bool) -> list[Fold]:
     """Return one fold of all rows, tested on others."""
-    array = samples(operation, as_array(operation, "validation_data", X), floats=False)
+    array = _whole(operation, "validation_data", X, tabular)
     return [Fold(every.steps, (array, beside(operation, "validation_data", y, array, wide=True)))]
+
+
+def _whole(operation: str, argument: str, X: Any, tabular: bool) -> Array:
+    """Return rows that are whole in their chunks; `tabular` ones have one axis of features."""
+    array = as_array(operation, argument, X)
+    if tabular:
+        return samples(operation, array, floats=False)
+    if array.ndim < 2 or not array.shape[0]:
+        raise ShapeError(bad(operation, argument, array.shape, "a row for each sample"))
+    first, *rest = array.expr.grid.axes
+    return regrid(array, Grid([first, *(Axis.regular(a.length, max(1, a.length)) for a in rest)]))
 
 
 def _parts(operation: str, cv: Any, test_size: Any) -> tuple[int, int]:
@@ -80,8 +102,6 @@ def _steps(arrays: tuple[Array, Array], starts: list[int], blocks: list[int], sh
 
 def _rows(arrays: tuple[Array, Array], starts: list[int], blocks: list[int]) -> tuple[Array, Array]:
     """Return some blocks of rows, which stay blocks; they follow each other but for one gap at most."""
-    from ...arrays.ops.joining import concatenate
-
     sizes = [starts[b + 1] - starts[b] for b in blocks]
     runs = np.split(np.asarray(blocks), np.flatnonzero(np.diff(blocks) > 1) + 1)
     found = []

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone, is_regressor
 
+from ...arrays.core import Node
 from ...graph.errors import ArgumentError, bad
 from ..averageable import averageable
+from ..fitted import over_rows, score
 from ..state import Layout
 
 if TYPE_CHECKING:
     from ..averageable import Averageable
 
-__all__ = ["PartialFit", "merged"]
+__all__ = ["PartialFit", "joined", "merged"]
 
 Values = np.ndarray[Any, Any]
 TINY = np.finfo(np.float64).eps
@@ -32,7 +34,7 @@ class PartialFit:
     classes : numpy.ndarray or None
         Of a classifier: the labels of all rows.
     loss : bool
-        Whether the loss on test rows is told too: the log loss of a classifier, the mean square of a regressor.
+        Whether a classifier tells its log loss on test rows; a regressor tells the mean square anyway.
     seed : int
         Of estimators that have no `random_state` of their own.
     """
@@ -53,9 +55,12 @@ class PartialFit:
             raise ArgumentError(bad(operation, "estimator", type(estimator).__name__, expected))
         return cls(estimator, classes, loss, seed)
 
+    tabular = True
+    """Whether rows are lists of features, and nothing of more axes."""
+
     @property
     def outputs(self) -> int:
-        """What a test tells of each output: only of regressors, whose R² can't be added up."""
+        """Outputs whose moments a test tells: those of regressors, whose R² can't be added up."""
         return 1 if is_regressor(self.estimator) else 0
 
     def check(self, operation: str, argument: str, params: dict[str, Any]) -> None:
@@ -77,6 +82,17 @@ class PartialFit:
         """Return what the user gets of a model."""
         return model
 
+    @staticmethod
+    def said(model: Any, name: str, X: Any) -> Any:
+        """Return what the best model says of rows, lazily of Windrow arrays."""
+        return over_rows(model, name, X) if isinstance(X, Node) else getattr(model, name)(X)
+
+    @staticmethod
+    def scored(model: Any, X: Any, y: Any) -> Any:
+        """Return the score of the best model, a lazy one of Windrow arrays."""
+        lazy = isinstance(X, Node) or isinstance(y, Node)
+        return score(model, X, y) if lazy else model.score(X, y)
+
     def train(self, model: Any, X: Values, y: Values, generator: np.random.Generator) -> Any:
         """Learn from rows, in a new order; return the model."""
         order = generator.permutation(len(X))
@@ -97,8 +113,7 @@ class PartialFit:
             out[3:] = np.array([off.mean(), centre.mean(), ((truth - centre) ** 2).sum(axis=0).mean()])
             return out
         out[1] = float(model.score(X, y)) * len(X)
-        if self.loss:
-            out[2] = self._log_loss(model, X, y)
+        out[2] = self._log_loss(model, X, y) if self.loss else np.nan
         return out
 
     def _log_loss(self, model: Any, X: Values, y: Values) -> float:
@@ -151,7 +166,7 @@ class PartialFit:
         model = kind.template(plain, self.classes, [X, y], self.seed)
         model.set_params(**plain.get_params(deep=False))
         layout = Layout.of(_learnt(kind, model))
-        found = layout.unpack(_joined(layout, arrays))
+        found = layout.unpack(joined(layout, arrays))
         kind.put(model, found["state"], found["own"])
         for name, value in found["steps"].items():
             setattr(model, name, value[()])
@@ -164,7 +179,7 @@ def _learnt(kind: Averageable, model: Any) -> dict[str, Any]:
     return {"state": kind.state(model), "own": kind.own(model), "steps": steps}
 
 
-def _joined(layout: Layout, arrays: list[Values]) -> Values:
+def joined(layout: Layout, arrays: list[Values]) -> Values:
     """Return arrays as the bytes of a layout."""
     packed = np.zeros(layout.size, np.uint8)
     for target, value in zip(layout.arrays(packed), arrays, strict=True):

@@ -51,7 +51,7 @@ def cv_results(entries: list[Entry], candidates: list[dict[str, Any]], more: tup
         found[f"mean_{name}"], found[f"std_{name}"] = times.mean(axis=1), times.std(axis=1)
     params = [candidates[e.candidate] for e in entries]
     for name in sorted({name for p in params for name in p}):
-        column: Any = np.ma.masked_all(len(entries), dtype=object)
+        column: Any = np.ma.MaskedArray(np.empty(len(entries), object), mask=True)
         for line, p in enumerate(params):
             if name in p:
                 column[line] = p[name]

@@ -1,0 +1,160 @@
+"""Keras models that a user's function builds from parameters, as a search trains them."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pickle
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+from ..keras.checks import check_model
+from ..keras.distribute import distribute
+from ..keras.inference import column
+from ..keras.recipe import Recipe
+from ..keras.replicas import borrowed
+from ..keras.state import Variables
+from ..state import Layout
+from .learners import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Built"]
+
+Values = np.ndarray[Any, Any]
+Model = tuple[Recipe, dict[str, Any], dict[str, Any]]
+"""How a model is built, its weights, and what its optimiser keeps."""
+TESTED = 1024
+"""Rows of a batch in tests, at least."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """Trains what `build(**params)` returns, a compiled Keras model.
+
+    Models are built on the driver, each from the same seed of Keras's random numbers. The score is the first metric
+    that the model was compiled with, or the negative loss.
+    """
+
+    build: Callable[..., Any]
+    size: int
+    seed: int
+    shape: tuple[int, ...]
+    outputs: int = 0
+    tabular: bool = False
+
+    @classmethod
+    def of(cls, operation: str, build: Any, size: Any, seed: int, shape: tuple[int, ...]) -> Built:
+        """Return the learner."""
+        if not callable(build) or isinstance(build, type):
+            expected = "an estimator of scikit-learn, or a function that builds a Keras model"
+            raise ArgumentError(bad(operation, "estimator", build, expected))
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
+            raise ArgumentError(bad(operation, "batch_size", size, "a positive integer"))
+        return cls(build, int(size), seed, shape)
+
+    def check(self, operation: str, argument: str, params: dict[str, Any]) -> None:
+        """Raise where a parameter is none of the function's."""
+        try:
+            inspect.signature(self.build).bind(**params)
+        except TypeError as error:
+            raise ArgumentError(bad(operation, argument, params, f"what the function takes: {error}")) from error
+
+    def start(self, params: dict[str, Any]) -> Model:
+        """Return a model that has learnt nothing."""
+        importlib.import_module("keras.utils").set_random_seed(self.seed)
+        model = self.build(**params)
+        check_model(model)
+        if not model.built:
+            model.build((None, *self.shape))
+        if not model.optimizer.built:
+            model.optimizer.build(model.trainable_variables)
+        variables = Variables(model)
+        return Recipe.of(model), variables.shared(), variables.own(fresh=True)
+
+    @staticmethod
+    def model(model: Model) -> Any:
+        """Return what the user gets of a model: it, distributed."""
+        recipe, state, own = model
+        made = recipe.load()
+        if not made.optimizer.built:
+            made.optimizer.build(made.trainable_variables)
+        variables = Variables(made)
+        variables.put(state, own)
+        variables.set_rate(float(state["rate"]))
+        return distribute(made)
+
+    @staticmethod
+    def said(model: Any, name: str, X: Any) -> Any:
+        """Return what the best model says of rows."""
+        return getattr(model, name)(X)
+
+    @staticmethod
+    def scored(model: Any, X: Any, y: Any) -> Any:
+        """Return the score of the best model."""
+        return _score(model.evaluate(X, y))
+
+    def train(self, model: Model, X: Values, y: Values, generator: np.random.Generator) -> Model:
+        """Learn from rows, in a new order; return the model."""
+        recipe, state, own = model
+        order = generator.permutation(len(X))
+        rows = np.take(X, order, axis=0), column(np.take(y, order, axis=0))
+        whole = len(X) // self.size
+        rest = slice(whole * self.size, len(X)) if len(X) % self.size else None
+        with borrowed(recipe) as copy:
+
+            def begin() -> None:
+                copy.variables.put(state, own)
+                copy.variables.set_rate(float(state["rate"]))
+
+            copy.train(begin, rows, self.size, np.arange(whole), rest)
+            return recipe, {**copy.variables.shared(), "rate": state["rate"]}, copy.variables.own()
+
+    def tell(self, model: Model, X: Values, y: Values) -> Values:
+        """Return what rows tell: how many they are, sums of score and loss."""
+        recipe, state, own = model
+        if not len(X):
+            return np.zeros(3)
+        with borrowed(recipe) as copy:
+            copy.variables.put(state, own)
+            told = copy.model.evaluate(X, column(y), batch_size=max(self.size, TESTED), verbose=0, return_dict=True)
+        return np.array([1.0, _score(told), told["loss"]]) * len(X)
+
+    @staticmethod
+    def mean(models: list[Model], rows: list[int]) -> list[Model]:
+        """Return the shards' models with the average of their weights in place of their own."""
+        layout = Layout.of(models[0][1])
+        found = layout.mean(np.stack([layout.pack(m[1]) for m in models]), np.asarray(rows, np.float64))
+        return [(recipe, layout.unpack(found), own) for recipe, _, own in models]
+
+    @staticmethod
+    def pack(model: Model) -> bytes:
+        """Return a model as bytes, for other ranks."""
+        return pickle.dumps(model, protocol=5)
+
+    @staticmethod
+    def unpack(packed: bytes) -> Model:
+        """Return the model of some bytes."""
+        found: Model = pickle.loads(packed)
+        return found
+
+    @staticmethod
+    def arrays(model: Model) -> list[Values]:
+        """Return what a model has learnt as arrays, for a file."""
+        layout = Layout.of(model[1:])
+        return layout.arrays(layout.pack(model[1:]))
+
+    def restored(self, params: dict[str, Any], arrays: list[Values], X: Values, y: Values) -> Model:
+        """Return the model that has learnt what the arrays tell."""
+        recipe, *rest = self.start(params)
+        layout = Layout.of(tuple(rest))
+        state, own = layout.unpack(joined(layout, arrays))
+        return recipe, state, own
+
+
+def _score(told: dict[str, float]) -> float:
+    return next((float(value) for name, value in told.items() if name != "loss"), -float(told["loss"]))
