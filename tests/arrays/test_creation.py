@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
@@ -55,7 +55,6 @@ def test_arange(args):
     same(wr.arange(0, 1, 0.1, "f4"), reference(0, 1, 0.1, "f4"))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), st.integers(0, 40), st.booleans(), st.integers(1, 9))
 def test_linspace(start, stop, num, endpoint, chunks):
     expected = np.linspace(start, stop, num, endpoint)
@@ -163,7 +162,6 @@ def test_random_is_numpys_philox():
         same(x, np.random.Generator(np.random.Philox(11)).random((7, 9)))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_random_numbers_do_not_depend_on_chunks(data):
     shape = tuple(data.draw(st.lists(st.integers(1, 8), min_size=1, max_size=3)))

@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
@@ -148,7 +148,6 @@ DTYPES = ["?", "i1", "u1", "i2", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"
 SCALARS = [True, 3, 2.5, 1j, np.int8(3), np.float32(1.5), np.array(2, "u2"), np.bool(True)]
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.sampled_from(DTYPES),
     st.sampled_from([*DTYPES, *range(len(SCALARS))]),

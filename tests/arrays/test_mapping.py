@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
@@ -90,7 +90,6 @@ def test_map_overlap(boundary):
         np.testing.assert_array_equal(got.compute(), reference(blurred, DATA, [(1, 1)] * 2, boundary))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_margins_of_any_depth(data):
     n, chunk = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 12))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
@@ -125,7 +125,6 @@ def test_reshape(shape, target):
         np.testing.assert_array_equal(lazily(np.reshape, x, target).compute(), data.reshape(target))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_reshape_of_any_shape(data):
     factors = data.draw(st.lists(st.sampled_from([1, 2, 3, 4]), min_size=1, max_size=5))
@@ -150,7 +149,6 @@ def test_reshape_keeps_borders_that_fit():
     assert wr.zeros((10, 10), chunks=(2, 10)).reshape(-1).chunksize == (20,)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_rechunk(data):
     shape = tuple(data.draw(st.lists(st.integers(0, 12), min_size=1, max_size=3)))
@@ -180,7 +178,6 @@ def test_chunks_in_all_spellings():
         assert wr.ones(100).chunksize == (10,)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_chunks_of_any_shape(data):
     shape = tuple(data.draw(st.lists(st.integers(0, 200), min_size=2, max_size=3)))

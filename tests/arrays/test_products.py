@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
@@ -84,7 +84,6 @@ def test_tensordot(left, right, axes):
         )
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_matmul_of_any_chunks(data):
     m, k, n = (data.draw(st.integers(1, 12)) for _ in range(3))

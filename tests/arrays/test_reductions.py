@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
@@ -68,7 +68,6 @@ def test_reduction(name, dtype, axis):
             check(name, DATA[dtype], chunks, axis, keepdims)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_reductions_of_any_shape(data):
     shape = tuple(data.draw(st.lists(st.integers(1, 9), min_size=0, max_size=3)))

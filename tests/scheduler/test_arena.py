@@ -45,5 +45,5 @@ class Ranges(RuleBasedStateMachine):
         assert self.arena.take(SIZE - 4160) == 0
 
 
-Ranges.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Ranges.TestCase.settings = settings(stateful_step_count=40)
 TestRanges = Ranges.TestCase

@@ -180,7 +180,7 @@ def programs(draw):
     return reduced(head, last) if head else last
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(programs())
 def test_any_program_gives_the_interpreters_bits(expr):
     try:
