@@ -118,4 +118,7 @@ class Operators(Node):
         return matmul(other, self) if _taken(other) else NotImplemented
 
     def __hash__(self) -> int:
-        return id(self)
+        raise TypeError(
+            "unhashable type: 'windrow.Array', as NumPy's arrays are; compute() first, or go by id(): "
+            "set(x.compute().tolist())"
+        )

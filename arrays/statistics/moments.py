@@ -71,6 +71,8 @@ def average(
         return mean, broadcast_to(mean.dtype.type(array.size / mean.size if mean.size else 0), mean.shape)
     heavy = _weights_along(array, axis, as_array("average", "weights", weights))
     whole = [np.dtype(float)] if array.dtype.kind in "biu" else []
+    if array.dtype.kind == "m":
+        raise DTypeError(bad("average", "weights", heavy.dtype, "None for times, whose mean takes no weights"))
     dtype = np.result_type(array.dtype, heavy.dtype, *whole)
     total = red.sum(heavy, axis, dtype, keepdims=keepdims)
     total = make(BlockFunction("checks:no_zero"), (total,), total.expr.grid, total.dtype)
