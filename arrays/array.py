@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from .namespace import namespace
 from .operators import Operators
 from .peek import element
 from .setting import assigned
+from .vanishing import LOST, warn_lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -110,6 +112,8 @@ class Array(Operators, Methods):
     def __setitem__(self, key: Any, value: Any) -> None:
         while not self._replace(self._expr, assigned(self, key, value).expr):
             pass  # another thread has set elements meanwhile
+        if sys.getrefcount(self) <= LOST:
+            warn_lost()
 
     def __len__(self) -> int:
         if not self.ndim:

@@ -65,6 +65,10 @@ class FileFormatError(WindrowError, ValueError):
     """A file that isn't of the kind that was expected, is incomplete, or is of a later version."""
 
 
+class LostWrite(UserWarning):
+    """Warns that elements are set in an array that nothing refers to: `x[0][1] = 5`; there are no views."""
+
+
 def bad(operation: str, argument: str, got: object, expected: str) -> str:
     """Return the text of a message about a bad argument: operation, argument, what came, what was expected."""
     return f"{operation}: argument {argument!r} is {got!r}; expected {expected}"

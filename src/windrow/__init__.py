@@ -103,6 +103,7 @@ from .graph.errors import (
     FileExists,
     FileFormatError,
     IndexingError,
+    LostWrite,
     MissingFile,
     OutOfMemory,
     ShapeError,
