@@ -47,9 +47,9 @@ def element(x: Node) -> Any:
     if isinstance(op, Host):
         if not op.data.in_place or op.data.file is not None:
             return None
-        return np.asarray(op.data.array)[at][()]
+        return np.asarray(op.data.array)[at]
     values = _small(expr) if moved else None
-    return None if values is None else values[at][()]
+    return None if values is None else values[at]
 
 
 def _before(expr: Expr, at: tuple[int, ...]) -> tuple[Expr, tuple[int, ...]] | None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..graph.errors import ArgumentError, bad
 from ..graph.expr import unpinned
 from ..graph.kinds.source import Host, Source
 from ..scheduler.cluster import current
 from .core import Node, wrap
 from .deferred import evaluate, resolved
+from .peek import element
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import numpy as np
 
     from .array import Array
 
@@ -52,9 +53,18 @@ def compute(*arrays: Any) -> Any:
         raise ArgumentError(bad("compute", "arrays", arrays, "at least one array"))
     lazy: list[Node] = []
     _mapped(arrays, lazy.append)
-    made = iter(evaluate([a.expr for a in lazy]) if lazy else ())
+    made = iter(_values(lazy))
     found: tuple[Any, ...] = _mapped(arrays, lambda a: _handed(a, next(made)))
     return found[0] if len(found) == 1 else found
+
+
+def _values(arrays: list[Node]) -> list[np.ndarray[Any, Any]]:
+    """Compute arrays; a single element that is at hand is read where it lies."""
+    if len(arrays) == 1 and arrays[0].ndim == 0:
+        found = element(arrays[0])
+        if found is not None:
+            return [np.array(found, arrays[0].dtype)]
+    return evaluate([a.expr for a in arrays]) if arrays else []
 
 
 def _mapped(value: Any, function: Callable[[Node], Any]) -> Any:
