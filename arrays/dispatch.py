@@ -25,7 +25,9 @@ NAMESPACES = ("numpy", "numpy.linalg", "numpy.fft")
 ATTRIBUTES: dict[Callable[..., Any], Callable[..., Any]] = {
     np.array_repr: lambda arr, *_, **__: repr(arr),
     np.array_str: lambda a, *_, **__: str(a),
+    np.may_share_memory: lambda a, b, *_, **__: a is b,
     np.save: save_as_numpy,
+    np.shares_memory: lambda a, b, *_, **__: a is b,
 }
 """Functions of NumPy that have no namesake here."""
 
