@@ -6,6 +6,7 @@ Operations make arrays without importing `Array`, whose methods call the operati
 from __future__ import annotations
 
 import math
+import operator
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -257,13 +258,20 @@ def check_device(operation: str, device: Any, argument: str = "device") -> None:
         raise ArgumentError(bad(operation, argument, device, f"None or {DEVICE!r}, the only device"))
 
 
+def is_integer(value: Any) -> bool:
+    """Tell whether `operator.index` gives an integer that was meant as one; arrays without axes may hold it."""
+    if isinstance(value, Node | np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in "iu"
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def check_axis(operation: str, axis: Any, ndim: int, argument: str = "axis") -> int:
     """Return an axis as a number from 0 on."""
-    if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
+    if not is_integer(axis):
         raise ArgumentError(bad(operation, argument, axis, "an integer"))
-    if not -ndim <= axis < ndim:
+    if not -ndim <= (axis := operator.index(axis)) < ndim:
         raise AxisError(bad(operation, argument, axis, f"an axis of an array of {ndim} axes"))
-    return int(axis) % ndim
+    return axis % ndim
 
 
 def check_axes(operation: str, axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:
@@ -279,17 +287,17 @@ def check_axes(operation: str, axis: Any, ndim: int, argument: str = "axis") -> 
 
 def check_shape(operation: str, shape: Any, argument: str = "shape") -> tuple[int, ...]:
     """Return a shape as a tuple."""
-    given = (shape,) if isinstance(shape, int | np.integer) else shape
+    given = (shape,) if is_integer(shape) else shape
     try:
         found = tuple(given)
     except TypeError as error:
         raise ArgumentError(bad(operation, argument, shape, "an integer or a tuple of integers")) from error
     for n in found:
-        if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        if not is_integer(n):
             raise ArgumentError(bad(operation, argument, shape, "an integer or a tuple of integers"))
-        if n < 0:
-            raise ShapeError(bad(operation, argument, shape, "lengths that are not negative"))
-    found = tuple(int(n) for n in found)
+    found = tuple(map(operator.index, found))
+    if min(found, default=0) < 0:
+        raise ShapeError(bad(operation, argument, shape, "lengths that are not negative"))
     if max(found, default=0) > LONGEST or math.prod(found) > LONGEST:
         raise ShapeError(bad(operation, argument, shape, "fewer than 2**63 elements, which int64 can count"))
     return found

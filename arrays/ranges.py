@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..graph.errors import ArgumentError, ShapeError, bad
 from ..graph.kinds.source import Eye, Ramp
-from .core import LONGEST, Node, as_array, check_device, check_dtype, check_shape, grid_for, make
+from .core import LONGEST, Node, as_array, check_device, check_dtype, check_shape, grid_for, is_integer, make
 from .ops.apply import cast
 from .ops.elementwise import astype, where
 from .ops.moving import moveaxis
@@ -231,9 +232,9 @@ def eye(
     shape = check_shape("eye", (N, N if M is None else M), "N")
     check_device("eye", device)
     known = check_dtype("eye", "dtype", np.float64 if dtype is None else dtype)
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+    if not is_integer(k):
         raise ArgumentError(bad("eye", "k", k, "an integer"))
-    return make(Eye(int(k)), (), grid_for("eye", chunks, shape, known), known)
+    return make(Eye(operator.index(k)), (), grid_for("eye", chunks, shape, known), known)
 
 
 def identity(n: int, dtype: Any = None, *, chunks: Any = "auto") -> Array:
