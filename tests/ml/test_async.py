@@ -265,3 +265,23 @@ def test_ranks_and_a_kill(launch, tmp_path):
     assert plain.status == killed.status == 0, (plain.err, killed.err)
     assert plain.last == "True 5 0 0"
     assert killed.last == "True 5 0 1"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # TensorFlow's own
+def test_keras(data):
+    pytest.importorskip("tensorflow")
+    import keras
+
+    from windrow.ml import distribute
+
+    X, y = (a.astype("f4") for a in data)
+    model = keras.Sequential([keras.Input((3,)), keras.layers.BatchNormalization(), keras.layers.Dense(1)])
+    model.compile(keras.optimizers.Adam(0.02), "mse")
+    stop = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: setattr(model, "stop_training", epoch == 7))
+    history = distribute(model).fit(
+        X, y, batch_size=16, epochs=50, shards=3, average="async", validation_data=(X[:50], y[:50]), callbacks=[stop]
+    )
+    assert history.epoch == list(range(8))
+    assert history.history["val_loss"][-1] < 0.02
+    with pytest.raises(wr.ArgumentError, match="outer_momentum"):
+        distribute(model).fit(X, y, average="async", outer_momentum=0.5)
