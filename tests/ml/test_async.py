@@ -282,6 +282,6 @@ def test_keras(data):
         X, y, batch_size=16, epochs=50, shards=3, average="async", validation_data=(X[:50], y[:50]), callbacks=[stop]
     )
     assert history.epoch == list(range(8))
-    assert history.history["val_loss"][-1] < 0.02
+    assert history.history["val_loss"][-1] < 0.3  # of a variance of 5
     with pytest.raises(wr.ArgumentError, match="outer_momentum"):
         distribute(model).fit(X, y, average="async", outer_momentum=0.5)
