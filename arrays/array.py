@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 import sys
 import warnings
@@ -134,11 +135,36 @@ class Array(Operators, Methods):
         found = element(self)
         return np.asarray(self.compute()).reshape(())[()] if found is None else found
 
-    def item(self) -> Any:
-        """Return the single element as one of Python's numbers."""
-        return self._single("item").item()
+    def item(self, *args: Any) -> Any:
+        """Return the single element, or that at a position (of all axes, or in C order), as one of Python's numbers."""
+        if not args:
+            return self._single("item").item()
+        at = args[0] if len(args) == 1 else args
+        if not isinstance(at, tuple):
+            return self.reshape(-1)[operator.index(at)].item()
+        if len(at) != self.ndim:
+            raise ArgumentError(bad("item", "args", args, f"one position, or {self.ndim}, one for each axis"))
+        return self[tuple(map(operator.index, at))].item()
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """Compute, and return the elements' bytes."""
+        return np.asarray(self.compute()).tobytes(order)  # type: ignore[arg-type]
+
+    def fill(self, value: Any) -> None:
+        """Set all elements to one value."""
+        if np.ndim(value):
+            raise ArgumentError(bad("fill", "value", value, "a number"))
+        self[...] = value
+
+    def __getattr__(self, name: str) -> Any:
+        raise importlib.import_module(".absent", __package__).missing_method(name)
 
     def __bool__(self) -> bool:
+        if self.expr.grid.size > 1:
+            raise ShapeError(
+                f"bool: array has shape {self.shape}; expected a single element; take all() or any() of it, "
+                "or windrow.testing.assert_equal in tests"
+            )
         return bool(self._single("bool"))
 
     def __float__(self) -> float:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import windrow as wr
+from windrow.arrays.absent import reason
 from windrow.arrays.core import Node, make
 from windrow.arrays.deferred import COPY, outlined
 from windrow.graph.expr import Expr, walk
@@ -353,42 +354,6 @@ def rows() -> list[Row]:
 
 
 # -------------------------------------------------------------------- what NumPy has besides
-
-REASONS: tuple[tuple[str, str], ...] = (
-    (
-        "they look at or set how Python, NumPy or this process behave, or print: NumPy's serve",
-        "array2string array_repr array_str format_float_positional format_float_scientific get_include "
-        "get_printoptions getbufsize geterr geterrcall info printoptions set_printoptions setbufsize seterr seterrcall "
-        "show_config show_runtime test typename mintypecode base_repr binary_repr",
-    ),
-    (
-        "arrays of one process's memory, its layout and its iterators: compute() first",
-        "asfortranarray asarray_chkfinite asmatrix bmat frombuffer fromstring fromiter may_share_memory shares_memory "
-        "nested_iters require isfortran frompyfunc",
-    ),
-    (
-        "text and Python objects, files of one process: read with NumPy, then from_array",
-        "fromfile fromregex genfromtxt loadtxt savetxt savez savez_compressed",
-    ),
-    (
-        "polynomials of a few numbers: NumPy's",
-        "poly polyadd polyder polydiv polyfit polyint polymul polysub roots",
-    ),
-    (
-        "calendars: NumPy's, or map_blocks()",
-        "busday_count busday_offset datetime_as_string datetime_data is_busday",
-    ),
-)
-
-LINALG = "need an array whole, and give little: numpy.linalg of x.compute()"
-
-
-def reason(name: str, space: str) -> str:
-    """Tell why a function isn't there."""
-    for text, names in REASONS:
-        if name in names.split():
-            return text
-    return LINALG if space == "linalg" else "not there yet: compute() first, or map_blocks()"
 
 
 def missing() -> dict[str, dict[str, list[str]]]:

@@ -116,4 +116,6 @@ def __getattr__(name: str) -> Any:
         from numpy.random import SeedSequence
 
         return SeedSequence
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ..absent import missing_function
+
+    raise missing_function(name, "random")

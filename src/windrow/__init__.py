@@ -10,31 +10,73 @@ A name that a module lists in its `__all__` is exported here; nothing else says 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
 from numpy import (
+    False_,
+    True_,
     bool,
+    bool_,
+    byte,
+    bytes_,
+    cdouble,
+    character,
     complex64,
     complex128,
+    complexfloating,
+    csingle,
+    datetime64,
+    double,
+    dtype,
     e,
+    errstate,
     euler_gamma,
+    flexible,
     float16,
     float32,
     float64,
+    floating,
+    generic,
+    half,
+    index_exp,
+    inexact,
     inf,
     int8,
     int16,
     int32,
     int64,
+    int_,
+    intc,
+    integer,
+    intp,
+    long,
+    longlong,
     nan,
+    ndindex,
     newaxis,
+    number,
     pi,
+    s_,
+    short,
+    signedinteger,
+    single,
+    str_,
+    timedelta64,
+    ubyte,
+    uint,
     uint8,
     uint16,
     uint32,
     uint64,
+    uintc,
+    uintp,
+    ulong,
+    ulonglong,
+    unsignedinteger,
+    ushort,
 )
 
 from .arrays import fft, linalg, random, testing
@@ -120,17 +162,34 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
+def _missing(space: str, name: str) -> Any:
+    raise importlib.import_module(".arrays.absent", __name__).missing_function(name, space)
+
+
 for _space in (fft, linalg, random, testing):  # so that `from windrow.linalg import norm` works as with NumPy
-    sys.modules[f"{__name__}.{_space.__name__.rpartition('.')[2]}"] = _space
+    _name = _space.__name__.rpartition(".")[2]
+    sys.modules[f"{__name__}.{_name}"] = _space
+    vars(_space).setdefault("__getattr__", functools.partial(_missing, _name))
 
 
 def __getattr__(name: str) -> Any:
     if name == "ml":
         return importlib.import_module(".ml", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise importlib.import_module(".arrays.absent", __name__).missing_function(name, "")
 
 
-_OTHER = {"annotations", "importlib", "sys", "TYPE_CHECKING", "Any", "arrays", "graph", "scheduler", "workers"}
+_OTHER = {
+    "annotations",
+    "functools",
+    "importlib",
+    "sys",
+    "TYPE_CHECKING",
+    "Any",
+    "arrays",
+    "graph",
+    "scheduler",
+    "workers",
+}
 _STANDARD = {"__version__", "__array_api_version__", "__array_namespace_info__"}
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - _OTHER | _STANDARD | {"ml"})
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
+import pydoc
 import warnings
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 import windrow as wr
 from windrow.arrays.vanishing import LOST
+from windrow.workers.config import Settings
 
 DATA = np.arange(12.0).reshape(3, 4)
 
@@ -118,3 +121,145 @@ def test_shared_memory():
     assert np.may_share_memory(x, x)
     assert not np.may_share_memory(x, DATA)
     assert not np.shares_memory(x, x.copy())
+
+
+# ---------------------------------------------------------------------- names
+
+
+def test_settings_are_listed():
+    text = pydoc.render_doc(wr.config)
+    for field in dataclasses.fields(Settings):
+        assert f"{field.name} :" in text
+    assert "chunk_bytes : int = 16777216" in text
+
+
+@pytest.mark.parametrize(
+    ("find", "message"),
+    [
+        (lambda: wr.polyfit, "no attribute 'polyfit'.*polynomials of a few numbers"),
+        (lambda: wr.r_, "no attribute 'r_'.*concatenate"),
+        (lambda: wr.linalg.tensorsolve, "windrow.linalg.*numpy.linalg of x.compute"),
+        (lambda: wr.nothing_of_the_kind, "module 'windrow' has no attribute 'nothing_of_the_kind'$"),
+        (lambda: lazy().view("i8"), "no attribute 'view'; astype"),
+        (lambda: lazy().strides, "no attribute 'strides'.*compute"),
+        (lambda: lazy().nothing, "no attribute 'nothing'$"),
+    ],
+)
+def test_what_is_not_there_says_what_is(find, message):
+    with pytest.raises(AttributeError, match=message):
+        find()
+
+
+def test_names_that_are_numpys_own():
+    for name in (
+        "datetime64",
+        "integer",
+        "generic",
+        "intp",
+        "dtype",
+        "s_",
+        "index_exp",
+        "ndindex",
+        "errstate",
+        "bool_",
+    ):
+        assert getattr(wr, name) is getattr(np, name)
+
+
+def test_items_and_bytes():
+    x = lazy()
+    assert x.item(1, 2) == x.item((1, 2)) == x.item(6) == x.item(-6) == DATA.item(6)
+    assert type(x.item(0)) is float
+    assert x.tobytes() == DATA.tobytes()
+    assert x.tobytes("F") == DATA.tobytes("F")
+    x.fill(7)
+    np.testing.assert_array_equal(x.compute(), np.full((3, 4), 7.0))
+    with pytest.raises(wr.ArgumentError, match="item: argument 'args'"):
+        x.item(1, 2, 3)
+    with pytest.raises(wr.ArgumentError, match="fill: argument 'value'"):
+        x.fill([1, 2])
+
+
+def test_truth_of_many_elements_says_what_to_use():
+    with pytest.raises(ValueError, match=r"bool: array has shape \(3, 4\).*all\(\).*windrow.testing.assert_equal"):
+        bool(lazy() > 0)
+
+
+# ---------------------------------------------------------------------- what others hand in
+
+
+def test_broadcasting_beside_objects():
+    x, nothing = np.broadcast_arrays(lazy(), None)
+    assert isinstance(x, wr.Array)
+    assert nothing.dtype == object
+    assert nothing.shape == (3, 4)
+    x, y = np.broadcast_arrays(lazy(), 1)
+    assert isinstance(y, wr.Array)
+    assert y.shape == (3, 4)
+
+
+class Column:
+    """Something like a data frame's column."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.values
+
+
+def test_keys_that_numpy_reads():
+    x = lazy()
+    np.testing.assert_array_equal(x[Column([True, False, True])].compute(), DATA[[0, 2]])
+    np.testing.assert_array_equal(x[:, Column([3, 0])].compute(), DATA[:, [3, 0]])
+    np.testing.assert_array_equal(wr.asarray(Column(DATA), chunks=2).compute(), DATA)
+    with pytest.raises(wr.IndexingError, match="float64"):
+        x[Column([1.5])]
+
+
+@pytest.mark.parametrize("find", [wr.asarray, wr.from_array, lambda a: wr.ones(2) + a])
+def test_fields_are_refused(find):
+    with pytest.raises(wr.DTypeError, match=r"'a'.*without fields"):
+        find(np.zeros(2, [("a", "i4"), ("b", "f8")]))
+
+
+@pytest.mark.parametrize("data", [np.array([1, -50]), np.array([True]), np.array([1.5]), np.array(["2020"], "M8[s]")])
+@pytest.mark.parametrize("kind", [str, "S"])
+def test_numbers_as_texts(data, kind):
+    found = lazy(data, 1).astype(kind)
+    expected = data.astype(kind)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.compute(), expected)
+
+
+def test_ranges_of_dates():
+    for args, dtype in [
+        (("2020-01", "2020-03"), "M8[D]"),
+        (("2020-01", "2020-03"), "M8"),
+        (("2020-01-01", "2020-01-03", 6), "M8[h]"),
+        ((np.datetime64("2020-01"), np.datetime64("2020-03")), "M8[D]"),
+        ((0, 5, 2), "m8[s]"),
+        ((np.datetime64("2020-01-01"), np.datetime64("2020-02-01"), np.timedelta64(1, "W")), None),
+    ]:
+        found, expected = wr.arange(*args, dtype=dtype, chunks=3), np.arange(*args, dtype=dtype)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.compute(), expected)
+
+
+def test_files_of_numpy_are_overwritten_as_by_numpy(tmp_path):
+    path = tmp_path / "x.npy"
+    wr.save(path, lazy())
+    wr.save(path, lazy() + 1)
+    np.testing.assert_array_equal(np.load(path), DATA + 1)
+    lazy().save(path)
+    np.testing.assert_array_equal(np.load(path), DATA)
+    with pytest.raises(wr.FileExists):
+        wr.save(path, lazy(), overwrite=False)
+    lazy().save(tmp_path / "folder")
+    with pytest.raises(wr.FileExists):
+        lazy().save(tmp_path / "folder")
+
+
+def test_functions_of_blocks_that_compute_say_what_to_use():
+    with pytest.raises(wr.ClusterError, match="NumPy's functions inside"):
+        wr.apply_along_axis(wr.sort, 0, lazy()).compute()

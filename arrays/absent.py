@@ -1,0 +1,80 @@
+"""What NumPy has and Windrow hasn't: why, and what to use instead. Loaded when such a name is asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+REASONS: tuple[tuple[str, str], ...] = (
+    (
+        "they look at or set how Python, NumPy or this process behave, or print: NumPy's serve",
+        "array2string array_repr array_str format_float_positional format_float_scientific get_include "
+        "get_printoptions getbufsize geterr geterrcall info printoptions set_printoptions setbufsize seterr seterrcall "
+        "show_config show_runtime test typename mintypecode base_repr binary_repr ScalarType typecodes sctypeDict "
+        "little_endian",
+    ),
+    (
+        "arrays of one process's memory, its layout and its iterators: compute() first",
+        "asfortranarray asarray_chkfinite asmatrix bmat frombuffer fromstring fromiter may_share_memory shares_memory "
+        "nested_iters require isfortran frompyfunc ndarray matrix memmap ma flatiter nditer ndenumerate broadcast "
+        "ctypeslib rec recarray record void object_",
+    ),
+    (
+        "text and Python objects, files of one process: read with NumPy, then from_array",
+        "fromfile fromregex genfromtxt loadtxt savetxt savez savez_compressed",
+    ),
+    (
+        "polynomials of a few numbers: NumPy's",
+        "poly polyadd polyder polydiv polyfit polyint polymul polysub roots poly1d polynomial",
+    ),
+    (
+        "calendars: NumPy's, or map_blocks()",
+        "busday_count busday_offset busdaycalendar datetime_as_string datetime_data is_busday",
+    ),
+    ("texts: map_blocks() with NumPy's functions", "char strings"),
+    ("they join by brackets: concatenate(), stack() and arange() say the same", "c_ r_"),
+)
+
+SPACES = {
+    "linalg": "need an array whole, and give little: numpy.linalg of x.compute()",
+    "random": "draw from a state that all of a program shares: the methods of random.default_rng(seed)",
+}
+
+ELSE = "not there yet: compute() first, or map_blocks()"
+
+METHODS = {
+    "view": "astype() casts; map_blocks() with a function that views its block reads the bytes as another dtype",
+    "flat": "x.ravel() and x.reshape(-1)[i] read in C order; put() sets",
+    "tofile": "to_npy() and save() write files",
+    "dump": "save() writes files",
+    "dumps": "save() writes files",
+    "byteswap": "map_blocks() with numpy.ndarray.byteswap",
+    "resize": "resize(x, shape) and reshape() give an array of another shape",
+    "getfield": "arrays have no fields",
+    "setfield": "arrays have no fields",
+}
+MEMORY = "chunks have no common memory: compute() first"
+
+
+def reason(name: str, space: str) -> str:
+    """Tell why a function isn't there."""
+    for text, names in REASONS:
+        if name in names.split():
+            return text
+    return SPACES.get(space, ELSE)
+
+
+def missing_function(name: str, space: str) -> AttributeError:
+    """Return the error for a name that a module hasn't, with what to use instead where NumPy has it."""
+    module = f"windrow.{space}" if space else "windrow"
+    text = f"module {module!r} has no attribute {name!r}"
+    if not name.startswith("_") and hasattr(getattr(np, space) if space else np, name):
+        text += f"; those of NumPy that are like it are not here: {reason(name, space)} (see docs/operations.md)"
+    return AttributeError(text, name=name)
+
+
+def missing_method(name: str) -> AttributeError:
+    """Return the error for a name that arrays haven't, with what to use instead where NumPy's have it."""
+    text = f"'windrow.Array' object has no attribute {name!r}"
+    if not name.startswith("_") and hasattr(np.ndarray, name):
+        text += f"; {METHODS.get(name, MEMORY)}"
+    return AttributeError(text, name=name)
