@@ -7,6 +7,7 @@ variable for each setting: WINDROW_CHUNK_BYTES, WINDROW_THREADS and so on.
 from __future__ import annotations
 
 import os
+import re
 import threading
 import tomllib
 from dataclasses import dataclass, fields, replace
@@ -60,6 +61,14 @@ class Settings:
     progress: str = "auto"
     warn_gather_bytes: int = 1 << 30
     jit: str = "auto"
+
+
+def _listed() -> str:
+    """Return the settings with their defaults, as `Settings` documents them, for `help(wr.config)`."""
+    text = str(Settings.__doc__).partition("Attributes")[2].partition("\n")[2]
+    for field in fields(Settings):
+        text = re.sub(rf"( {field.name} : .*)", rf"\1 = {field.default!r}", text, count=1)
+    return f"\n    Attributes\n{text}"
 
 
 def _none_or(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -154,6 +163,8 @@ class Config:
     ...     config.chunk_bytes
     1048576
     """
+
+    __doc__ = str(__doc__).rstrip() + "\n" + _listed()
 
     def __init__(self) -> None:
         self._settings: Settings | None = None
