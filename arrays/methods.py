@@ -242,7 +242,7 @@ class Methods(Node):
         """See `windrow.diagonal`."""
         return diagonals.diagonal(self, offset, axis1, axis2)
 
-    def save(self, path: Any, *, overwrite: bool = False) -> None:
+    def save(self, path: Any, *, overwrite: bool | None = None) -> None:
         """See `windrow.save`."""
         save(path, self, overwrite=overwrite)
 

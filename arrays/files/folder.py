@@ -33,7 +33,7 @@ __all__ = [
 FORMAT, VERSION, HEAD = "windrow array", 1, "windrow.json"
 
 
-def save(path: Any, x: Any, *, overwrite: bool = False) -> None:
+def save(path: Any, x: Any, *, overwrite: bool | None = None) -> None:
     """Compute an array and write it to a folder of Arrow files; `load` maps them again, with the same chunks.
 
     Each chunk is written by a rank that makes it; nothing is gathered, and nothing is pickled. What is written lies
@@ -46,8 +46,9 @@ def save(path: Any, x: Any, *, overwrite: bool = False) -> None:
         A folder to make; a path that ends with ".npy" is left to `to_npy`.
     x : array
         Of any dtype without Python objects.
-    overwrite : bool
-        Whether an array that was saved there before is replaced.
+    overwrite : bool, optional
+        Whether an array that was saved there before is replaced. None: a ".npy" file is, as by NumPy's `save`; a
+        folder is not.
 
     Raises
     ------
@@ -68,12 +69,12 @@ def save(path: Any, x: Any, *, overwrite: bool = False) -> None:
     """
     target = path_of("save", path)
     if target.endswith(".npy"):
-        to_npy(x, target, overwrite=overwrite)
+        to_npy(x, target, overwrite=overwrite is not False)
         return
     array = referred("save", "x", x)
     grid, dtype = array.expr.grid, array.dtype
     runs = runs_of(grid, dtype.itemsize)
-    with aside("save", target, overwrite, _ours) as folder:
+    with aside("save", target, bool(overwrite), _ours) as folder:
         os.mkdir(os.path.join(folder, "data"))
         written = make(
             BlockFunction("files:save", (folder, runs), where=True),
