@@ -12,6 +12,7 @@ from ..graph.kinds.elementwise import Scalar
 from .files.npy import save_as_numpy
 from .mapping import map_blocks
 from .ops.apply import sample_dtypes, split
+from .ops.broadcasting import broadcast_any
 from .ops.outputs import deliver
 from .ops.ufuncs import UFUNCS
 
@@ -25,6 +26,7 @@ NAMESPACES = ("numpy", "numpy.linalg", "numpy.fft")
 ATTRIBUTES: dict[Callable[..., Any], Callable[..., Any]] = {
     np.array_repr: lambda arr, *_, **__: repr(arr),
     np.array_str: lambda a, *_, **__: str(a),
+    np.broadcast_arrays: broadcast_any,
     np.may_share_memory: lambda a, b, *_, **__: a is b,
     np.save: save_as_numpy,
     np.shares_memory: lambda a, b, *_, **__: a is b,

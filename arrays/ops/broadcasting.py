@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...graph.axismap import Fixed, Slice
 from ...graph.errors import ShapeError, bad
 from ...graph.grid import Axis
 from ..align import common_axes
-from ..core import as_array, broadcast_shape, check_shape
+from ..core import Node, as_array, broadcast_shape, check_shape
 from .moving import move
 
 if TYPE_CHECKING:
@@ -83,6 +85,16 @@ def _broadcast(array: Array, axes: list[Axis]) -> Array:
         steps.append((i + shift, Slice()) if same else (None, Fixed(0)))
         axes[i + shift] = own if same else axes[i + shift]
     return move("broadcast_to", array, steps, axes)
+
+
+def broadcast_any(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    """Do what NumPy's `broadcast_arrays` does with Python objects among lazy arrays: these stay NumPy's arrays."""
+    given = [a if isinstance(a, Node) else np.asanyarray(a) for a in args]
+    plain = [not isinstance(a, Node) and a.dtype.hasobject for a in given]
+    if not any(plain):
+        return broadcast_arrays(*args)
+    shape = broadcast_shape("broadcast_arrays", *(a.shape for a in given))
+    return tuple(np.broadcast_to(a, shape) if p else broadcast_to(a, shape) for a, p in zip(given, plain, strict=True))
 
 
 def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
