@@ -239,15 +239,22 @@ def not_masked(operation: str, argument: str, value: Any) -> None:
         raise ArgumentError(bad(operation, argument, type(value).__name__, "an array without a mask"))
 
 
-def check_dtype(operation: str, argument: str, dtype: Any) -> DType:
-    """Return a dtype, or raise when it is none, or one of Python objects."""
+def check_dtype(operation: str, argument: str, dtype: Any, source: DType | None = None) -> DType:
+    """Return a dtype, or raise when it is none, or one of Python objects or of fields.
+
+    What `dtype` leaves open, the length of texts or a unit of time, follows from the source, which is to be cast.
+    """
     try:
         found: DType = np.dtype(dtype)
     except TypeError as error:
         raise DTypeError(bad(operation, argument, dtype, "a dtype of NumPy")) from error
     if found.hasobject:
         raise DTypeError(bad(operation, argument, found, "a dtype without Python objects"))
-    if found.kind in "SUV" and found.itemsize == 0 and found.names is None:
+    if found.names is not None:
+        raise DTypeError(bad(operation, argument, found, "a dtype without fields; take each field as an array"))
+    if source is not None:
+        found = np.empty(0, source).astype(found).dtype
+    if found.kind in "SUV" and found.itemsize == 0:
         raise DTypeError(bad(operation, argument, found, "a dtype of a known size, such as 'U8'"))
     return found
 
@@ -271,7 +278,8 @@ def check_axis(operation: str, axis: Any, ndim: int, argument: str = "axis") -> 
         raise ArgumentError(bad(operation, argument, axis, "an integer"))
     if not -ndim <= (axis := operator.index(axis)) < ndim:
         raise AxisError(bad(operation, argument, axis, f"an axis of an array of {ndim} axes"))
-    return axis % ndim
+    found: int = axis % ndim
+    return found
 
 
 def check_axes(operation: str, axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:

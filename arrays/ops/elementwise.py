@@ -70,7 +70,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None, cast
     """
     check_device("astype", device)
     array = as_array("astype", "x", x)
-    wanted = np.empty(0, array.dtype).astype(check_dtype("astype", "dtype", dtype)).dtype
+    wanted = check_dtype("astype", "dtype", dtype, array.dtype)
     if casting != "unsafe" and not np.can_cast(array.dtype, wanted, casting=casting):  # type: ignore[arg-type]
         raise DTypeError(
             bad("astype", "dtype", wanted, f"a dtype to which {array.dtype} is cast by the rule {casting!r}")
