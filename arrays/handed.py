@@ -67,7 +67,7 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     data: Any = x
     in_place = isinstance(data, np.ndarray)
     if not in_place and not all(hasattr(data, a) for a in ("shape", "dtype", "__getitem__")):
-        if not isinstance(data, list | tuple) and not np.isscalar(data):
+        if not isinstance(data, list | tuple) and not np.isscalar(data) and not hasattr(data, "__array__"):
             raise ArgumentError(bad("from_array", "x", type(data).__name__, "something with shape, dtype and slicing"))
         data, in_place = np.asarray(data), True
     not_masked("from_array", "x", data)

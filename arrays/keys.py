@@ -37,11 +37,13 @@ def _read(item: Any) -> Any:
     if isinstance(item, Node):
         if item.dtype.kind in "iub":
             return item
-    elif isinstance(item, np.ndarray | list | tuple | range):
+    elif isinstance(item, np.ndarray | list | tuple | range) or hasattr(item, "__array__"):
         array: Any = _array(item)
         single = isinstance(array, np.ndarray) and array.ndim == 0
         if array.dtype.kind in "iub":
             return int(array[()]) if single and array.dtype.kind != "b" else array
+        if not isinstance(item, list | tuple | range):
+            item = f"of {array.dtype}"
     elif hasattr(item, "__index__"):
         return int(item.__index__())
     raise IndexingError(bad("indexing", "key", item, "slices, integers, None, ..., arrays of integers or of bool"))
@@ -49,7 +51,7 @@ def _read(item: Any) -> Any:
 
 def _array(item: Any) -> Any:
     """Bring a sequence to an array, one of NumPy's as it is now; a list of lazy integers to a lazy one."""
-    if isinstance(item, np.ndarray):
+    if hasattr(item, "__array__"):
         return snapshot(item)
     if any(isinstance(each, Node) for each in item):
         from .ops.joining import stack

@@ -45,8 +45,8 @@ def arange(
 
     Parameters
     ----------
-    start, stop, step : number
-        With one number: from 0 to it.
+    start, stop, step : number, date or time
+        With one number: from 0 to it. Dates may be text where `dtype` says so.
     dtype : dtype, optional
     device : str, optional
         The only one, "cpu".
@@ -64,6 +64,9 @@ def arange(
     """
     check_device("arange", device)
     start, stop, step = known_number(start), known_number(stop), 1 if step is None else known_number(step)
+    timed = dtype is not None and check_dtype("arange", "dtype", dtype).kind in "mM"
+    if stop is not None and (timed or any(isinstance(v, np.datetime64 | np.timedelta64) for v in (start, stop, step))):
+        start, stop, step, dtype = _times(start, stop, step, dtype)
     last = "start" if stop is None else "stop"
     for name, value in (("start", start), ("stop", 0 if stop is None else stop), ("step", step)):
         if isinstance(value, int) and not -LONGEST - 1 <= value <= np.iinfo(np.uint64).max:
@@ -90,6 +93,16 @@ def arange(
     return make(ramp, (), grid_for("arange", chunks, (count,), wanted), wanted)
 
 
+def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, Any, Any]:
+    """Bring the ends of a range of dates or times, and its step, to the unit that NumPy gives it."""
+    ends = [np.asarray(v, "M8" if isinstance(v, str) else None) for v in (start, stop)]
+    if ends[0].dtype.kind == "M" != ends[1].dtype.kind:
+        ends[1] = ends[0] + ends[1]
+    known = np.arange(*(np.zeros((), end.dtype)[()] for end in ends), step, dtype).dtype
+    between = np.dtype(known.str.replace("M8", "m8"))
+    return ends[0].astype(known)[()], ends[1].astype(known)[()], np.asarray(step).astype(between)[()], known
+
+
 def known_number(value: Any) -> Any:
     """Compute a lazy number: how long a range is depends on it."""
     return value._single("arange") if isinstance(value, Node) and value.ndim == 0 else value  # type: ignore[attr-defined]
@@ -111,7 +124,8 @@ def _count(start: Any, stop: Any, step: Any, last: str) -> int:
 
 def _plain(value: Any) -> Any:
     """Integers as Python's, which can't overflow on the way."""
-    return int(value) if isinstance(value, int | np.integer | np.bool) else value
+    whole = isinstance(value, int | np.integer | np.bool) and not isinstance(value, np.timedelta64)
+    return int(value) if whole else value
 
 
 def linspace(
