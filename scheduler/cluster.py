@@ -377,7 +377,9 @@ def current() -> Cluster:
         In a process of an mpirun job that was not started as ``python -m windrow``.
     """
     if threading.current_thread().name.startswith(COMPUTE):
-        raise ClusterError("compute: a function of blocks can't compute arrays itself; compute them before")
+        raise ClusterError(
+            "compute: a function of blocks can't compute arrays itself; use NumPy's functions inside, or compute before"
+        )
     with _guard:
         if not _clusters:
             check_launch()

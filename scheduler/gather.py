@@ -36,9 +36,12 @@ class Gather:
         bar = Bar(config.progress)
         try:
             while not job.finished or (job.error is None and self._open):
+                idle, arrival = False, None
                 try:
                     arrival = job.arrivals.get(timeout=TICK)
                 except Empty:
+                    idle = True
+                if idle:  # outside of except, so that what is raised here doesn't tell of Empty
                     if not self.engine.thread.is_alive():
                         job.fail(ClusterError("the cluster was closed, or its engine ended, while it computed"))
                     bar.update(job.done, job.total)
