@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as csv
 from matplotlib.figure import Figure
 from sklearn import linear_model as scikit
@@ -61,7 +60,7 @@ def column(rows: pa.Table, name: str) -> wr.Array:
 
 def switches(rows: pa.Table, name: str) -> list[wr.Array]:
     """Return a lazy column of ones and zeros for each word that a column may have but one."""
-    words = pc.dictionary_encode(rows[name].combine_chunks())
+    words: Any = rows[name].combine_chunks().dictionary_encode()
     which = wr.from_array(words.indices.to_numpy(), chunks=CHUNK)
     return [wr.equal(which, k).astype(np.float64) for k in range(1, len(words.dictionary))]
 
@@ -141,7 +140,8 @@ def main() -> None:
         print(f"R2 of the network {explained(told, y_test):.4f}")
     picture(y_test.compute(), told.compute(), history, "flights.png")
 
-    theirs: Any = clone(sgd).set_params(max_iter=EPOCHS, tol=None)
+    theirs: Any = clone(sgd)
+    theirs.set_params(max_iter=EPOCHS, tol=None)
     table_of_ours = X_train.compute(), y_train.compute()
     begin = perf_counter()
     theirs.fit(*table_of_ours)
