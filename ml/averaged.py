@@ -334,7 +334,7 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
             average=self.average,
         )
         if is_lazy(X):
-            vars(self).pop("feature_names_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
         self.n_features_in_, self.n_iter_ = X.shape[1], self.estimator_.n_iter_
         if hasattr(self.estimator_, "classes_"):
             self.classes_ = self.estimator_.classes_
