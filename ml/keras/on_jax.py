@@ -51,7 +51,7 @@ class Jax(Backend):
         compiled = jax.jit(loop)
 
         def train(rows: tuple[Values, ...], order: Values, count: int) -> dict[str, Any]:
-            return _run(model, lambda state: compiled(state, rows, order, np.int32(count)))
+            return _run(model, rows, lambda state: compiled(state, rows, order, np.int32(count)))
 
         return train
 
@@ -60,20 +60,21 @@ class Jax(Backend):
         compiled = importlib.import_module("jax").jit(model.train_step)
 
         def train(rows: tuple[Values, ...]) -> dict[str, Any]:
-            return _run(model, lambda state: compiled(state, rows))
+            return _run(model, rows, lambda state: compiled(state, rows))
 
         return train
 
     def told(self, model: Any, rows: tuple[Values, ...]) -> tuple[str, ...]:
         """See `Backend.told`."""
-        return tuple(_run(model, lambda state: model.train_step(state, rows)))
+        return tuple(_run(model, rows, lambda state: model.train_step(state, rows)))
 
 
 BACKEND = Jax()
 
 
-def _run(model: Any, function: Callable[[Any], Any]) -> dict[str, Any]:
+def _run(model: Any, rows: tuple[Values, ...], function: Callable[[Any], Any]) -> dict[str, Any]:
     """Call a function of the model's state, and write back the state that it returns once all of it is there."""
+    model._symbolic_build(data_batch=tuple(r[:1] for r in rows))  # metrics have their variables only then
     parts = (
         model.trainable_variables,
         model.non_trainable_variables,
