@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from ..scheduler.progress import Line, covering, drawn
+from ..scheduler.progress import Line, covering, drawn, foremost
 from ..workers.config import config
 
 if TYPE_CHECKING:
@@ -66,8 +66,9 @@ class Progress:
         self._line.hide()
 
     def tick(self) -> None:
-        """Draw the bar anew; from any thread."""
-        self._line.write(self._text)
+        """Draw the bar anew, unless another work that has begun before draws its own; from any thread."""
+        if foremost(self.tick):
+            self._line.write(self._text)
 
     def _text(self, seconds: float) -> str:
         share = min(1.0, self._seen / (max(1, self.rows) * max(1, self._epochs - self._first)))

@@ -39,12 +39,20 @@ _covers: list[Callable[[], None]] = []
 
 @contextmanager
 def covering(tick: Callable[[], None]) -> Iterator[None]:
-    """While many computations are parts of one work, call `tick` where their own bars would be drawn."""
+    """While many computations are parts of one work, call `tick` where their own bars would be drawn.
+
+    Works may be parts of others, or run side by side: the one that began first is told of all.
+    """
     _covers.append(tick)
     try:
         yield
     finally:
         _covers.remove(tick)
+
+
+def foremost(tick: Callable[[], None]) -> bool:
+    """Tell whether no other work covers the one that `tick` belongs to."""
+    return _covers[:1] in ([], [tick])
 
 
 class Line:
@@ -99,8 +107,8 @@ class Bar:
 
     def update(self, done: int, total: int) -> None:
         """Show how many tasks of all are done."""
-        if _covers:
-            _covers[0]()
+        for tick in _covers[:1]:
+            tick()
             return
         self._line.write(lambda seconds: f"{drawn(done / max(1, total))} {done}/{total} tasks {seconds:.0f} s ")
 

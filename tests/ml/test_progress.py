@@ -83,6 +83,16 @@ def test_rows_per_second(capsys, monkeypatch):
     assert said[-1] == "\x1b[K"
 
 
+def test_trainings_within_others_show_nothing(capsys):
+    with wr.config.set(progress="on"), Progress("search", 4, 1000) as outer, Progress("fit", 4, 1000) as inner:
+        for bar in (inner, outer):
+            bar._line._begin -= 10.0
+            bar.advance(100.0)
+    said = capsys.readouterr().err
+    assert "search" in said
+    assert "fit" not in said
+
+
 TOLD = {"loss": [0.9, 0.4, 0.3], "val_loss": [1.0, 0.6], "mae": [0.1, 0.2, 0.3]}
 
 
