@@ -9,8 +9,12 @@ import numpy as np
 from sklearn import cluster as own
 from sklearn.exceptions import ConvergenceWarning
 
-from ..arrays.verbs import compute, persist
+from ..arrays.core import make
+from ..arrays.payload import payload
+from ..arrays.verbs import persist
 from ..graph.errors import ShapeError, bad
+from ..graph.grid import Grid
+from ..graph.kinds.mapping import MapBlocks
 from .fitted import Lazily
 from .lloyd import costs, distances, farthest, nearest, sums
 from .rows import by_block, finite, is_lazy, samples, total, weights
@@ -56,34 +60,39 @@ class KMeans(Lazily, own.KMeans):
         rows = arrays[0]
         if rows.shape[0] < self.n_clusters:
             raise ShapeError(bad("KMeans.fit", "X", rows.shape, f"at least {self.n_clusters} rows"))
-        origin, variance = map(np.asarray, compute(rows.mean(axis=0), rows.var(axis=0)))
-        finite("KMeans.fit", X=origin)
         runs = 1 if self.n_init == "auto" or not isinstance(self.init, str) else int(self.n_init)
         seeds = np.random.SeedSequence(_seed(self.random_state)).spawn(runs)
-        tolerance = self.tol * float(variance.mean())
-        found = [self._lloyd(arrays, origin, tolerance, np.random.default_rng(seed)) for seed in seeds]
+        tolerance = self.tol * float(rows.var(axis=0).mean()) if self.tol else 0.0
+        finite("KMeans.fit", X=tolerance)
+        found = [self._lloyd(arrays, tolerance, np.random.default_rng(seed)) for seed in seeds]
         self.inertia_, centres, self.n_iter_, settled = min(found, key=lambda run: run[0])
         if not settled and self.tol > 0:
             message = f"KMeans: no convergence in max_iter={self.max_iter} iterations"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        self.cluster_centers_ = (centres + origin).astype(rows.dtype)
+        self.cluster_centers_ = centres.astype(rows.dtype)
         self.n_features_in_, self._n_features_out, self._n_threads = rows.shape[1], self.n_clusters, 1
-        self.labels_ = self.predict(rows)
+        origin = centres.mean(axis=0)
+        packed = payload("KMeans", nearest, (centres - origin, origin), {}, "labels")
+        grid = Grid(rows.expr.grid.axes[:1])
+        self.labels_ = make(MapBlocks(packed, ((0, None),)), (rows,), grid, np.int32)
         return self
 
     def _lloyd(
-        self, arrays: list[Array], origin: Values, tolerance: float, rng: np.random.Generator
+        self, arrays: list[Array], tolerance: float, rng: np.random.Generator
     ) -> tuple[float, Values, int, bool]:
-        centres = self._start(arrays[0], rng) - origin
+        centres = self._start(arrays[0], rng)
+        origin = centres.mean(axis=0)
+        centres = centres - origin
         k, d = centres.shape
         settled, turns = False, 0
         while turns < self.max_iter and not settled:
             turns += 1
             found = total(sums, arrays, (k, d + 1), centres, origin)
+            finite("KMeans.fit", X=found)
             moved = _moved(arrays[0], found, centres, origin)
             shift, centres = float(((moved - centres) ** 2).sum()), moved
             settled = shift <= tolerance
-        return float(total(costs, arrays, (), centres, origin)), centres, turns, settled
+        return float(total(costs, arrays, (), centres, origin)), centres + origin, turns, settled
 
     def _start(self, rows: Array, rng: np.random.Generator) -> Values:
         if not isinstance(self.init, str):

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     Values = np.ndarray[Any, Any]
 
 
+HERE = 1 << 20
+"""Bytes of blocks' results that are added up by the driver."""
+
+
 def is_lazy(*values: Any) -> bool:
     """Tell whether any of some values is a Windrow array."""
     return any(isinstance(v, Node) for v in values)
@@ -102,8 +106,10 @@ class _Shaped:
 
 def total(function: Callable[..., Values], arrays: list[Array], shape: tuple[int, ...], *params: Any) -> Values:
     """Return the sum of `function(*blocks, *params)` over all blocks of rows, computed."""
-    found: Values = np.asarray(by_block(function, arrays, shape, *params).sum(axis=0).compute())
-    return found
+    made = by_block(function, arrays, shape, *params)
+    if made.size * 8 <= HERE:  # adding these up takes less time than a task for it
+        return np.asarray(np.add.reduce(np.asarray(made.compute()), axis=0))
+    return np.asarray(made.sum(axis=0).compute())
 
 
 def finite(operation: str, **values: Any) -> None:

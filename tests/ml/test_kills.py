@@ -82,11 +82,12 @@ for name in names:
     assert np.isfinite(found).all()
     assert not kills or calls[0] >= AT, (name, calls)
     print(name, hashlib.sha256(found.tobytes()).hexdigest())
-assert [loss for loss in dead] == dead and len(wr.cluster().losses) == len(dead) == (len(names) if kills else 0)
+assert len(wr.cluster().losses) == len(dead) == (len(names) if kills else 0)
 print("done")
 '''
 
-GROUPS = ["sgd mlp", "train kmeans", "logistic gaussian multinomial", "pca linear"]
+GROUPS = ["mlp kmeans logistic"]
+GROUPS += [pytest.param(more, marks=pytest.mark.slow) for more in ("sgd train", "gaussian multinomial", "pca linear")]
 
 
 @pytest.mark.ranks
