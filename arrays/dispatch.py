@@ -15,6 +15,7 @@ from .ops.apply import sample_dtypes, split
 from .ops.broadcasting import broadcast_any
 from .ops.outputs import deliver
 from .ops.ufuncs import UFUNCS
+from .sliding import sliding_window_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,7 @@ ATTRIBUTES: dict[Callable[..., Any], Callable[..., Any]] = {
     np.broadcast_arrays: broadcast_any,
     np.may_share_memory: lambda a, b, *_, **__: a is b,
     np.save: save_as_numpy,
+    np.lib.stride_tricks.sliding_window_view: sliding_window_view,
     np.shares_memory: lambda a, b, *_, **__: a is b,
 }
 """Functions of NumPy that have no namesake here."""

@@ -151,6 +151,7 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "geomspace": lambda f, a: f(1, 100, 12, chunks=5),
     "logspace": lambda f, a: f(0, 2, 12, chunks=5),
     "rollaxis": lambda f, a: f(a["x"], 1),
+    "sliding_window_view": lambda f, a: f(a["line"], 3),
     "squeeze": lambda f, a: f(a["x"][:1]),
     "unpackbits": lambda f, a: f(a["i"].astype("u1")),
     "bincount": lambda f, a: f(a["whole"]),

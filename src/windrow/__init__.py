@@ -125,6 +125,7 @@ from .arrays.ops.vectors import *
 from .arrays.padding import *
 from .arrays.positions import *
 from .arrays.ranges import *
+from .arrays.sliding import *
 from .arrays.sorting import *
 from .arrays.statistics.comparing import *
 from .arrays.statistics.counts import *

@@ -365,9 +365,9 @@ def test_what_an_operation_is_handed_is_taken_as_it_is_then(n):
         found = use(buffer)
         buffer[:] = 3
         np.testing.assert_array_equal(found.compute(), expected)
+    rows = wr.asarray([0, 0], chunks=1)[:, None]
     for key in (np.arange(n) % 3 == 0, np.arange(n)[::-1].copy()):
-        lazy = wr.asarray([0, 0], chunks=1)[:, None]
-        found = [use(key) for use in (lambda k: x[0][k], lambda k: x[lazy, k], lambda k: _set(x[0] + 0, k, 5))]
+        found = [use(key) for use in (lambda k: x[0][k], lambda k: x[rows, k], lambda k: _set(x[0] + 0, k, 5))]
         expected = [use.compute() for use in found]
         key[:] = 0
         for one, value in zip(found, expected, strict=True):

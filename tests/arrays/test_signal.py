@@ -282,3 +282,32 @@ def test_odd_reflections_of_unequal_margins():
                 wr.pad(wr.from_array(x, chunks=1), width, mode, reflect_type="odd"),
                 np.pad(x, width, mode, reflect_type="odd"),
             )
+
+
+@given(st.data())
+def test_windows_that_slide(data):
+    """Any lengths and axes, also an axis twice."""
+    x, lazy = drawn(data)
+    axes = data.draw(st.one_of(st.none(), st.lists(st.integers(-x.ndim, x.ndim - 1), min_size=1, max_size=3)))
+    along = range(x.ndim) if axes is None else axes
+    lengths = tuple(data.draw(st.integers(0, min(4, x.shape[a]))) for a in along)
+    view = np.lib.stride_tricks.sliding_window_view
+    try:
+        expected = view(x, lengths, axes)
+    except ValueError:
+        with pytest.raises(wr.ShapeError, match="sliding_window_view"):
+            wr.sliding_window_view(lazy, lengths, axes)
+        return
+    same(wr.sliding_window_view(lazy, lengths, axes), expected)
+    same(view(lazy, lengths, axes), expected)
+
+
+def test_chunks_of_windows_hardly_grow():
+    x = wr.ones((1000, 1000), chunks=500)
+    found = wr.sliding_window_view(x, (5, 5))
+    assert found.shape == (996, 996, 5, 5)
+    assert found.chunksize == (100, 100, 5, 5)
+    with pytest.raises(wr.BadValue, match="writeable"):
+        wr.sliding_window_view(x, (5, 5), writeable=True)
+    with pytest.raises(wr.ShapeError, match="a length for each of 2 axes"):
+        wr.sliding_window_view(x, 3)

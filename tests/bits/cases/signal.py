@@ -49,6 +49,7 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
         "pad-median": wr.pad(y[:40, :50], 5, "median"),
         "roll": wr.roll(y, (3, -200), (0, 1)),
         "rot90": wr.rot90(y),
+        "sliding": wr.sliding_window_view(y[:40, :50], (3, 2)),
         "kaiser": wr.kaiser(1001, 14.0, chunks=300),
         "sinc": wr.sinc(y),
     }

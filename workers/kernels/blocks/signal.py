@@ -63,3 +63,8 @@ def ramp(edge: Array, axis: int, width: int, end: Any, after: bool) -> Array:
 def median(x: Array, axis: int) -> Array:
     """Return the median along an axis that is whole; it stays with length one."""
     return np.asarray(np.median(x, axis=axis, keepdims=True))
+
+
+def windows(x: Array, lengths: tuple[int, ...], axes: tuple[int, ...]) -> Array:
+    """Return the windows of a block at all places."""
+    return np.lib.stride_tricks.sliding_window_view(x, lengths, axes)
