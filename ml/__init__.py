@@ -6,6 +6,7 @@ Importing it makes the joblib backend "windrow" known, where joblib is installed
 from __future__ import annotations
 
 import importlib
+import sys
 from importlib.util import find_spec
 from typing import Any
 
@@ -43,5 +44,32 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+_LEARN = (
+    "averageable",
+    "averaged",
+    "checked",
+    "cluster",
+    "decomposition",
+    "linear_model",
+    "naive_bayes",
+    "neural_network",
+    "preprocessing",
+    "search",
+)
+"""Modules that need scikit-learn."""
+
+
+class _Lacking:
+    """Finds no module, but says what to install for those that need scikit-learn, where that isn't there."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        package, _, module = name.rpartition(".")
+        if package == __name__ and module in _LEARN:
+            raise ImportError(f"{name} needs scikit-learn: pip install 'windrow[ml]'", name=name)
+
+
+if find_spec("sklearn") is None:
+    sys.meta_path.insert(0, _Lacking())
 if find_spec("joblib") is not None:
     importlib.import_module(".joblib_backend", __name__).register()
