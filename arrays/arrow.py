@@ -99,7 +99,8 @@ def from_arrow(operation: str, x: Any) -> list[np.ndarray[Any, Any]] | None:
     except (TypeError, arrow.ArrowInvalid, arrow.ArrowNotImplementedError) as error:
         raise ArgumentError(bad(operation, "x", type(x).__name__, f"an Arrow array, no table ({error})")) from error
     if arrow.types.is_struct(whole.type):
-        raise ArgumentError(bad(operation, "x", type(x).__name__, "an array, or one column of a table"))
+        expected = "an array, or one column of a table; of a table of one dtype take to_numpy()"
+        raise ArgumentError(bad(operation, "x", type(x).__name__, expected))
     if whole.null_count:
         raise DTypeError(bad(operation, "x", f"an Arrow array with {whole.null_count} nulls", "none; fill them first"))
     pieces = whole.chunks if stream else [whole]

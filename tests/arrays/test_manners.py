@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import windrow as wr
@@ -263,3 +264,8 @@ def test_files_of_numpy_are_overwritten_as_by_numpy(tmp_path):
 def test_functions_of_blocks_that_compute_say_what_to_use():
     with pytest.raises(wr.ClusterError, match="NumPy's functions inside"):
         wr.apply_along_axis(wr.sort, 0, lazy()).compute()
+
+
+def test_tables_are_sent_to_their_columns():
+    with pytest.raises(wr.ArgumentError, match=r"one column of a table.*to_numpy\(\)"):
+        wr.asarray(pa.table({"a": [1, 2]}))
