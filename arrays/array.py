@@ -156,8 +156,10 @@ class Array(Operators, Methods):
             raise ArgumentError(bad("fill", "value", value, "a number"))
         self[...] = value
 
-    def __getattr__(self, name: str) -> Any:
-        raise importlib.import_module(".absent", __package__).missing_method(name)
+    if not TYPE_CHECKING:  # which would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            raise importlib.import_module(".absent", __package__).missing_method(name)
 
     def __bool__(self) -> bool:
         if self.expr.grid.size > 1:
