@@ -1,7 +1,8 @@
 """Handwritten digits: a classifier on shards, and a search for its parameters on the ranks.
 
-scikit-learn's 1797 digits of 8 × 8 points. A network is trained on shards and averaged; a grid search runs its fits
-side by side through the joblib backend.
+scikit-learn's 1797 digits of 8 × 8 points. A network is trained on shards and averaged; its rate is searched for by
+successive halving, chunk by chunk; and scikit-learn's own grid search runs its fits side by side through the joblib
+backend.
 
     python examples/digits.py
     mpirun -n 3 python -m windrow examples/digits.py
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import joblib
 import numpy as np
+from scipy.stats import loguniform
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.neural_network import MLPClassifier
@@ -28,6 +30,11 @@ def main() -> None:
     network = MLPClassifier((64,), learning_rate_init=0.01, random_state=0)
     model = Averaged(network, epochs=20, shards=3).fit(train, y_train)
     print(f"network on shards: {float(model.score(test, y_test)):.4f}")
+
+    space = {"learning_rate_init": loguniform(1e-4, 1e-1), "alpha": loguniform(1e-6, 1e-2)}
+    halving = wr.ml.search.HalvingSearch(network, space, max_epochs=9, seed=1).fit(train, y_train)
+    rate, epochs = halving.best_params_["learning_rate_init"], halving.best_epochs_
+    print(f"best by halving: rate {rate:.4f}, {float(halving.score(test, y_test)):.4f} after {epochs} epochs")
 
     with joblib.parallel_config("windrow"):
         search = GridSearchCV(SVC(), {"C": [1, 10, 100], "gamma": [0.03, 0.1, 0.3]}, cv=3).fit(X_train, y_train)

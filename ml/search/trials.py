@@ -1,6 +1,6 @@
-"""Trials on the ranks: an epoch of a trial is a chain of tasks, one for each chunk of the training rows.
+"""Trials on the ranks: the training of a trial is a chain of tasks, each for a few chunks of the training rows.
 
-A model goes from chunk to chunk as bytes in a block of fixed room; should one need more, all blocks get more and the
+A model goes from task to task as bytes in a block of fixed room; should one need more, all blocks get more and the
 epochs are run again. What a chunk's order of rows and the order of chunks draw from is the seed, the epoch and the
 place alone, so that the models are the same on any ranks, in whatever order tasks end. With several shards each has
 a chain of its own, and the models are averaged, in the order of shards, after each epoch.
@@ -24,7 +24,7 @@ from ...graph.kinds.mapping import MapBlocks
 from .learners import merged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ...arrays.array import Array
     from .folds import Fold
@@ -36,6 +36,8 @@ HEAD = 32
 """Bytes before a model: its size, the rows it saw in this epoch, the seconds it was trained, and none."""
 SPARE = 1 << 14
 """Bytes that a model may grow by before blocks must."""
+STEPS, BYTES = 16, 1 << 26
+"""Chunks that a task trains on, and their bytes, at most: what is lost with a rank is trained again from there."""
 
 
 @dataclass(frozen=True)
@@ -78,25 +80,26 @@ class _Packed:
 
 
 @dataclass(frozen=True)
-class _Step:
-    """Trains on one chunk."""
+class _Steps:
+    """Trains on some chunks, one after the other."""
 
     learner: Any
     packed: _Packed
     seed: int
 
-    def __call__(self, block: Values, where: Values, X: Values, y: Values, block_id: Any) -> Values:
+    def __call__(self, block: Values, where: Values, *rows: Values, block_id: Any) -> Values:
         state = block[0]
         if not self.packed.fits(state):
             return block
-        _, rows, seconds = self.packed.read(state)
-        fold, epoch, step = where[0].tolist()
-        generator = np.random.Generator(np.random.Philox([self.seed, fold, epoch, step, int(block_id[1])]))
+        _, seen, seconds = self.packed.read(state)
         model = self.learner.unpack(self.packed.model(state))
         begin = time.perf_counter()
-        model = self.learner.train(model, X, y, generator)
+        for fold, epoch, place, at in where.tolist():
+            generator = np.random.Generator(np.random.Philox([self.seed, fold, epoch, place, int(block_id[1])]))
+            model = self.learner.train(model, rows[2 * at], rows[2 * at + 1], generator)
+            seen = (seen if place else 0) + len(rows[2 * at])
         seconds += time.perf_counter() - begin
-        return self.packed.write(self.learner.pack(model), (rows if step else 0) + len(X), seconds)[None]
+        return self.packed.write(self.learner.pack(model), seen, seconds)[None]
 
 
 @dataclass(frozen=True)
@@ -213,18 +216,34 @@ class Trials:
         first = np.stack([np.concatenate([packed.write(p, 0, 0.0) for p in trial]) for trial in models])
         grid = Grid([Axis.regular(len(models), 1), Axis.regular(self.shards * self.room, self.room)])
         states = from_array(first, chunks=(1, self.room))
-        step = payload("search", _Step(self.learner, packed, self.seed), (), {}, "epoch")
-        ways = ((0, 1), (None, None), (1, None))
-        for epoch in range(begin, end):
-            order = np.random.Generator(np.random.Philox([self.seed, number, epoch])).permutation(len(fold.steps))
-            for place, chosen in enumerate(order.tolist()):
-                X, y = fold.steps[chosen]
-                where = from_array(np.array([[number, epoch, place]]), chunks=-1)
-                kind = MapBlocks(step, (*ways, (1, *(None,) * (y.ndim - 1))), ("block_id",))
-                states = make(kind, (states, where, X, y), grid, np.uint8)
-            if self.shards > 1:
+        work = payload("search", _Steps(self.learner, packed, self.seed), (), {}, "epochs")
+        for steps in self._tasks(fold, number, begin, end):
+            chosen = sorted({step[2] for step in steps})
+            where = np.array([[number, epoch, place, chosen.index(at)] for epoch, place, at in steps])
+            rows = [array for at in chosen for array in fold.steps[at]]
+            ways = ((0, 1), (None, None), *((1, *(None,) * (a.ndim - 1)) for a in rows))
+            kind = MapBlocks(work, ways, ("block_id",))
+            states = make(kind, (states, from_array(where, chunks=-1), *rows), grid, np.uint8)
+            if self.shards > 1 and steps[-1][1] == len(fold.steps) - 1:
                 states = self._averaged(states, packed, grid)
         return states
+
+    def _tasks(self, fold: Fold, number: int, begin: int, end: int) -> Iterator[list[tuple[int, int, int]]]:
+        """Yield the chunks of each task: (epoch, place, chunk). With several shards a task ends with its epoch."""
+        steps: list[tuple[int, int, int]] = []
+        for epoch in range(begin, end):
+            order = np.random.Generator(np.random.Philox([self.seed, number, epoch])).permutation(len(fold.steps))
+            for place, at in enumerate(order.tolist()):
+                size = sum(fold.steps[i][0].nbytes for i in {at, *(step[2] for step in steps)})
+                if steps and (len(steps) == STEPS or size > BYTES * self.shards):
+                    yield steps
+                    steps = []
+                steps.append((epoch, place, at))
+            if self.shards > 1 and steps:
+                yield steps
+                steps = []
+        if steps:
+            yield steps
 
     def _averaged(self, states: Array, packed: _Packed, grid: Grid) -> Array:
         whole = Grid([grid.axes[0], Axis.regular(grid.shape[1], grid.shape[1])])
