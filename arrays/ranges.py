@@ -98,8 +98,8 @@ def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, Any,
     ends = [np.asarray(v, "M8" if isinstance(v, str) else None) for v in (start, stop)]
     if ends[0].dtype.kind == "M" != ends[1].dtype.kind:
         ends[1] = ends[0] + ends[1]
-    begin: list[Any] = [np.zeros((), end.dtype)[()] for end in ends]
-    known = np.arange(*begin, step, dtype).dtype
+    theirs: Any = np.arange
+    known = theirs(*(np.zeros((), end.dtype)[()] for end in ends), step, dtype).dtype
     between = np.dtype(known.str.replace("M8", "m8"))
     return ends[0].astype(known)[()], ends[1].astype(known)[()], np.asarray(step).astype(between)[()], known
 

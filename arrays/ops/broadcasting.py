@@ -89,7 +89,7 @@ def _broadcast(array: Array, axes: list[Axis]) -> Array:
 
 def broadcast_any(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """Do what NumPy's `broadcast_arrays` does with Python objects among lazy arrays: these stay NumPy's arrays."""
-    given = [a if isinstance(a, Node) else np.asanyarray(a) for a in args]
+    given: list[Any] = [a if isinstance(a, Node) else np.asanyarray(a) for a in args]
     plain = [not isinstance(a, Node) and a.dtype.hasobject for a in given]
     if not any(plain):
         return broadcast_arrays(*args)
