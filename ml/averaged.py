@@ -92,7 +92,7 @@ class _Epoch:
             yield from ([r[lo : lo + size] for r in some] for lo in range(0, len(some[0]), size))
 
 
-def _keep_absent(estimator: Any, before: dict[str, Any], classes: Values, y: Values) -> None:
+def _keep_absent(estimator: Any, before: dict[str, Any], classes: Any, y: Values) -> None:
     """Undo what a shard learnt of classes that it has no rows of: it would only push these away from the average."""
     coef = getattr(estimator, "coef_", None)
     if coef is None or len(coef) != len(classes):
@@ -170,7 +170,8 @@ def _arrays(name: str, estimator: Any, X: Any, y: Any, sample_weight: Any) -> tu
         wide = several(estimator) or not is_classifier(estimator)
         target = beside(name, "y", y, rows, wide=wide)
         if is_classifier(estimator):
-            if target.ndim == 2 and target.shape[1] == 1:
+            single = estimator.__sklearn_tags__().target_tags.single_output
+            if target.ndim == 2 and target.shape[1] == 1 and single:
                 target = target.reshape(-1)
             labels = np.asarray(target.compute())
             classes = _classes(name, estimator, labels)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from ..graph.errors import BadValue, bad
 from .rows import labels_as
@@ -23,13 +23,15 @@ def checked(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Values, Any
 
     The model learns the number and the names of X's features.
     """
+    check: Any = validate_data
     if y is None and not model.__sklearn_tags__().target_tags.required:
-        return validate_data(model, X, dtype=FLOATS, order="C"), None, _weights(sample_weight, X)
-    X, y = validate_data(
-        model, X, y, dtype=FLOATS, order="C", multi_output=several(model), y_numeric=is_regressor(model)
-    )
+        return check(model, X, dtype=FLOATS, order="C"), None, _weights(sample_weight, X)
+    numbers = is_regressor(model)
+    X, y = check(model, X, y, dtype=FLOATS, order="C", multi_output=several(model), y_numeric=numbers)
     weights = _weights(sample_weight, X)
     if is_classifier(model):
+        if y.ndim == 2 and y.shape[1] == 1 and model.__sklearn_tags__().target_tags.single_output:
+            y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         if weights is not None and len(np.unique(y[weights > 0], axis=0)) < 2:
             name = f"{type(model).__name__}.fit"

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn import cluster as own
 from sklearn.exceptions import ConvergenceWarning
 
-from ..arrays.core import make
+from ..arrays.core import Node, make
 from ..arrays.payload import payload
 from ..arrays.verbs import persist
 from ..graph.errors import ShapeError, bad
@@ -76,6 +76,10 @@ class KMeans(Lazily, own.KMeans):
         grid = Grid(rows.expr.grid.axes[:1])
         self.labels_ = make(MapBlocks(packed, ((0, None),)), (rows,), grid, np.int32)
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled, and goes to the ranks: without labels that are lazy."""
+        return {k: v for k, v in super().__getstate__().items() if not isinstance(v, Node)}
 
     def _lloyd(
         self, arrays: list[Array], tolerance: float, rng: np.random.Generator

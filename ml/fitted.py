@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Fitted", "Lazily", "Supervised", "over_rows"]
 
-METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "score_samples")
-METHODS += ("inverse_transform",)
+METHODS = (
+    *("predict", "predict_proba", "predict_log_proba", "decision_function"),
+    *("transform", "inverse_transform", "score_samples"),
+)
 
 
 class _Called:

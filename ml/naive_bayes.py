@@ -82,6 +82,13 @@ def _counts(X: Values, y: Values, w: Values, estimator: Any, classes: Values) ->
     return np.concatenate([counts.reshape(len(classes), 1), features], axis=1)
 
 
+def _forget(model: Any) -> None:
+    """Drop what an earlier fit has learnt, which `partial_fit` would go on from."""
+    for name in ("classes_", "category_count_"):
+        if hasattr(model, name):
+            delattr(model, name)
+
+
 class _Counted(Supervised):
     """Learns from counts, which a block's own `partial_fit` gives and which are added."""
 
@@ -101,6 +108,7 @@ class _Counted(Supervised):
         shape = (len(classes), 1 + rows.shape[1])
         counts = total(_counts, [rows, target, weight], shape, plain, classes)
         zeros = np.zeros((len(classes), rows.shape[1]))
+        _forget(self)
         self.partial_fit(zeros, classes, classes=classes)  # type: ignore[attr-defined]
         self.class_count_, self.feature_count_ = counts[:, 0].copy(), counts[:, 1:].copy()
         if hasattr(self, "feature_all_"):
@@ -189,7 +197,7 @@ class CategoricalNB(Supervised, own.CategoricalNB):
             raise BadValue(bad(name, "X", f"{least.min()} at the least", "integers from 0 on"))
         # A step on the greatest categories makes what scikit-learn keeps, as wide as it will be.
         greatest = np.tile(most, (len(classes), 1))
-        vars(self).pop("category_count_", None)
+        _forget(self)
         self.partial_fit(greatest, classes, classes=classes)
         ends = np.cumsum(self.n_categories_)
         params = (classes, ends - self.n_categories_, int(ends[-1]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import sklearn.cluster
@@ -117,6 +119,19 @@ def test_counted_naive_bayes(data, name):
     assert (ours.predict(wr.from_array(counts, chunks=(90, 5))).compute() == theirs.predict(counts)).all()
 
 
+def test_categorical_naive_bayes(data):
+    counts, labels = np.abs(data[0]).astype(int), data[2]
+    w = np.linspace(0.5, 2, ROWS)
+    ours, theirs = windrow.ml.naive_bayes.CategoricalNB(), sklearn.naive_bayes.CategoricalNB().fit(counts, labels, w)
+    ours.fit(wr.from_array(counts[:300], chunks=(90, 2)), labels[:300] > 0)  # forgotten by the next fit
+    ours.fit(wr.from_array(counts, chunks=(90, 2)), labels, w)
+    for mine, its in zip(ours.feature_log_prob_, theirs.feature_log_prob_, strict=True):
+        np.testing.assert_allclose(mine, its, rtol=1e-12)
+    assert (ours.predict(wr.from_array(counts, chunks=(90, 5))).compute() == theirs.predict(counts)).all()
+    with pytest.raises(wr.BadValue, match="-1"):
+        ours.fit(wr.from_array(counts - 1), labels)
+
+
 @pytest.mark.parametrize("chunks", GRIDS)
 def test_k_means_from_given_centres(data, chunks):
     X = data[0]
@@ -128,6 +143,36 @@ def test_k_means_from_given_centres(data, chunks):
     assert ours.inertia_ == pytest.approx(theirs.inertia_, rel=1e-9)
     np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, rtol=1e-8)
     assert (ours.labels_.compute() == theirs.labels_).all()
+    assert (ours.predict(wr.from_array(X, chunks=chunks)).compute() == theirs.labels_).all()
+    assert (pickle.loads(pickle.dumps(ours)).predict(X) == theirs.labels_).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_k_means_with_weights_ties_and_empty_clusters(data):
+    X, w = data[0].round(1), np.linspace(0.5, 2, ROWS)
+    start = np.concatenate([X[[0, 100]], X[[0]], [[900.0] * FEATURES]])  # two alike; one that nothing is near to
+    keywords = {"init": start, "n_init": 1, "max_iter": 8, "tol": 0}
+    lazy = wr.from_array(X, chunks=(100, 5))
+    ours = windrow.ml.cluster.KMeans(4, **keywords).fit(lazy)
+    theirs = sklearn.cluster.KMeans(4, **keywords).fit(X)
+    assert ours.inertia_ == pytest.approx(theirs.inertia_, rel=0.2)  # which far rows empty clusters go to is free
+    assert len(np.unique(ours.labels_.compute())) == 4
+    keywords["init"] = X[[0, 100, 200, 300]]
+    ours = windrow.ml.cluster.KMeans(4, **keywords).fit(lazy, sample_weight=w)
+    theirs = sklearn.cluster.KMeans(4, **keywords).fit(X, sample_weight=w)
+    assert ours.inertia_ == pytest.approx(theirs.inertia_, rel=1e-9)
+    np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, rtol=1e-8)
+    assert float(ours.score(lazy)) == pytest.approx(theirs.score(X), rel=1e-9)
+
+
+def test_k_means_far_from_the_origin(data):
+    """Squared distances lose no digits to a mean far from zero."""
+    X = data[0] + 1e6
+    keywords = {"init": X[[0, 100, 200, 300]], "n_init": 1, "max_iter": 10, "tol": 0}
+    with np.errstate(all="ignore"):
+        ours = windrow.ml.cluster.KMeans(4, **keywords).fit(wr.from_array(X, chunks=(100, 5)))
+        theirs = sklearn.cluster.KMeans(4, **keywords).fit(X)
+    assert ours.inertia_ == pytest.approx(theirs.inertia_, rel=1e-9)
 
 
 def test_k_means_finds_what_is_apart():
