@@ -170,9 +170,9 @@ class Distributed:
         if before is not None and before.own.shape == rounds.owns.shape:
             rounds.owns = before.own
         outer = Outer(rounds, outer_momentum, [] if before is None else before.speed)
+        bar = Progress("fit", epochs, sum(parts.sizes), done, shown=verbose not in (0, 2))
         listeners = _listeners(given, self.model, epochs, verbose)
         listeners.on_train_begin()
-        bar = Progress("fit", epochs, sum(parts.sizes), done, shown=verbose not in (0, 2))
         try:
             with rounds, bar:
                 for epoch in range(done, epochs):
@@ -181,18 +181,14 @@ class Distributed:
                     logs = outer.epoch(epoch, count, bar)
                     logs.pop("rows")
                     Variables(self.model).put(rounds.state)
-                    if held is not None:
-                        told = evaluated(self.model, *held, max(size, HELD_OUT))
-                        logs |= {f"val_{name}": value for name, value in told.items()}
+                    logs |= _held_out(self.model, held, size)
                     bar.epoch(epoch, logs)
                     bar.hide()
                     listeners.on_epoch_end(epoch, logs)
                     last = epoch + 1 == epochs or self.model.stop_training
                     if last or (checkpoint is not None and (epoch + 1) % checkpoint_every == 0):
-                        kept = _keep(self.model, rounds)
-                        if checkpoint is not None:
-                            write_checkpoint(self.model, checkpoint, Progressed(epoch + 1, kept, outer.speed))
-                    if self.model.stop_training:
+                        _keep(self.model, rounds, checkpoint, epoch + 1, outer.speed)
+                    if last:
                         break
         finally:
             listeners.on_train_end()
@@ -266,11 +262,18 @@ def _built(model: Any, parts: Shards) -> None:
         model.optimizer.build(model.trainable_variables)
 
 
-def _keep(model: Any, rounds: Rounds | Asynchronous) -> Values:
-    """Return what the shards keep; the first one's slots go to the model, with which a later `fit` goes on."""
+def _held_out(model: Any, held: tuple[Any, Any] | None, size: int) -> dict[str, float]:
+    if held is None:
+        return {}
+    return {f"val_{name}": value for name, value in evaluated(model, *held, max(size, HELD_OUT)).items()}
+
+
+def _keep(model: Any, rounds: Rounds | Asynchronous, path: str | Path | None, epochs: int, speed: list[Values]) -> None:
+    """Hand the first shard's slots to the model, with which a later `fit` goes on, and write a checkpoint."""
     kept = rounds.owns
-    Variables(model).put(rounds.state, rounds.task.own.unpack(kept[0]))
-    return kept
+    Variables(model).put_own(rounds.task.own.unpack(kept[0]))
+    if path is not None:
+        write_checkpoint(model, path, Progressed(epochs, kept, speed))
 
 
 def _take_rate(rounds: Rounds | Asynchronous, model: Any) -> None:

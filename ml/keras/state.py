@@ -60,9 +60,13 @@ class Variables:
             self._set(mean, first)
             self._set(variance, np.maximum(second - first**2, 0.0))
         if mine is not None:
-            for variable, value in zip(self._kept, mine["own"], strict=True):
-                self._set(variable, value)
+            self.put_own(mine)
         self._read.clear()
+
+    def put_own(self, mine: dict[str, Any]) -> None:
+        """Write what a shard keeps."""
+        for variable, value in zip(self._kept, mine["own"], strict=True):
+            self._set(variable, value)
 
     def set_rate(self, rate: float) -> None:
         """Set the learning rate, unless it is a schedule."""

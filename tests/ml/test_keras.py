@@ -56,16 +56,6 @@ def test_shards_learn(data, average):
     assert set(history.history) == {"loss", "mae"}
 
 
-def test_averaging_gradients_is_one_large_batch(data):
-    X, y = data[0][:2048], data[1][:2048]
-    ours, theirs = linear(), linear()
-    distribute(ours).fit(X, y, batch_size=64, shards=2, average="batch", shuffle=False)
-    order = np.concatenate([np.r_[k * 64 : k * 64 + 64, 1024 + k * 64 : 1024 + k * 64 + 64] for k in range(16)])
-    theirs.fit(X[order], y[order][:, None], batch_size=128, shuffle=False, verbose=0)
-    for a, b in zip(ours.get_weights(), theirs.get_weights(), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
-
-
 def test_the_same_seed_gives_the_same_bits(data):
     X, y = data
     runs = []
@@ -109,18 +99,3 @@ def test_early_stopping(data):
     stop = keras.callbacks.EarlyStopping(monitor="loss", patience=0, min_delta=1e9)
     history = distribute(linear()).fit(X, y, epochs=9, shards=2, callbacks=[stop])
     assert len(history.epoch) == 2
-
-
-def test_what_is_wrong_is_named(data):
-    X, y = data
-    with pytest.raises(wr.ArgumentError, match="compiled Keras model"):
-        distribute(keras.Sequential([keras.layers.Dense(1)]))
-    for keywords, match in (
-        ({"epochs": 0}, "epochs"),
-        ({"average": "no"}, "average"),
-        ({"outer_momentum": 2}, "outer"),
-    ):
-        with pytest.raises(wr.ArgumentError, match=match):
-            distribute(linear()).fit(X, y, **keywords)
-    with pytest.raises(wr.ArgumentError, match="checkpoint"):
-        distribute(linear()).fit(X, y, resume="nothing.keras")
