@@ -79,7 +79,8 @@ class KMeans(Lazily, own.KMeans):
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled, and goes to the ranks: without labels that are lazy."""
-        return {k: v for k, v in super().__getstate__().items() if not isinstance(v, Node)}
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if not isinstance(value, Node)}
 
     def _lloyd(
         self, arrays: list[Array], tolerance: float, rng: np.random.Generator
