@@ -15,6 +15,8 @@ from windrow.ml.averageable import averageable
 from windrow.ml.averaged import _Epoch
 from windrow.ml.linear_model import SGDClassifier as Ours
 from windrow.ml.linear_model import SGDRegressor as OursRegressor
+from windrow.ml.neural_network import MLPClassifier as OursClassifier
+from windrow.ml.neural_network import MLPRegressor as OursNetwork
 from windrow.ml.passes import in_order, shuffled
 from windrow.ml.rounds import Round
 from windrow.ml.state import Layout
@@ -189,6 +191,16 @@ def test_6_more_shards_than_rows(data, rows):
     assert np.isfinite(model.estimator_.coef_).all()
     y = np.arange(rows) % 2
     assert set(Averaged(SGDClassifier(), epochs=2, shards=5).fit(data[0][:rows], y).predict(data[0])) <= {0, 1}
+
+
+@pytest.mark.parametrize("kind", [OursClassifier, OursNetwork])
+def test_6_drop_in_networks(data, kind):
+    X, t, k = data
+    model = kind(hidden_layer_sizes=(8,), learning_rate_init=0.02, max_iter=25, random_state=1)
+    lazy, y = wr.from_array(X, chunks=(100, 3)), k if kind is OursClassifier else t
+    assert float(model.fit(lazy, y).score(lazy, y)) > 0.8
+    assert model.n_iter_ == len(model.history_.epoch) <= 25
+    assert isinstance(model.predict(X), np.ndarray)
 
 
 def test_7_slots_stay_with_their_shards(data):
