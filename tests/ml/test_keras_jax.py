@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("jax")
-pytest.importorskip("keras")
+pytestmark = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("jax", "keras")), reason="JAX and Keras aren't installed"
+)
 
 
 @pytest.mark.slow

@@ -6,7 +6,8 @@ import importlib.util
 
 import pytest
 
-pytest.importorskip("keras")
+if importlib.util.find_spec("keras") is None:
+    pytest.skip("Keras isn't installed", allow_module_level=True)
 BACKENDS = [b for b in ("tensorflow", "jax") if importlib.util.find_spec(b) is not None]
 
 SCRIPT = """
