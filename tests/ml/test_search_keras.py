@@ -41,13 +41,13 @@ SPACE = {"rate": [1e-5, 0.05], "units": [4, 8]}
 
 def test_a_grid_of_models():
     X, y = data()
-    search = GridSearch(build, SPACE, epochs=5, shards=2, seed=3).fit(X, y)
+    search = GridSearch(build, SPACE, epochs=3, shards=2, seed=3).fit(X, y)
     assert search.best_params_["rate"] == 0.05
     assert search.best_score_ > 0.7
     told = search.best_estimator_.evaluate(X, y)
     assert search.score(X, y) == told["accuracy"] > 0.8
     assert search.predict(X).compute().shape == (400, 2)
-    again = GridSearch(build, SPACE, epochs=5, shards=2, seed=3).fit(X, y)
+    again = GridSearch(build, SPACE, epochs=3, shards=2, seed=3).fit(X, y)
     assert np.array_equal(search.cv_results_["mean_test_score"], again.cv_results_["mean_test_score"])
     by_loss = GridSearch(build, SPACE, epochs=1, scoring="loss", refit=False).fit(X, y)
     assert (by_loss.cv_results_["mean_test_score"] < 0).all()
