@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["costs", "distances", "farthest", "nearest", "sums"]
 
 Values = np.ndarray[Any, Any]
-ROWS, TURN = 4096, 32768
+ROWS, TURN = 6144, 49152
 
 
 def _factors(centres: Values, dtype: Any) -> Values:
