@@ -49,8 +49,8 @@ METHODS = {
     "dumps": "save() writes files",
     "byteswap": "map_blocks() with numpy.ndarray.byteswap",
     "resize": "resize(x, shape) and reshape() give an array of another shape",
-    "getfield": "arrays have no fields",
-    "setfield": "arrays have no fields",
+    "getfield": "x[name] gives a field",
+    "setfield": "fields are not set one by one: compute() first",
 }
 MEMORY = "chunks have no common memory: compute() first"
 

@@ -240,7 +240,7 @@ def not_masked(operation: str, argument: str, value: Any) -> None:
 
 
 def check_dtype(operation: str, argument: str, dtype: Any, source: DType | None = None) -> DType:
-    """Return a dtype, or raise when it is none, or one of Python objects or of fields.
+    """Return a dtype, or raise when it is none, or one of Python objects.
 
     What `dtype` leaves open, the length of texts or a unit of time, follows from the source, which is to be cast.
     """
@@ -250,11 +250,9 @@ def check_dtype(operation: str, argument: str, dtype: Any, source: DType | None 
         raise DTypeError(bad(operation, argument, dtype, "a dtype of NumPy")) from error
     if found.hasobject:
         raise DTypeError(bad(operation, argument, found, "a dtype without Python objects"))
-    if found.names is not None:
-        raise DTypeError(bad(operation, argument, found, "a dtype without fields; take each field as an array"))
     if source is not None:
         found = np.empty(0, source).astype(found).dtype
-    if found.kind in "SUV" and found.itemsize == 0:
+    if found.kind in "SUV" and found.itemsize == 0 and found.names is None:
         raise DTypeError(bad(operation, argument, found, "a dtype of a known size, such as 'U8'"))
     return found
 

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.axismap import AxisMap, Fixed, Slice, Take
+from ..graph.errors import IndexingError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import BlockFunction
 from ..graph.kinds.move import Move
 from ..graph.kinds.points import Gather
 from ..graph.kinds.source import Full
+from ..workers.kernels.blocks.picking import field
 from .align import regrid
 from .beneath import beneath
 from .core import Node, as_array, make, twin, wrap
@@ -53,6 +55,8 @@ TABLE_BYTES = 1 << 20
 
 def getitem(x: Array, key: Any) -> Array:
     """Return `x[key]`."""
+    if isinstance(key, str) or (isinstance(key, list) and key and all(isinstance(name, str) for name in key)):
+        return _field(x, key)
     items = read_key(key)
     if any(isinstance(i, Node) for i in items):
         return _by_lazy(x, items)
@@ -61,6 +65,19 @@ def getitem(x: Array, key: Any) -> Array:
         check_mask(first, x.expr.grid.shape, 0)
         return select_known(x, first)
     return picked(x, selection(x.expr.grid.shape, items))
+
+
+def _field(x: Array, names: str | list[str]) -> Array:
+    """Return a field of a structured array, or a structured array of some of them."""
+    if x.dtype.names is None:
+        raise IndexingError(bad("indexing", "key", names, f"no names, since {x.dtype} has no fields"))
+    try:
+        sample = field(np.empty(1, x.dtype), names)
+    except (KeyError, ValueError) as error:
+        raise IndexingError(bad("indexing", "key", names, f"names among {x.dtype.names}")) from error
+    axes = [*x.expr.grid.axes, *(Axis.regular(n, max(1, n)) for n in sample.shape[1:])]
+    op = BlockFunction("picking:field", (names,), (tuple(range(x.ndim)),))
+    return make(op, (x,), Grid(axes), sample.dtype)
 
 
 def picked(x: Node, chosen: Selection) -> Array:

@@ -219,10 +219,22 @@ def test_keys_that_numpy_reads():
         x[Column([1.5])]
 
 
-@pytest.mark.parametrize("find", [wr.asarray, wr.from_array, lambda a: wr.ones(2) + a])
-def test_fields_are_refused(find):
-    with pytest.raises(wr.DTypeError, match=r"'a'.*without fields"):
-        find(np.zeros(2, [("a", "i4"), ("b", "f8")]))
+def test_fields():
+    data = np.zeros((3, 2), [("a", "i4"), ("b", "f8", (2,)), ("c", [("d", "U3")])])
+    data["a"], data["b"][..., 1], data["c"]["d"] = 5, 7, "xyz"
+    x = lazy(data, 2)
+    for name in ("a", "b", ["c", "a"]):
+        found = x[name]
+        assert found.shape == data[name].shape
+        np.testing.assert_array_equal(found.compute(), data[name])
+    assert x["b"].dtype == "f8"
+    assert x[["c", "a"]].dtype == [("c", [("d", "U3")]), ("a", "i4")]
+    np.testing.assert_array_equal((x["c"]["d"] == "xyz").compute(), True)
+    np.testing.assert_array_equal((x["a"] + x["b"].sum(axis=-1)).compute(), 12)
+    with pytest.raises(wr.IndexingError, match=r"'z'; expected names among \('a', 'b', 'c'\)"):
+        x["z"]
+    with pytest.raises(wr.IndexingError, match="float64 has no fields"):
+        lazy()["a"]
 
 
 @pytest.mark.parametrize("data", [np.array([1, -50]), np.array([True]), np.array([1.5]), np.array(["2020"], "M8[s]")])

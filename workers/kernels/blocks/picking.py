@@ -32,3 +32,9 @@ def _check(name: str, index: Array, axis: int, n: int) -> None:
     if low < -n or high >= n:
         wrong = low if low < -n else high
         raise IndexingError(f"{name}: index {wrong} is out of bounds for axis {axis} with length {n}")
+
+
+def field(x: Array, names: str | list[str]) -> Array:
+    """Return a field of a structured block, or some of them without the room of the others between them."""
+    found: Array = x[names]
+    return found if isinstance(names, str) else found.astype([(name, x.dtype[name]) for name in names])
