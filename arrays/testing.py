@@ -10,7 +10,7 @@ import numpy as np
 
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import BlockFunction
-from .core import Node, as_array, check_shape, make
+from .core import Node, check_shape, make, referred
 from .deferred import evaluate
 from .ops import elementwise as ew
 from .ops import reductions as red
@@ -250,7 +250,7 @@ def _assert(
         strictly = {"strict": True} if strict else {}
         function(actual, desired, **keywords, err_msg=err_msg, verbose=verbose, **strictly)
         return
-    x, y = as_array(name, "actual", actual), as_array(name, "desired", desired)
+    x, y = referred(name, "actual", actual), referred(name, "desired", desired)
     _check_chunks(name, x)
     _check_chunks(name, y)
     if x.shape != y.shape and (strict or (x.ndim and y.ndim)):

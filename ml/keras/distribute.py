@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays.core import as_array
+from ...arrays.core import referred
 from ...graph.errors import ArgumentError, bad
 from ..asynchronous import STALENESS, Asynchronous
 from ..progress import Progress
@@ -249,9 +249,9 @@ def distribute(model: Any) -> Distributed:
 
 
 def _shards(X: Any, y: Any, weight: Any, shards: int | None, shuffle: bool, seed: int) -> Shards:
-    arrays = [as_array("fit", "X", X), column(as_array("fit", "y", y))]
+    arrays = [referred("fit", "X", X), column(referred("fit", "y", y))]
     if weight is not None:
-        arrays.append(as_array("fit", "sample_weight", weight))
+        arrays.append(referred("fit", "sample_weight", weight))
     return sharded("fit", arrays, shards, shuffle, seed)
 
 
