@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
-import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from process import answer
 from report import machine
 
 HERE = Path(__file__).parent
@@ -53,26 +50,7 @@ def arguments() -> argparse.Namespace:
 def measure(workload: str, system: str, until: float, *, quick: bool) -> dict[str, Any]:
     """Run one worker; what went wrong comes back under "error"."""
     command = [sys.executable, str(HERE / "learning" / "worker.py"), workload, system, "--until", str(until)]
-    worker = subprocess.Popen(
-        [*command, *(["--quick"] if quick else [])],
-        env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "2"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        out, err = worker.communicate(timeout=LIMIT)
-    except BaseException as error:
-        os.killpg(worker.pid, signal.SIGKILL)
-        worker.communicate()
-        if isinstance(error, subprocess.TimeoutExpired):
-            return {"error": f"no end in {LIMIT:.0f} s"}
-        raise
-    if worker.returncode:
-        return {"error": (err.strip().splitlines() or [f"exit status {worker.returncode}"])[-1]}
-    found: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
-    return found
+    return answer([*command, *(["--quick"] if quick else [])], {"TF_CPP_MIN_LOG_LEVEL": "2"}, LIMIT)
 
 
 def rounds(options: argparse.Namespace) -> Found:

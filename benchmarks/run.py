@@ -10,15 +10,13 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numerics
 from extras import EXTRAS
+from process import answer
 from report import Results, judge, machine, table
 from workloads import QUICK, Sizes, cases
 
@@ -73,22 +71,8 @@ def measure(system: str, workload: str, options: argparse.Namespace) -> dict[str
     told, _, environment, _ = SYSTEMS[system]
     command = [sys.executable, str(HERE / "worker.py"), told, workload, "--repeats", str(options.repeats)]
     command += ["--quick"] if options.quick else []
-    env = os.environ | environment
-    worker = subprocess.Popen(
-        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        out, err = worker.communicate(timeout=LIMIT)
-    except BaseException as error:
-        os.killpg(worker.pid, signal.SIGKILL)
-        worker.communicate()
-        if isinstance(error, subprocess.TimeoutExpired):
-            return {"error": f"no end in {LIMIT:.0f} s"}
-        raise
-    if worker.returncode:
-        return {"error": (err.strip().splitlines() or [f"exit status {worker.returncode}"])[-1]}
-    found: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
-    return found if found["right"] else {"error": "wrong result"}
+    found = answer(command, environment, LIMIT)
+    return found if "error" in found or found["right"] else {"error": "wrong result"}
 
 
 def show(text: str) -> None:
