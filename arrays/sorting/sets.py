@@ -193,9 +193,8 @@ def _inverse(x: Array, order: _Order) -> Steps:
         found = searchsorted(select(values, new), x)
         if not (order.equal_nan and x.dtype.kind == "c"):
             return found
-        return minimum(
-            found, (yield new.sum()) - 1
-        )  # complex NaN of several kinds: one, the least of them, stands for all
+        least: Array = minimum(found, (yield new.sum()) - 1)
+        return least  # complex NaN of several kinds: one, the least of them, stands for all
     each = make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(new.npartitions, 1)]), "i8")
     counts = yield each
     before = regrid(as_array("unique", "x", np.cumsum(counts) - counts), each.expr.grid)
