@@ -52,6 +52,7 @@ class KMeans(Lazily, own.KMeans):
         if not is_lazy(X, sample_weight):
             super().fit(X, y, sample_weight)
             return self
+        self._validate_params()
         arrays = [samples("KMeans.fit", X)]
         if sample_weight is not None:
             arrays.append(weights("KMeans.fit", sample_weight, arrays[0]))

@@ -84,6 +84,7 @@ class LinearRegression(Supervised, own.LinearRegression):
         if not is_lazy(X, y):
             super().fit(X, y, sample_weight)
             return self
+        self._validate_params()
         if self.positive:
             raise ArgumentError(bad("LinearRegression.fit", "positive", True, "False for Windrow arrays"))
         squares, products, x_mean, y_mean, single = _normal("LinearRegression", self, X, y, sample_weight)
@@ -112,6 +113,7 @@ class Ridge(Supervised, own.Ridge):
         if not is_lazy(X, y):
             super().fit(X, y, sample_weight)
             return self
+        self._validate_params()
         if self.positive:
             raise ArgumentError(bad("Ridge.fit", "positive", True, "False for Windrow arrays"))
         squares, products, x_mean, y_mean, single = _normal("Ridge", self, X, y, sample_weight)
@@ -165,6 +167,7 @@ class LogisticRegression(Supervised, own.LogisticRegression):
         if not is_lazy(X, y):
             super().fit(X, y, sample_weight)
             return self
+        self._validate_params()
         name = "LogisticRegression.fit"
         for argument, expected in (("solver", "lbfgs"), ("class_weight", None)):
             if getattr(self, argument) != expected:

@@ -126,4 +126,6 @@ def labels_of(operation: str, target: Array, least: int = 2) -> Values:
         raise BadValue(bad(operation, "y", f"{len(found)} class ({found[0]}) alone", f"at least {least} classes"))
     if found.dtype.kind in "fc" and not np.isfinite(found).all():
         raise BadValue(bad(operation, "y", "NaN or infinity", "labels of classes"))
+    if found.dtype.kind == "f" and (found != np.floor(found)).any():
+        raise BadValue(bad(operation, "y", "fractions, as a regression has", "labels of classes"))
     return found

@@ -67,6 +67,8 @@ def sharded(
     -------
     Shards
     """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ArgumentError(bad(operation, "seed", seed, "an integer, not negative"))
     found = [referred(operation, "Xyw"[i : i + 1] or "arrays", a) for i, a in enumerate(arrays)]
     rows = found[0].shape[0] if found[0].ndim else 0
     if not rows or any(a.ndim == 0 or a.shape[0] != rows for a in found):

@@ -226,3 +226,15 @@ def test_what_is_wrong_is_named():
         model.fit(wr.ones((5, 2), "c16"), wr.ones(5))
     with pytest.raises(wr.BadValue, match="alone"):
         windrow.ml.linear_model.LogisticRegression().fit(wr.ones((5, 2)), wr.ones(5))
+    with pytest.raises(wr.BadValue, match="fractions, as a regression has"):
+        windrow.ml.linear_model.LogisticRegression().fit(wr.ones((5, 2)), wr.arange(5) / 4)
+    with pytest.raises(wr.BadValue, match=r"GaussianNB.fit.*fractions"):
+        windrow.ml.naive_bayes.GaussianNB().fit(wr.ones((5, 2)), wr.arange(5) / 4)
+    for wrong in (
+        windrow.ml.linear_model.LogisticRegression(C=-1.0),
+        windrow.ml.linear_model.Ridge(-1.0),
+        windrow.ml.cluster.KMeans(0),
+        windrow.ml.cluster.KMeans(2, max_iter=0),
+    ):
+        with pytest.raises(ValueError, match=f"parameter of {type(wrong).__name__} must be"):
+            wrong.fit(wr.random.default_rng(0).random((5, 2)), wr.arange(5) % 2)
