@@ -106,13 +106,13 @@ class HostData:
         with self._lock:
             source: Any = self.array
             found = source[where]
-        return np.asarray(found) if self.file is not None else self._fitting(found, where)
+        return np.asarray(found) if self.file is not None else self._fitting(source, found, where)
 
-    def _fitting(self, found: Any, where: tuple[slice, ...]) -> np.ndarray[Any, Any]:
+    def _fitting(self, source: Any, found: Any, where: tuple[slice, ...]) -> np.ndarray[Any, Any]:
         """Return what a source that isn't NumPy's gave for a rectangle; raise where it isn't what it said of itself."""
         if isinstance(found, np.ndarray) and hasattr(found, "mask"):
             raise ArgumentError(bad(self.label, "x", type(found).__name__, "slices without a mask"))
-        part, wanted = np.asarray(found), np.dtype(self.array.dtype)
+        part, wanted = np.asarray(found), np.dtype(source.dtype)
         shape = tuple(s.stop - s.start for s in where)
         if part.shape != shape:
             raise ShapeError(bad(self.label, "x", part.shape, f"a slice of shape {shape}"))
