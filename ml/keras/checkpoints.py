@@ -15,7 +15,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from .recipe import custom_objects
 
-__all__ = ["Progressed", "read_checkpoint", "write_checkpoint"]
+__all__ = ["Progressed", "check_path", "read_checkpoint", "write_checkpoint"]
 
 Values = np.ndarray[Any, Any]
 MEMBER = "windrow.npz"
@@ -42,7 +42,7 @@ class Progressed:
 
 def write_checkpoint(model: Any, path: str | Path, done: Progressed) -> None:
     """Write a model to a file ending in ".keras" that Keras can load: aside, then renamed."""
-    target = _path("checkpoint", path)
+    target = check_path("checkpoint", path)
     aside = target.with_name(f".{os.getpid()}-{target.name}")
     try:
         model.save(aside)
@@ -58,7 +58,7 @@ def write_checkpoint(model: Any, path: str | Path, done: Progressed) -> None:
 
 def read_checkpoint(model: Any, path: str | Path) -> Progressed:
     """Take a checkpoint's weights and optimiser state into a model; return how far training had come."""
-    target = _path("resume", path)
+    target = check_path("resume", path)
     try:
         with zipfile.ZipFile(target) as archive, np.load(io.BytesIO(archive.read(MEMBER))) as found:
             speed = [found[f"speed{i}"] for i in range(len(found.files) - 2)]
@@ -84,8 +84,11 @@ def _slots(model: Any, saved: Any) -> list[tuple[Any, Any]]:
     return list(zip(model.optimizer.variables, saved.optimizer.variables, strict=True))
 
 
-def _path(name: str, path: str | Path) -> Path:
+def check_path(name: str, path: str | Path) -> Path:
+    """Return the path of a checkpoint: one of a folder that is there, ending in ".keras"."""
     found = Path(path)
     if found.suffix != ".keras":
         raise ArgumentError(bad("fit", name, str(path), "a path that ends in '.keras'"))
+    if not found.parent.is_dir():
+        raise ArgumentError(bad("fit", name, str(path), "a path in a folder that exists"))
     return found

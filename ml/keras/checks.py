@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, ShapeError, bad
+from ...arrays.verbs import compute
+from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
 
-__all__ = ["check_callbacks", "check_model", "check_rows", "count_of", "held_out"]
+if TYPE_CHECKING:
+    from ..shards import Shards
+
+__all__ = ["check_callbacks", "check_labels", "check_model", "check_rows", "count_of", "held_out"]
 
 BATCH = tuple(f"on_{part}batch_{end}" for part in ("", "train_") for end in ("begin", "end"))
 BY_EPOCH = {"ModelCheckpoint": "save_freq", "TensorBoard": "update_freq"}
@@ -51,6 +55,29 @@ def check_rows(name: str, value: Any) -> None:
         raise ArgumentError(bad("fit", name, f"{type(value).__name__}{keys}", expected))
     if name == "X" and np.ndim(value) < 2:
         raise ShapeError(bad("fit", "X", np.shape(value), "a row for each sample"))
+
+
+def check_labels(model: Any, parts: Shards) -> None:
+    """Raise for labels that a model has no output for.
+
+    TensorFlow tells of them where it runs step by step; in a compiled epoch they would make all weights NaN.
+    """
+    if importlib.import_module("keras").backend.backend() != "tensorflow":
+        return
+    loss = getattr(model, "loss", None)
+    name = getattr(loss, "name", None) or getattr(loss, "__name__", None) or loss
+    if name != "sparse_categorical_crossentropy" or getattr(loss, "ignore_class", None) is not None:
+        return
+    X, y = parts.arrays[:2]
+    try:
+        classes = model.compute_output_shape(X.shape)[-1]
+    except NotImplementedError:  # a model of its own kind, which needn't tell
+        return
+    if y.dtype.kind not in "biuf":
+        raise BadValue(bad("fit", "y", y.dtype, f"labels from 0 to {classes - 1}"))
+    least, most = compute(y.min(), y.max())
+    if not (least >= 0 and most < classes):
+        raise BadValue(bad("fit", "y", f"labels from {least} to {most}", f"labels from 0 to {classes - 1}"))
 
 
 def held_out(value: Any) -> tuple[Any, Any] | None:

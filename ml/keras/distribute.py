@@ -15,8 +15,8 @@ from ..rounds import Rounds
 from ..shards import Shards, sharded
 from ..training import is_async, period_of
 from .batches import measured
-from .checkpoints import Progressed, read_checkpoint, write_checkpoint
-from .checks import check_callbacks, check_model, check_rows, count_of, held_out
+from .checkpoints import Progressed, check_path, read_checkpoint, write_checkpoint
+from .checks import check_callbacks, check_labels, check_model, check_rows, count_of, held_out
 from .epochs import Epoch
 from .inference import column, evaluated, predicted
 from .outer import Outer
@@ -148,8 +148,11 @@ class Distributed:
         checkpoint_every = count_of("checkpoint_every", checkpoint_every)
         size = None if isinstance(batch_size, str) and batch_size == "auto" else count_of("batch_size", batch_size)
         period_of("fit", average, 1)
+        if checkpoint is not None:
+            check_path("checkpoint", checkpoint)
         parts = _shards(X, y, sample_weight, shards, shuffle, seed)
         _built(self.model, parts)
+        check_labels(self.model, parts)
         before = None if resume is None else read_checkpoint(self.model, resume)
         mine, recipe = Variables(self.model), Recipe.of(self.model)
         if scale_learning_rate and mine.rate is None:
@@ -194,33 +197,37 @@ class Distributed:
             listeners.on_train_end()
         return self.model.history
 
-    def predict(self, X: Any, batch_size: int = 4096) -> Any:
+    def predict(self, X: Any, batch_size: int = 4096, verbose: int | str = 0) -> Any:
         """Return the model's predictions: for a Windrow array a lazy one, block by block of rows.
 
         Parameters
         ----------
         X : array
         batch_size : int
+        verbose : {"auto", 0, 1, 2}
+            Keras's; for Windrow arrays nothing is shown.
 
         Returns
         -------
         Array or numpy.ndarray
         """
-        return predicted(self.model, X, count_of("batch_size", batch_size))
+        return predicted(self.model, X, count_of("batch_size", batch_size), verbose)
 
-    def evaluate(self, X: Any, y: Any, batch_size: int = 4096) -> dict[str, float]:
+    def evaluate(self, X: Any, y: Any, batch_size: int = 4096, verbose: int | str = 0) -> dict[str, float]:
         """Return loss and metrics: of each block of rows, averaged by rows, for Windrow arrays.
 
         Parameters
         ----------
         X, y : array
         batch_size : int
+        verbose : {"auto", 0, 1, 2}
+            Keras's; for Windrow arrays nothing is shown.
 
         Returns
         -------
         dict of str to float
         """
-        return evaluated(self.model, X, y, count_of("batch_size", batch_size))
+        return evaluated(self.model, X, y, count_of("batch_size", batch_size), verbose)
 
 
 def distribute(model: Any) -> Distributed:

@@ -30,10 +30,10 @@ def column(y: Any) -> Any:
     return y[:, None] if np.ndim(y) == 1 else y
 
 
-def predicted(model: Any, X: Any, batch_size: int) -> Any:
+def predicted(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> Any:
     """Return a model's predictions, lazily for a Windrow array."""
     if not isinstance(X, Node):
-        return model.predict(X, batch_size=batch_size, verbose=0)
+        return model.predict(X, batch_size=batch_size, verbose=verbose)
     rows = _rows("predict", X)
     shape = model.compute_output_shape(rows.shape)[1:]
     dtype = np.dtype(str(getattr(model, "compute_dtype", "float32")))
@@ -43,18 +43,28 @@ def predicted(model: Any, X: Any, batch_size: int) -> Any:
     return make(MapBlocks(payload("predict", task, (), {}, "predict"), ways), (rows,), grid, dtype)
 
 
-def evaluated(model: Any, X: Any, y: Any, batch_size: int) -> dict[str, float]:
-    """Return a model's loss and metrics, averaged by rows over blocks of Windrow arrays."""
+def evaluated(model: Any, X: Any, y: Any, batch_size: int, verbose: int | str = 0) -> dict[str, float]:
+    """Return a model's loss and metrics, averaged by rows over blocks of Windrow arrays.
+
+    A copy evaluates: on TensorFlow a model that has seen targets of one axis fails on columns, and the other way round.
+    """
     if not isinstance(X, Node) and not isinstance(y, Node):
-        told: dict[str, float] = model.evaluate(X, column(y), batch_size=batch_size, verbose=0, return_dict=True)
+        given = {"batch_size": batch_size, "verbose": verbose, "return_dict": True}
+        with borrowed(Recipe.of(model)) as copy:
+            copy.variables.put(Variables(model).shared())
+            told: dict[str, float] = copy.model.evaluate(X, column(y), **given)
         return told
     rows, target = _rows("evaluate", X), column(as_array("evaluate", "y", y))
     if len(rows) != len(target):
         raise ShapeError(bad("evaluate", "X, y", f"{rows.shape}, {target.shape}", "equally many rows"))
+    if not len(rows):
+        raise ShapeError(bad("evaluate", "X", rows.shape, "at least one row"))
     target = regrid(target, Grid([rows.expr.grid.axes[0], *(Axis.regular(n, n) for n in target.shape[1:])]))
     few = [np.zeros((1, *a.shape[1:]), a.dtype) for a in (rows, target)]
-    names = tuple(model.evaluate(*few, verbose=0, return_dict=True))
-    task = _Evaluate(Recipe.of(model), Variables(model).shared(), batch_size, names)
+    recipe = Recipe.of(model)
+    with borrowed(recipe) as copy:
+        names = tuple(copy.model.evaluate(*few, verbose=0, return_dict=True))
+    task = _Evaluate(recipe, Variables(model).shared(), batch_size, names)
     grid = Grid([Axis.regular(rows.numblocks[0], 1), Axis.regular(len(names) + 1, len(names) + 1)])
     ways = tuple((0, *(None,) * (a.ndim - 1)) for a in (rows, target))
     op = MapBlocks(payload("evaluate", task, (), {}, "evaluate"), ways)

@@ -20,18 +20,20 @@ class Sequential(keras.Sequential):
     See `windrow.ml.distribute` for the further keywords of `fit`.
     """
 
-    def fit(self, x: Any = None, y: Any = None, **keywords: Any) -> Any:
+    def fit(self, x: Any = None, y: Any = None, *args: Any, **keywords: Any) -> Any:
         """Train; on shards where x or y is a Windrow array."""
         if isinstance(x, Node) or isinstance(y, Node):
-            return Distributed(self).fit(x, y, **keywords)
-        return super().fit(x, y, **keywords)
+            return Distributed(self).fit(x, y, *args, **keywords)
+        return super().fit(x, y, *args, **keywords)
 
-    def predict(self, x: Any, **keywords: Any) -> Any:
+    def predict(self, x: Any, *args: Any, **keywords: Any) -> Any:
         """Predict; lazily where x is a Windrow array."""
-        return Distributed(self).predict(x, **keywords) if isinstance(x, Node) else super().predict(x, **keywords)
+        if isinstance(x, Node):
+            return Distributed(self).predict(x, *args, **keywords)
+        return super().predict(x, *args, **keywords)
 
-    def evaluate(self, x: Any = None, y: Any = None, **keywords: Any) -> Any:
+    def evaluate(self, x: Any = None, y: Any = None, *args: Any, **keywords: Any) -> Any:
         """Evaluate; block by block where x is a Windrow array, as a dict of loss and metrics."""
-        return (
-            Distributed(self).evaluate(x, y, **keywords) if isinstance(x, Node) else super().evaluate(x, y, **keywords)
-        )
+        if isinstance(x, Node):
+            return Distributed(self).evaluate(x, y, *args, **keywords)
+        return super().evaluate(x, y, *args, **keywords)

@@ -278,3 +278,60 @@ def test_a_checkpoint_of_another_model_is_refused(data, tmp_path):
     linear().save(path)
     with pytest.raises(wr.ArgumentError, match="that fit"):
         distribute(linear()).fit(*data, resume=path)
+
+
+def test_checkpoints_have_a_place_before_training_begins(data, tmp_path):
+    begun = []
+    started = callbacks.LambdaCallback(on_train_begin=begun.append)
+    for path in (tmp_path / "m.h5", tmp_path / "none" / "m.keras"):
+        with pytest.raises(wr.ArgumentError, match="'checkpoint'"):
+            distribute(linear()).fit(*data, checkpoint=path, callbacks=[started])
+    assert not begun
+
+
+@on_tensorflow
+@pytest.mark.parametrize("label", [3, -1])
+def test_labels_without_an_output_are_refused(data, label):
+    model = keras.Sequential([keras.Input((5,)), layers.Dense(3, "softmax")])
+    y = np.arange(514) % 3
+    one = distribute(compiled(model, loss="sparse_categorical_crossentropy"))
+    assert np.isfinite(one.fit(data[0], y, shards=2).history["loss"]).all()
+    before = [w.copy() for w in model.get_weights()]
+    y[300] = label
+    with pytest.raises(wr.BadValue, match="labels from 0 to 2"):
+        one.fit(data[0], y, shards=2)
+    with pytest.raises(wr.BadValue, match="labels from 0 to 2"):
+        one.fit(data[0], np.array(["a", "b"])[y % 2], shards=2)
+    for mine, kept in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(mine, kept)
+
+
+def test_seeds_are_integers(data):
+    for seed in (-1, None, "a", 1.5):
+        with pytest.raises(wr.ArgumentError, match="fit: argument 'seed'"):
+            distribute(linear()).fit(*data, seed=seed)
+
+
+def test_keras_own_spelling_of_prediction_and_evaluation(data):
+    from windrow.ml import Sequential
+
+    model = compiled(Sequential([keras.Input((5,)), layers.Dense(1)]))
+    lazy = wr.from_array(data[0], chunks=(100, 5)), wr.from_array(data[1], chunks=(100,))
+    model.fit(*data, 64, verbose=0)
+    np.testing.assert_allclose(
+        model.predict(lazy[0], 64, verbose=0).compute(), model.predict(data[0], 64, verbose=0), rtol=1e-5
+    )
+    assert model.evaluate(*lazy, 64, verbose=0)["loss"] == pytest.approx(model.evaluate(*data, 64, verbose=0), rel=1e-4)
+    with pytest.raises(wr.ShapeError, match=r"evaluate: argument 'X'.*at least one row"):
+        distribute(model).evaluate(lazy[0][:0], lazy[1][:0])
+
+
+def test_a_model_that_was_evaluated_here_takes_targets_of_one_axis(data):
+    model = linear()
+    lazy = wr.from_array(data[0], chunks=(100, 5)), wr.from_array(data[1], chunks=(100,))
+    expected = model.evaluate(*data, verbose=0)
+    for pair in (data, lazy):
+        assert distribute(model).evaluate(*pair)["loss"] == pytest.approx(expected, rel=1e-4)
+        assert model.evaluate(*data, verbose=0) == pytest.approx(expected)
+    distribute(model).fit(*data, validation_data=data)
+    model.evaluate(*data, verbose=0)
