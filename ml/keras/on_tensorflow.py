@@ -54,12 +54,14 @@ class TensorFlow(Backend):
         def loop(rows: Any, order: Any, count: Any) -> Any:
             # Gathered by number: XLA takes the begin of a slice for a constant, and compiles again for each order.
             cut = [tf.reshape(r[: r.shape[0] // size * size], [-1, size, *r.shape[1:]]) for r in rows]
-            logs = model.train_step(tuple(tf.gather(c, order[0]) for c in cut))
-            for i in tf.range(1, count):
-                logs = model.train_step(tuple(tf.gather(c, order[i]) for c in cut))
-            return logs
 
-        compiled = tf.function(loop, jit_compile=way == "xla")
+            def step(i: Any) -> Any:
+                return model.train_step(tuple(tf.gather(c, order[i]) for c in cut))
+
+            return tf.while_loop(lambda i, _: i < count, lambda i, _: (i + 1, step(i)), (tf.constant(1), step(0)))[1]
+
+        # Without autograph, as Keras itself does: its files in /tmp would outlive a killed rank.
+        compiled = tf.function(loop, jit_compile=way == "xla", autograph=False)
 
         def train(rows: tuple[Values, ...], order: Values, count: int) -> dict[str, Any]:
             found: dict[str, Any] = compiled(tuple(_tensor(r) for r in rows), order, np.int32(count))
@@ -70,7 +72,8 @@ class TensorFlow(Backend):
     def batch(self, model: Any, way: str) -> Callable[..., dict[str, Any]]:
         """See `Backend.batch`."""
         tf: Any = importlib.import_module("tensorflow")
-        compiled = tf.function(model.train_step)  # once an epoch: XLA would take longer to compile it than it saves
+        # Once an epoch: XLA would take longer to compile it than it saves.
+        compiled = tf.function(model.train_step, autograph=False)
 
         def train(rows: tuple[Values, ...]) -> dict[str, Any]:
             found: dict[str, Any] = compiled(tuple(tf.constant(r) for r in rows))
