@@ -51,6 +51,10 @@ class Backend(ABC):
         """Return `train(rows)`, which trains on all rows as one batch, and returns the metrics so far."""
 
     @abstractmethod
+    def test(self, model: Any) -> Callable[..., dict[str, Any]]:
+        """Return `test(rows)`, which evaluates all rows as one batch, and returns the metrics so far."""
+
+    @abstractmethod
     def told(self, model: Any, rows: tuple[Values, ...]) -> tuple[str, ...]:
         """Return the names of the metrics, by training on some rows without compiling."""
 

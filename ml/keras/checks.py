@@ -20,10 +20,11 @@ BY_EPOCH = {"ModelCheckpoint": "save_freq", "TensorBoard": "update_freq"}
 """Keras's callbacks that have methods for batches and don't need them where this argument is "epoch"."""
 
 
-def count_of(name: str, value: Any) -> int:
-    """Return a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ArgumentError(bad("fit", name, value, "a positive integer"))
+def count_of(name: str, value: Any, operation: str = "fit", *, least: int = 1) -> int:
+    """Return an integer, positive or not negative."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        expected = "a positive integer" if least else "an integer, not negative"
+        raise ArgumentError(bad(operation, name, value, expected))
     return int(value)
 
 
@@ -53,8 +54,11 @@ def check_rows(name: str, value: Any) -> None:
         keys = f" of {sorted(map(str, value))}" if isinstance(value, dict) else f" of {len(value)} arrays"
         expected = "one array with a row for each sample, for a model with one input and one output"
         raise ArgumentError(bad("fit", name, f"{type(value).__name__}{keys}", expected))
-    if name == "X" and np.ndim(value) < 2:
-        raise ShapeError(bad("fit", "X", np.shape(value), "a row for each sample"))
+    if value is None or not (hasattr(value, "shape") or isinstance(value, list | tuple)):
+        expected = "an array: rows of generators and datasets are to be read into arrays first"
+        raise ArgumentError(bad("fit", name, type(value).__name__, expected))
+    if name == "x" and np.ndim(value) < 2:
+        raise ShapeError(bad("fit", "x", np.shape(value), "a row for each sample"))
 
 
 def check_labels(model: Any, parts: Shards) -> None:
@@ -80,15 +84,15 @@ def check_labels(model: Any, parts: Shards) -> None:
         raise BadValue(bad("fit", "y", f"labels from {least} to {most}", f"labels from 0 to {classes - 1}"))
 
 
-def held_out(value: Any) -> tuple[Any, Any] | None:
-    """Return the pair of `validation_data`."""
+def held_out(value: Any) -> tuple[Any, Any, Any] | None:
+    """Return the rows, targets and weights of `validation_data`."""
     if value is None:
         return None
-    if not isinstance(value, list | tuple) or len(value) != 2:
+    if not isinstance(value, list | tuple) or len(value) not in (2, 3):
         came = f"{type(value).__name__} of {len(value)}" if isinstance(value, list | tuple) else type(value).__name__
-        raise ArgumentError(bad("fit", "validation_data", came, "a pair (X, y)"))
+        raise ArgumentError(bad("fit", "validation_data", came, "a pair (x, y), or (x, y, sample_weight)"))
     check_rows("validation_data", value[0])
-    return value[0], value[1]
+    return value[0], value[1], value[2] if len(value) == 3 else None
 
 
 def check_callbacks(callbacks: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from ..progress import Progress
 from ..rounds import Rounds
 from ..shards import Shards, sharded
 from ..training import is_async, period_of
+from .arguments import check_part, refuse, split, weights_of
 from .batches import measured
 from .checkpoints import Progressed, check_path, read_checkpoint, write_checkpoint
 from .checks import check_callbacks, check_labels, check_model, check_rows, count_of, held_out
 from .epochs import Epoch
-from .inference import column, evaluated, predicted
+from .inference import column, evaluated, listed, predicted
 from .outer import Outer
 from .recipe import Recipe
 from .state import Variables
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Distributed", "distribute"]
 
 Values = np.ndarray[Any, Any]
+LARGE = 4096
+"""Rows of a batch where a model predicts or evaluates."""
 HELD_OUT = 1024
 """Rows of a batch where validation data is evaluated, at least."""
 
@@ -62,17 +66,21 @@ class Distributed:
 
     def fit(
         self,
-        X: Any,
+        x: Any,
         y: Any,
-        *,
-        batch_size: int | str = 32,
+        batch_size: int | str | None = None,
         epochs: int = 1,
-        validation_data: Any = None,
+        verbose: int | str = "auto",
         callbacks: Any = None,
+        validation_split: float = 0.0,
+        validation_data: Any = None,
+        shuffle: bool = True,
+        class_weight: dict[int, float] | None = None,
         sample_weight: Any = None,
+        initial_epoch: int = 0,
+        *,
         average: str | int | tuple[str, int] = "epoch",
         shards: int | None = None,
-        shuffle: bool = True,
         seed: int = 0,
         outer_momentum: float = 0.0,
         scale_learning_rate: bool = False,
@@ -80,35 +88,43 @@ class Distributed:
         checkpoint_every: int = 1,
         resume: str | Path | None = None,
         staleness: int = STALENESS,
-        verbose: int | str = "auto",
+        **others: Any,
     ) -> Any:
         """Train, and return Keras's `History`.
 
         Parameters
         ----------
-        X, y : array
+        x, y : array
             A row for each sample; y of one axis becomes a column, as Keras's losses expect.
-        batch_size : int or "auto"
-            Rows of a batch on each shard. "auto": doubled from 32 as long as that gives at least 15 % more rows a
-            second, up to 4096 rows and so that a shard makes 16 steps an epoch. It is measured on the driver and told
-            by `batch_size_`; to get the same weights again, give that number.
+        batch_size : int or "auto", optional
+            Rows of a batch on each shard; None: 32. "auto": doubled from 32 as long as that gives at least 15 % more
+            rows a second, up to 4096 rows and so that a shard makes 16 steps an epoch. It is measured on the driver
+            and told by `batch_size_`; to get the same weights again, give that number.
         epochs : int
             Which epoch is the last: with `resume` those of the checkpoint are among them.
-        validation_data : (X, y), optional
-            Evaluated after each epoch with the averaged weights.
+        verbose : {"auto", 0, 1, 2}
+            0: nothing. 2: a line an epoch. Otherwise a progress bar at a terminal.
         callbacks : list of keras.callbacks.Callback, optional
             Their methods for epochs and for training are called on the driver, with the averaged weights in the model
             and the metrics over all rows. Those that want to be called for each batch are refused, since an epoch is
             one compiled function.
+        validation_split : float
+            This part of the rows, the last of them before they are shuffled, is `validation_data`.
+        validation_data : (x, y) or (x, y, sample_weight), optional
+            Evaluated after each epoch with the averaged weights.
+        shuffle : bool
+            Rows are shuffled over all shards once, then whole batches in each epoch.
+        class_weight : dict of int to float, optional
+            Of the rows of each class; 1 for those not named.
         sample_weight : array, optional
+        initial_epoch : int
+            The first epoch's number.
         average : {"epoch", "batch", "async"}, int or ("async", int)
             When weights are averaged: after each epoch, each batch, or so many batches. For plain SGD "batch" is the
             same as averaging gradients, for one batch of `shards` times as many rows. Optimiser slots and the states
             of random numbers stay with their shard. "async": no shard waits for another; see `windrow.ml.train`.
         shards : int, optional
             None: the number of ranks (of threads, on the embedded engine).
-        shuffle : bool
-            Rows are shuffled over all shards once, then whole batches in each epoch.
         seed : int
         outer_momentum : float
             Momentum of the averages (BMUF with zeta 1; Chen and Huo, 2016). It wants a short period: over whole epochs
@@ -123,8 +139,8 @@ class Distributed:
             number of shards each begins with the optimiser slots of the first.
         staleness : int
             With "async": how many rounds a shard may be ahead of the slowest.
-        verbose : {"auto", 0, 1, 2}
-            0: nothing. 2: a line an epoch. Otherwise a progress bar at a terminal.
+        **others
+            Keras's further arguments of `fit` are refused, with what to use instead.
 
         Returns
         -------
@@ -142,29 +158,40 @@ class Distributed:
         True
         """
         check_model(self.model)
-        for name, value in (("X", X), ("y", y)):
+        refuse(others)
+        for name, value in (("x", x), ("y", y)):
             check_rows(name, value)
         held, given, epochs = held_out(validation_data), check_callbacks(callbacks), count_of("epochs", epochs)
+        initial_epoch = count_of("initial_epoch", initial_epoch, least=0)
+        if initial_epoch and resume is not None:
+            raise ArgumentError(bad("fit", "initial_epoch", initial_epoch, "0 with resume, which tells it"))
+        staleness = count_of("staleness", staleness, least=0)
+        part = check_part(validation_split)
+        if part and held is None:
+            (x, y, sample_weight), held = split(part, x, y, sample_weight)
+        if class_weight is not None:
+            sample_weight = weights_of(class_weight, y, sample_weight)
+        batch_size = 32 if batch_size is None else batch_size
         checkpoint_every = count_of("checkpoint_every", checkpoint_every)
         size = None if isinstance(batch_size, str) and batch_size == "auto" else count_of("batch_size", batch_size)
         period_of("fit", average, 1)
         if checkpoint is not None:
             check_path("checkpoint", checkpoint)
-        parts = _shards(X, y, sample_weight, shards, shuffle, seed)
+        parts = _shards(x, y, sample_weight, shards, shuffle, seed)
         _built(self.model, parts)
         check_labels(self.model, parts)
         before = None if resume is None else read_checkpoint(self.model, resume)
         mine, recipe = Variables(self.model), Recipe.of(self.model)
         if scale_learning_rate and mine.rate is None:
             raise ArgumentError(bad("fit", "scale_learning_rate", True, "False with a learning rate schedule"))
-        state, own = mine.shared(), mine.own(fresh=True)
+        state, own, lost = mine.shared(), mine.own(fresh=True), False
         size = self.batch_size_ = measured(recipe, parts, state, own) if size is None else size
         whole = max(max(parts.sizes) // size, 1)
         period = min(period_of("fit", average, whole), whole)
         scale = float(len(parts)) if scale_learning_rate else 1.0
         work = Epoch(recipe, size, period, shuffle, scale)
         names, count = work.names(parts, state, own), -(-whole // period)
-        done = 0 if before is None else before.epochs
+        done = initial_epoch if before is None else before.epochs
         rounds: Rounds | Asynchronous
         if is_async(average):
             rounds = Asynchronous(work, state, own, parts, seed, names, range(done, epochs), count, staleness)
@@ -183,8 +210,9 @@ class Distributed:
                     _take_rate(rounds, self.model)
                     logs = outer.epoch(epoch, count, bar)
                     logs.pop("rows")
+                    lost = lost or _lost(epoch, logs)
                     Variables(self.model).put(rounds.state)
-                    logs |= _held_out(self.model, held, size)
+                    logs |= _held_out(self.model, recipe, held, size)
                     bar.epoch(epoch, logs)
                     bar.hide()
                     listeners.on_epoch_end(epoch, logs)
@@ -197,13 +225,14 @@ class Distributed:
             listeners.on_train_end()
         return self.model.history
 
-    def predict(self, X: Any, batch_size: int = 4096, verbose: int | str = 0) -> Any:
+    def predict(self, x: Any, batch_size: int | None = None, verbose: int | str = 0) -> Any:
         """Return the model's predictions: for a Windrow array a lazy one, block by block of rows.
 
         Parameters
         ----------
-        X : array
-        batch_size : int
+        x : array
+        batch_size : int, optional
+            None: 4096.
         verbose : {"auto", 0, 1, 2}
             Keras's; for Windrow arrays nothing is shown.
 
@@ -211,23 +240,41 @@ class Distributed:
         -------
         Array or numpy.ndarray
         """
-        return predicted(self.model, X, count_of("batch_size", batch_size), verbose)
+        size = count_of("batch_size", LARGE if batch_size is None else batch_size, "predict")
+        return predicted(self.model, x, size, verbose)
 
-    def evaluate(self, X: Any, y: Any, batch_size: int = 4096, verbose: int | str = 0) -> dict[str, float]:
+    def evaluate(
+        self,
+        x: Any,
+        y: Any,
+        batch_size: int | None = None,
+        verbose: int | str = 0,
+        sample_weight: Any = None,
+        *,
+        return_dict: bool = False,
+    ) -> Any:
         """Return loss and metrics: of each block of rows, averaged by rows, for Windrow arrays.
 
         Parameters
         ----------
-        X, y : array
-        batch_size : int
+        x, y : array
+        batch_size : int, optional
+            None: 4096.
         verbose : {"auto", 0, 1, 2}
-            Keras's; for Windrow arrays nothing is shown.
+            Taken as Keras takes it; nothing is shown.
+        sample_weight : array, optional
+        return_dict : bool
+            Whether to return names too.
 
         Returns
         -------
-        dict of str to float
+        float, list of float, or dict of str to float
+            As Keras returns them: the loss alone where there are no metrics; a list of the loss and the metrics; with
+            `return_dict` a dict.
         """
-        return evaluated(self.model, X, y, count_of("batch_size", batch_size), verbose)
+        size = count_of("batch_size", LARGE if batch_size is None else batch_size, "evaluate")
+        told = evaluated(self.model, x, y, size, sample_weight)
+        return told if return_dict else listed(told)
 
 
 def distribute(model: Any) -> Distributed:
@@ -255,8 +302,8 @@ def distribute(model: Any) -> Distributed:
     return Distributed(model)
 
 
-def _shards(X: Any, y: Any, weight: Any, shards: int | None, shuffle: bool, seed: int) -> Shards:
-    arrays = [referred("fit", "X", X), column(referred("fit", "y", y))]
+def _shards(x: Any, y: Any, weight: Any, shards: int | None, shuffle: bool, seed: int) -> Shards:
+    arrays = [referred("fit", "x", x), column(referred("fit", "y", y))]
     if weight is not None:
         arrays.append(referred("fit", "sample_weight", weight))
     return sharded("fit", arrays, shards, shuffle, seed)
@@ -269,10 +316,21 @@ def _built(model: Any, parts: Shards) -> None:
         model.optimizer.build(model.trainable_variables)
 
 
-def _held_out(model: Any, held: tuple[Any, Any] | None, size: int) -> dict[str, float]:
+def _held_out(model: Any, recipe: Recipe, held: tuple[Any, Any, Any] | None, size: int) -> dict[str, float]:
     if held is None:
         return {}
-    return {f"val_{name}": value for name, value in evaluated(model, *held, max(size, HELD_OUT)).items()}
+    x, y, weight = held
+    told = evaluated(model, x, y, max(size, HELD_OUT), weight, recipe)
+    return {f"val_{name}": value for name, value in told.items()}
+
+
+def _lost(epoch: int, logs: dict[str, float]) -> bool:
+    """Warn where the loss is no number any more."""
+    lost = not np.isfinite(logs.get("loss", 0.0))
+    if lost:
+        text = f"fit: the loss of epoch {epoch + 1} is {logs['loss']}; look for NaN among the rows, or lower the rate"
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
+    return lost
 
 
 def _keep(model: Any, rounds: Rounds | Asynchronous, path: str | Path | None, epochs: int, speed: list[Values]) -> None:

@@ -20,7 +20,7 @@ from .state import Variables
 if TYPE_CHECKING:
     from ...arrays.array import Array
 
-__all__ = ["column", "evaluated", "predicted"]
+__all__ = ["column", "evaluated", "listed", "predicted"]
 
 Values = np.ndarray[Any, Any]
 
@@ -43,33 +43,52 @@ def predicted(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> An
     return make(MapBlocks(payload("predict", task, (), {}, "predict"), ways), (rows,), grid, dtype)
 
 
-def evaluated(model: Any, X: Any, y: Any, batch_size: int, verbose: int | str = 0) -> dict[str, float]:
+def evaluated(
+    model: Any, X: Any, y: Any, batch_size: int, weight: Any = None, recipe: Recipe | None = None
+) -> dict[str, float]:
     """Return a model's loss and metrics, averaged by rows over blocks of Windrow arrays.
 
     A copy evaluates: on TensorFlow a model that has seen targets of one axis fails on columns, and the other way round.
     """
-    if not isinstance(X, Node) and not isinstance(y, Node):
-        given = {"batch_size": batch_size, "verbose": verbose, "return_dict": True}
-        with borrowed(Recipe.of(model)) as copy:
-            copy.variables.put(Variables(model).shared())
-            told: dict[str, float] = copy.model.evaluate(X, column(y), **given)
-        return told
-    rows, target = _rows("evaluate", X), column(as_array("evaluate", "y", y))
-    if len(rows) != len(target):
-        raise ShapeError(bad("evaluate", "X, y", f"{rows.shape}, {target.shape}", "equally many rows"))
-    if not len(rows):
-        raise ShapeError(bad("evaluate", "X", rows.shape, "at least one row"))
-    target = regrid(target, Grid([rows.expr.grid.axes[0], *(Axis.regular(n, n) for n in target.shape[1:])]))
-    few = [np.zeros((1, *a.shape[1:]), a.dtype) for a in (rows, target)]
-    recipe = Recipe.of(model)
+    recipe, state = recipe or Recipe.of(model), Variables(model).shared()
+    given = [X, y] if weight is None else [X, y, weight]
+    if not any(isinstance(one, Node) for one in given):
+        found = tuple(column(np.asarray(one)) if i == 1 else np.asarray(one) for i, one in enumerate(given))
+        _check_lengths(found)
+        with borrowed(recipe) as copy:
+            copy.variables.put(state)
+            return copy.test(found, batch_size)
+    rows = _rows("evaluate", X)
+    names = ("y", "sample_weight")
+    rest = [as_array("evaluate", name, one) for name, one in zip(names, given[1:], strict=False)]
+    arrays = [rows, *(column(one) if i == 0 else one for i, one in enumerate(rest))]
+    _check_lengths(arrays)
+    first = rows.expr.grid.axes[0]
+    arrays = [regrid(a, Grid([first, *(Axis.regular(n, n) for n in a.shape[1:])])) for a in arrays]
     with borrowed(recipe) as copy:
-        names = tuple(copy.model.evaluate(*few, verbose=0, return_dict=True))
-    task = _Evaluate(recipe, Variables(model).shared(), batch_size, names)
-    grid = Grid([Axis.regular(rows.numblocks[0], 1), Axis.regular(len(names) + 1, len(names) + 1)])
-    ways = tuple((0, *(None,) * (a.ndim - 1)) for a in (rows, target))
+        told = copy.tells(tuple(np.zeros((1, *a.shape[1:]), a.dtype) for a in arrays))
+    task = _Evaluate(recipe, state, batch_size, told)
+    grid = Grid([Axis.regular(rows.numblocks[0], 1), Axis.regular(len(told) + 1, len(told) + 1)])
+    ways = tuple((0, *(None,) * (a.ndim - 1)) for a in arrays)
     op = MapBlocks(payload("evaluate", task, (), {}, "evaluate"), ways)
-    sums = make(op, (rows, target), grid, np.float64).sum(axis=0).compute()
-    return {name: float(v / sums[0]) for name, v in zip(names, sums[1:], strict=True)}
+    sums = np.add.reduce(np.asarray(make(op, arrays, grid, np.float64).compute()), axis=0)
+    return {name: float(v / sums[0]) for name, v in zip(told, sums[1:], strict=True)}
+
+
+def listed(told: dict[str, float]) -> Any:
+    """Return what Keras's `evaluate` returns unless it is asked for a dict: a list, or the one number there is."""
+    if "loss" in told:
+        told = {"loss": told["loss"], **told}
+    found = list(told.values())
+    return found[0] if len(found) == 1 else found
+
+
+def _check_lengths(arrays: Any) -> None:
+    shapes = [np.shape(a) for a in arrays]
+    if any(not s or s[0] != shapes[0][0] for s in shapes):
+        raise ShapeError(bad("evaluate", "x, y", ", ".join(map(str, shapes)), "equally many rows"))
+    if not shapes[0][0]:
+        raise ShapeError(bad("evaluate", "x", shapes[0], "at least one row"))
 
 
 @dataclass(frozen=True)
@@ -94,16 +113,16 @@ class _Evaluate:
     size: int
     names: tuple[str, ...]
 
-    def __call__(self, rows: Values, target: Values) -> Values:
-        if not len(rows):
+    def __call__(self, *rows: Values) -> Values:
+        if not len(rows[0]):
             return np.zeros((1, len(self.names) + 1))
         with borrowed(self.recipe) as copy:
             copy.variables.put(self.weights)
-            found = copy.model.evaluate(rows, target, batch_size=self.size, verbose=0, return_dict=True)
-        return np.array([[1.0, *(found[name] for name in self.names)]]) * len(rows)
+            found = copy.test(rows, self.size)
+        return np.array([[1.0, *(found[name] for name in self.names)]]) * len(rows[0])
 
 
 def _rows(operation: str, X: Any) -> Array:
-    array = as_array(operation, "X", X)
+    array = as_array(operation, "x", X)
     first, *rest = array.expr.grid.axes
     return regrid(array, Grid([first, *(Axis.regular(a.length, max(1, a.length)) for a in rest)]))

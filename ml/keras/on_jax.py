@@ -64,6 +64,19 @@ class Jax(Backend):
 
         return train
 
+    def test(self, model: Any) -> Callable[..., dict[str, Any]]:
+        """See `Backend.test`."""
+        compiled = importlib.import_module("jax").jit(model.test_step)
+
+        def test(rows: tuple[Values, ...]) -> dict[str, Any]:
+            model._symbolic_build(data_batch=tuple(r[:1] for r in rows))
+            parts = (model.trainable_variables, model.non_trainable_variables, model.metrics_variables)
+            found = _stepped(parts, lambda state: compiled(state, rows))
+            names = [n for n in model.get_metrics_result() if n in found]  # JAX gives them by the alphabet
+            return {n: found[n] for n in names} | found
+
+        return test
+
     def told(self, model: Any, rows: tuple[Values, ...]) -> tuple[str, ...]:
         """See `Backend.told`."""
         return tuple(_run(model, rows, lambda state: model.train_step(state, rows)))
@@ -81,6 +94,10 @@ def _run(model: Any, rows: tuple[Values, ...], function: Callable[[Any], Any]) -
         model.optimizer.variables,
         model.metrics_variables,
     )
+    return _stepped(parts, function)
+
+
+def _stepped(parts: tuple[Any, ...], function: Callable[[Any], Any]) -> dict[str, Any]:
     logs, state = function(tuple([v.value for v in part] for part in parts))
     importlib.import_module("jax").block_until_ready((logs, state))
     for part, values in zip(parts, state, strict=True):

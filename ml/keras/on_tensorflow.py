@@ -81,6 +81,17 @@ class TensorFlow(Backend):
 
         return train
 
+    def test(self, model: Any) -> Callable[..., dict[str, Any]]:
+        """See `Backend.test`."""
+        tf: Any = importlib.import_module("tensorflow")
+        compiled = tf.function(model.test_step, reduce_retracing=True)  # chunks may have any number of rows
+
+        def test(rows: tuple[Values, ...]) -> dict[str, Any]:
+            found: dict[str, Any] = compiled(tuple(tf.constant(r) for r in rows))
+            return found
+
+        return test
+
     def told(self, model: Any, rows: tuple[Values, ...]) -> tuple[str, ...]:
         """See `Backend.told`."""
         tf: Any = importlib.import_module("tensorflow")

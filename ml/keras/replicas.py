@@ -57,6 +57,8 @@ class Replica:
         self.variables = Variables(model)
         self.way = len(backend().ways) if model.run_eagerly else 0
         self._compiled: dict[Any, Callable[..., dict[str, Any]]] = {}
+        self._tells: tuple[str, ...] | None = None
+        self._tests_compiled = not model.run_eagerly
 
     def train(
         self, begin: Callable[[], None], rows: tuple[Values, ...], size: int, blocks: Values, rest: slice | None
@@ -80,6 +82,34 @@ class Replica:
             self._compiled.clear()
         begin()
         return self._fit(rows, size, blocks, rest)
+
+    def test(self, rows: tuple[Values, ...], size: int) -> dict[str, float]:
+        """Evaluate rows in batches of `size`; return the metrics over all of them.
+
+        Keras's own `evaluate` sets up a pipeline for its rows each time, which takes longer than most chunks do.
+        """
+        rows = tuple(_as_keras(r) for r in rows)
+        if self._tests_compiled:
+            self.model.reset_metrics()
+            test = self._function(("test",), lambda: backend().test(self.model))
+            try:
+                logs: dict[str, Any] = {}
+                for i in range(0, len(rows[0]), size):
+                    logs = test(tuple(r[i : i + size] for r in rows))
+                return {name: float(value) for name, value in logs.items()}
+            except Exception as error:
+                self._tests_compiled = False
+                _log.info("evaluation can't be compiled for this model (%s)", type(error).__name__)
+        weights = {"sample_weight": rows[2]} if len(rows) > 2 else {}
+        given = {"batch_size": size, "verbose": 0, "return_dict": True}
+        told: dict[str, float] = self.model.evaluate(*rows[:2], **weights, **given)
+        return told
+
+    def tells(self, rows: tuple[Values, ...]) -> tuple[str, ...]:
+        """Return the names of the metrics that `test` tells of such rows."""
+        if self._tells is None:
+            self._tells = tuple(self.test(rows, 1))
+        return self._tells
 
     def _by(
         self, by: Backend, way: str, rows: tuple[Values, ...], size: int, blocks: Values, rest: slice | None
@@ -106,6 +136,11 @@ class Replica:
         weights = {"sample_weight": picked[2]} if len(picked) > 2 else {}
         told = self.model.fit(*picked[:2], **weights, batch_size=size, epochs=1, shuffle=False, verbose=0)
         return {name: values[-1] for name, values in told.history.items()}
+
+
+def _as_keras(rows: Values) -> Values:
+    """Return floats in the precision that Keras gives them where it is handed arrays."""
+    return rows.astype(sys.modules["keras"].backend.floatx(), copy=False) if rows.dtype.kind == "f" else rows
 
 
 def _laid(rows: tuple[Values, ...], size: int, blocks: Values) -> tuple[tuple[Values, ...], Values]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ...arrays.core import Node
+from ..rows import is_lazy
 from .distribute import Distributed
 
 __all__ = ["Sequential"]
@@ -21,19 +21,20 @@ class Sequential(keras.Sequential):
     """
 
     def fit(self, x: Any = None, y: Any = None, *args: Any, **keywords: Any) -> Any:
-        """Train; on shards where x or y is a Windrow array."""
-        if isinstance(x, Node) or isinstance(y, Node):
+        """Train; on shards where any of the data, or of the validation data, is a Windrow array."""
+        given = [*args, *keywords.values()]
+        if is_lazy(x, y, *given, *(one for some in given if isinstance(some, list | tuple) for one in some)):
             return Distributed(self).fit(x, y, *args, **keywords)
         return super().fit(x, y, *args, **keywords)
 
     def predict(self, x: Any, *args: Any, **keywords: Any) -> Any:
         """Predict; lazily where x is a Windrow array."""
-        if isinstance(x, Node):
+        if is_lazy(x):
             return Distributed(self).predict(x, *args, **keywords)
         return super().predict(x, *args, **keywords)
 
     def evaluate(self, x: Any = None, y: Any = None, *args: Any, **keywords: Any) -> Any:
-        """Evaluate; block by block where x is a Windrow array, as a dict of loss and metrics."""
-        if isinstance(x, Node):
+        """Evaluate; block by block where any of the data is a Windrow array."""
+        if is_lazy(x, y, *args, *keywords.values()):
             return Distributed(self).evaluate(x, y, *args, **keywords)
         return super().evaluate(x, y, *args, **keywords)

@@ -96,7 +96,7 @@ class Built:
     @staticmethod
     def scored(model: Any, X: Any, y: Any) -> Any:
         """Return the score of the best model."""
-        return _score(model.evaluate(X, y))
+        return _score(model.evaluate(X, y, return_dict=True))
 
     def train(self, model: Model, X: Values, y: Values, generator: np.random.Generator) -> Model:
         """Learn from rows, in a new order; return the model."""
@@ -121,7 +121,7 @@ class Built:
             return np.zeros(3)
         with borrowed(recipe) as copy:
             copy.variables.put(state, own)
-            told = copy.model.evaluate(X, column(y), batch_size=max(self.size, TESTED), verbose=0, return_dict=True)
+            told = copy.test((X, column(y)), max(self.size, TESTED))
         return np.array([1.0, _score(told), told["loss"]]) * len(X)
 
     @staticmethod

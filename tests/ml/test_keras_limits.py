@@ -223,15 +223,15 @@ def test_models_that_can_not_be_trained_are_refused(make, match):
     ("change", "match"),
     [
         (
-            {"X": {"a": np.ones((4, 5)), "b": np.ones((4, 5))}},
-            r"'X' is .*dict of \['a', 'b'\].*; expected one",
+            {"x": {"a": np.ones((4, 5)), "b": np.ones((4, 5))}},
+            r"'x' is .*dict of \['a', 'b'\].*; expected one",
         ),
-        ({"X": [np.ones((4, 5)), np.ones((4, 5))]}, "argument 'X' is .*list of 2 arrays"),
+        ({"x": [np.ones((4, 5)), np.ones((4, 5))]}, "argument 'x' is .*list of 2 arrays"),
         ({"y": {"out": np.ones(4)}}, "argument 'y' is .*dict"),
-        ({"X": np.ones(4)}, "argument 'X' is .*; expected a row for each sample"),
+        ({"x": np.ones(4)}, "argument 'x' is .*; expected a row for each sample"),
         ({"y": np.ones(3)}, "equally many rows"),
         ({"validation_data": np.ones((4, 5))}, "expected a pair"),
-        ({"validation_data": (1, 2, 3)}, "tuple of 3.*; expected a pair"),
+        ({"validation_data": (1, 2, 3, 4)}, "tuple of 4.*; expected a pair"),
         ({"batch_size": "big"}, "'batch_size' is 'big'"),
         ({"batch_size": 0}, "'batch_size' is 0"),
         ({"average": "sometimes"}, "'average' is 'sometimes'"),
@@ -244,7 +244,7 @@ def test_models_that_can_not_be_trained_are_refused(make, match):
     ],
 )
 def test_what_is_wrong_is_said_at_the_call(change, match):
-    given = {"X": np.ones((4, 5), "f4"), "y": np.ones(4, "f4")} | change
+    given = {"x": np.ones((4, 5), "f4"), "y": np.ones(4, "f4")} | change
     with pytest.raises((wr.ArgumentError, wr.ShapeError), match=match):
         distribute(linear()).fit(**given)
 
@@ -321,8 +321,8 @@ def test_keras_own_spelling_of_prediction_and_evaluation(data):
     np.testing.assert_allclose(
         model.predict(lazy[0], 64, verbose=0).compute(), model.predict(data[0], 64, verbose=0), rtol=1e-5
     )
-    assert model.evaluate(*lazy, 64, verbose=0)["loss"] == pytest.approx(model.evaluate(*data, 64, verbose=0), rel=1e-4)
-    with pytest.raises(wr.ShapeError, match=r"evaluate: argument 'X'.*at least one row"):
+    assert model.evaluate(*lazy, 64, verbose=0) == pytest.approx(model.evaluate(*data, 64, verbose=0), rel=1e-4)
+    with pytest.raises(wr.ShapeError, match=r"evaluate: argument 'x'.*at least one row"):
         distribute(model).evaluate(lazy[0][:0], lazy[1][:0])
 
 
@@ -331,7 +331,39 @@ def test_a_model_that_was_evaluated_here_takes_targets_of_one_axis(data):
     lazy = wr.from_array(data[0], chunks=(100, 5)), wr.from_array(data[1], chunks=(100,))
     expected = model.evaluate(*data, verbose=0)
     for pair in (data, lazy):
-        assert distribute(model).evaluate(*pair)["loss"] == pytest.approx(expected, rel=1e-4)
+        assert distribute(model).evaluate(*pair) == pytest.approx(expected, rel=1e-4)
         assert model.evaluate(*data, verbose=0) == pytest.approx(expected)
     distribute(model).fit(*data, validation_data=data)
     model.evaluate(*data, verbose=0)
+
+
+def lazily(*arrays):
+    return tuple(wr.from_array(a, chunks=(100, *a.shape[1:])) for a in arrays)
+
+
+def test_evaluating_again_sets_nothing_up_again(data, monkeypatch):
+    model, lazy = linear(metrics=["mae"]), lazily(*data)
+    wanted = model.evaluate(*data, verbose=0)
+    weights = np.linspace(0, 2, 514, dtype="f4")
+    weighted = model.evaluate(*data, verbose=0, sample_weight=weights)
+    distribute(model).evaluate(*lazy)
+
+    def slow(*args, **keywords):
+        raise AssertionError
+
+    monkeypatch.setattr(keras.Sequential, "evaluate", slow)
+    for pair in (data, lazy):
+        one = distribute(model)
+        assert one.evaluate(*pair) == pytest.approx(wanted, rel=1e-4)
+        assert one.evaluate(*pair, sample_weight=weights) == pytest.approx(weighted, rel=1e-4)
+        assert one.evaluate(*pair, return_dict=True) == pytest.approx({"loss": wanted[0], "mae": wanted[1]}, rel=1e-4)
+
+
+@on_tensorflow
+def test_evaluation_that_can_not_be_compiled_is_keras_own(data):
+    class Eager(Counted):
+        def test_step(self, rows):
+            return super().test_step(rows) | {"twice": 2 * float(np.asarray(rows[1]).sum())}
+
+    model = compiled(Eager(), run_eagerly=True)
+    assert distribute(model).evaluate(*data, return_dict=True)["twice"] == pytest.approx(2 * data[1].sum(), rel=1e-4)

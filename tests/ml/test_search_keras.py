@@ -44,7 +44,7 @@ def test_a_grid_of_models():
     search = GridSearch(build, SPACE, epochs=3, shards=2, seed=3).fit(X, y)
     assert search.best_params_["rate"] == 0.05
     assert search.best_score_ > 0.7
-    told = search.best_estimator_.evaluate(X, y)
+    told = search.best_estimator_.evaluate(X, y, return_dict=True)
     assert search.score(X, y) == told["accuracy"] > 0.8
     assert search.predict(X).compute().shape == (400, 2)
     again = GridSearch(build, SPACE, epochs=3, shards=2, seed=3).fit(X, y)
