@@ -14,7 +14,9 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", ["test_keras.py", "test_keras_traps.py", "test_keras_limits.py"])
+@pytest.mark.parametrize(
+    "name", ["test_keras.py", "test_keras_traps.py", "test_keras_limits.py", "test_keras_arguments.py"]
+)
 def test_on_jax(launch, name):
     here = Path(__file__).parent / name
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(here.parents[2]), str(here)]
