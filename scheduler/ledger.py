@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 BATCH_SECONDS = 0.02
 FIRST_BYTES = 1 << 25
 BATCH_BYTES = 1 << 24
+PLENTY = 3 << 26
+"""Bytes that an arena may hold while what only frees its inputs is put off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,10 +258,10 @@ class Ledger:
     def take(self, rank: int) -> Batch | None:
         """Give out ready tasks to a rank, the latest stages first; None when none is ready or none fits.
 
-        While there is plenty of memory, what others wait for goes before what only frees its inputs.
+        While little memory is used, what others wait for goes before what only frees its inputs.
         """
         arena = self.arenas[rank]
-        for record in self._leading if 2 * arena.used < arena.size else self.active:
+        for record in self._leading if arena.used < min(arena.size // 2, PLENTY) else self.active:
             if record.nready and not (rank == 0 and record.deaths and any(self.alive[1:])):  # the driver dies last
                 tasks = record.dequeue(rank, self._share(record))
                 offsets = self._place(rank, record, tasks)

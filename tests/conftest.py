@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,11 @@ from hypothesis import settings
 
 settings.register_profile("windrow", max_examples=int(os.environ.get("WINDROW_EXAMPLES", "50")), deadline=None)
 settings.load_profile("windrow")
+
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # begun in a shell's background: what is started would ignore it too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SOURCE = Path(__file__).parents[1] / "src"
 AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
