@@ -101,7 +101,7 @@ class Asynchronous:
         ]
         self._told: dict[int, list[dict[str, float]]] = {}
         self._arrived: SimpleQueue[tuple[Job, Arrival | None]] = SimpleQueue()
-        self._running: dict[Job, int] = {}
+        self._running: dict[Job, tuple[int, Gather]] = {}
 
     @property
     def state(self) -> Any:
@@ -153,10 +153,8 @@ class Asynchronous:
 
     def __exit__(self, *error: object) -> None:
         """Cancel the rounds that run; what they gave is dropped."""
-        for shard in self._shards:
-            if shard.gather is not None:
-                shard.gather.cancel()
-                shard.gather = None
+        for _, gather in self._running.values():
+            gather.cancel()
         self._running.clear()
 
     def _begin(self) -> None:
@@ -170,23 +168,26 @@ class Asynchronous:
             given = self.task.given(self._epochs[epoch], part, self._shared, shard.own, number)
             made = self.task.graph(shard.rows, from_array(given, chunks=-1), None, 1)
             shard.pulled = self._shared
-            shard.gather = current().start(made.expr, self._arrived)
-            self._running[shard.gather.job] = number
+            shard.gather = current().prepared(made.expr, self._arrived)
+            self._running[shard.gather.job] = (
+                number,
+                shard.gather,
+            )  # known before it runs: an interrupt may come between
+            shard.gather.start()
             self.ahead = max(self.ahead, ahead)
 
     def _took(self, job: Job, arrival: Arrival | None) -> float:
         """Take what arrived of a round; when it is whole, move the shared state. Return the rows it saw."""
         if job not in self._running:
             return 0.0
-        shard = self._shards[self._running[job]]
-        gather, pulled = shard.gather, shard.pulled
-        assert gather is not None
+        number, gather = self._running[job]
+        shard, pulled = self._shards[number], self._shards[number].pulled
         assert pulled is not None
         if not gather.took(arrival) and job.error is None:
             return 0.0
+        gather.finish()
         del self._running[job]
         shard.gather = None
-        gather.finish()
         made = next(iter(gather.results.values()))
         told = dict(zip(("rows", *self.task.metrics), self.task.told(made)[0].tolist(), strict=True))
         if told["rows"]:

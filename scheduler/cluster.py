@@ -151,12 +151,11 @@ class Cluster:
             raise
         return [gather.results[root.token] for root in roots]
 
-    def start(self, root: Expr, listener: SimpleQueue[tuple[Job, Arrival | None]]) -> Gather:
-        """Start computing an expression; the listener is told what arrives of this job and of others."""
+    def prepared(self, root: Expr, listener: SimpleQueue[tuple[Job, Arrival | None]]) -> Gather:
+        """Return what computes an expression, to be started; the listener is told what arrives of it and of others."""
         self._open()
         gather = self._gather([root])
         gather.job.listener = listener
-        self.engine.request(Submit(gather.job))
         return gather
 
     def _gather(self, roots: list[Expr]) -> Gather:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..graph.errors import ClusterError
 from ..workers.config import config
-from .job import Arrival, Cancel, Gathered, Job
+from .job import Arrival, Cancel, Gathered, Job, Submit
 from .progress import Bar
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ class Gather:
         self.results: dict[str, Array] = dict(zip(names, job.results or [], strict=True)) if names else {}
         self._open = dict.fromkeys(range(len(names)))
         self._seen: dict[int, Array] = {}
+
+    def start(self) -> None:
+        """Hand the job to the engine, for who waits for several at once."""
+        self.engine.request(Submit(self.job))
 
     def run(self) -> None:
         """Return when all results are complete (or all chunks stored); raise what stopped the job."""

@@ -49,11 +49,11 @@ def clean():
 
     before = left()
     yield
-    gc.collect()  # what pytest keeps of an exception goes round in a circle
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline and any(a > b for a, b in zip(left(), before, strict=True)):
-        time.sleep(0.01)
-    assert all(a <= b for a, b in zip(left(), before, strict=True))
+        gc.collect()  # what pytest keeps of an exception goes round in a circle
+        time.sleep(0.02)
+    assert all(a <= b for a, b in zip(left(), before, strict=True)), (left(), before, threading.enumerate())
 
 
 @pytest.mark.parametrize(("average", "shards"), [("async", 1), ("async", 3), (("async", 10), 5), (("async", 1000), 3)])
