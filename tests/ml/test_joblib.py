@@ -90,6 +90,7 @@ def test_errors_come_back_and_the_cluster_goes_on():
 class Odd(Exception):
     def __init__(self, one, two):
         super().__init__(one)
+        self.lock = threading.Lock()
 
 
 def test_what_cannot_travel_is_named():
