@@ -84,7 +84,8 @@ class TensorFlow(Backend):
     def test(self, model: Any) -> Callable[..., dict[str, Any]]:
         """See `Backend.test`."""
         tf: Any = importlib.import_module("tensorflow")
-        compiled = tf.function(model.test_step, reduce_retracing=True)  # chunks may have any number of rows
+        # Chunks may have any number of rows.
+        compiled = tf.function(model.test_step, reduce_retracing=True, autograph=False)
 
         def test(rows: tuple[Values, ...]) -> dict[str, Any]:
             found: dict[str, Any] = compiled(tuple(tf.constant(r) for r in rows))
