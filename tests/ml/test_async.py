@@ -71,8 +71,8 @@ def test_it_comes_to_the_same_solution(data, clean, average, shards):
         shards=shards,
         callback=lambda epoch, state, metrics: told.append((epoch, metrics["loss"])),
     )
-    np.testing.assert_allclose(state["w"], [1.0, -2.0, 0.5], atol=0.05)
-    assert float(state["b"]) == pytest.approx(1.0, abs=0.05)
+    np.testing.assert_allclose(state["w"], [1.0, -2.0, 0.5], atol=0.02)
+    assert float(state["b"]) == pytest.approx(1.0, abs=0.02)
     assert state["b"].dtype == np.float32
     assert state["n"] >= 4001 // shards
     assert history.epoch == list(range(len(told)))
@@ -251,10 +251,10 @@ def kill(epoch, state, metrics):
     if epoch == 1 and "kill" in sys.argv:
         victims = [row for row in wr.cluster().info() if row["rank"]]
         os.kill(victims[-1]["pid"], signal.SIGKILL)
-# What comes last may have been begun a few rounds ago: what is left of that is small, not nothing.
-w, history = train(step, np.zeros(4), X, y, epochs=5, average=("async", 200), shards=4, callback=kill)
+# Epochs enough that what begins late, up to the bound of staleness, has long been evened out.
+w, history = train(step, np.zeros(4), X, y, epochs=20, average=("async", 200), shards=4, callback=kill)
 wr.cluster().info()  # the engine has heard all
-print(abs(w - [1, -2, 0, 0]).max() < 0.1, len(history.epoch), len(wr.cluster().engine.jobs), len(wr.cluster().losses))
+print(abs(w - [1, -2, 0, 0]).max() < 1e-3, len(history.epoch), len(wr.cluster().engine.jobs), len(wr.cluster().losses))
 """
 
 
@@ -264,8 +264,8 @@ def test_ranks_and_a_kill(launch, tmp_path):
     script.write_text(SCRIPT)
     plain, killed = launch(3, script), launch(3, script, "kill")
     assert plain.status == killed.status == 0, (plain.err, killed.err)
-    assert plain.last == "True 5 0 0"
-    assert killed.last == "True 5 0 1"
+    assert plain.last == "True 20 0 0"
+    assert killed.last == "True 20 0 1"
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # TensorFlow's own
