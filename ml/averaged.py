@@ -17,7 +17,7 @@ from ..graph.errors import ArgumentError, BadValue, bad
 from .asynchronous import PUSHES, Asynchronous
 from .averageable import Averageable, averageable, partial_fit
 from .checked import FLOATS, checked, several
-from .fitted import METHODS, Supervised, over_rows, score
+from .fitted import METHODS, Supervised, over_rows, score, tags_of
 from .passes import in_order, shuffled
 from .progress import Progress
 from .rounds import Round, Rounds
@@ -357,13 +357,8 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.score(rows, y, **weights)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = getattr(self.estimator, "__sklearn_tags__", None)
-        if inner is not None:
-            told = inner()
-            tags.estimator_type, tags.classifier_tags = told.estimator_type, told.classifier_tags
-            tags.regressor_tags, tags.target_tags = told.regressor_tags, told.target_tags
-            tags.transformer_tags, tags.non_deterministic = told.transformer_tags, False
+        tags = tags_of(super().__sklearn_tags__(), self.estimator)
+        tags.non_deterministic = False
         return tags
 
 

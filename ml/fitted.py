@@ -21,12 +21,23 @@ from .rows import beside, samples
 if TYPE_CHECKING:
     from ..arrays.array import Array
 
-__all__ = ["Fitted", "Lazily", "Supervised", "over_rows"]
+__all__ = ["Fitted", "Lazily", "Supervised", "over_rows", "tags_of"]
 
 METHODS = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function"),
     *("transform", "inverse_transform", "score_samples"),
 )
+
+
+def tags_of(tags: Any, estimator: Any) -> Any:
+    """Return scikit-learn's tags of a meta-estimator, with what the estimator inside says of its kind and targets."""
+    inner = getattr(estimator, "__sklearn_tags__", None)
+    if inner is not None:
+        told = inner()
+        tags.estimator_type, tags.classifier_tags = told.estimator_type, told.classifier_tags
+        tags.regressor_tags, tags.target_tags = told.regressor_tags, told.target_tags
+        tags.transformer_tags = told.transformer_tags
+    return tags
 
 
 class _Called:

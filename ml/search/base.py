@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...arrays.core import as_array
 from ...arrays.verbs import compute
 from ...graph.errors import ArgumentError, bad
-from ..fitted import METHODS
+from ..fitted import METHODS, tags_of
 from ..rows import labels_as, labels_of
 from .folds import cut, given
 from .journal import Journal
@@ -188,13 +188,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         return self._by.scored(self.best_estimator_, X, y)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = getattr(self.estimator, "__sklearn_tags__", None)
-        if inner is not None:
-            told = inner()
-            tags.estimator_type, tags.classifier_tags = told.estimator_type, told.classifier_tags
-            tags.regressor_tags, tags.target_tags = told.regressor_tags, told.target_tags
-        return tags
+        return tags_of(super().__sklearn_tags__(), self.estimator)
 
 
 class _Rungs:
