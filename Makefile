@@ -76,7 +76,7 @@ docs: .venv/.test ## write docs/operations.md from the definitions
 	$(PY) docs/make_operations.py
 
 conformance: .venv/.test ## the array API's test suite, SUITE=its checkout; ARGS="--chunks", ARGS="--ranks 3"
-	$(BIN)/pip install -q "ndindex>=1.8" pytest-xdist
+	$(BIN)/pip install -q -r $(SUITE)/requirements.txt pytest-xdist
 	PATH=$(CURDIR)/$(BIN):$$PATH $(PY) tests/conformance/run.py $(SUITE) $(ARGS)
 
 bench: .venv/.bench $(if $(filter ml,$(MAKECMDGOALS)),.venv/.learn) ## measure against the peers; `make bench ml`: the training stage
