@@ -175,7 +175,7 @@ def linspace(
     wanted = None if dtype is None else check_dtype("linspace", "dtype", dtype)
     step: Any
     if any(isinstance(v, Node) or np.ndim(v) for v in (start, stop)):
-        found, step = _between(start, stop, count, endpoint, axis)
+        found, step = _between(start, stop, arange(count), endpoint, axis)
     else:
         for name, value in (("start", start), ("stop", stop)):
             if np.asarray(value).dtype.kind not in "biufc":
@@ -185,21 +185,30 @@ def linspace(
         parts = count - 1 if endpoint else count
         gap = (last - first) / parts if parts > 0 else last - first
         ramp = Ramp(made.type(first), made.type(gap), made.type(last) if endpoint and count > 1 else None)
-        found = make(ramp, (), grid_for("linspace", chunks, (count,), made if wanted is None else wanted), made)
+        if gap == 0 and parts > 0 and first != last:  # too small a number
+            at = arange(count, dtype=made.type(0).real.dtype, chunks=chunks)
+            found = cast(_between(first, last, at, endpoint, 0)[0], made)
+        else:
+            found = make(ramp, (), grid_for("linspace", chunks, (count,), made if wanted is None else wanted), made)
         step = gap if parts > 0 else np.float64(np.nan)
     if wanted is not None:
         found = cast(floor(found) if wanted.kind in "iu" else found, wanted)
     return (found, step) if retstep else found
 
 
-def _between(start: Any, stop: Any, count: int, endpoint: bool, axis: int) -> tuple[Array, Array]:
-    """Return numbers between those of two arrays, and the steps."""
+def _between(start: Any, stop: Any, at: Array, endpoint: bool, axis: int) -> tuple[Array, Array]:
+    """Return the numbers at positions between arrays, along a new axis, and their steps."""
     first, last = (multiply(as_array("linspace", n, v), 1.0) for n, v in (("start", start), ("stop", stop)))
+    count = at.shape[0]
     parts = count - 1 if endpoint else count
     delta = subtract(last, first)
     step = divide(delta, parts) if parts > 0 else multiply(delta, np.nan)
-    at = arange(count).reshape((count,) + (1,) * delta.ndim)
-    found = add(multiply(at, step if parts > 0 else delta), first)
+    at = at.reshape((count,) + (1,) * delta.ndim)
+    if parts > 0:  # where a step is too small a number, shares of the whole are not
+        way = where(equal(step, 0), multiply(divide(at, parts), delta), multiply(at, step))
+    else:
+        way = multiply(at, delta)
+    found = add(way, first)
     if endpoint and count > 1:
         found = where(equal(at, count - 1), last, found)
     return moveaxis(found, 0, axis) if axis else found, step

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import windrow as wr
@@ -55,6 +55,7 @@ def test_arange(args):
     same(wr.arange(0, 1, 0.1, "f4"), reference(0, 1, 0.1, "f4"))
 
 
+@example(0.0, 5e-324, 3, False, 1)
 @given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), st.integers(0, 40), st.booleans(), st.integers(1, 9))
 def test_linspace(start, stop, num, endpoint, chunks):
     expected = np.linspace(start, stop, num, endpoint)
