@@ -55,6 +55,14 @@ def test_arange(args):
     same(wr.arange(0, 1, 0.1, "f4"), reference(0, 1, 0.1, "f4"))
 
 
+@pytest.mark.parametrize("endpoint", [True, False])
+def test_linspace_between_arrays_of_tiny_distance(endpoint):
+    start, stop = np.array([0.0, 1e-323]), np.array([1e-323, 0.0])
+    expected = np.linspace(start, stop, 7, endpoint)
+    assert expected.any()
+    same(wr.linspace(start, stop, 7, endpoint), expected)
+
+
 @example(0.0, 5e-324, 3, False, 1)
 @given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), st.integers(0, 40), st.booleans(), st.integers(1, 9))
 def test_linspace(start, stop, num, endpoint, chunks):
