@@ -1,7 +1,7 @@
 """Sorting a long axis in chunks: numbers in memory are dealt into buckets first, and sorted once.
 
-There are many more buckets than chunks; borders between them come from a sample. The few buckets in which a chunk of
-the result begins are sorted first, and cut there. All others go as they are into their chunk, which is sorted then.
+There are many more buckets than chunks; borders between them come from a sample. Buckets go as they are into their
+chunk of the result, and are sorted there. One in which a chunk ends and the next begins is sorted for both.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks import sorting as blocks
 from ...workers.kernels.compiled.dealing import BUCKETS
-from ..align import regrid
 from ..core import make
 from ..verbs import persist
-from .samples import in_memory, merged, pieces
+from .samples import in_memory, merged, pieces, ranges
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -60,31 +59,24 @@ def _sorted_once(x: Array) -> Generator[Any, Any, Array | None]:
     if not (splitters[1:] > splitters[:-1]).all():
         return None
     grid = Grid([Axis.of_sizes(sizes + BUCKETS)])
-    dealt = persist(make(BlockFunction("sorting:dealt", (splitters,)), (x,), grid, x.dtype))
-    grid = Grid([Axis.regular(axis.count, 1), Axis.regular(BUCKETS, BUCKETS)])
-    counts = yield make(BlockFunction("sorting:dealt_counts", (BUCKETS,), axes=((0,),)), (dealt,), grid, "i8")
+    function = BlockFunction("sorting:dealt", (splitters, axis.length))
+    dealt = persist(make(function, (x,), grid, x.dtype))
+    told = yield ranges(dealt, sizes[:, None], sizes[:, None] + BUCKETS)
+    counts = told.view(f"i{x.dtype.itemsize}").reshape(axis.count, BUCKETS).astype(np.int64)
     return _in_chunks(dealt, counts, axis)
 
 
 def _in_chunks(dealt: Array, counts: np.ndarray[Any, Any], axis: Axis) -> Array | None:
     """Return in order, in the chunks of an axis, what was dealt; None where too much would be sorted twice."""
-    total, wanted = counts.sum(0), axis.start(np.arange(1, axis.count))
+    total, start = counts.sum(0), axis.start(np.arange(axis.count))
     ends = np.cumsum(total)
-    edge = np.searchsorted(ends, wanted)
-    edges, number = np.unique(edge, return_inverse=True)
-    if total[edges].max() > axis.largest:
+    stop = np.append(start[1:], axis.length)
+    first, last = np.minimum(np.searchsorted(ends, start, "right"), BUCKETS - 1), np.searchsorted(ends, stop)
+    if total[last].max() > axis.largest:
         return None
-    begin = np.concatenate([0 * counts[:, :1], np.cumsum(counts, 1)], 1)
-    some = pieces(dealt, begin[:, edges], counts[:, edges])
-    some = make(BlockFunction("sorting:sort"), (some,), some.expr.grid, dealt.dtype)
-    before = wanted - (ends - total)[edge]
-    cut = some.expr.grid.axes[0].start(number) + before
-    sizes = np.diff(cut, prepend=0, append=some.size)
-    tails = np.append(0, np.minimum(total[edge] - before, sizes[1:]))
-    spans = list(zip([0, *(edge + 1).tolist()], [*edge.tolist(), BUCKETS], strict=True))
-    lengths = tuple(np.ascontiguousarray(counts[:, first:last]) for first, last in spans)
-    first = np.array([first for first, _ in spans])
-    whole = pieces(dealt, begin[:, first], np.stack([n.sum(1) for n in lengths], 1))
-    edges_there = regrid(some, Grid([Axis.of_sizes(sizes)]))
-    function = BlockFunction("sorting:in_order", (axis.start(np.arange(axis.count)), tails, lengths), where=True)
-    return make(function, (whole, edges_there), Grid([axis]), dealt.dtype)
+    lengths = tuple(np.ascontiguousarray(counts[:, a : b + 1]) for a, b in zip(first, last, strict=True))
+    begin = (np.cumsum(counts, 1) - counts)[:, first]
+    parts = pieces(dealt, begin, np.stack([n.sum(1) for n in lengths], 1))
+    skipped = start - (ends - total)[first]
+    function = BlockFunction("sorting:in_order", (start, skipped, lengths), where=True)
+    return make(function, (parts,), Grid([axis]), dealt.dtype)

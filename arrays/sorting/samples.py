@@ -122,6 +122,17 @@ def pieces(x: Array, begin: Values, length: Values) -> Array:
     return move("runs", x, [(0, way)], [Axis.of_sizes(length.sum(0))])
 
 
+def ranges(x: Array, begin: Values, end: Values) -> Array:
+    """Return in one chunk, range by range, of each chunk i of a long array the elements from begin[i, j] to end[i, j].
+
+    They are counted from the chunk's start.
+    """
+    (axis,) = x.expr.grid.axes
+    start, length = (begin + axis.start(np.arange(axis.count))[:, None]).T.reshape(-1), (end - begin).T.reshape(-1)
+    total = int(length.sum())
+    return move("between", x, [(0, Runs(start, length))], [Axis.regular(total, max(1, total))])
+
+
 def _cuts(parts: Array) -> Generator[Any, Any, Values]:
     """Give for each sorted chunk where the result's chunks begin and end in it."""
     (axis,) = parts.expr.grid.axes
@@ -142,7 +153,7 @@ def _cuts(parts: Array) -> Generator[Any, Any, Values]:
         open_ = np.flatnonzero((wanted > right[:, low].sum(0)) & (wanted < left[:, high].sum(0)))
         begin, end = right[:, low[open_]], left[:, high[open_]]
         if len(open_):
-            between = yield _between(parts, begin, end)
+            between = yield ranges(parts, begin, end)
             cuts[:, open_] = begin + _counted(between, end - begin, wanted[open_] - begin.sum(0))
     return np.concatenate([0 * sizes[:, None], cuts, sizes[:, None]], 1)
 
@@ -171,14 +182,6 @@ def _split(left: Values, right: Values, column: Values, wanted: Values) -> Value
     first, ties = left[:, column], right[:, column] - left[:, column]
     earlier = np.cumsum(ties, 0) - ties
     return np.asarray(first + np.clip(wanted - first.sum(0) - earlier, 0, ties))
-
-
-def _between(parts: Array, begin: Values, end: Values) -> Array:
-    """Return the elements of sorted chunks in ranges: border by border, chunk by chunk."""
-    (axis,) = parts.expr.grid.axes
-    start, length = (begin + axis.start(np.arange(axis.count))[:, None]).T.reshape(-1), (end - begin).T.reshape(-1)
-    total = int(length.sum())
-    return move("between", parts, [(0, Runs(start, length))], [Axis.regular(total, max(1, total))])
 
 
 def _counted(between: Values, length: Values, wanted: Values) -> Values:

@@ -151,14 +151,14 @@ def _parts(x: Array) -> list[list[slice]]:
 
 
 @filling
-def dealt(x: Array, splitters: Array, *, out: Array | None = None) -> Array:
+def dealt(x: Array, splitters: Array, total: int, *, out: Array | None = None) -> Array:
     """Return the elements, those of each bucket between splitters together, and at the end how many these are.
 
-    Buckets hold their elements in any order but for equal ones: these keep theirs.
+    Buckets hold their elements in any order but for equal ones: these keep theirs. The whole array has `total`.
     """
     n = len(x)
     found = np.empty(n + len(splitters) + 1, x.dtype) if out is None else out
-    counts = dealing.dealt(x, splitters, found[:n])
+    counts = dealing.dealt(x, splitters, total, found[:n])
     if counts is None:
         sort(x, out=found[:n])
         counts = np.diff(np.searchsorted(found[:n], splitters, "left"), prepend=0, append=n)
@@ -166,17 +166,11 @@ def dealt(x: Array, splitters: Array, *, out: Array | None = None) -> Array:
     return found
 
 
-def dealt_counts(x: Array, buckets: int) -> Array:
-    """Return how many elements of a block that was dealt each bucket has."""
-    return x[-buckets:].view(f"i{x.dtype.itemsize}").astype(np.int64)[None]
-
-
 @filling
 def in_order(
     x: Array,
-    edges: Array,
     starts: Array,
-    before: Array,
+    skipped: Array,
     counts: tuple[Array, ...],
     *,
     where: tuple[slice, ...],
@@ -184,24 +178,28 @@ def in_order(
 ) -> Array:
     """Return buckets in order, bucket by bucket; they came in runs that have some of each.
 
-    Of `edges`, which are in order, some go before them and the others after them. For each block of the result params
-    tell where it starts, how many these are, and what each run has of each bucket.
+    For each block of the result params tell where it starts, how many elements of its first bucket come before it, and
+    what each run has of each bucket. What the last bucket has too many goes after it.
     """
-    found = np.empty(len(x) + len(edges), x.dtype) if out is None else out
+    n = where[0].stop - where[0].start
+    found = np.empty(n, x.dtype) if out is None else out
+    if not n:
+        return found
     block = int(np.searchsorted(starts, where[0].start, "right")) - 1
-    at = first = int(before[block])
-    found[:at] = edges[:at]
-    lengths = counts[block]
+    at, lengths = -int(skipped[block]), counts[block]
     ends = np.cumsum(lengths).reshape(lengths.shape)
+    whole = []
     for begin, end in zip((ends - lengths).T.tolist(), ends.T.tolist(), strict=True):
-        stop = at + sum(end) - sum(begin)
-        bucket = found[at:stop]
-        np.concatenate([x[a:b] for a, b in zip(begin, end, strict=True)], out=bucket)
-        bucket.sort()
+        runs, stop = [x[a:b] for a, b in zip(begin, end, strict=True)], at + sum(end) - sum(begin)
+        if at < 0 or stop > n:
+            found[max(at, 0) : stop] = sort(np.concatenate(runs))[max(-at, 0) : n - at]
+        else:
+            np.concatenate(runs, out=found[at:stop])
+            found[at:stop].sort()
+            whole += [at, stop]
         at = stop
-    found[at:] = edges[first:]
-    if x.dtype.kind == "f":
-        _restored(found[first:at], x)
+    if x.dtype.kind == "f" and whole:
+        _restored(found[whole[0] : whole[-1]], x)
     return found
 
 

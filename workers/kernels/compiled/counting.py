@@ -68,14 +68,17 @@ def _kernel(text: str, inputs: int) -> Kernel:
     return Kernel(text, inputs)
 
 
-def ready(text: str, inputs: int, work: int) -> Any:
-    """Return a kernel's function if it is there, or else see to it that it will be; as in `choice`."""
+def ready(text: str, inputs: int, work: int, ahead: int = 0) -> Any:
+    """Return a kernel's function if it is there, or else see to it that it will be; as in `choice`.
+
+    `ahead` is work known to come.
+    """
     if config.jit == "off":
         return None
     kernel = _kernel(text, inputs)
     if kernel.function is None:
         kernel.work += work
-        if config.jit == "on" or (kernel.work >= ENOUGH_WORK and not kernel.asked):
+        if config.jit == "on" or (kernel.work + ahead >= ENOUGH_WORK and not kernel.asked):
             kernel.ask(wait=config.jit == "on")
     return kernel.function
 

@@ -1,7 +1,8 @@
 """Compiled loops that deal elements into buckets between splitters, in their order, for sorting.
 
 A table of equal cells between the first splitter and the last tells at which one to begin to look, and the splitters
-from there on are searched. First the bucket of each element is noted and counted, then elements go to their places.
+from there on are searched. First the bucket of each element is noted, and nothing else, so that LLVM can take several
+elements at once; then buckets are counted, and elements go to their places.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..scratch import room
 from .counting import ready
 from .fused import ENTRY
 from .text import Text, Untaken, kind, register
@@ -22,17 +24,24 @@ CELLS = 1 << 11
 TABLES = 4
 """Elements are counted in tables by turns, so that those of one bucket don't wait for each other."""
 
-STEPS = (2, 4, 8)
+TURNS = 4
+"""So many turns of a loop are begun together: LLVM's code for a comparison lets one turn wait for the one before."""
+
+STEPS = (1, 2, 4, 8)
 """So many halvings find a bucket among those that begin in a cell; the least that do are taken."""
+
+ROOM = -1
+"""The number of the scratch memory in which buckets are noted."""
 
 WORK = 20
 """An element's work, as NumPy's sort has it."""
 
 
-def dealt(x: Array, splitters: Array, out: Array) -> Array | None:
+def dealt(x: Array, splitters: Array, total: int, out: Array) -> Array | None:
     """Fill `out` with the elements, bucket by bucket; return how many each has; None without a kernel.
 
-    An element's bucket is the number of splitters that aren't greater than it; NaN goes into the last.
+    An element's bucket is the number of splitters that aren't greater than it; NaN goes into the last. A kernel is made
+    at once where the whole array, of so many elements, is worth it.
     """
     if not out.flags.c_contiguous or not out.flags.aligned or x.dtype != out.dtype or not 1 < len(splitters) < BUCKETS:
         return None
@@ -41,19 +50,19 @@ def dealt(x: Array, splitters: Array, out: Array) -> Array | None:
         return None
     first, scalars, steps = found
     try:
-        texts = _text(x.dtype, steps), _placing(x.dtype)
+        texts = _finding(x.dtype, steps), _counting(), _placing(x.dtype)
     except Untaken:
         return None
-    find, place = (ready(text, 3, WORK * x.size // 2) for text in texts)
-    if find is None or place is None:
+    find, count, place = (ready(text, 3, WORK * x.size, WORK * (total - x.size)) for text in texts)
+    if find is None or count is None or place is None:
         return None
     x = np.require(x, requirements=["C", "A"])
     edges = np.concatenate([splitters, np.repeat(splitters[-1:], 2 * BUCKETS - len(splitters))])
-    tables, buckets = np.zeros((TABLES, BUCKETS), np.int64), np.empty(len(x), np.uint8)
-    find(*_addresses(x, edges, first, scalars, tables), len(x), buckets.ctypes.data, len(splitters), 0)
+    tables, buckets = np.zeros((TABLES, BUCKETS), np.int64), room(ROOM, x.shape, np.dtype(np.uint8))
+    find(*_addresses(x, edges, first, scalars, buckets), len(x), len(splitters), 0, 0)
+    count(*_addresses(buckets, buckets, buckets, buckets, tables), len(x), 0, 0, 0)
     counts: Array = tables.sum(0)
-    ends = np.cumsum(counts)
-    at = ends - counts
+    at = np.cumsum(counts) - counts
     place(*_addresses(x, buckets, at, at, out), len(x), 0, 0, 0)
     return counts[: len(splitters) + 1]
 
@@ -70,16 +79,16 @@ def _table(splitters: Array) -> tuple[Array, Array, int] | None:
         if not 0 < scale < np.inf:
             return None
         cells = np.clip((values - values[0]) * scale, 0, CELLS - 1).astype(np.int64)
-    first = np.searchsorted(cells, np.arange(CELLS))
+    first = np.searchsorted(cells, np.arange(CELLS)).astype(np.int32)
     most = int(np.bincount(cells).max())
     return first, np.array([values[0], scale]), next(s for s in STEPS if most < 1 << s)
 
 
 @lru_cache(maxsize=64)
-def _text(dtype: np.dtype[Any], steps: int) -> str:
-    """Write the loop that finds buckets and counts them."""
+def _finding(dtype: np.dtype[Any], steps: int) -> str:
+    """Write the loop that notes the bucket of each element."""
     t, k, body = register(dtype), kind(dtype), Text()
-    double, number = np.dtype(np.float64), np.dtype(np.int64)
+    double = np.dtype(np.float64)
     lo, scale = body.load(double, "%scalars", "0"), body.load(double, "%scalars", "1")
     before, body.lines = body.lines, []
     value = body.load(dtype, "%x", "%i")
@@ -90,41 +99,55 @@ def _text(dtype: np.dtype[Any], steps: int) -> str:
     top = f"{float(CELLS - 1):.1f}"
     cell = body.set(f"select i1 {body.set(f'fcmp olt double {cell}, {top}')}, double {cell}, double {top}")
     cell = body.set(f"select i1 {body.set(f'fcmp olt double {cell}, 0.0')}, double 0.0, double {cell}")
-    bucket = body.load(number, "%first", body.set(f"fptosi double {cell} to i64"))
+    place = body.set(f"sext i32 {body.set(f'fptosi double {cell} to i32')} to i64")
+    bucket = body.load(np.dtype(np.int32), "%first", place)
     compare = {"i": "icmp sge", "u": "icmp uge", "f": "fcmp uge"}[k]
     for step in reversed(range(steps)):
-        edge = body.load(dtype, "%edges", body.set(f"add i64 {bucket}, {(1 << step) - 1}"))
-        over = body.set(f"zext i1 {body.set(f'{compare} {t} {value}, {edge}')} to i64")
-        bucket = body.set(f"add i64 {bucket}, {body.set(f'shl i64 {over}, {step}')}")
-    bucket = body.set(f"select i1 {body.set(f'icmp slt i64 {bucket}, %last')}, i64 {bucket}, i64 %last")
-    at = body.set(f"getelementptr inbounds i8, ptr %buckets, i64 {'%i'}")
-    body.lines.append(f"  store i8 {body.set(f'trunc i64 {bucket} to i8')}, ptr {at}, align 1")
-    row = body.set(f"mul i64 {body.set(f'and i64 %i, {TABLES - 1}')}, {BUCKETS}")
-    place = body.set(f"add i64 {row}, {bucket}")
+        place = body.set(f"sext i32 {body.set(f'add nsw nuw i32 {bucket}, {(1 << step) - 1}')} to i64")
+        edge = body.load(dtype, "%edges", place)
+        over = body.set(f"zext i1 {body.set(f'{compare} {t} {value}, {edge}')} to i32")
+        bucket = body.set(f"add nsw nuw i32 {bucket}, {body.set(f'shl i32 {over}, {step}')}")
+    bucket = body.set(f"select i1 {body.set(f'icmp slt i32 {bucket}, %last')}, i32 {bucket}, i32 %last")
+    body.store(np.dtype(np.uint8), body.set(f"trunc i32 {bucket} to i8"), "%out", "%i")
+    return _looped(("%x", "%edges", "%first"), [*before, "  %last = trunc i64 %b to i32"], body.lines)
+
+
+@lru_cache(maxsize=1)
+def _counting() -> str:
+    """Write the loop that counts elements by their bucket."""
+    body, number = Text(), np.dtype(np.int64)
+    bucket = body.set(f"zext i8 {body.load(np.dtype(np.uint8), '%buckets', '%i')} to i64")
+    table = body.set(f"mul i64 {body.set(f'and i64 %i, {TABLES - 1}')}, {BUCKETS}")
+    place = body.set(f"add i64 {table}, {bucket}")
     body.store(number, body.set(f"add i64 {body.load(number, '%out', place)}, 1"), "%out", place)
-    head = "ptr noalias readonly %x, ptr noalias readonly %edges, ptr noalias readonly %first"
-    tail = "ptr noalias readonly %scalars, ptr noalias %out, i64 %n, i64 %there, i64 %last, i64 %d"
-    start = [*before, "  %buckets = inttoptr i64 %there to ptr"]
-    return _looped(f"define void @{ENTRY}({head}, {tail}) {{", start, body.lines)
+    return _looped(("%buckets", "%y", "%z"), [], body.lines)
 
 
 @lru_cache(maxsize=64)
 def _placing(dtype: np.dtype[Any]) -> str:
     """Write the loop that puts elements, by their bits, where their buckets have come to."""
     bits, number, body = np.dtype(f"u{dtype.itemsize}"), np.dtype(np.int64), Text()
-    if kind(dtype) == "b":
-        raise Untaken("truth values")
     bucket = body.set(f"zext i8 {body.load(np.dtype(np.uint8), '%buckets', '%i')} to i64")
     place = body.load(number, "%at", bucket)
     body.store(bits, body.load(bits, "%x", "%i"), "%out", place)
     body.store(number, body.set(f"add i64 {place}, 1"), "%at", bucket)
-    head = "ptr noalias readonly %x, ptr noalias readonly %buckets, ptr noalias %at, ptr %scalars, ptr noalias %out"
-    return _looped(f"define void @{ENTRY}({head}, i64 %n, i64 %b, i64 %c, i64 %d) {{", [], body.lines)
+    return _looped(("%x", "%buckets", "%at"), [], body.lines)
 
 
-def _looped(head: str, start: list[str], body: list[str]) -> str:
+def _looped(inputs: tuple[str, ...], start: list[str], body: list[str]) -> str:
     """Write a function of one loop over %i."""
-    lines = [head, "entry:", *start, "  %some = icmp sgt i64 %n, 0", "  br i1 %some, label %loop, label %done", "loop:"]
+    pointers = ", ".join(f"ptr noalias {name}" for name in (*inputs, "%scalars", "%out"))
+    lines = [f"define void @{ENTRY}({pointers}, i64 %n, i64 %b, i64 %c, i64 %d) {{", "entry:", *start]
+    lines += ["  %some = icmp sgt i64 %n, 0", "  br i1 %some, label %loop, label %done", "loop:"]
     lines += ["  %i = phi i64 [ 0, %entry ], [ %next, %loop ]", *body, "  %next = add i64 %i, 1"]
-    lines += ["  %more = icmp slt i64 %next, %n", "  br i1 %more, label %loop, label %done", "done:", "  ret void", "}"]
-    return "\n".join([*lines, ""])
+    lines += ["  %more = icmp slt i64 %next, %n", "  br i1 %more, label %loop, label %done, !llvm.loop !0", "done:"]
+    return "\n".join(
+        [
+            *lines,
+            "  ret void",
+            "}",
+            "!0 = distinct !{!0, !1}",
+            f'!1 = !{{!"llvm.loop.interleave.count", i32 {TURNS}}}',
+            "",
+        ]
+    )
