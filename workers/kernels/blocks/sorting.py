@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..compiled import dealing
+from ..scratch import room
 from . import filling
 
 Array = np.ndarray[Any, Any]
 
 PART = 1 << 14
 """What goes along with runs is merged in parts of about so many elements."""
+
+BUCKET = -2
+"""The number of the scratch memory in which a bucket of two chunks is sorted."""
 
 LONG = 512
 """Rows of at least so many elements are put in order by NumPy's fastest sort, and ties by position afterwards."""
@@ -188,18 +192,17 @@ def in_order(
     block = int(np.searchsorted(starts, where[0].start, "right")) - 1
     at, lengths = -int(skipped[block]), counts[block]
     ends = np.cumsum(lengths).reshape(lengths.shape)
-    whole = []
     for begin, end in zip((ends - lengths).T.tolist(), ends.T.tolist(), strict=True):
-        runs, stop = [x[a:b] for a, b in zip(begin, end, strict=True)], at + sum(end) - sum(begin)
-        if at < 0 or stop > n:
-            found[max(at, 0) : stop] = sort(np.concatenate(runs))[max(-at, 0) : n - at]
-        else:
-            np.concatenate(runs, out=found[at:stop])
-            found[at:stop].sort()
-            whole += [at, stop]
+        stop = at + sum(end) - sum(begin)
+        inside = at >= 0 and stop <= n
+        bucket = found[at:stop] if inside else room(BUCKET, (stop - at,), x.dtype)
+        np.concatenate([x[a:b] for a, b in zip(begin, end, strict=True)], out=bucket)
+        bucket.sort()
+        if x.dtype.kind == "f":
+            _restored(bucket, x)
+        if not inside:
+            found[max(at, 0) : stop] = bucket[max(-at, 0) : n - at]
         at = stop
-    if x.dtype.kind == "f" and whole:
-        _restored(found[whole[0] : whole[-1]], x)
     return found
 
 
