@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.axismap import Slice
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks import sorting as blocks
 from ...workers.kernels.compiled.dealing import BUCKETS
 from ..core import make
+from ..ops.moving import move
 from ..verbs import persist
 from .samples import in_memory, merged, pieces, ranges
 
@@ -54,7 +56,8 @@ def _sorted_once(x: Array) -> Generator[Any, Any, Array | None]:
     (axis,) = x.expr.grid.axes
     sizes = np.asarray(axis.sizes())
     step = axis.length // SAMPLE | 1  # odd, since what recurs mostly does so at even distances
-    sample = yield make(BlockFunction("sorting:sample", (step,)), (x,), Grid([Axis.of_sizes(sizes // step)]), x.dtype)
+    taken = axis.length // step
+    sample = yield move("sample", x, [(0, Slice(step - 1, step))], [Axis.regular(taken, taken)])
     splitters = blocks.sort(sample)[np.arange(1, BUCKETS) * len(sample) // BUCKETS]
     if not (splitters[1:] > splitters[:-1]).all():
         return None
