@@ -18,7 +18,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move
 from ...graph.program import Apply, Call, Generate, Load, Product, Program, Value
 from ..reader import points_first
-from .blocks import block_function, fills
+from .blocks import block_function, fills, takes_pieces
 from .gathered import Gathered
 from .heads import HEADS
 from .plan import Plan, plan_of
@@ -237,7 +237,9 @@ class Frame:
                 self._contract(value.op, value.inputs, block, out[i, ...])
             else:
                 assert isinstance(value, Call)
-                args = [read_only(a) for a in self._arguments(value, i)]
+                args = [
+                    [*map(read_only, a)] if isinstance(a, list) else read_only(a) for a in self._arguments(value, i)
+                ]
                 target = out[i, ...]
                 made = call_function(value, args, self.stage, block, target)
                 if made is not target:
@@ -276,12 +278,17 @@ class Frame:
         ]
         contract(op, pairs, out[0, ...] if op.split > 1 else out)
 
-    def _arguments(self, value: Call, i: int) -> list[Array]:
-        """Return a call's arguments for block i of the frame, as whole blocks."""
-        found = []
-        lends = isinstance(value.op, BlockFunction) and fills(block_function(value.op.function))
+    def _arguments(self, value: Call, i: int) -> list[Array | list[Array]]:
+        """Return a call's arguments for block i of the frame, as whole blocks, or as pieces."""
+        found: list[Array | list[Array]] = []
+        built_in = block_function(value.op.function) if isinstance(value.op, BlockFunction) else None
+        lends, apart = (built_in is not None and mark(built_in) for mark in (fills, takes_pieces))
         for number in value.args:
-            if isinstance(self.program.values[number], Apply | Generate):
+            if apart and _moved(load := self.program.values[number]):
+                assert isinstance(load, Load)
+                pieces, _ = self._pieces(load, self.blocks[i])
+                found.append([self.reader.piece(load.inputs, piece) for piece in pieces])
+            elif isinstance(self.program.values[number], Apply | Generate):
                 if number not in self.wholes:
                     out = np.empty((len(self.blocks), *self.shape), self.program.values[number].dtype)
                     for region, made in self._tiles(number, out):

@@ -60,7 +60,7 @@ def read_only(block: Array) -> Array:
     return view
 
 
-def call_function(value: Call, args: list[Array], stage: Stage, block: int, out: Array) -> Array:
+def call_function(value: Call, args: list[Array | list[Array]], stage: Stage, block: int, out: Array) -> Array:
     """Call a function for one block; return what it returned, which is `out` where it filled that.
 
     Raises

@@ -2,7 +2,8 @@
 
 A function gets NumPy arrays that it may not write to, and the operation's params; it returns the result's block. One
 that is `filling` gets the result's block to fill, as the keyword `out`, and returns that; it keeps nothing of its
-arguments, whose memory may be used again when it has returned.
+arguments, whose memory may be used again when it has returned. One that is `piecewise` gets an argument of one axis
+that was moved as a list of its pieces, in order, as they lie in their chunks: they aren't put together.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["block_function", "filling", "fills"]
+__all__ = ["block_function", "filling", "fills", "piecewise", "takes_pieces"]
 
 
 @cache
@@ -26,7 +27,7 @@ def block_function(name: str) -> Callable[..., Any]:
 
 
 _FILLING: set[Callable[..., Any]] = set()
-"""Functions that are marked so."""
+_PIECEWISE: set[Callable[..., Any]] = set()
 
 
 def filling(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,3 +39,14 @@ def filling(function: Callable[..., Any]) -> Callable[..., Any]:
 def fills(function: Callable[..., Any]) -> bool:
     """Tell whether a function of blocks fills the result's block itself."""
     return function in _FILLING
+
+
+def piecewise(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function of blocks that takes moved arguments as lists of pieces."""
+    _PIECEWISE.add(function)
+    return function
+
+
+def takes_pieces(function: Callable[..., Any]) -> bool:
+    """Tell whether a function of blocks takes moved arguments as lists of pieces."""
+    return function in _PIECEWISE

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..compiled import dealing
 from ..scratch import room
-from . import filling
+from . import filling, piecewise
 
 Array = np.ndarray[Any, Any]
 
@@ -37,17 +37,17 @@ def sort(x: Array, axis: int = -1, descending: bool = False, *, out: Array | Non
         return np.sort(x, axis, kind="stable")
     if x.ndim > 1:
         return _sorted_rows(x, axis, out)
-    return _restored(_unstable(x, axis, out), x)
+    return _restored(_unstable(x, axis, out), [x])
 
 
-def _restored(found: Array, x: Array) -> Array:
+def _restored(found: Array, came: list[Array]) -> Array:
     """Put back into a sorted row zeros of both signs, and NaN, as they came."""
     zero, after = np.searchsorted(found, 0, "left"), np.searchsorted(found, 0, "right")
     lost = np.searchsorted(found, np.nan)
     if after > zero:
-        found[zero:after] = x[x == 0]
+        found[zero:after] = np.concatenate([x[x == 0] for x in came])
     if lost < len(found):
-        found[lost:] = x[np.isnan(x)]
+        found[lost:] = np.concatenate([x[np.isnan(x)] for x in came])
     return found
 
 
@@ -170,40 +170,42 @@ def dealt(x: Array, splitters: Array, total: int, *, out: Array | None = None) -
     return found
 
 
+@piecewise
 @filling
 def in_order(
-    x: Array,
+    runs: list[Array],
     starts: Array,
     skipped: Array,
     counts: tuple[Array, ...],
     *,
     where: tuple[slice, ...],
-    out: Array | None = None,
+    out: Array,
 ) -> Array:
-    """Return buckets in order, bucket by bucket; they came in runs that have some of each.
+    """Fill a chunk with buckets in order; they came in runs that have some of each.
 
     For each block of the result params tell where it starts, how many elements of its first bucket come before it, and
     what each run has of each bucket. What the last bucket has too many goes after it.
     """
-    n = where[0].stop - where[0].start
-    found = np.empty(n, x.dtype) if out is None else out
+    n = len(out)
     if not n:
-        return found
+        return out
     block = int(np.searchsorted(starts, where[0].start, "right")) - 1
-    at, lengths = -int(skipped[block]), counts[block]
-    ends = np.cumsum(lengths).reshape(lengths.shape)
+    lengths = counts[block][counts[block].any(1)]  # nothing comes of a run without elements
+    ends = np.cumsum(lengths, 1)
+    at = -int(skipped[block])
     for begin, end in zip((ends - lengths).T.tolist(), ends.T.tolist(), strict=True):
         stop = at + sum(end) - sum(begin)
         inside = at >= 0 and stop <= n
-        bucket = found[at:stop] if inside else room(BUCKET, (stop - at,), x.dtype)
-        np.concatenate([x[a:b] for a, b in zip(begin, end, strict=True)], out=bucket)
+        bucket = out[at:stop] if inside else room(BUCKET, (stop - at,), out.dtype)
+        parts = [run[a:b] for run, a, b in zip(runs, begin, end, strict=True)]
+        np.concatenate(parts, out=bucket)
         bucket.sort()
-        if x.dtype.kind == "f":
-            _restored(bucket, x)
+        if out.dtype.kind == "f":
+            _restored(bucket, parts)
         if not inside:
-            found[max(at, 0) : stop] = bucket[max(-at, 0) : n - at]
+            out[max(at, 0) : stop] = bucket[max(-at, 0) : n - at]
         at = stop
-    return found
+    return out
 
 
 def sample(x: Array, step: int) -> Array:
