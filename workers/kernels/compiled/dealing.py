@@ -30,6 +30,9 @@ TURNS = 4
 STEPS = (1, 2, 4, 8)
 """So many halvings find a bucket among those that begin in a cell; the least that do are taken."""
 
+AHEAD = 128
+"""Bytes behind its place that are asked for when an element is written: buckets are too many to be foreseen."""
+
 ROOM = -1
 """The number of the scratch memory in which buckets are noted."""
 
@@ -79,8 +82,8 @@ def _table(splitters: Array) -> tuple[Array, Array, int] | None:
         if not 0 < scale < np.inf:
             return None
         cells = np.clip((values - values[0]) * scale, 0, CELLS - 1).astype(np.int64)
-    first = np.searchsorted(cells, np.arange(CELLS)).astype(np.int32)
-    most = int(np.bincount(cells).max())
+    found = np.bincount(cells, minlength=CELLS)
+    first, most = (np.cumsum(found) - found).astype(np.int32), int(found.max())
     return first, np.array([values[0], scale]), next(s for s in STEPS if most < 1 << s)
 
 
@@ -129,9 +132,12 @@ def _placing(dtype: np.dtype[Any]) -> str:
     bits, number, body = np.dtype(f"u{dtype.itemsize}"), np.dtype(np.int64), Text()
     bucket = body.set(f"zext i8 {body.load(np.dtype(np.uint8), '%buckets', '%i')} to i64")
     place = body.load(number, "%at", bucket)
+    soon = body.set(f"add i64 {place}, {AHEAD // dtype.itemsize}")
+    soon = body.set(f"getelementptr {register(bits)}, ptr %out, i64 {soon}")
+    body.lines.append(f"  call void @llvm.prefetch.p0(ptr {soon}, i32 1, i32 3, i32 1)")
     body.store(bits, body.load(bits, "%x", "%i"), "%out", place)
     body.store(number, body.set(f"add i64 {place}, 1"), "%at", bucket)
-    return _looped(("%x", "%buckets", "%at"), [], body.lines)
+    return _looped(("%x", "%buckets", "%at"), [], body.lines) + "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
 
 
 def _looped(inputs: tuple[str, ...], start: list[str], body: list[str]) -> str:
