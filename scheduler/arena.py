@@ -74,9 +74,15 @@ class Arena:
 
     @staticmethod
     def padded(nbytes: int) -> int:
-        """Return what a range really takes: large ones are staggered, against shared cache sets."""
-        nbytes = max(ALIGN, -(-nbytes // ALIGN) * ALIGN)
-        return nbytes + STAGGER if nbytes >= LARGE else nbytes
+        """Return what a range really takes.
+
+        Large ones that differ by a hundredth take the same, so that one serves for the other, and are staggered,
+        against shared cache sets.
+        """
+        if nbytes < LARGE:
+            return max(ALIGN, -(-nbytes // ALIGN) * ALIGN)
+        grain = 1 << (nbytes.bit_length() - 7)
+        return -(-(nbytes + grain // 4) // grain) * grain + STAGGER
 
     def _split(self, nbytes: int) -> int:
         fitting = [size for size, stack in self._free.items() if stack and size >= nbytes]
