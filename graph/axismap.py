@@ -58,6 +58,8 @@ class Slice:
         items = ragged(first, lengths)
         start = np.concatenate([[0], np.cumsum(lengths)])
         rows = Rows(start, items)
+        if self.step == 1 and source.is_regular:  # no chunk between the first and the last is left out, or empty
+            return rows
         begin, end = source.start(items), source.stop(items)
         row = rows.row_numbers()
         if self.step > 0:

@@ -68,9 +68,9 @@ def by_blocks(x: Array) -> bool:
     return x.ndim == 2 and x.size > WHOLE
 
 
-def panel_width(n: int) -> int:
-    """Return the width of the panels in which a matrix of so many columns is factored; it follows from that alone."""
-    return max(256, min(1024, -(-n // 8)))
+def panel_width(n: int, count: int = 8) -> int:
+    """Return the width of about so many panels in which a matrix of n columns is factored; it follows from n alone."""
+    return max(256, min(1024, -(-n // count)))
 
 
 def stacked(

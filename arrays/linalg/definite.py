@@ -48,7 +48,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
     if not by_blocks(x):
         return stacked("linalg:cholesky", (x,), x.shape[-2:], x.dtype, (bool(upper),))
     lower = matrix_transpose(conjugate(x)) if upper else x
-    found = astype(blocked(wide(lower), panel_width(len(x))), x.dtype)
+    found = astype(blocked(wide(lower), panel_width(len(x), 7)), x.dtype)
     return matrix_transpose(conjugate(found)) if upper else found
 
 

@@ -16,6 +16,8 @@ from . import filling
 Array = np.ndarray[Any, Any]
 BASE = 64
 """Order of the diagonal blocks that LAPACK solves."""
+LEAF = 256
+"""Order up to which LAPACK's Cholesky factorisation is as fast as one by halves."""
 SAFE = 16.0
 """Condition of a triangle, for each of its rows, up to which its inverse serves as well as substitution."""
 NARROW = 16
@@ -80,27 +82,29 @@ def cholesky_top(a: Array, *left: Array, out: Array) -> Array:
 
     It is found by halves: LAPACK takes twice as long. An inverse that would cost accuracy is NaN.
     """
-    n = len(a)
-    low, inverses = out[:n], out[n:]
+    low, inverses = out[: len(a)], out[len(a) :]
     low[...] = a
     for each in left:
         low -= each @ each.conj().T
     inverses.fill(0)
-    half = _half(n) or n
-    _factor(low[:half, :half], inverses[:, :half])
-    if half < n:
-        below = low[half:, :half]
-        _divide(below, low[:half, :half], inverses[:, :half])
-        low[half:, half:] -= below @ below.conj().T
-        _factor(low[half:, half:], inverses[:, half:])
-        low[:half, half:] = 0
+    _factor(low, inverses)
     return out
 
 
 def _factor(low: Array, inverses: Array) -> None:
     """Overwrite a matrix with its factor, and fill in the inverses of the factor's diagonal blocks."""
+    n = len(low)
+    if n > LEAF:
+        half = _half(n)
+        below, rest = low[half:, :half], low[half:, half:]
+        _factor(low[:half, :half], inverses[:, :half])
+        _divide(below, low[:half, :half], inverses[:, :half])
+        rest -= below @ below.conj().T
+        _factor(rest, inverses[:, half:])
+        low[:half, half:] = 0
+        return
     low[...] = np.linalg.cholesky(low)
-    for lo, hi in _spans(len(low)):
+    for lo, hi in _spans(n):
         triangle, inverse = low[lo:hi, lo:hi], inverses[: hi - lo, lo:hi]
         inverse[...] = np.linalg.inv(triangle.T).T  # an upper triangle: nothing is pivoted
         if not np.linalg.norm(triangle) * np.linalg.norm(inverse) <= SAFE * (hi - lo):
