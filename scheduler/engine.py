@@ -380,7 +380,7 @@ class Engine:
             depth += 1
             for rank, threads in enumerate(self.ledger.threads):
                 while self.ledger.alive[rank] and self.inflight[rank] < depth * threads:
-                    batch = self.ledger.take(rank)
+                    batch = self.ledger.take(rank, ahead=self.inflight[rank] >= threads)
                     if batch is None:
                         break
                     self.inflight[rank] += 1

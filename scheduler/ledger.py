@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ..graph.grid import Index
     from ..graph.stage import Stage
 
+SPARE = 4
+"""Tasks in a rank's queue that are left to it while others have something to do."""
 BATCH_SECONDS = 0.02
 FIRST_BYTES = 1 << 25
 BATCH_BYTES = 1 << 24
@@ -255,15 +257,18 @@ class Ledger:
 
     # ---------------------------------------------------------------- running
 
-    def take(self, rank: int) -> Batch | None:
+    def take(self, rank: int, ahead: bool = False) -> Batch | None:
         """Give out ready tasks to a rank, the latest stages first; None when none is ready or none fits.
 
-        While little memory is used, what others wait for goes before what only frees its inputs.
+        While little memory is used, what others wait for goes before what only frees its inputs. Tasks to be run
+        `ahead`, after what the rank has, aren't taken from other ranks' short queues: these may well be quicker.
         """
         arena = self.arenas[rank]
         for record in self._leading if arena.used < min(arena.size // 2, PLENTY) else self.active:
             if record.nready and not (rank == 0 and record.deaths and any(self.alive[1:])):  # the driver dies last
-                tasks = record.dequeue(rank, self._share(record))
+                tasks = record.dequeue(rank, self._share(record), SPARE if ahead else 0)
+                if not len(tasks):
+                    continue
                 offsets = self._place(rank, record, tasks)
                 if len(offsets) < len(tasks):
                     record.put_back(rank, tasks[len(offsets) :])

@@ -115,14 +115,13 @@ class Record:
         for rank in np.unique(preferred).tolist():
             self.queues.setdefault(rank, deque()).append(tasks[preferred == rank])
 
-    def dequeue(self, rank: int, limit: int) -> Index:
-        """Take up to `limit` ready tasks: the rank's own first, else from the longest queue."""
+    def dequeue(self, rank: int, limit: int, spare: int) -> Index:
+        """Take up to `limit` ready tasks: the rank's own first, else from the longest queue, if it has over `spare`."""
         queue = self.queues.get(rank)
         if not queue:
-            some = [r for r, q in self.queues.items() if q]
-            if not some:
+            length, rank = max((sum(map(len, q)), r) for r, q in self.queues.items()) if self.queues else (0, rank)
+            if length <= spare:
                 return np.zeros(0, np.int64)
-            rank = max(some, key=lambda r: sum(len(run) for run in self.queues[r]))
             queue = self.queues[rank]
         run = queue.popleft()
         tasks, rest = run[:limit], run[limit:]

@@ -22,7 +22,7 @@ from windrow.graph.kinds.reduction import Reduce, reduced_grid
 from windrow.graph.kinds.source import Host, HostData, Random
 from windrow.graph.lower import lower
 from windrow.scheduler.arena import Arena
-from windrow.scheduler.ledger import Batch, Claim, Ledger
+from windrow.scheduler.ledger import SPARE, Batch, Claim, Ledger
 from windrow.scheduler.record import Record, State
 
 F8 = np.dtype("f8")
@@ -168,7 +168,7 @@ class Simulation:
 
     def dispatch(self) -> bool:
         rank = self.rng.choice([r for r, ok in enumerate(self.ledger.alive) if ok])
-        batch = self.ledger.take(rank)
+        batch = (self.rng.random() < 0.5 and self.ledger.take(rank, ahead=True)) or self.ledger.take(rank)
         if batch is None:
             return False
         record, reads = batch.record, []
@@ -378,3 +378,20 @@ def test_what_leads_on_goes_first_while_there_is_memory(blocks, leading):
     batch = ledger.take(0)
     assert batch is not None
     assert batch.record.stage.token == (second.token if leading else both.token)
+
+
+def test_work_ahead_is_left_to_its_rank_when_there_is_little():
+    numbers = Expr(Random("random", (0, 1), 0), (), Grid([Axis.regular(16 << 17, 1 << 17)]), F8)
+    ledger = Ledger([1 << 30, 1 << 30], [1, 1])
+    ledger.add(lower([numbers], lambda token: False), True)
+    ledger.hold(numbers.token)
+    ledger.plan()
+    (record,) = ledger.records.values()
+    mine = 0
+    while len(record.queues[0]):
+        mine += len(ledger.take(0, ahead=True).tasks)
+    assert mine == 8
+    while (batch := ledger.take(0, ahead=True)) is not None:
+        assert sum(map(len, record.queues[1])) + len(batch.tasks) > SPARE
+    assert 0 < sum(map(len, record.queues[1])) <= SPARE
+    assert ledger.take(0) is not None
