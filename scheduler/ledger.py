@@ -243,16 +243,20 @@ class Ledger:
             record.enqueue(tasks, self._preferred(record, tasks))
 
     def _preferred(self, record: Record, tasks: Index) -> NDArray[np.int64]:
-        """Return the rank each task should run on: where its first input lies, else one of equal runs."""
+        """Return the rank each task should run on: where its first input lies, else one of equal runs.
+
+        Where the first input has many chunks, on several ranks, it doesn't tell: an exchange of all with all would run
+        on one rank.
+        """
         ranks = np.array([r for r, ok in enumerate(self.alive) if ok])
         dealt: NDArray[np.int64] = ranks[tasks * len(ranks) // max(1, record.ntasks)]
         if record.inputs and len(ranks) > 1 and len(record.inputs[0].reads.items):
             edge = record.inputs[0]
-            some = edge.reads.lengths[tasks] > 0
-            first = edge.reads.items[np.minimum(edge.reads.start[tasks], max(0, len(edge.reads.items) - 1))]
-            owner = edge.record.owner[first].astype(np.int64)
+            begin, count = edge.reads.start[tasks], edge.reads.lengths[tasks]
+            ends = np.minimum([begin, begin + np.maximum(count, 1) - 1], len(edge.reads.items) - 1)
+            owner, other = edge.record.owner[edge.reads.items[ends]].astype(np.int64)
             alive = np.array([*self.alive, False, False])[owner]
-            return np.where(some & alive & (owner >= 0), owner, dealt)
+            return np.where((count > 0) & (owner == other) & alive & (owner >= 0), owner, dealt)
         return dealt
 
     # ---------------------------------------------------------------- running

@@ -395,3 +395,22 @@ def test_work_ahead_is_left_to_its_rank_when_there_is_little():
         assert sum(map(len, record.queues[1])) + len(batch.tasks) > SPARE
     assert 0 < sum(map(len, record.queues[1])) <= SPARE
     assert ledger.take(0) is not None
+
+
+def test_an_exchange_of_all_with_all_runs_on_all_ranks():
+    rows, columns = (Grid([Axis.regular(4096, a), Axis.regular(4096, b)]) for a, b in ((512, 4096), (4096, 512)))
+    numbers = Expr(Random("random", (0, 1), 0), (), rows, F8)
+    turned = Expr(rechunk(2), (numbers,), columns, F8)
+    ledger = Ledger([1 << 30, 1 << 30], [1, 1])
+    ledger.add(lower([numbers, turned], lambda token: False), True)
+    for each in (numbers, turned):
+        ledger.hold(each.token)
+    ledger.plan()
+    source = ledger.records[numbers.token]
+    while not source.complete:
+        for rank in (0, 1):
+            if source.nready and (batch := ledger.take(rank, ahead=True)) is not None:
+                ledger.done(batch.number, 0.0)
+    assert set(source.owner.tolist()) == {0, 1}
+    queues = ledger.records[turned.token].queues
+    assert [sum(map(len, queues[rank])) for rank in (0, 1)] == [4, 4]
