@@ -93,7 +93,8 @@ def _homes(nodes: list[Expr], roots: set[str], stored: Callable[[str], bool]) ->
         # A function of whole blocks is called for each block of its own grid, which broadcasting would repeat.
         foreign |= isinstance(node.op, _WHOLE) and node.grid != _domain(by_token[home])
         depth[token] = 1 + max(depth.get(user.token, 0) for user, _ in users[token])
-        homes[token] = token if foreign or depth[token] > DEPTH else home
+        deep = depth[token] > DEPTH and not isinstance(node.op, Move)  # a move reads chunks: below it nothing goes on
+        homes[token] = token if foreign or deep else home
         if homes[token] == token:
             depth[token] = 0
     return homes

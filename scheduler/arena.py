@@ -76,8 +76,8 @@ class Arena:
     def padded(nbytes: int) -> int:
         """Return what a range really takes.
 
-        Large ones that differ by a hundredth take the same, so that one serves for the other, and are staggered,
-        against shared cache sets.
+        Large ones are rounded up to one of 64 sizes between powers of two, so that one serves for another; a little
+        more than a round size takes what that takes. They are staggered, against shared cache sets.
         """
         if nbytes < LARGE:
             return max(ALIGN, -(-nbytes // ALIGN) * ALIGN)

@@ -245,8 +245,8 @@ class Ledger:
     def _preferred(self, record: Record, tasks: Index) -> NDArray[np.int64]:
         """Return the rank each task should run on: where its first input lies, else one of equal runs.
 
-        Where the first input has many chunks, on several ranks, it doesn't tell: an exchange of all with all would run
-        on one rank.
+        It doesn't tell where more of its chunks are read than there are ranks, and the first and the last are apart: an
+        exchange of all with all would run on one rank.
         """
         ranks = np.array([r for r, ok in enumerate(self.alive) if ok])
         dealt: NDArray[np.int64] = ranks[tasks * len(ranks) // max(1, record.ntasks)]
@@ -256,7 +256,8 @@ class Ledger:
             ends = np.minimum([begin, begin + np.maximum(count, 1) - 1], len(edge.reads.items) - 1)
             owner, other = edge.record.owner[edge.reads.items[ends]].astype(np.int64)
             alive = np.array([*self.alive, False, False])[owner]
-            return np.where((count > 0) & (owner == other) & alive & (owner >= 0), owner, dealt)
+            tells = (count > 0) & ((owner == other) | (count <= len(ranks)))
+            return np.where(tells & alive & (owner >= 0), owner, dealt)
         return dealt
 
     # ---------------------------------------------------------------- running
@@ -265,7 +266,8 @@ class Ledger:
         """Give out ready tasks to a rank, the latest stages first; None when none is ready or none fits.
 
         While little memory is used, what others wait for goes before what only frees its inputs. Tasks to be run
-        `ahead`, after what the rank has, aren't taken from other ranks' short queues: these may well be quicker.
+        `ahead`, after what the rank has, aren't taken from other ranks' short queues, since these may well be quicker,
+        but from an earlier stage if need be.
         """
         arena = self.arenas[rank]
         for record in self._leading if arena.used < min(arena.size // 2, PLENTY) else self.active:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..workers.protocol import Spill, Spilled
+from .arena import Arena
 from .failure import out_of_memory
 
 if TYPE_CHECKING:
@@ -31,9 +32,11 @@ class Spiller:
         if stuck is None or ledger.gathering():
             return
         needed = int(stuck.bytes.max())
+        room = Arena.padded(needed)
         sizes = [a.size for a, ok in zip(ledger.arenas, ledger.alive, strict=True) if ok]
-        if needed > max(sizes):
-            self._give_up(stuck, needed, "that is more than the whole")
+        if room > max(sizes):
+            rounded = "" if needed > max(sizes) else f", rounded up to {room:,},"
+            self._give_up(stuck, needed, f"that{rounded} is more than the whole")
             return
         if ledger.evict():
             self.engine.transport.wake()
@@ -43,8 +46,8 @@ class Spiller:
             self.why = ""
             return
         for rank, alive in enumerate(ledger.alive):
-            if alive and ledger.arenas[rank].size >= needed:
-                self._spill(rank, max(needed, ledger.arenas[rank].size // 8))
+            if alive and ledger.arenas[rank].size >= room:
+                self._spill(rank, max(room, ledger.arenas[rank].size // 8))
         if not self.pending:
             self._give_up(stuck, needed, "nothing that could be spilled")
 

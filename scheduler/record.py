@@ -116,12 +116,13 @@ class Record:
             self.queues.setdefault(rank, deque()).append(tasks[preferred == rank])
 
     def dequeue(self, rank: int, limit: int, spare: int) -> Index:
-        """Take up to `limit` ready tasks: the rank's own first, else from the longest queue, if it has over `spare`."""
+        """Take up to `limit` ready tasks: the rank's own first, else from the longest queue, but for `spare`."""
         queue = self.queues.get(rank)
         if not queue:
             length, rank = max((sum(map(len, q)), r) for r, q in self.queues.items()) if self.queues else (0, rank)
             if length <= spare:
                 return np.zeros(0, np.int64)
+            limit = min(limit, length - spare)
             queue = self.queues[rank]
         run = queue.popleft()
         tasks, rest = run[:limit], run[limit:]

@@ -30,7 +30,7 @@ SAMPLE = 1 << 14
 """So many elements come to the driver, about."""
 
 MOST = BUCKETS // 4
-"""With more chunks, too many buckets would be sorted twice."""
+"""With more chunks, too many buckets would be sorted for two of them."""
 
 LEAST = 1 << 12
 """Chunks of fewer elements are sorted in less time than buckets take."""
@@ -70,14 +70,14 @@ def _sorted_once(x: Array) -> Generator[Any, Any, Array | None]:
 
 
 def _in_chunks(dealt: Array, counts: np.ndarray[Any, Any], axis: Axis) -> Array | None:
-    """Return in order, in the chunks of an axis, what was dealt; None where too much would be sorted twice."""
+    """Return in order, in the chunks of an axis, what was dealt; None where it would be sorted too often."""
     total, start = counts.sum(0), axis.start(np.arange(axis.count))
     ends = np.cumsum(total)
     stop = np.append(start[1:], axis.length)
     first, last = np.minimum(np.searchsorted(ends, start, "right"), BUCKETS - 1), np.searchsorted(ends, stop)
-    if total[last].max() > axis.largest:
-        return None
     lengths = tuple(np.ascontiguousarray(counts[:, a : b + 1]) for a, b in zip(first, last, strict=True))
+    if total[last].max() > axis.largest or sum(int(n.sum()) for n in lengths) > 2 * axis.length:
+        return None
     begin = (np.cumsum(counts, 1) - counts)[:, first]
     parts = pieces(dealt, begin, np.stack([n.sum(1) for n in lengths], 1))
     skipped = start - (ends - total)[first]

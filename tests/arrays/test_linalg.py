@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.arrays.linalg import definite, lu, orthogonal, singular, tall
+from windrow.workers.kernels.blocks import factors
 
 LA = wr.linalg
 RNG = np.random.default_rng(5)
@@ -361,11 +362,27 @@ def test_ill_conditioned(condition):
     assert np.linalg.norm(low @ low.T - p) < 1e-14 * n * np.linalg.norm(p)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+@pytest.mark.parametrize("n", [256, 257, 320, 513, 700])
+def test_diagonal_blocks_are_factored_by_halves(n, dtype):
+    a = positive((n, n), dtype)
+    out = np.full((n + factors.BASE, n), 7, dtype)
+    low = factors.cholesky_top(a + np.triu(np.full((n, n), np.nan), 1), out=out)[:n]
+    assert not np.triu(low, 1).any()
+    assert np.linalg.norm(low @ low.conj().T - a) < 1e-15 * n * np.linalg.norm(a)
+    below = random((30, n), dtype)
+    found = factors.cholesky_below(below, out, out=np.empty_like(below))
+    assert np.linalg.norm(found @ low.conj().T - below) < 1e-14 * n * np.linalg.norm(found) * np.linalg.norm(low)
+
+
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Let small matrices be factored by blocks, as large ones are."""
     for module in (definite, lu, orthogonal, singular):
-        for name, value in (("by_blocks", lambda x: x.ndim == 2 and x.size > 100), ("panel_width", lambda n: 16)):
+        for name, value in (
+            ("by_blocks", lambda x: x.ndim == 2 and x.size > 100),
+            ("panel_width", lambda n, count=8: 16),
+        ):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)
     monkeypatch.setattr("windrow.arrays.linalg.least.by_blocks", lambda x: x.ndim == 2 and x.size > 100)
@@ -461,7 +478,7 @@ def test_chunks_of_stacks_do_not_grow():
     found = LA.inv(x)
     assert found.chunksize == (4, 512, 512)
     large = wr.from_array(np.broadcast_to(1.0, (4000, 4000)), chunks=1000)
-    assert max(s.bytes_held / s.blocks for s in LA.cholesky(large).explain().stages[:-1]) <= 564 * 500 * 8
+    assert max(s.bytes_held / s.blocks for s in LA.cholesky(large).explain().stages[:-1]) <= (572 + 64) * 572 * 8
     assert LA.eigvalsh(large * 2).explain().notes
 
 

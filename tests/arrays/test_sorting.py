@@ -130,6 +130,28 @@ def test_samples_that_mislead_are_no_matter(jit, monkeypatch):
     assert done == [None]
 
 
+def test_a_bucket_of_many_small_chunks_is_not_sorted_for_each(monkeypatch):
+    monkeypatch.setattr(dealing, "LEAST", 1)
+    monkeypatch.setattr(dealing, "SAMPLE", 1000)
+    x = np.full(20_000, 5.0)
+    x[20::21] = np.arange(952) / 1000
+    before = dealing._in_chunks
+    done = []
+    monkeypatch.setattr(dealing, "_in_chunks", lambda *given: done.append(before(*given)))
+    same(wr.sort(wr.from_array(x, chunks=((19_938, *[1] * 62),))), np.sort(x))
+    assert done == [None]
+
+
+@pytest.mark.parametrize("depth", [63, 64, 65, 66])
+def test_a_sort_deep_below_other_operations(depth, monkeypatch):
+    monkeypatch.setattr(dealing, "LEAST", 1)
+    x = np.random.default_rng(0).random(20_000)
+    y = wr.sort(wr.from_array(x, chunks=3000))
+    for _ in range(depth):
+        y = y + 1.0
+    np.testing.assert_allclose(y.compute(), np.sort(x) + depth)
+
+
 @pytest.mark.parametrize("bad", [[-np.inf, 0.0], [-1.7e308, 1.7e308], [0.0, 5e-324]])
 def test_splitters_that_no_table_of_cells_tells_apart(bad):
     x = np.array([*bad, 1.0, np.nan, -0.0])
