@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.arrays.linalg import definite, lu, orthogonal, singular, tall
-from windrow.workers.kernels.blocks import factors
 
 LA = wr.linalg
 RNG = np.random.default_rng(5)
@@ -360,19 +359,6 @@ def test_ill_conditioned(condition):
     p = a @ a.T if condition < 1e4 else conditioned(n, n, 1) * 0 + np.eye(n) + 1e8 * np.outer(b[:, 0], b[:, 0])
     low = definite.blocked(wr.from_array(p, chunks=64), 32).compute()
     assert np.linalg.norm(low @ low.T - p) < 1e-14 * n * np.linalg.norm(p)
-
-
-@pytest.mark.parametrize("dtype", ["f8", "c16"])
-@pytest.mark.parametrize("n", [256, 257, 320, 513, 700])
-def test_diagonal_blocks_are_factored_by_halves(n, dtype):
-    a = positive((n, n), dtype)
-    out = np.full((n + factors.BASE, n), 7, dtype)
-    low = factors.cholesky_top(a + np.triu(np.full((n, n), np.nan), 1), out=out)[:n]
-    assert not np.triu(low, 1).any()
-    assert np.linalg.norm(low @ low.conj().T - a) < 1e-15 * n * np.linalg.norm(a)
-    below = random((30, n), dtype)
-    found = factors.cholesky_below(below, out, out=np.empty_like(below))
-    assert np.linalg.norm(found @ low.conj().T - below) < 1e-14 * n * np.linalg.norm(found) * np.linalg.norm(low)
 
 
 @pytest.fixture
