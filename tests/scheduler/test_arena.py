@@ -21,7 +21,8 @@ class Ranges(RuleBasedStateMachine):
     def take(self, nbytes):
         offset = self.arena.take(nbytes)
         if offset is None:
-            assert not self.out or nbytes > 64
+            assert nbytes > 64 or not self.arena.free
+            assert self.out or Arena.padded(nbytes) > SIZE
             return
         assert offset % 64 == 0
         assert 0 <= offset <= offset + nbytes <= SIZE
