@@ -8,7 +8,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from windrow.workers.mpi import environment, janitor, private
@@ -70,14 +69,6 @@ def test_an_arena_is_mapped_by_its_name():
     arena.bytes[0] = 9
     assert view[0] == 9
     assert not view.flags.writeable
-
-
-def test_touching_keeps_what_is_there():
-    arena = Arena("windrow-word-0", 4 << 20)
-    arena.bytes[:] = 7
-    while arena.touch(0.001):
-        pass
-    assert np.all(arena.bytes == 7)
 
 
 def test_a_views_memory_outlives_its_arena():

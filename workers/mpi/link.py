@@ -161,10 +161,6 @@ class MpiLink:
         """Return a rank's arena where it can be read in place; see `Transport.arena`."""
         return self._arena.bytes if rank == self.rank else self._memory.arena(rank)
 
-    def touch(self, limit: float) -> bool:
-        """Have memory provided ahead of need, in idle time; see `Arena.touch`. Any one thread may call it."""
-        return self._arena.touch(limit)
-
     def spilled(self, rank: int, source: int) -> Bytes | None:
         """Return a rank's spill file where it can be read in place; see `Transport.spilled`."""
         if self.peers[rank].route not in ("own", "map"):

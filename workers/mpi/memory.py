@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
 # The time since boot differs between hosts, and two containers on one host may still bear different names.
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
-_POPULATE_WRITE = 23  # MADV_POPULATE_WRITE, Linux 5.14; the mmap module has no name for it yet
-_PIECE = 1 << 20  # touched in one call: half a millisecond
 
 
 def boot_id() -> str:
@@ -45,32 +42,14 @@ class Arena:
         os.ftruncate(self.fd, size)
         self._map = mmap.mmap(self.fd, size)
         self.bytes: Bytes = np.frombuffer(self._map, np.uint8)
-        self._touched = 0
 
     @property
     def address(self) -> int:
         """Where the arena begins in this process."""
         return int(self.bytes.ctypes.data)
 
-    def touch(self, limit: float) -> bool:
-        """Have the kernel provide memory ahead of need, for up to `limit` seconds; tell whether more is left.
-
-        A page's first use costs 25 times a later one. What the pages hold does not change, so kernels may
-        write to the arena meanwhile.
-        """
-        deadline = time.monotonic() + limit
-        while self._touched < self.size and time.monotonic() < deadline:
-            piece = min(_PIECE, self.size - self._touched)
-            try:
-                self._map.madvise(_POPULATE_WRITE, self._touched, piece)
-            except OSError:  # an older kernel, or no memory left: pages come when they are used
-                self._touched = self.size
-            self._touched += piece
-        return self._touched < self.size
-
     def close(self) -> None:
         """Give the memory back, unless somebody still holds a view of it."""
-        self._touched = self.size
         self.bytes = np.empty(0, np.uint8)
         with contextlib.suppress(BufferError):
             self._map.close()
