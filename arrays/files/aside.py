@@ -1,15 +1,23 @@
-"""Writing aside: what is made lies in a hidden folder beside its place until it is whole, and is then renamed."""
+"""Writing aside: what is made lies in a hidden folder beside its place until it is whole, and is then renamed.
+
+Who writes keeps a lock on a file of the hidden folder. Where nobody has it any more, the writer was killed, and the
+next one to write to the same place removes what is left.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import glob
 import os
+import secrets
 import shutil
-import tempfile
+import threading
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, FileError, FileExists, MissingFile, bad
+from ...scheduler.cluster import current
 from ...workers.stored import Runs
 
 if TYPE_CHECKING:
@@ -20,7 +28,10 @@ if TYPE_CHECKING:
     from ...graph.grid import Grid
 
 FILE_BYTES = 1 << 24
-"""Consecutive chunks share a file up to so many bytes."""
+"""Consecutive chunks share a file up to so many bytes, or an eighth of the arena, through which they go at once."""
+
+MODE = "mode"
+"""A hidden folder's empty file, whose rights are those of new files, and which its writer has locked."""
 
 CHUNK_COST = 1 << 13
 """Small chunks count as so many bytes, so that few thousand of them share a file."""
@@ -51,23 +62,75 @@ def aside(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool
     """
     _refuse(operation, path, overwrite, ours)
     parent, name = os.path.split(path)
+    hidden = os.path.join(parent, f".{name}.{secrets.token_hex(4)}.partial")
     try:
-        hidden = tempfile.mkdtemp(prefix=f".{name}.", suffix=".partial", dir=parent)
-    except OSError as error:
-        raise _named(operation, path, error) from error
-    try:
-        open(os.path.join(hidden, "mode"), "xb").close()  # has the rights that the user's mask leaves
-        yield hidden
-        _refuse(operation, path, overwrite, ours)
-        if os.path.lexists(path):
-            os.rename(path, os.path.join(hidden, "old"))
-        os.rename(os.path.join(hidden, "data"), path)
+        _remove_left(parent, name)
+        os.mkdir(hidden, 0o700)
+        with open(os.path.join(hidden, MODE), "xb") as file:  # has the rights that the user's mask leaves
+            _lock(file)
+            yield hidden
+            _refuse(operation, path, overwrite, ours)
+            undisturbed(lambda: _swap(hidden, path))
     except OSError as error:
         if isinstance(error, FileError):
             raise
         raise _named(operation, path, error) from error
     finally:
-        _remove(hidden)
+        undisturbed(lambda: _remove(hidden))
+
+
+def undisturbed(function: Callable[[], None]) -> None:
+    """Call a function to its end: a Ctrl-C meanwhile is raised afterwards, and a second one at once.
+
+    Python raises them in the main thread alone, so it runs in another one.
+    """
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            function()
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, name="windrow-files")
+    try:
+        thread.start()
+        thread.join()
+    except KeyboardInterrupt:
+        if thread.ident is not None:
+            thread.join()
+        raise
+    if failed:
+        raise failed[0]
+
+
+def _swap(hidden: str, path: str) -> None:
+    """Put what was made in its place; what was there comes back where that fails."""
+    old = os.path.join(hidden, "old")
+    there = os.path.lexists(path)
+    if there:
+        os.rename(path, old)
+    try:
+        os.rename(os.path.join(hidden, "data"), path)
+    except BaseException:
+        if there:
+            os.rename(old, path)
+        raise
+
+
+def _lock(file: IO[bytes]) -> None:
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _remove_left(parent: str, name: str) -> None:
+    """Remove hidden folders of this place whose writers were killed."""
+    for hidden in glob.glob(os.path.join(glob.escape(parent), f".{glob.escape(name)}.????????.partial")):
+        with suppress(OSError), open(os.path.join(hidden, MODE), "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(hidden, ignore_errors=True)
+    for gone in glob.glob(os.path.join(glob.escape(parent), f".{glob.escape(name)}.????????.partial.gone")):
+        shutil.rmtree(gone, ignore_errors=True)
 
 
 def _refuse(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool]) -> None:
@@ -107,11 +170,11 @@ def _remove(hidden: str) -> None:
 
 
 def runs_of(grid: Grid, itemsize: int) -> Runs:
-    """Return which chunks share a file: whole rows of chunks while they are small; it follows from the grid alone."""
+    """Return which chunks share a file: whole rows of chunks while they are small."""
     each = max(CHUNK_COST, grid.largest * itemsize)
-    groups = [1] * grid.ndim
+    groups, most = [1] * grid.ndim, min(FILE_BYTES, current().room // 8)
     for i in reversed(range(grid.ndim)):
-        fit = max(1, FILE_BYTES // each)
+        fit = max(1, most // each)
         groups[i] = int(min(fit, grid.counts[i]))
         each *= groups[i]
         if fit < grid.counts[i]:

@@ -19,7 +19,7 @@ from ..align import rechunk, regrid
 from ..core import check_grid, make, referred, wrap
 from ..deferred import evaluate
 from .aside import aside, check_sizes, path_of, runs_of
-from .npy import from_npy, to_npy
+from .npy import mapped, to_npy
 
 if TYPE_CHECKING:
     from ...graph.expr import DType
@@ -149,7 +149,7 @@ def load(path: Any, mmap_mode: str | None = None, *, chunks: Any = None) -> Arra
     if not os.path.exists(found):
         raise MissingFile(f"load: argument 'path' is {found!r}; there is nothing")
     if os.path.isfile(found):
-        return from_npy(found, "auto" if chunks is None else chunks)
+        return mapped("load", found, "auto" if chunks is None else chunks)
     runs, dtype, sizes = _read_head(os.path.join(found, HEAD))
     times = _looked_at(found, sizes)
     data = HostData(None, in_place=False, file=ArrowFolder(found, runs, dtype, sizes, times), label="load")

@@ -60,19 +60,24 @@ def from_npy(path: Any, chunks: Any = "auto") -> Array:
     ...     wr.from_npy(file.name, chunks=4).sum().compute()
     np.int64(45)
     """
-    found = path_of("from_npy", path)
+    return mapped("from_npy", path, chunks)
+
+
+def mapped(operation: str, path: Any, chunks: Any) -> Array:
+    """Return an array of a `.npy` file's elements."""
+    found = path_of(operation, path)
     if not os.path.exists(found):
-        raise MissingFile(f"from_npy: argument 'path' is {found!r}; there is nothing")
+        raise MissingFile(f"{operation}: argument 'path' is {found!r}; there is nothing")
     try:
         with open(found, "rb") as file:
             if file.read(6) != b"\x93NUMPY":
                 raise ValueError("it doesn't begin as one")
-        mapped = np.load(found, mmap_mode="r", allow_pickle=False) if _sized(found) else np.load(found)
+        data = np.load(found, mmap_mode="r", allow_pickle=False) if _sized(found) else np.load(found)
     except ValueError as error:
-        raise FileFormatError(f"from_npy: {found!r} is no .npy file that can be mapped: {error}") from error
+        raise FileFormatError(f"{operation}: {found!r} is no .npy file that can be mapped: {error}") from error
     except OSError as error:
-        raise FileError(f"from_npy: {found!r} could not be read: {error}") from error
-    return from_array(mapped, chunks)
+        raise FileError(f"{operation}: {found!r} could not be read: {error}") from error
+    return from_array(data, chunks)
 
 
 def _sized(path: str) -> bool:

@@ -1,0 +1,85 @@
+"""Writing aside: whatever ends a writer, what stood in its place is there, or what it wrote, and nothing else."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+import windrow as wr
+
+
+def left(folder):
+    """Names in a folder, hidden ones as well."""
+    return sorted(os.listdir(folder))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(5, "not now")])
+@pytest.mark.parametrize("name", ["x", "x.npy"])
+def test_what_was_there_comes_back_when_the_swap_fails(tmp_path, monkeypatch, name, error):
+    path = tmp_path / name
+    wr.save(path, wr.arange(10, chunks=3))
+    rename = os.rename
+
+    def fail(old, new):
+        if os.path.basename(old) == "data":
+            raise error
+        rename(old, new)
+
+    monkeypatch.setattr(os, "rename", fail)
+    with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else wr.FileError):
+        wr.save(path, wr.ones(3), overwrite=True)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(wr.load(path).compute(), np.arange(10))
+    assert left(tmp_path) == [name]
+
+
+def test_an_interrupt_waits_until_files_are_removed(tmp_path, monkeypatch):
+    wr.save(tmp_path / "x", wr.arange(10, chunks=3))
+    unlink = os.unlink
+
+    def interrupted(*given, **named):
+        monkeypatch.setattr(os, "unlink", unlink)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+        unlink(*given, **named)
+
+    monkeypatch.setattr(os, "unlink", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        wr.save(tmp_path / "x", wr.ones(5), overwrite=True)
+    assert left(tmp_path) == ["x"]
+    np.testing.assert_array_equal(wr.load(tmp_path / "x").compute(), np.ones(5))
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path):
+    text = """
+        import os, signal, sys, windrow as wr
+        wr.save(sys.argv[1], wr.map_blocks(lambda b: os.kill(os.getpid(), signal.SIGKILL), wr.ones(9), dtype=float))
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(text), str(tmp_path / "x")], timeout=60, check=False)
+    (hidden,) = left(tmp_path)
+    assert hidden.startswith(".x.")
+    other = f".y{hidden[2:]}"
+    (tmp_path / other).mkdir()
+    (tmp_path / f"{hidden}.gone").mkdir()
+    with open(tmp_path / hidden / "mode", "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # as a writer that is at work has it
+        wr.save(tmp_path / "x", wr.ones(3))
+        assert left(tmp_path) == sorted([hidden, other, "x"])
+    wr.save(tmp_path / "x", wr.ones(3), overwrite=True)
+    assert left(tmp_path) == sorted([other, "x"])
+
+
+def test_a_file_holds_no_more_than_goes_through_the_arena(tmp_path):
+    with wr.Cluster(threads=2, memory="4 MiB"):
+        x = wr.arange(2_000_000, chunks=50_000)
+        wr.save(tmp_path / "x", x)
+        wr.to_parquet(tmp_path / "t", {"x": x})
+        assert int(wr.load(tmp_path / "x").sum()) == int(wr.read_parquet(tmp_path / "t")["x"].sum()) == 1999999000000
