@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..graph.access import distinct
 from ..graph.errors import ClusterError
 from ..workers.output import show
 from ..workers.protocol import (
@@ -412,7 +413,7 @@ class Engine:
         inputs = []
         for edge in record.inputs:
             need = edge.reads.of(tasks)
-            need = np.unique(need) if len(tasks) > 1 else need
+            need = distinct(need) if len(tasks) > 1 else need
             other = edge.record
             inputs.append(Places(need, other.owner[need], other.offset[need], other.source[need]))
         return Run(batch.number, record.stage.token, tasks, batch.offsets, tuple(inputs), self.sink(record))
@@ -423,7 +424,7 @@ class Engine:
         blocks = [data.read(record.stage.grid.block_slices(b)) for b in record.stage.blocks(task)]
         if len(blocks) == 1:
             return blocks[0]
-        return np.concatenate([np.ascontiguousarray(b).reshape(-1) for b in blocks])
+        return np.concatenate([np.ascontiguousarray(b).reshape(-1) for b in blocks], dtype=blocks[0].dtype)
 
     def sink(self, record: Record) -> Array | None:
         """Return the user's own result, where kernels may write straight into it."""

@@ -81,6 +81,7 @@ def reduce_to(
     if not empty and math.prod(array.shape[a] for a in axes) == 0:
         raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
     target = target_dtype(name, array.dtype, dtype)
+    array = cast(array, native(array.dtype))
     if array.dtype == np.float16 and name in ("sum", "mean", "var", "std"):
         wide = reduce_to(name, cast(array, np.float32), axes, keepdims, None, ddof=ddof)
         return cast(wide, target)
@@ -88,6 +89,11 @@ def reduce_to(
         array = without_empty(array, axes)
     grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
     return make(Reduce(name, axes, bool(keepdims), ddof), (array,), grid, target)
+
+
+def native(dtype: DType) -> DType:
+    """Return a dtype in this machine's byte order, in which ufuncs compute and NumPy's reductions answer."""
+    return dtype.newbyteorder("=") if dtype.kind in "biufcmM" else dtype
 
 
 def target_dtype(name: str, source: DType, dtype: DType | None) -> DType:
@@ -98,20 +104,20 @@ def target_dtype(name: str, source: DType, dtype: DType | None) -> DType:
         return np.dtype(np.int64)
     if name in FOLDS:
         try:
-            return getattr(np, name).reduce(np.ones(1, source)).dtype  # type: ignore[no-any-return]
+            return native(getattr(np, name).reduce(np.ones(1, source)).dtype)
         except TypeError as error:
             raise DTypeError(bad(name, "a", source, f"a dtype that it takes ({error})")) from error
     taken = {"m": ("min", "max", "sum", "mean"), "M": ("min", "max")}.get(source.kind, (name,))
     if source.kind not in "biufcmM" or name not in taken:
         raise DTypeError(bad(name, "a", source, "an array of numbers"))
     if name in ("min", "max"):
-        return source
+        return native(source)
     if dtype is not None:
-        return dtype
+        return native(dtype)
     if name in ("sum", "prod"):
         try:
             return accumulator(name, source)
         except TypeError as error:
             raise DTypeError(bad(name, "a", source, "an array of numbers")) from error
-    wide = np.dtype(np.float64) if source.kind in "biu" else source
+    wide = np.dtype(np.float64) if source.kind in "biu" else native(source)
     return np.empty(0, wide).real.dtype if name in ("var", "std") else wide

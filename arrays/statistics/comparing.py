@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core import as_array
-from ..creation import full
+from ..creation import constant
 from ..ops import reductions as red
 from ..ops.elementwise import isclose
 from ..ops.ufuncs import equal, isnan, logical_and, logical_or
@@ -67,7 +67,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
     """
     left, right = as_array("array_equal", "a1", a1), as_array("array_equal", "a2", a2)
     if left.expr.grid.shape != right.expr.grid.shape:
-        return full((), False)
+        return constant((), False, np.dtype(bool))
     found = equal(left, right)
     if equal_nan and left.dtype.kind in "fcmM" and right.dtype.kind in "fcmM":
         found = logical_or(found, logical_and(isnan(left), isnan(right)))
@@ -95,5 +95,5 @@ def array_equiv(a1: Any, a2: Any) -> Array:
     try:
         np.broadcast_shapes(left.expr.grid.shape, right.expr.grid.shape)
     except ValueError:
-        return full((), False)
+        return constant((), False, np.dtype(bool))
     return red.all(equal(left, right))

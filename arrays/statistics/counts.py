@@ -78,8 +78,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         operands.append(astype(heavy, np.float64))
     if array.shape == (0,):
         return zeros(least, dtype)
-    if array.dtype == bool:
-        operands[0] = astype(array, np.int8)
+    operands[0] = astype(array, np.int8 if array.dtype == bool else array.dtype.newbyteorder("="))
     return unsized("bincount", _counted, operands, (least,), (None,), dtype)
 
 
@@ -95,7 +94,7 @@ def _counted(x: Array, *rest: Any) -> Generator[Any, Any, Array]:
             return as_array("bincount", "x", counts[:length])
     low, high = yield red.min(x), red.max(x)
     if low < 0:
-        raise ShapeError(bad("bincount", "x", f"an array with {low}", "no negative numbers"))
+        raise ShapeError(f"bincount: argument 'x' is an array with {low}; expected no negative numbers")
     return _sums(x, weights, max(least, int(high) + 1))[:-1]
 
 

@@ -10,11 +10,11 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.reduction import Reduce, reduced_count, reduced_grid
 from ..core import as_array, check_axes, check_axis, check_dtype, make
-from ..creation import full
+from ..creation import constant
 from ..ops import reductions as red
 from ..ops.elementwise import astype, where
 from ..ops.outputs import deliver
-from ..ops.reducing import without_empty
+from ..ops.reducing import native, without_empty
 from ..ops.ufuncs import absolute, add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply, square
 
 if TYPE_CHECKING:
@@ -388,12 +388,13 @@ def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, m
         if initial is None:
             raise ShapeError(bad(operation, "initial", None, "a number, since where= may leave nothing"))
         array = where(mask, array, array.dtype.type(initial))
+    array = astype(array, native(array.dtype))
     plain, pair = (red.min, fmin) if operation == "nanmin" else (red.max, fmax)
     axes = check_axes(operation, axis, array.ndim)
     grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
     some = reduced_count(array.shape, axes) > 0
     if initial is not None and not some:
-        return full(grid.shape, array.dtype.type(initial))
+        return constant(grid.shape, initial, array.dtype)
     if not some and initial is None:
         raise ShapeError(
             f"{operation}: array of shape {array.shape} has no elements along axis {axis!r}; expected some, or initial="

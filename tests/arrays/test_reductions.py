@@ -211,3 +211,14 @@ def test_texts_and_times_that_are_zero(data, chunks):
     for name in ("any", "all"):
         for mask in (where, ~where):
             wr.testing.assert_equal(getattr(wr, name)(x, where=mask), np.asarray(getattr(np, name)(data, where=mask)))
+
+
+@pytest.mark.parametrize("name", [*NAMES, "nanmin", "nanmax", "nansum", "nanmean", "median"])
+@pytest.mark.parametrize("dtype", ["i8", "u2", "f4", "f8", "f2", "c16"])
+def test_elements_of_the_other_byte_order(name, dtype):
+    data = DATA[dtype].astype(np.dtype(dtype).newbyteorder("S"))
+    ours: Any = getattr(wr, name)
+    expected = np.asarray(getattr(np, name)(data))
+    found = np.asarray(ours(wr.from_array(data, chunks=(3, 5, 2))))
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-2 if dtype == "f2" else 1e-6)

@@ -20,6 +20,9 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
     lazy_rows = wr.from_array(rows, chunks=111)
     chosen = keep(y[0] > 0.9)
     found = {
+        "source-swapped": wr.from_array(rows.astype(">i4"), chunks=3),
+        "source-swapped-text": wr.from_array(rows.astype(">U4"), chunks=3),
+        "source-swapped-sum": wr.from_array(rows.astype(">f8"), chunks=3).sum(),
         "index-points": y[rows, columns],
         "index-points-apart": wr.stack([y, f])[:, rows[:9], 5:90:3],
         "index-integers-2d": y[rows.reshape(20, 35), ::-50],
