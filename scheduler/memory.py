@@ -80,3 +80,4 @@ class Spiller:
         best = max(alive, key=lambda a: a.free)
         error = out_of_memory(record.stage, needed, best.free, best.size, why)
         self.engine.fail(record.stage.token, error)
+        self.engine.transport.wake()  # the next one that is stuck, if any, is looked at without another event

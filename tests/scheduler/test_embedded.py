@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from windrow.workers import rank
+from windrow.workers.spill import SpillFile
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -144,3 +146,21 @@ def test_an_array_released_between_planning_and_running():
             made.run([root])
         made.stages = plan
         assert int(made.run([root])[0]) == 55
+
+
+def test_all_that_is_stuck_is_given_up_when_the_disk_refuses(monkeypatch):
+    def refuse(folder, slabs):
+        if refuse.calls:
+            raise OSError(28, "No space left on device")
+        refuse.calls += 1
+        return SpillFile(folder, slabs)
+
+    refuse.calls = 0
+    monkeypatch.setattr(rank, "SpillFile", refuse)
+    with wr.Cluster(threads=2, memory="16 MiB"):
+        x = wr.random.default_rng(1).normal(size=5_000_000, chunks=125_000)
+        a, b = x.persist(), (x * 2).persist()
+        with pytest.raises(wr.OutOfMemory, match="No space left"):
+            a.expr.pin.wait()
+        with pytest.raises(wr.OutOfMemory, match="No space left"):
+            b.expr.pin.wait()
