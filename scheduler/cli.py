@@ -126,6 +126,7 @@ def _as_rank(options: Options, job: Job, names: Names) -> NoReturn:
     """Be a rank of the job that mpirun or srun started; rank 0 runs the script."""
     from ..workers.loop import work
     from ..workers.mpi.start import leave, world
+    from ..workers.protocol import Stop
 
     arena = options.arena(ranks_here(job.size))
     link = world(arena, options.transport or config.transport)
@@ -144,5 +145,8 @@ def _as_rank(options: Options, job: Job, names: Names) -> NoReturn:
     status = check(options.words)
     if status is None:
         status = execute(options.words, start, names)
+    else:
+        for rank in range(1, link.size):
+            link.send(rank, Stop())
     wind_up()
     leave(link, status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Self
@@ -132,7 +133,7 @@ class Cluster:
         size = transport.size
         self.engine = Engine(transport, [arena] * size, [threads] * size, config.heartbeat, config.spill_dir)
         self.closed = False
-        self._spawned = False
+        self._spawned = self._forked = False
 
     # ---------------------------------------------------------------- computing
 
@@ -271,6 +272,11 @@ class Cluster:
         return self.engine.ledger.threads[0]
 
     @property
+    def room(self) -> int:
+        """Bytes of the smallest arena."""
+        return min(arena.size for arena in self.engine.ledger.arenas)
+
+    @property
     def losses(self) -> list[str]:
         """What was reported of lost ranks."""
         return list(self.engine.losses)
@@ -286,7 +292,17 @@ class Cluster:
         if self._spawned:
             end_ranks(self.engine.transport)
 
+    def disown(self) -> None:
+        """Let go of the cluster in a forked child, which has none of its threads, and no right to end its ranks."""
+        self._lock = threading.RLock()
+        self.closed = self._forked = True
+
     def _open(self) -> None:
+        if self._forked:
+            raise ClusterError(
+                "the cluster is that of the process from which this one was forked; make one here, or start processes "
+                "by multiprocessing.get_context('spawn')"
+            )
         if self.closed or not self.engine.thread.is_alive():
             raise ClusterError("the cluster is closed")
 
@@ -354,6 +370,7 @@ def _info(engine: Engine) -> list[dict[str, Any]]:
 
 _clusters: list[Cluster] = []
 _guard = threading.RLock()
+_child = False  # forked from a process that had clusters
 
 
 def _enter(cluster: Cluster) -> None:
@@ -381,7 +398,8 @@ def current() -> Cluster:
         )
     with _guard:
         if not _clusters:
-            check_launch()
+            if not _child:
+                check_launch()
             Cluster()
         return _clusters[-1]
 
@@ -396,3 +414,16 @@ def running() -> Cluster | None:
 def _close_all() -> None:
     for cluster in _clusters:
         cluster.close()
+
+
+def _forked() -> None:
+    """Leave the parent's clusters to it. What was persisted there is computed again when it is used."""
+    global _guard, _child
+    _guard = threading.RLock()
+    _child = _child or bool(_clusters)
+    for cluster in _clusters:
+        cluster.disown()
+    _clusters.clear()
+
+
+os.register_at_fork(after_in_child=_forked)

@@ -22,12 +22,12 @@ POLL = 0.05
 SETUP_LIMIT = 60.0
 
 
-def serve(transport: Transport) -> None:
-    """Run until rank 0 says stop or is gone."""
+def serve(transport: Transport) -> bool:
+    """Run until rank 0 says stop, or is gone, which False tells."""
     inbox: deque[object] = deque()
     setup = _setup(transport, inbox)
-    if setup is None:
-        return
+    if not isinstance(setup, Setup):
+        return setup is not None
     _adopt(setup)
     rank = Rank(transport, setup.threads, setup.spill_folder)
     answer_soon()  # the threads that compute have begun, and don't inherit it
@@ -35,9 +35,10 @@ def serve(transport: Transport) -> None:
     while True:
         while inbox:
             message = inbox.popleft()
-            if isinstance(message, Stop) or (isinstance(message, RanksLost) and 0 in message.ranks):
+            stop = isinstance(message, Stop)
+            if stop or (isinstance(message, RanksLost) and 0 in message.ranks):
                 sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
-                return
+                return stop
             if isinstance(message, Command):
                 rank.handle(message)
         for event in rank.events():
@@ -49,24 +50,27 @@ def work(link: MpiLink) -> NoReturn:
     """Serve as one of the other ranks until the end of this process."""
     from .mpi.start import leave
 
+    told = False
     try:
-        serve(link)
+        told = serve(link)
+        if not told:
+            print(f"rank 0 was lost: rank {link.rank} ends with it", file=sys.stderr, flush=True)
     except BaseException:  # the driver recovers from a rank that is gone; but somebody should learn why
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
         traceback.print_exc()
-    leave(link)
+    leave(link, 0 if told else 1)  # a launcher that lives on shall not call the job a success
 
 
-def _setup(transport: Transport, inbox: deque[object]) -> Setup | None:
-    """Wait for the driver's first command; what comes behind it stays in the inbox."""
+def _setup(transport: Transport, inbox: deque[object]) -> Setup | Stop | None:
+    """Wait for the driver's first command, or its end; what comes behind it stays in the inbox."""
     deadline = time.monotonic() + SETUP_LIMIT
     while time.monotonic() < deadline:
         inbox.extend(transport.poll(POLL))
         while inbox:
             message = inbox.popleft()
-            if isinstance(message, Setup):
+            if isinstance(message, Setup | Stop):
                 return message
-            if isinstance(message, Stop) or (isinstance(message, RanksLost) and 0 in message.ranks):
+            if isinstance(message, RanksLost) and 0 in message.ranks:
                 return None
     raise TimeoutError(f"rank {transport.rank} waited {SETUP_LIMIT} s for the driver's setup")
 

