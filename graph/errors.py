@@ -25,8 +25,8 @@ class AxisError(WindrowError, np.exceptions.AxisError):
     """An axis that the array doesn't have."""
 
 
-class ArgumentError(WindrowError, TypeError):
-    """An argument of the wrong kind, or an unknown keyword."""
+class ArgumentError(WindrowError, TypeError, ValueError):
+    """An argument of the wrong kind, an unknown keyword or choice; NumPy raises now one, now the other built-in."""
 
 
 class BadValue(WindrowError, ValueError):

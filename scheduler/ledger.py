@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..graph.access import distinct
 from .arena import Arena
 from .record import Input, Record, State
 
@@ -341,7 +342,7 @@ class Ledger:
 
     def _arrived(self, user: Record, readers: Index) -> None:
         np.subtract.at(user.missing, readers, 1)
-        readers = np.unique(readers) if len(readers) > 1 else readers
+        readers = distinct(readers)
         ready = readers[(user.missing[readers] == 0) & (user.state[readers] == State.WAITING)]
         self._enqueue(user, ready)
 
@@ -349,7 +350,7 @@ class Ledger:
         items = edge.reads.of(tasks)
         np.subtract.at(edge.record.left, items, 1)
         if not edge.record.kept:
-            self._release(edge.record, np.unique(items) if len(tasks) > 1 else items)
+            self._release(edge.record, distinct(items) if len(tasks) > 1 else items)
 
     def refused(self, number: int) -> None:
         """Note that a batch came to nothing (its inputs could not be read, or it failed); `plan` next."""

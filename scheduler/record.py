@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..graph.access import distinct
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -112,7 +114,7 @@ class Record:
         """Put tasks that became ready into the queues of the ranks they should run on."""
         self.state[tasks] = State.READY
         self.nready += len(tasks)
-        for rank in np.unique(preferred).tolist():
+        for rank in distinct(preferred).tolist():
             self.queues.setdefault(rank, deque()).append(tasks[preferred == rank])
 
     def dequeue(self, rank: int, limit: int, spare: int) -> Index:

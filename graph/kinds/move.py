@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..access import Piece, Rows, product_rows, ragged
+from ..access import Piece, Rows, distinct, product_rows, ragged
 from ..axismap import AxisMap, Fixed, Segment, Slice
 from ..expr import Op
 from ..grid import Axis, Grid, Index
@@ -176,10 +176,11 @@ def _segments(route: Route, domain: Grid, source: Grid, index: tuple[int, ...]) 
 def spread(way: AxisMap, out: Axis, source: Axis, chunks: Index) -> Rows:
     """Ask an axis map once for each distinct chunk, and spread the answer over all result blocks."""
     if out.count <= len(chunks):  # mostly all are asked for
-        distinct, back = np.arange(out.count), chunks
+        asked, back = np.arange(out.count), chunks
     else:
-        distinct, back = np.unique(chunks, return_inverse=True)
-    rows = way.rows(out, source, distinct)
+        asked = distinct(chunks)
+        back = np.searchsorted(asked, chunks)
+    rows = way.rows(out, source, asked)
     lengths = rows.lengths[back]
     return Rows(np.concatenate([[0], np.cumsum(lengths)]), rows.items[ragged(rows.start[back], lengths)])
 
@@ -207,10 +208,10 @@ class Reshape(Op):
     def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
         """See `graph.access.Access`."""
         (_source,) = sources
-        number = [np.unique([p.block for p in self.pieces(domain, sources, int(b))]) for b in blocks]
+        number = [distinct(np.array([p.block for p in self.pieces(domain, sources, int(b))], np.int64)) for b in blocks]
         lengths = np.array([len(n) for n in number], np.int64)
         items = np.concatenate(number) if number else np.zeros(0, np.int64)
-        return (Rows(np.concatenate([[0], np.cumsum(lengths)]), items.astype(np.int64)),)
+        return (Rows(np.concatenate([[0], np.cumsum(lengths)]), items),)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
         """See `graph.access.Access`."""

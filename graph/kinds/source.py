@@ -27,6 +27,11 @@ class Full(Source):
 
 
 @dataclass(frozen=True)
+class Constant(Full):
+    """A result that is known before anything is computed; without axes it is handed out as any result is."""
+
+
+@dataclass(frozen=True)
 class Ramp(Source):
     """The element at position p is `start + p * step`; the last one may be given exactly (linspace)."""
 
@@ -175,8 +180,8 @@ class _FileView:
             raise SourceChanged(f"from_array: the file {self.path} behind the array is gone: {error}") from error
         if (status.st_size, status.st_mtime_ns) != (self.size, self.mtime):
             raise SourceChanged(
-                f"from_array: the file {self.path} changed underneath the array: it had {self.size} bytes, last "
-                f"changed at {self.mtime} ns; now {status.st_size} bytes, {status.st_mtime_ns} ns"
+                f"from_array: the file {self.path} changed underneath the array: it was written to since, and has "
+                f"{status.st_size} bytes; it had {self.size}"
             )
 
     def open(self) -> np.ndarray[Any, Any]:
