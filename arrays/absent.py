@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from .array import Array
 
 REASONS: tuple[tuple[str, str], ...] = (
     (
@@ -22,9 +28,10 @@ REASONS: tuple[tuple[str, str], ...] = (
         "text and Python objects, files of one process: read with NumPy, then from_array",
         "fromfile fromregex genfromtxt loadtxt savetxt savez savez_compressed",
     ),
+    ("linalg.lstsq() with vander(x, degree + 1) fits polynomials", "polyfit"),
     (
         "polynomials of a few numbers: NumPy's",
-        "poly polyadd polyder polydiv polyfit polyint polymul polysub roots poly1d polynomial",
+        "poly polyadd polyder polydiv polyint polymul polysub roots poly1d polynomial",
     ),
     (
         "calendars: NumPy's, or map_blocks()",
@@ -69,12 +76,12 @@ def missing_function(name: str, space: str) -> AttributeError:
     text = f"module {module!r} has no attribute {name!r}"
     if not name.startswith("_") and hasattr(getattr(np, space) if space else np, name):
         text += f"; those of NumPy that are like it are not here: {reason(name, space)} (see docs/operations.md)"
-    return AttributeError(text, name=name)
+    return AttributeError(text, name=name, obj=sys.modules[module])  # so that Python asks: did you mean …?
 
 
-def missing_method(name: str) -> AttributeError:
+def missing_method(array: Array, name: str) -> AttributeError:
     """Return the error for a name that arrays haven't, with what to use instead where NumPy's have it."""
     text = f"'windrow.Array' object has no attribute {name!r}"
     if not name.startswith("_") and hasattr(np.ndarray, name):
         text += f"; {METHODS.get(name, MEMORY)}"
-    return AttributeError(text, name=name)
+    return AttributeError(text, name=name, obj=array)

@@ -131,7 +131,7 @@ class Array(Operators, Methods):
 
     def _single(self, operation: str) -> Any:
         if self.expr.grid.size != 1:
-            raise ShapeError(f"{operation}: array has shape {self.shape}; expected a single element")
+            raise ArgumentError(f"{operation}: array has shape {self.shape}; expected a single element")
         found = element(self)
         return np.asarray(self.compute()).reshape(())[()] if found is None else found
 
@@ -159,7 +159,7 @@ class Array(Operators, Methods):
     if not TYPE_CHECKING:  # which would take any name for an attribute
 
         def __getattr__(self, name: str) -> Any:
-            raise importlib.import_module(".absent", __package__).missing_method(name)
+            raise importlib.import_module(".absent", __package__).missing_method(self, name)
 
     def __bool__(self) -> bool:
         if self.expr.grid.size > 1:

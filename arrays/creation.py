@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import ShapeError, bad
-from ..graph.kinds.source import Full
+from ..graph.kinds.source import Constant, Full
 from .align import regrid
 from .core import Node, as_array, broadcast_shape, check_device, check_dtype, check_shape, grid_for, make
 from .ops.apply import cast
 from .ops.broadcasting import broadcast_to
 
 if TYPE_CHECKING:
+    from ..graph.expr import DType
     from .array import Array
 
 __all__ = [
@@ -72,6 +73,11 @@ def _full(operation: str, shape: Any, value: Any, dtype: Any, chunks: Any) -> Ar
     lengths = check_shape(operation, shape)
     item = np.asarray(value).astype(known)[()]
     return make(Full(item), (), grid_for(operation, chunks, lengths, known), known)
+
+
+def constant(shape: tuple[int, ...], value: Any, dtype: DType) -> Array:
+    """Return the array of a result that is known: one value everywhere."""
+    return make(Constant(np.asarray(value).astype(dtype)[()]), (), grid_for("full", "auto", shape, dtype), dtype)
 
 
 def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto") -> Array:

@@ -104,7 +104,9 @@ def replacement(function: Callable[..., Any]) -> Callable[..., Any]:
         found: Callable[..., Any] | None = getattr(space, name, None)
         if found is not None and str(getattr(found, "__module__", "")).startswith(str(__package__)):
             return found
+    from .absent import reason
+
     raise ArgumentError(
-        f"{name_of(function)} doesn't take lazy arrays; "
-        "Windrow has no such function yet: compute() first, or map_blocks()"
+        f"{name_of(function)} doesn't take lazy arrays; those of NumPy that are like it are not here: "
+        f"{reason(name, where.removeprefix('numpy').removeprefix('.'))} (see docs/operations.md)"
     )

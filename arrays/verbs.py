@@ -9,7 +9,7 @@ import numpy as np
 
 from ..graph.errors import ArgumentError, bad
 from ..graph.expr import unpinned
-from ..graph.kinds.source import Host, Source
+from ..graph.kinds.source import Constant, Host, Source
 from ..scheduler.cluster import current
 from .core import Node, wrap
 from .deferred import evaluate, resolved
@@ -83,7 +83,8 @@ def _mapped(value: Any, function: Callable[[Node], Any]) -> Any:
 
 def _handed(array: Node, made: np.ndarray[Any, Any]) -> Any:
     """Hand out a scalar where NumPy's functions do; what was made as an array without axes stays one."""
-    return made if array.ndim or isinstance(array.expr.op, Source | Host) else made[()]
+    op = array.expr.op
+    return made if array.ndim or (isinstance(op, Source | Host) and not isinstance(op, Constant)) else made[()]
 
 
 def persist(*arrays: Any) -> Any:

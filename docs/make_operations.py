@@ -366,7 +366,8 @@ def missing() -> dict[str, dict[str, list[str]]]:
         names = [n for n in getattr(theirs, "__all__", dir(theirs)) if not n.startswith("_")]
         for name in sorted(names, key=str.lower):
             value = getattr(theirs, name, None)
-            if callable(value) and not inspect.isclass(value) and not hasattr(ours, name):
+            used = (callable(value) and not inspect.isclass(value)) or name in ("c_", "r_")
+            if used and not hasattr(ours, name):
                 found.setdefault(space, {}).setdefault(reason(name, space), []).append(name)
     return found
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.reduction import reduced_grid
-from ...graph.kinds.source import Full
+from ...graph.kinds.source import Constant
 from ..core import Node, as_array, check_axes, check_axis, check_dtype, make, no_keywords
 from .apply import cast
 from .outputs import deliver
@@ -305,7 +305,7 @@ def _started(name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initial:
     target = target_dtype(name, array.dtype, wanted)
     if math.prod(array.shape[i] for i in axes) == 0 and initial is not None:
         grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
-        return make(Full(np.asarray(initial).astype(target)[()]), (), grid, target)
+        return make(Constant(np.asarray(initial).astype(target)[()]), (), grid, target)
     empty = name in ("sum", "prod") or step.ufunc.identity is not None
     found = reduce_to(name, left, axis, keepdims, wanted, empty=empty)
     if initial is None:

@@ -20,7 +20,7 @@ from ...workers.kernels.blocks.ranks import METHODS
 from .. import wholes
 from ..align import regrid
 from ..core import Node, as_array, check_axes, make
-from ..creation import full
+from ..creation import constant
 from ..deferred import deferred
 from ..ops.moving import expand_dims, moveaxis
 from ..ops.outputs import deliver
@@ -317,7 +317,8 @@ def _quantiles(
         raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
     if lengths == 0:
         rest = [n for i, n in enumerate(array.shape) if i not in axes]
-        found = full((*np.shape(wanted), *rest), missing(dtype), dtype)
+        dtype = dtype if dtype.kind not in "iub" else np.dtype(np.float64)
+        found = constant((*np.shape(wanted), *rest), missing(dtype), dtype)
     elif weights is not None:
         found = _weighted(name, array, wanted, axes, method, weights, skip, dtype)
     elif not array.ndim:
@@ -356,7 +357,7 @@ def _result_dtype(name: str, source: np.dtype[Any], q: Any, method: str) -> np.d
         found = np.median(sample) if method == "median" else np.quantile(sample, q, method=method)  # type: ignore[call-overload]
     except (TypeError, ValueError) as error:
         raise DTypeError(bad(name, "a", source, f"an array of real numbers ({error})")) from error
-    return np.asarray(found).dtype
+    return source if source.kind in "SU" else np.asarray(found).dtype
 
 
 def _selects(x: Array, axes: tuple[int, ...]) -> bool:

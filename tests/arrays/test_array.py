@@ -8,6 +8,8 @@ import importlib.util
 import pickle
 import pkgutil
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from typing import Any, NamedTuple
 
@@ -145,11 +147,50 @@ def test_functions_of_the_shape():
         np.size(x, 2)
 
 
-@pytest.mark.parametrize(("function", "name"), [(np.roots, "numpy.roots"), (np.poly, "numpy.poly")])
-def test_functions_that_are_not_there_are_named(function, name):
-    expected = f"^{re.escape(name)} doesn't take lazy arrays; Windrow has no such function yet: "
-    with pytest.raises(wr.ArgumentError, match=expected + r"compute\(\) first, or map_blocks\(\)$"):
+@pytest.mark.parametrize(
+    ("function", "name", "instead"),
+    [
+        (np.roots, "numpy.roots", "polynomials of a few numbers: NumPy's"),
+        (lambda x: np.polyfit(x, x, 1), "numpy.polyfit", r"linalg.lstsq\(\) with vander\(x, degree \+ 1\)"),
+        (np.linalg.tensorinv, "numpy.linalg.tensorinv", r"need an array whole"),
+    ],
+)
+def test_functions_that_are_not_there_are_named(function, name, instead):
+    expected = f"^{re.escape(name)} doesn't take lazy arrays; those of NumPy that are like it are not here: "
+    with pytest.raises(wr.ArgumentError, match=expected + instead):
         function(wr.ones(3))
+
+
+def test_names_that_are_nearly_right_are_suggested():
+    for text, meant in (("wr.argsrot", "argsort"), ("wr.linalg.eihg", "eigh"), ("wr.ones(3).maen", "mean")):
+        done = subprocess.run(
+            [sys.executable, "-c", f"import windrow as wr\n{text}"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.stderr.rstrip().endswith(f"Did you mean: {meant!r}?")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: wr.percentile(wr.ones(3), 101),
+        lambda: wr.concatenate([]),
+        lambda: wr.random.default_rng(-1),
+        lambda: wr.ones(3).item(),
+    ],
+)
+def test_bad_arguments_are_value_errors_where_numpy_raises_these(call):
+    with pytest.raises(ValueError, match="expected"):
+        call()
+
+
+def test_conversions_of_several_elements_are_type_errors_as_numpy_s():
+    for convert in (float, int, complex):
+        with pytest.raises(TypeError, match=r"\(3,\).*single element"):
+            convert(wr.ones(3))
 
 
 def test_formats():

@@ -151,8 +151,17 @@ def test_shapes_out_and_empty():
     assert np.array_equal(out, np.median(x, 0))
     same(wr.median(wr.asarray(3.0)), np.asarray(3.0))
     same(wr.quantile(wr.asarray(3.0), [0.5, 1]), np.array([3.0, 3.0]))
-    assert np.isnan(wr.median(wr.zeros(0)).compute())
+    assert repr(wr.median(wr.zeros(0)).compute()) == "np.float64(nan)"
+    assert repr(wr.nanpercentile(wr.zeros(0, int), 50, method="lower").compute()) == "np.float64(nan)"
     assert wr.median(wr.zeros((0, 3)), 1).shape == (0,)
+
+
+@pytest.mark.parametrize("q", [50, [50]])
+@pytest.mark.parametrize("dtype", ["U3", "S4"])
+def test_texts_keep_their_length(dtype, q):
+    x = np.array([["zz", "ba"], ["ab", "ba"], ["zz", "b"]], dtype)
+    found = wr.percentile(wr.from_array(x, chunks=2), q, 0, method="lower").compute()
+    np.testing.assert_array_equal(found, np.percentile(x, q, 0, method="lower"))
 
 
 def test_nothing_is_computed_at_the_call_and_errors_are():
