@@ -85,20 +85,23 @@ def undisturbed(function: Callable[[], None]) -> None:
     Python raises them in the main thread alone, so it runs in another one.
     """
     failed: list[BaseException] = []
+    begun, done = threading.Event(), threading.Event()
 
     def run() -> None:
+        begun.set()
         try:
             function()
         except BaseException as error:
             failed.append(error)
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=run, name="windrow-files")
     try:
-        thread.start()
-        thread.join()
+        threading.Thread(target=run, name="windrow-files").start()
+        done.wait()  # a thread's `join` may not wait any more once it was interrupted
     except KeyboardInterrupt:
-        if thread.ident is not None:
-            thread.join()
+        if begun.is_set():
+            done.wait()
         raise
     if failed:
         raise failed[0]

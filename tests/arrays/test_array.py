@@ -162,7 +162,7 @@ def test_functions_that_are_not_there_are_named(function, name, instead):
 
 
 def test_names_that_are_nearly_right_are_suggested():
-    for text, meant in (("wr.argsrot", "argsort"), ("wr.linalg.eihg", "eigh"), ("wr.ones(3).maen", "mean")):
+    for text, meant in (("wr.argsrot", "argsort"), ("wr.linalg.choleksy", "cholesky"), ("wr.ones(3).stdd", "std")):
         done = subprocess.run(
             [sys.executable, "-c", f"import windrow as wr\n{text}"],
             capture_output=True,
