@@ -100,8 +100,14 @@ def test_ctrl_c_twice_at_once(jobs, mpi):
             time.sleep(pause)
             prompt.child.sendintr()
             time.sleep(0.3)  # the terminal drops what is typed together with Ctrl-C
-            prompt.child.sendline("print('7' * 4)")
-            prompt.child.expect("7777")
+            for _ in range(
+                3
+            ):  # Python raises one that it missed at the prompt when a line is typed, and drops the line
+                prompt.child.sendline("print('7' * 4)")
+                if prompt.child.expect(["7777", pexpect.TIMEOUT], timeout=8) == 0:
+                    break
+            else:
+                raise AssertionError("no answer after Ctrl-C")
             prompt.wait()
         assert "499500" in prompt.say("wr.arange(1000, chunks=10).sum().compute()")
         assert prompt.leave() == 0
