@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ..graph.grid import Index
     from ..graph.stage import Stage
 
+FEW = 4
+"""A stage has few tasks when there are no more than so many for each thread that computes."""
 SPARE = 4
 """Tasks in a rank's queue that are left to it while others have something to do."""
 BATCH_SECONDS = 0.02
@@ -214,13 +216,24 @@ class Ledger:
         return waiting
 
     def _leading_first(self) -> list[Record]:
-        """Return the active stages, but last those that lead to no other, and share an input with one that does."""
+        """Return the active stages, but last those that lead to no other, and share an input with one that does.
+
+        Where stages have few tasks, the longest chain tells how long it takes: among these, its begin goes first.
+        """
         active = set(self.active)
         leading = {r for r in self.active if any(user in active for user, _ in r.users)}
         last = {
             r for r in active - leading if any(user in leading for edge in r.inputs for user, _ in edge.record.users)
         }
-        return [r for r in self.active if r not in last] + [r for r in self.active if r in last]
+        height: dict[Record, int] = {}
+        for r in self.active:
+            height[r] = 1 + max((height[user] for user, _ in r.users if user in active), default=0)
+        few = [r for r in self.active if r not in last and r.ntasks <= FEW * self._slots]
+        longest = iter(sorted(few, key=height.__getitem__, reverse=True))
+        among = set(few)
+        return [next(longest) if r in among else r for r in self.active if r not in last] + [
+            r for r in self.active if r in last
+        ]
 
     def _idle(self, record: Record) -> None:
         record.state[record.is_waiting] = State.RELEASED
@@ -283,9 +296,12 @@ class Ledger:
                     return self._give(rank, record, tasks[: len(offsets)], offsets)
         return None
 
+    @property
+    def _slots(self) -> int:
+        return sum(t for t, ok in zip(self.threads, self.alive, strict=True) if ok)
+
     def _share(self, record: Record) -> int:
-        slots = sum(t for t, ok in zip(self.threads, self.alive, strict=True) if ok)
-        fair = min(-(-record.nready // (2 * slots)), max(1, BATCH_BYTES // max(1, int(record.bytes[0]))))
+        fair = min(-(-record.nready // (2 * self._slots)), max(1, BATCH_BYTES // max(1, int(record.bytes[0]))))
         if record.seconds:
             return max(1, min(fair, int(BATCH_SECONDS / record.seconds)))
         stage = record.stage

@@ -18,6 +18,9 @@ __all__ = [
     "cholesky",
 ]
 
+TOGETHER = 3
+"""A column is brought up to date by so many columns before it at once: the first of them come early."""
+
 
 def cholesky(a: Any, /, *, upper: bool = False) -> Array:
     """Factor Hermitian positive definite matrices, `a = L @ L^H`.
@@ -65,9 +68,10 @@ def blocked(x: Array, width: int) -> Array:
         hi = min(lo + width, n)
         rows, columns = Axis.regular(n - lo, width), Axis.regular(hi - lo, width)
         column = part(x, (lo, n), (lo, hi), (rows, columns))
-        if len(below) > 1:
-            left = [part(f, (lo - at, n - at), (0, width), (rows, f.expr.grid.axes[1])) for f, at in below[:-1]]
-            right = [part(f, (lo - at, hi - at), (0, width)) for f, at in below[:-1]]
+        for k in range(0, len(below) - 1, TOGETHER):
+            group = below[k : min(k + TOGETHER, len(below) - 1)]
+            left = [part(f, (lo - at, n - at), (0, width), (rows, f.expr.grid.axes[1])) for f, at in group]
+            right = [part(f, (lo - at, hi - at), (0, width)) for f, at in group]
             ways = [(0, 1), *[(0, None)] * len(left), *[(None, None)] * len(right)]
             column = step("factors:cholesky_update", (column, *left, *right), Grid([rows, columns]), ways, where=True)
         first = [part(f, (0, hi - lo), (0, width)) for f, _ in below[-1:]]

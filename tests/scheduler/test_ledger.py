@@ -414,3 +414,25 @@ def test_an_exchange_of_all_with_all_runs_on_all_ranks():
     assert set(source.owner.tolist()) == {0, 1}
     queues = ledger.records[turned.token].queues
     assert [sum(map(len, queues[rank])) for rank in (0, 1)] == [4, 4]
+
+
+def test_of_stages_with_few_tasks_the_longest_chain_begins_first():
+    n = 64
+    grid = Grid([Axis.regular(n, n), Axis.regular(n, n)])
+    first, second = (Expr(Host(HostData(np.full((n, n), k), in_place=True)), (), grid, F8) for k in (0.0, 1.0))
+    product = Contract((0, 1), (1, 2), (0, 2))
+    chain = [Expr(product, (first, first), grid, F8)]
+    for _ in range(2):
+        chain.append(Expr(product, (chain[-1], first), grid, F8))
+    short = Expr(product, (second, second), grid, F8)
+    ledger = Ledger([1 << 20], [1])
+    ledger.add(lower([chain[-1], short], lambda token: False), True)
+    for each in (chain[-1], short):
+        ledger.hold(each.token)
+    ledger.plan()
+    order = []
+    while (batch := ledger.take(0)) is not None:
+        order.append(batch.record.stage.token)
+        ledger.done(batch.number, 0.0)
+    assert order[:2] == [chain[0].token, chain[1].token]
+    assert sorted(order) == sorted(e.token for e in (*chain, short))
