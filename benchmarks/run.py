@@ -49,7 +49,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="workloads and extras by their first words: W2,W4,start")
     parser.add_argument("--systems", default=",".join(SYSTEMS), help="default: %(default)s")
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--repeats", type=int, default=3, help="in each round, after a warm-up")
+    parser.add_argument("--repeats", type=int, default=5, help="in each round, after a warm-up")
     parser.add_argument("--quick", action="store_true", help="small sizes, for trying")
     parser.add_argument("--json", metavar="FILE", help="write all times there")
     options = parser.parse_args()
