@@ -16,6 +16,7 @@ from ..creation import zeros
 from ..deferred import unsized
 from ..ops import reductions as red
 from ..ops.elementwise import astype
+from ..ops.reducing import native
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -78,7 +79,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         operands.append(astype(heavy, np.float64))
     if array.shape == (0,):
         return zeros(least, dtype)
-    operands[0] = astype(array, np.int8 if array.dtype == bool else array.dtype.newbyteorder("="))
+    operands[0] = astype(array, np.int8 if array.dtype == bool else native(array.dtype))
     return unsized("bincount", _counted, operands, (least,), (None,), dtype)
 
 

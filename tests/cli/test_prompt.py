@@ -100,9 +100,8 @@ def test_ctrl_c_twice_at_once(jobs, mpi):
             time.sleep(pause)
             prompt.child.sendintr()
             time.sleep(0.3)  # the terminal drops what is typed together with Ctrl-C
-            for _ in range(
-                3
-            ):  # Python raises one that it missed at the prompt when a line is typed, and drops the line
+            # Python raises a Ctrl-C that it missed at the prompt when a line is typed, and drops that line.
+            for _ in range(3):
                 prompt.child.sendline("print('7' * 4)")
                 if prompt.child.expect(["7777", pexpect.TIMEOUT], timeout=8) == 0:
                     break

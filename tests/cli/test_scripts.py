@@ -76,6 +76,7 @@ def test_a_forked_child_computes_for_itself(jobs, how):
         warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns: there are threads
         cluster = wr.cluster()
         kept = (wr.arange(1000, chunks=10) * 2).persist()
+        kept.sum().compute()  # nothing is under way when the child is forked
 
         def total(n):
             return int(wr.arange(n, chunks=10).sum())
