@@ -32,7 +32,7 @@ BATCH_SECONDS = 0.02
 FIRST_BYTES = 1 << 25
 BATCH_BYTES = 1 << 24
 PLENTY = 3 << 26
-"""Bytes that an arena may hold while what only frees its inputs is put off."""
+"""Bytes that an arena may hold beside what it held before, while what only frees its inputs is put off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ class Ledger:
         self.arenas = [Arena(size) for size in arenas]
         self.threads = list(threads)
         self.alive = [True] * len(arenas)
+        self._before = [0] * len(arenas)
         self.records: dict[str, Record] = {}
         self.active: list[Record] = []
         self._leading: list[Record] = []
@@ -174,6 +175,8 @@ class Ledger:
 
     def plan(self) -> int:
         """Find what has to run so that all that is held or owed is stored; return how many tasks wait."""
+        if not self.batches:
+            self._before = [arena.used for arena in self.arenas]
         need: dict[str, NDArray[np.bool_]] = {}
         fresh: dict[str, Index] = {}
         touched: dict[Record, None] = {}
@@ -283,8 +286,9 @@ class Ledger:
         `ahead`, after what the rank has, aren't taken from other ranks' short queues, since these may well be quicker,
         but from an earlier stage if need be.
         """
-        arena = self.arenas[rank]
-        for record in self._leading if arena.used < min(arena.size // 2, PLENTY) else self.active:
+        arena, before = self.arenas[rank], self._before[rank]
+        little = arena.used - before < min((arena.size - before) // 2, PLENTY)
+        for record in self._leading if little else self.active:
             if record.nready and not (rank == 0 and record.deaths and any(self.alive[1:])):  # the driver dies last
                 tasks = record.dequeue(rank, self._share(record), SPARE if ahead else 0)
                 if not len(tasks):

@@ -356,8 +356,8 @@ def test_many_random_histories(first):
         Simulation(seed).run(300)
 
 
-@pytest.mark.parametrize(("blocks", "leading"), [(100, True), (4, False)])
-def test_what_leads_on_goes_first_while_there_is_memory(blocks, leading):
+@pytest.mark.parametrize(("blocks", "kept", "leading"), [(100, 0, True), (4, 0, False), (100, 60, True)])
+def test_what_leads_on_goes_first_while_there_is_memory(blocks, kept, leading):
     n, half = 400, 200
     whole = Axis.regular(n, n)
     grid = Grid([Axis.regular(n, half), whole])
@@ -368,6 +368,13 @@ def test_what_leads_on_goes_first_while_there_is_memory(blocks, leading):
     routes = tuple(Route(((0, Slice(start)), (1, Slice()))) for start in (0, -n))
     both = Expr(Move("concatenate", routes), (first, second), Grid([Axis.regular(2 * n, half), whole]), F8)
     ledger = Ledger([blocks * Arena.padded(half * n * 8)], [1])
+    if kept:
+        before = Expr(Random("random", (0, 1), 0), (), Grid([Axis.regular(kept * half, half), whole]), F8)
+        ledger.add(lower([before], lambda token: False), True)
+        ledger.hold(before.token)
+        ledger.plan()
+        while (batch := ledger.take(0)) is not None:
+            ledger.done(batch.number, 0.0)
     ledger.add(lower([both], lambda token: False), True)
     ledger.hold(both.token)
     ledger.plan()
