@@ -100,6 +100,27 @@ def test_a_forked_child_computes_for_itself(jobs, how):
     assert done.stdout.splitlines() == ["[45, 4950]", "999000 1", "True", "3", f"999000 {ranks}"]
 
 
+def test_ranks_that_never_join_mpirun_s_own(jobs, mpi):
+    # The launcher is not the driver's child: its end can't be what ends the wait.
+    text = """
+        import sys, time
+        import windrow as wr
+        from windrow.workers.mpi import start
+
+        start._SPAWN_LIMIT, start._UNWATCHED = 2.0, 1.0
+        wr.cluster()
+        sys.executable = "/bin/false"
+        begin = time.monotonic()
+        try:
+            wr.Cluster(2, "64 MiB")
+        except wr.ClusterError as error:
+            print("did not join within 2 s" in str(error), time.monotonic() - begin < 10)
+        print(wr.arange(100, chunks=10).sum().compute(), len(wr.cluster().info()))
+    """
+    done = jobs.script("mpirun", text)
+    assert done.stdout.splitlines() == ["True True", "4950 3"], done.stderr
+
+
 def test_a_script_reads_standard_input(jobs, how):
     # Open MPI 5's mpirun passes on lines, but not the end of the input.
     text = SUM + "print(input() + input())" + ("" if how == "mpirun" else "; import sys; print(sys.stdin.read())")

@@ -1,7 +1,8 @@
 """Looks after a Spawn under way: MPI waits for ever for ranks that ended before they joined.
 
 Nothing can interrupt that wait from inside, but it ends with an error when the launcher is killed. After that
-this process can spawn no more: its MPI has lost its launcher.
+this process can spawn no more: its MPI has lost its launcher. Where the launcher isn't this process's own (it is
+`mpirun`'s, say) the wait is left to its thread.
 """
 
 from __future__ import annotations
@@ -11,8 +12,12 @@ import os
 import signal
 import threading
 import time
-from typing import Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 _LAUNCHER = "prte"
 _LOOK_EVERY = 0.003  # an interpreter that fails at once is there for some ten milliseconds
 _NOBODY_FOR = 5.0  # seconds: a launcher without any child has had them, between two looks
@@ -41,6 +46,47 @@ def _name(pid: int) -> str:
 def launchers() -> list[int]:
     """Return the launchers that this process's MPI has started."""
     return [pid for pid, name in children(os.getpid()).items() if name == _LAUNCHER]
+
+
+def limited(call: Callable[[], T], limit: float, name: str) -> T:
+    """Return what a call of MPI returns, which may never do so: it is made in a thread of its own.
+
+    Parameters
+    ----------
+    call
+        What to call; what it raises is raised.
+    limit
+        Seconds that it may take.
+    name
+        The thread's name.
+
+    Raises
+    ------
+    TimeoutError
+        After the limit. The thread stays behind, for nothing can end it.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:
+            errors.append(error)
+        done.set()
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    try:
+        over = done.wait(limit)
+    except KeyboardInterrupt:  # ranks that are about to join shall not be left halfway, unless one insists
+        done.wait(limit)
+        raise
+    if not over:
+        raise TimeoutError(f"no end within {limit:g} s")
+    if errors:
+        raise errors[0]
+    return results[0]
 
 
 class SpawnWatch:
@@ -82,7 +128,7 @@ class SpawnWatch:
                 return
             seen = seen or bool(there)
             if time.monotonic() > deadline:
-                self._end(f"the spawned ranks did not join within {self.limit} s")
+                self._end(f"the spawned ranks did not join within {self.limit:g} s")
                 return
 
     def _end(self, reason: str) -> None:

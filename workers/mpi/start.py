@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 from ...graph.errors import ClusterError
 from . import environment, private
 from .guard import guard
-from .spawning import SpawnWatch, launchers
+from .spawning import SpawnWatch, launchers, limited
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,7 @@ _PR_SET_PDEATHSIG = 1
 _FINALIZE_LIMIT = 5.0
 _STOPPING_LIMIT = 3.0
 _SPAWN_LIMIT = 60.0
+_UNWATCHED = 5.0  # seconds more, for a Spawn that the end of its launcher does not end
 _folders: private.Folders | None = None
 
 
@@ -77,6 +78,11 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
         As in `world`; the spawned ranks are told.
     argv
         The arguments of the Python interpreter of a spawned rank, which calls `joined`.
+
+    Raises
+    ------
+    ClusterError
+        Where the ranks do not join in time.
     """
     global _folders
     if "mpi4py.MPI" in sys.modules and _folders is None and not environment.ulfm_enabled():
@@ -101,20 +107,27 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
 def _spawned(MPI: ModuleType, ranks: int, argv: list[str]) -> Intracomm:
     """Return a communicator of this process and new ones."""
     MPI.COMM_SELF.Set_errhandler(MPI.ERRORS_RETURN)
-    info = MPI.Info.Create()
-    info.Set("map_by", ":OVERSUBSCRIBE")
     watch = SpawnWatch(_SPAWN_LIMIT)
+
+    def merged() -> Intracomm:
+        info = MPI.Info.Create()
+        info.Set("map_by", ":OVERSUBSCRIBE")
+        try:
+            with watch:
+                inter = MPI.COMM_SELF.Spawn(sys.executable, argv, maxprocs=ranks, info=info)
+        finally:
+            info.Free()
+            for pid in launchers():
+                guard().daemon(pid)
+        comm: Intracomm = inter.Merge(high=False)
+        return comm
+
     try:
-        with watch:
-            inter = MPI.COMM_SELF.Spawn(sys.executable, argv, maxprocs=ranks, info=info)
-    except MPI.Exception as error:
-        raise RuntimeError(f"no ranks could be spawned: {watch.reason or error}") from error
-    finally:
-        info.Free()
-        for pid in launchers():
-            guard().daemon(pid)
-    comm: Intracomm = inter.Merge(high=False)
-    return comm
+        if MPI.Query_thread() < MPI.THREAD_SERIALIZED:
+            return merged()
+        return limited(merged, _SPAWN_LIMIT + _UNWATCHED, "windrow-spawn")
+    except (MPI.Exception, TimeoutError) as error:
+        raise ClusterError(f"no ranks could be spawned: {watch.reason or error}") from error
 
 
 def joined() -> MpiLink:
