@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 
 import pytest
@@ -98,6 +99,51 @@ def test_a_forked_child_computes_for_itself(jobs, how):
     assert done.returncode == 0, done.stderr
     ranks = 1 if how == "python" else 3
     assert done.stdout.splitlines() == ["[45, 4950]", "999000 1", "True", "3", f"999000 {ranks}"]
+
+
+@pytest.mark.parametrize("closed", [False])
+def test_a_forked_child_starts_no_ranks(jobs, mpi, how, closed):
+    text = """
+        import os, sys, time, warnings
+        import windrow as wr
+
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns: there are threads
+        cluster = wr.Cluster(2, "64 MiB") if {python} else wr.cluster()
+        assert wr.arange(100, chunks=10).sum().compute() == 4950
+        if {closed}:
+            cluster.close()
+        child = os.fork()
+        if not child:
+            begin = time.monotonic()
+            try:
+                wr.Cluster(2, "64 MiB")
+            except wr.ClusterError as error:
+                print("ranks=2" in str(error), "spawn" in str(error), time.monotonic() - begin < 1)
+            print(wr.arange(100, chunks=10).sum().compute(), flush=True)
+            os._exit(7)
+        print(os.waitpid(child, 0)[1] >> 8)
+    """
+    done = jobs.script(how, textwrap.dedent(text).format(python=how == "python", closed=closed))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["True True True", "4950", "7"]
+
+
+def test_a_forked_child_starts_ranks_where_the_parent_had_none(jobs, mpi):
+    text = """
+        import os, warnings
+        import windrow as wr
+
+        warnings.simplefilter("ignore", DeprecationWarning)
+        print(wr.arange(100, chunks=10).sum().compute(), flush=True)
+        child = os.fork()
+        if not child:
+            with wr.Cluster(2, "64 MiB") as cluster:
+                print(wr.arange(100, chunks=10).sum().compute(), len(cluster.info()), flush=True)
+            os._exit(7)
+        print(os.waitpid(child, 0)[1] >> 8)
+    """
+    done = jobs.run([sys.executable], jobs.write(text))
+    assert done.stdout.splitlines() == ["4950", "4950 2", "7"], done.stderr
 
 
 def test_ranks_that_never_join_mpirun_s_own(jobs, mpi):

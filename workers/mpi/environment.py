@@ -32,6 +32,7 @@ FAULT_TOLERANCE = {_FT_ENABLE: "1", "PRTE_MCA_state_base_recoverable": "1"}
 QUICK = {"OMPI_MCA_btl": "^ofi", "OMPI_MCA_osc": "^ucx"}
 # More ranks than cores are the user's decision, not an error.
 OVERSUBSCRIBE = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+_mpi_before_fork = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,20 @@ def under_mpirun(environ: MutableMapping[str, str] | None = None) -> Job | None:
         name = f"{env.get('SLURM_JOB_ID', '')}.{env['SLURM_STEP_ID']}"
         return Job("slurm", int(env["SLURM_PROCID"]), int(env["SLURM_STEP_NUM_TASKS"]), name)
     return None
+
+
+def mpi_before_fork() -> bool:
+    """Tell whether this process was forked from one in which MPI had been initialised: it can't be used here."""
+    return _mpi_before_fork
+
+
+def _forked() -> None:
+    global _mpi_before_fork
+    module = sys.modules.get("mpi4py.MPI")
+    _mpi_before_fork = _mpi_before_fork or (module is not None and module.Is_initialized())
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def ulfm_enabled() -> bool:

@@ -82,9 +82,10 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
     Raises
     ------
     ClusterError
-        Where the ranks do not join in time.
+        At once in a process that was forked where MPI had been initialised; later where the ranks do not join.
     """
     global _folders
+    _prepare_to_spawn(ranks)
     if "mpi4py.MPI" in sys.modules and _folders is None and not environment.ulfm_enabled():
         warnings.warn(
             "MPI was initialised before Windrow could set it up: the death of a rank will end this process."
@@ -102,6 +103,16 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
         comm = _spawned(MPI, ranks - 1, list(argv)) if ranks > 1 else MPI.COMM_SELF.Dup()
     comm.bcast((arena_bytes, transport))
     return _linked(comm, arena_bytes, transport, True)
+
+
+def _prepare_to_spawn(ranks: int) -> None:
+    """Refuse where MPI would wait for ever."""
+    instead = "leave out ranks=: the embedded engine computes here"
+    if environment.mpi_before_fork():
+        raise ClusterError(
+            f"Cluster: ranks={ranks} in a process forked from one in which MPI was initialised, where MPI does not "
+            f"work; start the process by multiprocessing.get_context('spawn'), or {instead}"
+        )
 
 
 def _spawned(MPI: ModuleType, ranks: int, argv: list[str]) -> Intracomm:
