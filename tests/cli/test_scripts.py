@@ -101,7 +101,7 @@ def test_a_forked_child_computes_for_itself(jobs, how):
     assert done.stdout.splitlines() == ["[45, 4950]", "999000 1", "True", "3", f"999000 {ranks}"]
 
 
-@pytest.mark.parametrize("closed", [False])
+@pytest.mark.parametrize("closed", [True, False])
 def test_a_forked_child_starts_no_ranks(jobs, mpi, how, closed):
     text = """
         import os, sys, time, warnings
@@ -144,6 +144,60 @@ def test_a_forked_child_starts_ranks_where_the_parent_had_none(jobs, mpi):
     """
     done = jobs.run([sys.executable], jobs.write(text))
     assert done.stdout.splitlines() == ["4950", "4950 2", "7"], done.stderr
+
+
+CHILDREN = """
+    import multiprocessing, sys
+    from concurrent.futures import ProcessPoolExecutor
+    import windrow as wr
+
+    def total(n):
+        return int(wr.arange(n, chunks=10).sum()), len(wr.cluster().info())
+
+    def on_ranks(n):
+        with wr.Cluster(2, "64 MiB"):
+            return total(n)
+
+    if __name__ == "__main__":
+        context = multiprocessing.get_context(sys.argv[1])
+        with context.Pool(2) as pool:
+            print(pool.map(total, [10, 100]), flush=True)
+        with ProcessPoolExecutor(1, mp_context=context) as pool:
+            print(pool.submit(total, 20).result(), flush=True)
+            print(pool.submit(on_ranks, 30).result(), flush=True)
+        print(len(wr.cluster().info()))
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_children_that_are_not_forked_compute_for_themselves(jobs, mpi, how, method):
+    done = jobs.script(how, CHILDREN, method)
+    assert done.returncode == 0, done.stderr
+    ranks = "1" if how == "python" else "3"
+    assert done.stdout.splitlines() == ["[(45, 1), (4950, 1)]", "(190, 1)", "(435, 2)", ranks]
+
+
+def test_what_ranks_run_computes_for_itself(jobs, mpi, how):
+    text = """
+        import subprocess, sys
+        import windrow as wr
+
+        text = "import windrow as wr; print(wr.arange(10, chunks=2).sum().compute(), len(wr.cluster().info()))"
+
+        def run(*words):
+            command = [sys.executable, *words, "-c", text]
+            return subprocess.run(command, check=True, text=True, timeout=30, stdout=subprocess.PIPE).stdout
+
+        def block(x):
+            assert run() == "45 1\\n"
+            return x
+
+        print(run() + run("-m", "windrow") + run("-m", "windrow", "-n", "2"), end="")
+        print(wr.map_blocks(block, wr.ones(3, chunks=1), dtype=float).sum().compute())
+    """
+    done = jobs.script(how, text)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["45 1", "45 1", "45 2", "3.0"]
 
 
 def test_ranks_that_never_join_mpirun_s_own(jobs, mpi):

@@ -109,6 +109,13 @@ def test_a_rank_by_mistake_is_told_the_command(jobs):
     assert f"mpirun -n 4 python -m windrow {path}" in done.stderr
 
 
+def test_a_child_of_a_rank_of_another_mpi_starts_no_ranks(jobs):
+    jobs.environment |= {"PMI_RANK": "0", "PMI_SIZE": "2", "WINDROW_RANK": "1 pmi 0/2 "}
+    done = jobs.run([sys.executable], jobs.write("import windrow as wr; print(float(wr.ones(3).sum())); wr.Cluster(2)"))
+    assert (done.returncode, done.stdout) == (1, "3.0\n")
+    assert "ClusterError: Cluster: ranks=2" in done.stderr
+
+
 def test_one_rank_speaks_for_all(jobs):
     jobs.environment |= {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4"}
     done = jobs.run(PYTHON, "--nope")

@@ -46,6 +46,31 @@ def test_a_rank_knows_its_job(variables, found):
     assert job == (None if found is None else environment.Job(*found))
 
 
+@pytest.mark.parametrize(
+    ("mark", "rank"),
+    [
+        (f"{os.getpid()} openmpi 1/4 a@1", True),
+        ("1 openmpi 1/4 a@1", False),
+        ("1 openmpi 1/4 b@1", True),  # another job's, inside of which this one was launched
+        ("1 openmpi 0/4 a@1", True),
+        ("", True),
+    ],
+)
+def test_a_rank_s_child_is_no_rank(mark, rank):
+    told = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4", "PMIX_NAMESPACE": "a@1", "WINDROW_RANK": mark}
+    assert (environment.under_mpirun(told) is not None) is rank
+
+
+def test_leaving_a_job_keeps_the_settings(monkeypatch):
+    told = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4", "PMIX_NAMESPACE": "a@1", "PRTE_LAUNCHED": "1"}
+    kept = {"OMPI_MCA_btl": "^ofi", "OMPI_ALLOW_RUN_AS_ROOT": "1", "PRTE_MCA_state_base_recoverable": "1"}
+    for name, value in (told | kept).items():
+        monkeypatch.setenv(name, value)
+    environment.leave_job()
+    assert not told.keys() & os.environ.keys()
+    assert kept.items() <= os.environ.items()
+
+
 def test_exports_are_what_recovery_needs():
     found = environment.exports()
     assert found["OMPI_MCA_mpi_ft_enable"] == "1"

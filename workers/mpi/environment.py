@@ -4,6 +4,9 @@ Open MPI reads its settings once, at `MPI_Init`; its launcher reads some of them
 starts. So there are three cases: a driver that starts MPI itself sets everything (`prepare_driver`), a rank
 under a user's `mpirun` sets what each process decides alone (`prepare_rank`), and what only the launcher can
 decide is left to the user's shell (`exports`).
+
+A rank's launcher speaks to the rank alone, but all that the rank starts inherits its words. So a rank leaves a
+mark beside them (`mark_rank`), by which a process finds that they are meant for another.
 """
 
 from __future__ import annotations
@@ -32,6 +35,10 @@ FAULT_TOLERANCE = {_FT_ENABLE: "1", "PRTE_MCA_state_base_recoverable": "1"}
 QUICK = {"OMPI_MCA_btl": "^ofi", "OMPI_MCA_osc": "^ucx"}
 # More ranks than cores are the user's decision, not an error.
 OVERSUBSCRIBE = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+# The process that is the rank, and which rank: a job that was launched inside of this one has another name.
+_MARK = "WINDROW_RANK"
+# What Open MPI's launcher tells a rank, but for the settings of all jobs.
+_TOLD, _KEPT = ("OMPI_", "PMIX_", "PRTE_"), ("OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", *AS_ROOT)
 _mpi_before_fork = False
 
 
@@ -54,6 +61,12 @@ def under_mpirun(environ: MutableMapping[str, str] | None = None) -> Job | None:
         The environment to look at; this process's by default.
     """
     env = os.environ if environ is None else environ
+    job = _told(env)
+    return None if job is None or _is_anothers(env, job) else job
+
+
+def _told(env: MutableMapping[str, str]) -> Job | None:
+    """Return the job that the launcher's variables tell of, to whomever they were told."""
     for launcher, rank, size, name in (
         ("openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"),
         ("pmi", "PMI_RANK", "PMI_SIZE", "PMI_JOBID"),
@@ -67,6 +80,38 @@ def under_mpirun(environ: MutableMapping[str, str] | None = None) -> Job | None:
         name = f"{env.get('SLURM_JOB_ID', '')}.{env['SLURM_STEP_ID']}"
         return Job("slurm", int(env["SLURM_PROCID"]), int(env["SLURM_STEP_NUM_TASKS"]), name)
     return None
+
+
+def mark_rank() -> None:
+    """Leave the mark that this process is the rank of which the launcher's variables tell, if they do.
+
+    To be called where MPI is initialised: a launcher takes one process for each rank.
+    """
+    job = _told(os.environ)
+    if job is not None:
+        os.environ[_MARK] = f"{os.getpid()} {_identity(job)}"
+
+
+def _is_anothers(env: MutableMapping[str, str], job: Job) -> bool:
+    """Tell whether the launcher's variables were told to another process, from which this one inherits them."""
+    pid, _, identity = env.get(_MARK, "").partition(" ")
+    return identity == _identity(job) and pid != str(os.getpid())
+
+
+def _identity(job: Job) -> str:
+    return f"{job.launcher} {job.rank}/{job.size} {job.name}"
+
+
+def inherited_job() -> Job | None:
+    """Return the job of the rank that this process descends from, where it is no rank itself; else None."""
+    job = _told(os.environ)
+    return job if job is not None and _is_anothers(os.environ, job) else None
+
+
+def leave_job() -> None:
+    """Drop what Open MPI's launcher told the rank that this process descends from: it starts an MPI of its own."""
+    for name in [x for x in os.environ if x.startswith(_TOLD) and not x.startswith(_KEPT)]:
+        del os.environ[name]
 
 
 def mpi_before_fork() -> bool:

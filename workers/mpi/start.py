@@ -82,7 +82,8 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
     Raises
     ------
     ClusterError
-        At once in a process that was forked where MPI had been initialised; later where the ranks do not join.
+        At once in a process that was forked where MPI had been initialised, and in one that descends from a rank of
+        another launcher than Open MPI's; later where the ranks do not join.
     """
     global _folders
     _prepare_to_spawn(ranks)
@@ -106,13 +107,22 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
 
 
 def _prepare_to_spawn(ranks: int) -> None:
-    """Refuse where MPI would wait for ever."""
+    """Refuse where MPI would wait for ever; make a process that descends from a rank one that may."""
     instead = "leave out ranks=: the embedded engine computes here"
     if environment.mpi_before_fork():
         raise ClusterError(
             f"Cluster: ranks={ranks} in a process forked from one in which MPI was initialised, where MPI does not "
             f"work; start the process by multiprocessing.get_context('spawn'), or {instead}"
         )
+    job = environment.inherited_job()
+    if job is None:
+        return
+    if job.launcher != "openmpi":
+        raise ClusterError(
+            f"Cluster: ranks={ranks} in a process that rank {job.rank} of a job ({job.launcher}) has started; expected "
+            f"a process outside of a job, or mpirun of Open MPI; {instead}"
+        )
+    environment.leave_job()
 
 
 def _spawned(MPI: ModuleType, ranks: int, argv: list[str]) -> Intracomm:
@@ -201,6 +211,7 @@ def _mpi() -> ModuleType:
     import mpi4py
 
     mpi4py.rc.finalize = False  # ranks leave without it, and a driver may have lost some
+    environment.mark_rank()
     try:
         module = importlib.import_module("mpi4py.MPI")
     except RuntimeError as error:
