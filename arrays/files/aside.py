@@ -1,13 +1,15 @@
 """Writing aside: what is made lies in a hidden folder beside its place until it is whole, and is then renamed.
 
-Who writes keeps a lock on a file of the hidden folder. Where nobody has it any more, the writer was killed, and the
-next one to write to the same place removes what is left.
+A file takes another one's place at once; a folder after the other was moved into the hidden one. Who writes keeps a
+lock on a file of the hidden folder. Where nobody has it any more, the writer was killed, and the next one to write to
+the same place puts back what was moved, and removes what is left.
 """
 
 from __future__ import annotations
 
 import fcntl
 import glob
+import hashlib
 import os
 import secrets
 import shutil
@@ -32,6 +34,12 @@ FILE_BYTES = 1 << 24
 
 MODE = "mode"
 """A hidden folder's empty file, whose rights are those of new files, and which its writer has locked."""
+
+OLD = "old"
+"""What stood in a folder's place, in the hidden folder of the one that takes it."""
+
+LONGEST = 224
+"""Bytes of a name to which a file system that knows 255 can still add a hidden folder's ending."""
 
 CHUNK_COST = 1 << 13
 """Small chunks count as so many bytes, so that few thousand of them share a file."""
@@ -60,11 +68,10 @@ def aside(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool
     `ours(path)` tells whether what is there now may be replaced at all. Failures of the file system become
     `FileError`; the hidden folder is removed however it ends.
     """
+    _remove_left(path)
     _refuse(operation, path, overwrite, ours)
-    parent, name = os.path.split(path)
-    hidden = os.path.join(parent, f".{name}.{secrets.token_hex(4)}.partial")
+    hidden = f"{_stem(path)}.{secrets.token_hex(4)}.partial"
     try:
-        _remove_left(parent, name)
         os.mkdir(hidden, 0o700)
         with open(os.path.join(hidden, MODE), "xb") as file:  # has the rights that the user's mask leaves
             _lock(file)
@@ -76,7 +83,14 @@ def aside(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool
             raise
         raise _named(operation, path, error) from error
     finally:
-        undisturbed(lambda: _remove(hidden))
+        undisturbed(lambda: _remove(hidden, path))
+
+
+def _stem(path: str) -> str:
+    """Return how the paths of hidden folders for a place begin; a name that leaves them no room becomes a number."""
+    parent, name = os.path.split(path)
+    raw = os.fsencode(name)
+    return os.path.join(parent, f".{name if len(raw) <= LONGEST else hashlib.blake2b(raw, digest_size=16).hexdigest()}")
 
 
 def undisturbed(function: Callable[[], None]) -> None:
@@ -85,10 +99,11 @@ def undisturbed(function: Callable[[], None]) -> None:
     Python raises them in the main thread alone, so it runs in another one.
     """
     failed: list[BaseException] = []
-    begun, done = threading.Event(), threading.Event()
+    taken, done = threading.Lock(), threading.Event()
 
     def run() -> None:
-        begun.set()
+        if not taken.acquire(blocking=False):
+            return
         try:
             function()
         except BaseException as error:
@@ -100,8 +115,8 @@ def undisturbed(function: Callable[[], None]) -> None:
         threading.Thread(target=run, name="windrow-files").start()
         done.wait()  # a thread's `join` may not wait any more once it was interrupted
     except KeyboardInterrupt:
-        if begun.is_set():
-            done.wait()
+        run()  # here, where the thread hasn't begun, or never will: `start` may be interrupted as well
+        done.wait()
         raise
     if failed:
         raise failed[0]
@@ -109,16 +124,24 @@ def undisturbed(function: Callable[[], None]) -> None:
 
 def _swap(hidden: str, path: str) -> None:
     """Put what was made in its place; what was there comes back where that fails."""
-    old = os.path.join(hidden, "old")
-    there = os.path.lexists(path)
-    if there:
-        os.rename(path, old)
+    data = os.path.join(hidden, "data")
+    if os.path.isfile(data):
+        os.replace(data, path)
+        return
+    if os.path.lexists(path):
+        os.rename(path, os.path.join(hidden, OLD))
     try:
-        os.rename(os.path.join(hidden, "data"), path)
+        os.rename(data, path)
     except BaseException:
-        if there:
-            os.rename(old, path)
+        _put_back(hidden, path)
         raise
+
+
+def _put_back(hidden: str, path: str) -> None:
+    """Bring back what a swap that came to nothing had moved away: what was made is still where it was made."""
+    old = os.path.join(hidden, OLD)
+    if os.path.lexists(old) and os.path.lexists(os.path.join(hidden, "data")) and not os.path.lexists(path):
+        os.rename(old, path)
 
 
 def _lock(file: IO[bytes]) -> None:
@@ -126,13 +149,15 @@ def _lock(file: IO[bytes]) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def _remove_left(parent: str, name: str) -> None:
-    """Remove hidden folders of this place whose writers were killed."""
-    for hidden in glob.glob(os.path.join(glob.escape(parent), f".{glob.escape(name)}.????????.partial")):
+def _remove_left(path: str) -> None:
+    """Remove hidden folders of this place whose writers were killed; what they had moved away comes back."""
+    stem = glob.escape(_stem(path))
+    for hidden in glob.glob(f"{stem}.????????.partial"):
         with suppress(OSError), open(os.path.join(hidden, MODE), "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _put_back(hidden, path)
             shutil.rmtree(hidden, ignore_errors=True)
-    for gone in glob.glob(os.path.join(glob.escape(parent), f".{glob.escape(name)}.????????.partial.gone")):
+    for gone in glob.glob(f"{stem}.????????.partial.gone"):
         shutil.rmtree(gone, ignore_errors=True)
 
 
@@ -158,8 +183,15 @@ def _named(operation: str, path: str, error: OSError) -> FileError:
     return found
 
 
-def _remove(hidden: str) -> None:
-    """Remove a folder in which a task that nobody wants any more may still be writing: it can't find it any more."""
+def _remove(hidden: str, path: str) -> None:
+    """Remove a folder in which a task that nobody wants any more may still be writing: it can't find it any more.
+
+    It stays where it holds all that is left of what stood in its place.
+    """
+    try:
+        _put_back(hidden, path)
+    except OSError:
+        return
     gone = f"{hidden}.gone"
     try:
         os.rename(hidden, gone)

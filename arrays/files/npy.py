@@ -99,6 +99,7 @@ def to_npy(x: Any, path: Any, *, overwrite: bool = False) -> None:
     ----------
     x : array
     path : str or path
+        Where it is a link, the file goes where the link points.
     overwrite : bool
         Whether a file that is there is replaced.
 
@@ -119,7 +120,8 @@ def to_npy(x: Any, path: Any, *, overwrite: bool = False) -> None:
     ...     np.load(folder + "/x.npy").shape
     (3, 2)
     """
-    target = path_of("to_npy", path)
+    named = path_of("to_npy", path)
+    target = os.path.realpath(named) if os.path.islink(named) else named
     array = _in_rows(referred("to_npy", "x", x))
     grid, dtype = array.expr.grid, array.dtype
     with aside("to_npy", target, overwrite, os.path.isfile) as folder:

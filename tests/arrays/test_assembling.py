@@ -227,7 +227,7 @@ def test_kinds_of_numbers():
     z = np.array([1 + 0j, 1j, -2, 3 + 1e-20j])
     x, infinite = wr.from_array(z, chunks=3), np.array([1.0, np.inf, -np.inf, np.nan])
     for name in ("isreal", "iscomplex"):
-        for data in (z, infinite, DATA[0, 0]):
+        for data in (z, infinite, DATA[0, 0], np.array(["a", ""]), np.zeros(2, "M8[s]"), np.zeros(2, "m8[s]")):
             same(getattr(np, name)(wr.from_array(data, chunks=3)), getattr(np, name)(data))
     assert np.iscomplexobj(x)
     assert not np.isrealobj(x)

@@ -201,3 +201,12 @@ def test_products_and_functions_of_blocks_are_broadcast(chunks):
     same(x @ w - r @ w, data @ weights - row @ weights)
     same(x - wr.map_blocks(np.negative, r), data + row)
     same((x - (r @ w)[:, :1]).sum(axis=0), (data - (row @ weights)[:, :1]).sum(axis=0))
+
+
+@pytest.mark.parametrize("dtype", ["U2", ">U2", "S2", "M8[s]", "f8"])
+def test_an_element_against_all(dtype):
+    data = np.array([12, 7, 30] * 5).astype(dtype)
+    x = wr.from_array(data, chunks=4)
+    same(x == x[5], data == data[5])
+    same(x[x != x[0]], data[data != data[0]])
+    same(wr.where(x == x[1], x, x[2]), np.where(data == data[1], data, data[2]))

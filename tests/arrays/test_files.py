@@ -71,6 +71,16 @@ def test_every_dtype_comes_back(tmp_path, dtype):
         np.testing.assert_array_equal(loaded.compute(), data)
 
 
+@pytest.mark.parametrize("dtype", [*DTYPES, ">c16", ">U5", ">M8[s]", "U9"])
+def test_one_element_without_axes_comes_back(tmp_path, dtype):
+    data = np.array([3, 1]).astype(dtype)
+    for name in ("x", "x.npy"):
+        wr.save(tmp_path / name, wr.from_array(data)[1])
+        loaded = wr.load(tmp_path / name)
+        assert (loaded.dtype, loaded.shape) == (data.dtype, ())
+        np.testing.assert_array_equal(loaded.compute(), data[1])
+
+
 def test_structured_dtypes_come_back(tmp_path):
     data = np.zeros(5, [("a", "i4"), ("b", "f8", (2,)), ("c", [("d", "U3")])])
     data["b"] = 3
@@ -362,6 +372,12 @@ def test_parquet_columns_come_back(tmp_path):
     assert list(wr.read_parquet(tmp_path / "t", columns=["real"])) == ["real"]
     both = wr.read_parquet([tmp_path / "t" / "part-0000000.parquet", tmp_path / "t"], columns=["small"])["small"]
     np.testing.assert_array_equal(both.compute(), np.tile(np.arange(20), 2))
+
+
+def test_dates_that_parquet_has_no_room_for(tmp_path):
+    with pytest.raises(wr.FileError, match=r"to_parquet: columns d .*overflow"):
+        wr.to_parquet(tmp_path / "t", {"d": wr.from_array(np.array([2**62, 5], "M8[s]"))})
+    assert left(tmp_path) == []
 
 
 def test_parquet_of_others(tmp_path):

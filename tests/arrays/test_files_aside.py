@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import numpy as np
@@ -26,14 +27,17 @@ def left(folder):
 def test_what_was_there_comes_back_when_the_swap_fails(tmp_path, monkeypatch, name, error):
     path = tmp_path / name
     wr.save(path, wr.arange(10, chunks=3))
-    rename = os.rename
 
-    def fail(old, new):
-        if os.path.basename(old) == "data":
-            raise error
-        rename(old, new)
+    def failing(function):
+        def fail(old, new):
+            if os.path.basename(old) == "data":
+                raise error
+            function(old, new)
 
-    monkeypatch.setattr(os, "rename", fail)
+        return fail
+
+    for function in (os.rename, os.replace):
+        monkeypatch.setattr(os, function.__name__, failing(function))
     with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else wr.FileError):
         wr.save(path, wr.ones(3), overwrite=True)
     monkeypatch.undo()
@@ -56,6 +60,78 @@ def test_an_interrupt_waits_until_files_are_removed(tmp_path, monkeypatch):
         wr.save(tmp_path / "x", wr.ones(5), overwrite=True)
     assert left(tmp_path) == ["x"]
     np.testing.assert_array_equal(wr.load(tmp_path / "x").compute(), np.ones(5))
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_an_interrupt_while_the_thread_starts_is_waited_for(tmp_path, monkeypatch, begun):
+    path = tmp_path / "x"
+    wr.save(path, wr.arange(10, chunks=3))
+    start = threading.Thread.start
+    interrupts = []
+
+    def interrupted(thread):
+        if thread.name != "windrow-files" or interrupts:
+            return start(thread)
+        run = thread.run
+        thread.run = lambda: (time.sleep(0.05), run())
+        interrupts.append(thread)
+        if begun:
+            start(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        wr.save(path, wr.ones(5), overwrite=True)
+    assert left(tmp_path) == ["x"]
+    np.testing.assert_array_equal(wr.load(path).compute(), np.ones(5))
+    if begun:
+        interrupts[0].join()
+    assert left(tmp_path) == ["x"]
+
+
+def test_what_a_killed_writer_had_moved_away_comes_back(tmp_path):
+    path = tmp_path / "x"
+    wr.save(path, wr.arange(10, chunks=3))
+    text = """
+        import os, sys, windrow as wr
+        rename = os.rename
+        def killed(old, new):
+            if os.path.basename(old) == "data":
+                os.kill(os.getpid(), 9)
+            rename(old, new)
+        os.rename = killed
+        wr.save(sys.argv[1], wr.ones(5), overwrite=True)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(text), str(path)], timeout=60, check=False)
+    assert not path.exists()
+    with pytest.raises(wr.FileExists):  # it is there again by then
+        wr.save(path, wr.ones(3))
+    np.testing.assert_array_equal(wr.load(path).compute(), np.arange(10))
+    wr.save(path, wr.ones(3), overwrite=True)
+    np.testing.assert_array_equal(wr.load(path).compute(), np.ones(3))
+    assert left(tmp_path) == ["x"]
+
+
+@pytest.mark.parametrize("size", [224, 225, 255])
+def test_a_name_may_be_as_long_as_the_file_system_takes(tmp_path, size):
+    path = tmp_path / ("n" * size)
+    wr.save(path, wr.arange(4))
+    wr.save(path, wr.arange(5), overwrite=True)
+    assert wr.load(path).shape == (5,)
+    assert left(tmp_path) == [path.name]
+
+
+def test_a_file_goes_where_a_link_points(tmp_path):
+    (tmp_path / "to").mkdir()
+    link = tmp_path / "link.npy"
+    link.symlink_to("to/real.npy")
+    wr.to_npy(wr.arange(4), link)
+    np.save(link, wr.arange(5))
+    with pytest.raises(wr.FileExists):
+        wr.to_npy(wr.arange(4), link)
+    assert link.is_symlink()
+    assert np.load(tmp_path / "to" / "real.npy").shape == (5,)
+    assert left(tmp_path / "to") == ["real.npy"]
 
 
 def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path):

@@ -223,6 +223,22 @@ def test_zeros_and_nan_keep_their_bits_in_rows():
     same(wr.sort(wr.asarray(x)), np.sort(x, kind="stable"))
 
 
+@pytest.mark.parametrize("dtype", ["f2", ">f2"])
+def test_many_halves_with_zeros_of_both_signs(dtype):
+    """NumPy's fastest sort leaves them out of order."""
+    generator = np.random.default_rng(0)
+    x = np.round(generator.normal(size=20000)).astype(dtype)
+    lost = np.where(generator.random(20000) < 0.1, np.array([-np.nan, np.nan], dtype)[generator.integers(0, 2, 20000)], x)
+    edges = np.array([-2, -0.5, 0, 0.5, 3])
+    for chunks in (20000, 3001):
+        lazy = wr.from_array(x, chunks=chunks)
+        same(wr.sort(lazy), np.sort(x, kind="stable"))
+        same(wr.sort(wr.from_array(lost, chunks=chunks)), np.sort(lost, kind="stable"))
+        assert wr.unique(lazy).compute().tolist() == sorted(set(x.tolist()))
+        np.testing.assert_array_equal(wr.percentile(lazy, [10, 50, 70]).compute(), np.percentile(x, [10, 50, 70]))
+        np.testing.assert_array_equal(wr.histogram(lazy, edges)[0].compute(), np.histogram(x.astype("f4"), edges)[0])
+
+
 def test_rows_longer_than_fast_sorts_need():
     generator = np.random.default_rng(1)
     for x in (generator.integers(0, 50, (2, 900)), generator.random((2, 900)).astype("f4"), np.full((2, 900), np.nan)):

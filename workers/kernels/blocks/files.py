@@ -58,7 +58,7 @@ def save(block: Array, folder: str, runs: Runs, *, where: Where) -> Array:
     with _whole(folder, file_name(number, "arrow")) as path:
         with arrow().OSFile(path, "wb") as sink, ipc.new_file(sink, schema) as writer:
             for chunk in np.ndindex(*(len(b) - 1 for b in bounds)):
-                part = block[tuple(slice(b[k], b[k + 1]) for b, k in zip(bounds, chunk, strict=True))]
+                part = block[(..., *(slice(b[k], b[k + 1]) for b, k in zip(bounds, chunk, strict=True)))]  # no scalar
                 writer.write_batch(arrow().RecordBatch.from_arrays([arrow_column(part)], schema=schema))
         size = os.stat(path).st_size
     return np.full((1,) * len(where), size)
@@ -107,9 +107,18 @@ def to_parquet(*args: Any, where: Where) -> Array:
             for start, stop in zip(bounds.tolist(), bounds.tolist()[1:], strict=False):
                 parts = [arrow().array(np.ascontiguousarray(c[start:stop])) for c in flat]
                 if stop > start:
-                    writer.write_table(arrow().Table.from_arrays(parts, schema=schema), row_group_size=stop - start)
+                    _write_rows(writer, arrow().Table.from_arrays(parts, schema=schema))
         size = os.stat(path).st_size
     return np.array([size])
+
+
+def _write_rows(writer: Any, table: Any) -> None:
+    try:
+        writer.write_table(table, row_group_size=len(table))
+    except arrow().ArrowInvalid as error:  # dates in seconds are kept in milliseconds
+        raise FileError(
+            f"to_parquet: columns {', '.join(table.column_names)} have what Parquet can't: {error}"
+        ) from error
 
 
 @lru_cache(maxsize=256)
