@@ -171,7 +171,8 @@ def _brackets(sample: Values, wanted: Values, step: int, slack: int) -> tuple[Va
         return values, np.arange(len(values)) + 1, np.arange(len(values)) + 1
     below, above = wanted // step - slack - 1, -(-wanted // step) + 1
     inside = np.concatenate([below[below >= 0], above[above < len(sample)]])
-    values = np.unique(sample[inside], equal_nan=False)
+    values = blocks.sort(sample[inside])
+    values = np.concatenate([values[:1], values[1:][values[1:] != values[:-1]]])
     low = np.where(below < 0, 0, np.searchsorted(values, sample[np.maximum(below, 0)]) + 1)
     last = np.searchsorted(values, sample[np.minimum(above, len(sample) - 1)]) + 1
     return values, low, np.where(above >= len(sample), len(values) + 1, last)

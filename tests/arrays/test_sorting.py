@@ -228,7 +228,9 @@ def test_many_halves_with_zeros_of_both_signs(dtype):
     """NumPy's fastest sort leaves them out of order."""
     generator = np.random.default_rng(0)
     x = np.round(generator.normal(size=20000)).astype(dtype)
-    lost = np.where(generator.random(20000) < 0.1, np.array([-np.nan, np.nan], dtype)[generator.integers(0, 2, 20000)], x)
+    lost = np.where(
+        generator.random(20000) < 0.1, np.array([-np.nan, np.nan], dtype)[generator.integers(0, 2, 20000)], x
+    )
     edges = np.array([-2, -0.5, 0, 0.5, 3])
     for chunks in (20000, 3001):
         lazy = wr.from_array(x, chunks=chunks)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled.counting import binned
+from .sorting import unstable
 
 Array = np.ndarray[Any, Any]
 
@@ -48,7 +49,7 @@ def counts(x: Array, edges: Array, even: bool) -> Array:
             part = part if inside is None else part[inside]
             total += np.bincount(bins.places(part), minlength=n)
         else:
-            part = np.sort(part)
+            part = unstable(part)
             below = np.concatenate([part.searchsorted(edges[:-1], "left"), part.searchsorted(edges[-1:], "right")])
             total += below[1:] - below[:-1]
     return total.reshape((1,) * x.ndim + (n,))

@@ -29,7 +29,7 @@ def sort(x: Array, axis: int = -1, descending: bool = False, *, out: Array | Non
     if descending:
         return np.flip(sort(np.flip(x, axis), axis), axis)
     if x.dtype.kind in "biuSU":
-        return _unstable(x, axis, out)  # equal elements have equal bits
+        return unstable(x, axis, out)  # equal elements have equal bits
     if x.dtype.kind in "mM":
         found = (np.sort(_nat_last(x), axis) + 1).view(x.dtype.newbyteorder("="))
         return np.asarray(found.astype(x.dtype, copy=False))
@@ -37,7 +37,7 @@ def sort(x: Array, axis: int = -1, descending: bool = False, *, out: Array | Non
         return np.sort(x, axis, kind="stable")
     if x.ndim > 1:
         return _sorted_rows(x, axis, out)
-    return _restored(_unstable(x, axis, out), [x])
+    return _restored(unstable(x, axis, out), [x])
 
 
 def _restored(found: Array, came: list[Array]) -> Array:
@@ -51,11 +51,28 @@ def _restored(found: Array, came: list[Array]) -> Array:
     return found
 
 
-def _unstable(x: Array, axis: int, out: Array | None) -> Array:
+def unstable(x: Array, axis: int = -1, out: Array | None = None) -> Array:
+    """Return the elements in order along an axis; zeros of both signs, and NaN, in any."""
     found = np.empty_like(x) if out is None else out
     np.copyto(found, x)
-    found.sort(axis)
+    _put_in_order(found, axis)
     return found
+
+
+def _put_in_order(x: Array, axis: int = -1) -> None:
+    """Sort in place.
+
+    float16 goes by its bits: NumPy's vectorised sort (2.4) leaves it out of order where there are zeros of both signs.
+    """
+    if x.dtype.kind != "f" or x.dtype.itemsize != 2:
+        x.sort(axis)
+        return
+    bits = x.astype(np.float16).view(np.int16)
+    bits[np.isnan(x)] = 0x7FFF
+    bits ^= (bits >> 15) & 0x7FFF
+    bits.sort(axis)
+    bits ^= (bits >> 15) & 0x7FFF
+    x[...] = bits.view(np.float16)
 
 
 def _sorted_rows(x: Array, axis: int, out: Array | None) -> Array:
@@ -63,7 +80,7 @@ def _sorted_rows(x: Array, axis: int, out: Array | None) -> Array:
     zeros, lost = np.signbit(x[x == 0]), x[np.isnan(x)]
     if (zeros.any() and not zeros.all()) or (len(lost) and (_bits(lost) != _bits(lost)[0]).any()):
         return np.sort(x, axis, kind="stable")
-    found = _unstable(x, axis, out)
+    found = unstable(x, axis, out)
     if len(lost):  # vectorised sorts write a NaN of their own
         found[np.isnan(found)] = lost[0]
     return found
@@ -146,7 +163,7 @@ def _parts(x: Array) -> list[list[slice]]:
     if len(ends) * PART > 4 * n or (x.dtype.kind == "f" and np.isnan(np.max(x))):
         return []
     count = n // PART
-    some = np.sort(x[:: max(1, PART // 64)])
+    some = unstable(x[:: max(1, PART // 64)])
     borders = some[np.arange(1, count) * len(some) // count]
     bounds = [0, *ends.tolist(), n]
     runs = itertools.pairwise(bounds)
@@ -199,7 +216,7 @@ def in_order(
         bucket = out[at:stop] if inside else room(BUCKET, (stop - at,), out.dtype)
         parts = [run[a:b] for run, a, b in zip(runs, begin, end, strict=True)]
         np.concatenate(parts, out=bucket)
-        bucket.sort()
+        _put_in_order(bucket)
         if out.dtype.kind == "f":
             _restored(bucket, parts)
         if not inside:
