@@ -28,6 +28,9 @@ __all__ = [
     "zeros_like",
 ]
 
+ZERO = object()
+"""Stands for what a dtype has in memory that is zero: of text that is none, not "0"."""
+
 
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto"
@@ -71,8 +74,11 @@ def _full(operation: str, shape: Any, value: Any, dtype: Any, chunks: Any) -> Ar
         return regrid(found, grid_for(operation, chunks, found.shape, known))
     known = check_dtype(operation, "dtype", np.asarray(value).dtype if dtype is None else dtype)
     lengths = check_shape(operation, shape)
-    item = np.asarray(value).astype(known)[()]
-    return make(Full(item), (), grid_for(operation, chunks, lengths, known), known)
+    return make(Full(_item(value, known)), (), grid_for(operation, chunks, lengths, known), known)
+
+
+def _item(value: Any, dtype: DType) -> Any:
+    return np.zeros((), dtype)[()] if value is ZERO else np.asarray(value).astype(dtype)[()]
 
 
 def constant(shape: tuple[int, ...], value: Any, dtype: DType) -> Array:
@@ -105,7 +111,7 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     (2, 1)
     """
     check_device("zeros", device)
-    return _full("zeros", shape, 0, np.float64 if dtype is None else dtype, chunks)
+    return _full("zeros", shape, ZERO, np.float64 if dtype is None else dtype, chunks)
 
 
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto") -> Array:
@@ -161,7 +167,7 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     (3,)
     """
     check_device("empty", device)
-    return _full("empty", shape, 0, np.float64 if dtype is None else dtype, chunks)
+    return _full("empty", shape, ZERO, np.float64 if dtype is None else dtype, chunks)
 
 
 def _like(operation: str, x: Any, value: Any, dtype: Any, shape: Any, chunks: Any, device: Any) -> Array:
@@ -172,7 +178,7 @@ def _like(operation: str, x: Any, value: Any, dtype: Any, shape: Any, chunks: An
         grid = array.expr.grid
         if isinstance(value, Node) or np.ndim(value) != 0:
             return regrid(_full(operation, array.shape, value, known, "auto"), grid)
-        return make(Full(np.asarray(value).astype(known)[()]), (), grid, known)
+        return make(Full(_item(value, known)), (), grid, known)
     return _full(operation, array.shape if shape is None else shape, value, known, "auto" if chunks is None else chunks)
 
 
@@ -208,7 +214,7 @@ def zeros_like(
     >>> wr.zeros_like(wr.arange(3)).compute()
     array([0, 0, 0])
     """
-    return _like("zeros_like", a, 0, dtype, shape, chunks, device)
+    return _like("zeros_like", a, ZERO, dtype, shape, chunks, device)
 
 
 def ones_like(
@@ -278,7 +284,7 @@ def empty_like(
     >>> wr.empty_like(wr.arange(3)).shape
     (3,)
     """
-    return _like("empty_like", a, 0, dtype, shape, chunks, device)
+    return _like("empty_like", a, ZERO, dtype, shape, chunks, device)
 
 
 def full_like(

@@ -36,7 +36,7 @@ __all__ = [
 
 
 def isreal(x: Any) -> Array:
-    """Tell where the imaginary part is zero.
+    """Tell where the imaginary part is zero; texts and dates have none that is.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def isreal(x: Any) -> Array:
     array([ True, False])
     """
     array = as_array("isreal", "x", x)
-    return equal(imag(array), 0) if array.dtype.kind == "c" else full_like(array, True, bool)
+    return equal(imag(array), 0) if array.dtype.kind == "c" else full_like(array, array.dtype.kind not in "SUM", bool)
 
 
 def iscomplex(x: Any) -> Array:

@@ -296,6 +296,12 @@ def test_errors():
 def test_zeros_are_what_numpy_calls_so(dtype):
     data = np.ones(5, dtype)
     x = wr.from_array(data, chunks=2)
-    for found in (wr.zeros(5, dtype), wr.empty(5, dtype), wr.zeros_like(x), wr.empty_like(x), wr.zeros_like(x, shape=5)):
+    for found in (
+        wr.zeros(5, dtype),
+        wr.empty(5, dtype),
+        wr.zeros_like(x),
+        wr.empty_like(x),
+        wr.zeros_like(x, shape=5),
+    ):
         assert found.dtype == data.dtype
         assert found.compute().tolist() == np.zeros(5, dtype).tolist()

@@ -224,7 +224,7 @@ class Frame:
             return own
         index = tuple(0 if a is None else slice(None) for a in value.axes)
         axes = [a for a in value.axes if a is not None]
-        own = own[index]
+        own = own[(*index, ...)]  # an array even where no axis is left
         return own[tuple(slice(None) if i in axes else None for i in range(len(value.full)))]
 
     def _make(self, number: int, out: Array) -> None:
