@@ -58,7 +58,8 @@ def save(block: Array, folder: str, runs: Runs, *, where: Where) -> Array:
     with _whole(folder, file_name(number, "arrow")) as path:
         with arrow().OSFile(path, "wb") as sink, ipc.new_file(sink, schema) as writer:
             for chunk in np.ndindex(*(len(b) - 1 for b in bounds)):
-                part = block[(..., *(slice(b[k], b[k + 1]) for b, k in zip(bounds, chunk, strict=True)))]  # no scalar
+                inside: tuple[Any, ...] = tuple(slice(b[k], b[k + 1]) for b, k in zip(bounds, chunk, strict=True))
+                part = block[*inside, ...]  # an array even where it has no axes
                 writer.write_batch(arrow().RecordBatch.from_arrays([arrow_column(part)], schema=schema))
         size = os.stat(path).st_size
     return np.full((1,) * len(where), size)
