@@ -72,6 +72,8 @@ def aside(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool
     _refuse(operation, path, overwrite, ours)
     hidden = f"{_stem(path)}.{secrets.token_hex(4)}.partial"
     try:
+        with suppress(FileNotFoundError):
+            os.lstat(path)  # fails for a name that is too long, before anything is computed
         os.mkdir(hidden, 0o700)
         with open(os.path.join(hidden, MODE), "xb") as file:  # has the rights that the user's mask leaves
             _lock(file)

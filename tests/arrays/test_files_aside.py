@@ -121,6 +121,15 @@ def test_a_name_may_be_as_long_as_the_file_system_takes(tmp_path, size):
     assert left(tmp_path) == [path.name]
 
 
+def test_a_name_that_is_too_long_is_refused_before_anything_is_computed(tmp_path):
+    def computed(block):
+        raise AssertionError("computed")
+
+    with pytest.raises(wr.FileError, match=r"save: .*too long"):
+        wr.save(tmp_path / ("n" * 256), wr.map_blocks(computed, wr.ones(3), dtype=float))
+    assert left(tmp_path) == []
+
+
 def test_a_file_goes_where_a_link_points(tmp_path):
     (tmp_path / "to").mkdir()
     link = tmp_path / "link.npy"
