@@ -1,12 +1,14 @@
 """Writing aside: what is made lies in a hidden folder beside its place until it is whole, and is then renamed.
 
-A file takes another one's place at once; a folder after the other was moved into the hidden one. Who writes keeps a
-lock on a file of the hidden folder. Where nobody has it any more, the writer was killed, and the next one to write to
-the same place puts back what was moved, and removes what is left.
+It takes another one's place at once, or, where the file system can't exchange two folders, after the other was moved
+into the hidden one. Who writes keeps a lock on a file of the hidden folder. Where nobody has it any more, the writer
+was killed, and the next one to write to the same place puts back what was moved, and removes what is left.
 """
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import fcntl
 import glob
 import hashlib
@@ -16,6 +18,7 @@ import shutil
 import threading
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, FileError, FileExists, MissingFile, bad
@@ -37,6 +40,9 @@ MODE = "mode"
 
 OLD = "old"
 """What stood in a folder's place, in the hidden folder of the one that takes it."""
+
+_HERE, _EXCHANGE = -100, 2
+"""Linux's AT_FDCWD and RENAME_EXCHANGE."""
 
 LONGEST = 224
 """Bytes of a name to which a file system that knows 255 can still add a hidden folder's ending."""
@@ -71,6 +77,7 @@ def aside(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool
     _remove_left(path)
     _refuse(operation, path, overwrite, ours)
     hidden = f"{_stem(path)}.{secrets.token_hex(4)}.partial"
+    alone = threading.Lock()  # two Ctrl-C let the folder be removed while the swap still runs
     try:
         with suppress(FileNotFoundError):
             os.lstat(path)  # fails for a name that is too long, before anything is computed
@@ -79,13 +86,13 @@ def aside(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool
             _lock(file)
             yield hidden
             _refuse(operation, path, overwrite, ours)
-            undisturbed(lambda: _swap(hidden, path))
+            undisturbed(partial(_swap, alone, hidden, path))
     except OSError as error:
         if isinstance(error, FileError):
             raise
         raise _named(operation, path, error) from error
     finally:
-        undisturbed(lambda: _remove(hidden, path))
+        undisturbed(partial(_remove, alone, hidden, path))
 
 
 def _stem(path: str) -> str:
@@ -124,19 +131,35 @@ def undisturbed(function: Callable[[], None]) -> None:
         raise failed[0]
 
 
-def _swap(hidden: str, path: str) -> None:
+def _swap(alone: threading.Lock, hidden: str, path: str) -> None:
     """Put what was made in its place; what was there comes back where that fails."""
     data = os.path.join(hidden, "data")
-    if os.path.isfile(data):
-        os.replace(data, path)
-        return
-    if os.path.lexists(path):
-        os.rename(path, os.path.join(hidden, OLD))
-    try:
-        os.rename(data, path)
-    except BaseException:
-        _put_back(hidden, path)
-        raise
+    with alone:
+        if os.path.isfile(data):
+            os.replace(data, path)
+            return
+        if os.path.lexists(path):
+            if _exchange(data, path):
+                return
+            os.rename(path, os.path.join(hidden, OLD))
+        try:
+            os.rename(data, path)
+        except BaseException:
+            _put_back(hidden, path)
+            raise
+
+
+def _exchange(one: str, other: str) -> bool:
+    """Let two paths change places at once; False where the system or the file system can't, or one is gone."""
+    function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if function is None:
+        return False
+    if not function(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE):
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOENT):
+        return False
+    raise OSError(number, os.strerror(number), other)
 
 
 def _put_back(hidden: str, path: str) -> None:
@@ -185,20 +208,21 @@ def _named(operation: str, path: str, error: OSError) -> FileError:
     return found
 
 
-def _remove(hidden: str, path: str) -> None:
+def _remove(alone: threading.Lock, hidden: str, path: str) -> None:
     """Remove a folder in which a task that nobody wants any more may still be writing: it can't find it any more.
 
     It stays where it holds all that is left of what stood in its place.
     """
-    try:
-        _put_back(hidden, path)
-    except OSError:
-        return
     gone = f"{hidden}.gone"
-    try:
-        os.rename(hidden, gone)
-    except OSError:
-        gone = hidden
+    with alone:
+        try:
+            _put_back(hidden, path)
+        except OSError:
+            return
+        try:
+            os.rename(hidden, gone)
+        except OSError:
+            gone = hidden
     for _ in range(100):
         shutil.rmtree(gone, ignore_errors=True)
         if not os.path.exists(gone):

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from windrow.arrays.files import aside
 
 
 def left(folder):
@@ -36,6 +37,7 @@ def test_what_was_there_comes_back_when_the_swap_fails(tmp_path, monkeypatch, na
 
         return fail
 
+    monkeypatch.setattr(aside, "_exchange", lambda one, other: False)
     for function in (os.rename, os.replace):
         monkeypatch.setattr(os, function.__name__, failing(function))
     with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else wr.FileError):
@@ -89,11 +91,61 @@ def test_an_interrupt_while_the_thread_starts_is_waited_for(tmp_path, monkeypatc
     assert left(tmp_path) == ["x"]
 
 
+@pytest.mark.parametrize("able", [True, False])
+def test_two_interrupts_while_a_folder_takes_the_place_of_another(tmp_path, monkeypatch, able):
+    path = tmp_path / "x"
+    wr.save(path, wr.arange(10, chunks=3))
+    if not able:
+        monkeypatch.setattr(aside, "_exchange", lambda one, other: False)
+    swap, lexists = aside._swap, os.path.lexists
+    swapping = []
+
+    def slow(given):
+        found = lexists(given)
+        if given == str(path) and threading.current_thread().name == "windrow-files" and not swapping:
+            swapping.append(True)
+            for _ in range(2):
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+                time.sleep(0.2)
+        return found
+
+    def patched(*given):
+        monkeypatch.setattr(os.path, "lexists", slow)
+        swap(*given)
+
+    monkeypatch.setattr(aside, "_swap", patched)
+    with pytest.raises(KeyboardInterrupt):
+        wr.save(path, wr.ones(5), overwrite=True)
+    assert swapping
+    assert left(tmp_path) == ["x"]
+    np.testing.assert_array_equal(wr.load(path).compute(), np.ones(5))
+
+
+def test_a_reader_always_finds_one_of_two_folders(tmp_path, monkeypatch):
+    path = tmp_path / "x"
+    wr.save(path, wr.arange(10, chunks=3))
+    if not aside._exchange(str(path), str(path)):
+        pytest.skip("this file system can't exchange folders")
+    rename = os.rename
+
+    def unmoved(old, new):
+        assert old != str(path)
+        rename(old, new)
+
+    monkeypatch.setattr(os, "rename", unmoved)
+    wr.save(path, wr.ones(5), overwrite=True)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(wr.load(path).compute(), np.ones(5))
+    assert left(tmp_path) == ["x"]
+
+
 def test_what_a_killed_writer_had_moved_away_comes_back(tmp_path):
     path = tmp_path / "x"
     wr.save(path, wr.arange(10, chunks=3))
     text = """
         import os, sys, windrow as wr
+        from windrow.arrays.files import aside
+        aside._exchange = lambda one, other: False
         rename = os.rename
         def killed(old, new):
             if os.path.basename(old) == "data":
