@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from numpy.linalg import LinAlgError
 
+from .compressed import compression_level, compression_matrix, sfqr, svd_compressed, tsqr
 from .condition import cond
 from .definite import cholesky
 from .eigen import eig, eigh, eigvals, eigvalsh
+from .elimination import det, inv, slogdet, solve
 from .least import lstsq
-from .lu import det, inv, slogdet, solve
 from .norms import matrix_norm, norm, vector_norm
 from .orthogonal import qr
 from .powers import matrix_power, multi_dot
 from .singular import matrix_rank, pinv, svd, svdvals
 from .standard import cross, diagonal, matmul, matrix_transpose, outer, tensordot, trace, vecdot
+from .triangular import lu, solve_triangular
 
 __all__ = [
     "LinAlgError",
     "cholesky",
+    "compression_level",
+    "compression_matrix",
     "cond",
     "cross",
     "det",
@@ -32,6 +36,7 @@ __all__ = [
     "eigvalsh",
     "inv",
     "lstsq",
+    "lu",
     "matmul",
     "matrix_norm",
     "matrix_power",
@@ -42,12 +47,16 @@ __all__ = [
     "outer",
     "pinv",
     "qr",
+    "sfqr",
     "slogdet",
     "solve",
+    "solve_triangular",
     "svd",
+    "svd_compressed",
     "svdvals",
     "tensordot",
     "trace",
+    "tsqr",
     "vecdot",
     "vector_norm",
 ]

@@ -11,7 +11,7 @@ from ..ops.elementwise import astype, where
 from ..ops.reductions import any
 from ..ops.ufuncs import divide, isnan, logical_and, logical_not, multiply
 from .common import MatrixError, matrices, real_dtype
-from .lu import inverse
+from .elimination import inverse
 from .norms import norm
 from .singular import svdvals
 

@@ -14,7 +14,7 @@ from ..ops.outputs import deliver
 from ..ops.products import matmul
 from ..ranges import eye
 from .common import MatrixError
-from .lu import inv
+from .elimination import inv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

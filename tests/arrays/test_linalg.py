@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.arrays.linalg import definite, lu, orthogonal, singular, tall
+from windrow.arrays.linalg import definite, elimination, orthogonal, singular, tall
 
 LA = wr.linalg
 RNG = np.random.default_rng(5)
@@ -298,10 +298,12 @@ def test_solve_by_blocks(drawn, swapped):
     x = wr.from_array(a, chunks=y.chunksize[0])
     if np.linalg.cond(a) > 1e10:
         return
-    found = lu.solved(x, y, width).compute()
+    found = elimination.solved(x, y, width).compute()
     assert np.linalg.norm(a @ found - b) <= 100 * n * EPS * np.linalg.norm(a) * np.linalg.norm(found)
-    parts = lu.factored(x, None, width)
-    signs = [lu.step("factors:lu_sign", (p,), lu.Grid.single((1, 2)), [(None, None)]) for p in parts.panels]
+    parts = elimination.factored(x, None, width)
+    signs = [
+        elimination.step("factors:lu_sign", (p,), elimination.Grid.single((1, 2)), [(None, None)]) for p in parts.panels
+    ]
     signs = wr.compute(signs)
     sign, logarithm = np.linalg.slogdet(a)
     np.testing.assert_allclose(np.prod([s[0, 0] for s in signs]), sign, atol=1e-9)
@@ -354,7 +356,7 @@ def test_ill_conditioned(condition):
     q, r = wr.compute(panels.form(n), panels.triangle(n))
     assert np.linalg.norm(q @ r - a) < 1e-14 * n
     orthonormal(q, 2e-14)
-    found = lu.solved(x, wr.from_array(b, chunks=1), 32).compute()
+    found = elimination.solved(x, wr.from_array(b, chunks=1), 32).compute()
     assert np.linalg.norm(a @ found - b) < 1e-14 * n * np.linalg.norm(a) * np.linalg.norm(found)
     p = a @ a.T if condition < 1e4 else conditioned(n, n, 1) * 0 + np.eye(n) + 1e8 * np.outer(b[:, 0], b[:, 0])
     low = definite.blocked(wr.from_array(p, chunks=64), 32).compute()
@@ -364,7 +366,7 @@ def test_ill_conditioned(condition):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Let small matrices be factored by blocks, as large ones are."""
-    for module in (definite, lu, orthogonal, singular):
+    for module in (definite, elimination, orthogonal, singular):
         for name, value in (
             ("by_blocks", lambda x: x.ndim == 2 and x.size > 100),
             ("panel_width", lambda n, count=8: 16),

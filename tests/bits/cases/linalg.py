@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import windrow as wr
-from windrow.arrays.linalg import definite, lu, orthogonal, tall
+from windrow.arrays.linalg import definite, elimination, orthogonal, tall, triangular
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,11 +21,21 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
     rows = tall.Tall.of(tall_one)
     panels = orthogonal.Reflections.of(y[:150, :90], 40)
     q, r = wr.linalg.qr(stack)
+    order, lower, upper = triangular.blocked(y[:120, :90], 40)
+    packed = wr.linalg.lu(stack)
+    nearly = wr.linalg.svd_compressed(y[:200, :90], 5, "QR", 1, seed=3)
     u, s, vh = wr.linalg.svd(stack, full_matrices=False)
     solution, _, rank, values = wr.linalg.lstsq(y[:50, :20], f[:50, :3])
     return {
         "cholesky-blocks": definite.blocked(gram, 50),
-        "solve-blocks": lu.solved(square, y[:120, :30], 50),
+        "solve-blocks": elimination.solved(square, y[:120, :30], 50),
+        "lu-blocks-order": order,
+        "lu-blocks-lower": lower,
+        "lu-blocks-upper": upper,
+        "lu": packed.P @ packed.L @ packed.U,
+        "solve_triangular-blocks": triangular.substituted(square, y[:120, :30], 50, True, False),
+        "solve_triangular": wr.linalg.solve_triangular(stack, stack),
+        "svd_compressed": nearly.U,
         "qr-rows": rows.form(None),
         "qr-rows-triangle": tall.tall_triangle(tall_one),
         "qr-panels": panels.form(90),

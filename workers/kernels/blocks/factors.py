@@ -213,6 +213,61 @@ def lu_back(panel: Array, y: Array, row: Array, below: Array, quiet: bool) -> Ar
     return out
 
 
+def lu_packed(a: Array) -> Array:
+    """Factor whole matrices: L's rows below the diagonal, U's on it and above; the last column is the order of rows."""
+    m, n = a.shape[-2:]
+    most = min(m, n)
+    out = np.empty((*a.shape[:-1], n + 1), a.dtype)
+    for one, packed in zip(a.reshape(-1, m, n), out.reshape(-1, m, n + 1), strict=True):
+        panel = lu_panel(one[:, :most])
+        packed[:, :most], packed[:, n] = panel[:, :most], panel[:, most]
+        if most < n:
+            lu_update(panel, np.ascontiguousarray(one[:, most:]), out=packed[:, most:n])
+    return out
+
+
+def lu_order(panel: Array, below: Array) -> Array:
+    """Return the order of rows after a panel and all later ones, whose own is `below`, as one column."""
+    width = panel.shape[1] - 1
+    order = panel[:, width:].copy()
+    order[width:] = order[width:][below[:, 0].real.astype(np.int64)]
+    return order
+
+
+def lu_lower(panel: Array, below: Array) -> Array:
+    """Return a panel's columns of L, in the order of rows in which later panels leave them."""
+    width = panel.shape[1] - 1
+    low = np.tril(panel[:, :width], -1)
+    low[width:] = low[width:][below[:, 0].real.astype(np.int64)]
+    np.fill_diagonal(low, 1)
+    return low
+
+
+def triangle_solved(a: Array, b: Array, lower: bool, unit: bool) -> Array:
+    """Solve for whole triangles; the other triangle isn't read."""
+    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    out = np.array(np.broadcast_to(b, (*shape, *b.shape[-2:])), np.result_type(a, b), order="C")
+    wide = np.broadcast_to(a, (*shape, *a.shape[-2:]))
+    for at in np.ndindex(shape):
+        _substitute(wide[at], out[at], lower, unit)
+    return out
+
+
+def triangle_step(square: Array, y: Array, row: Array, known: Array, lower: bool, unit: bool) -> Array:
+    """Solve for the unknowns of a block of rows: `square x = y - row @ known`."""
+    out = y - row @ known if len(known) else np.array(y, order="C")
+    _substitute(square, out, lower, unit)
+    return out
+
+
+def _substitute(a: Array, x: Array, lower: bool, unit: bool) -> None:
+    """Overwrite x with the solution of `a y = x`."""
+    if lower:
+        _lower(a, x, unit)
+    else:
+        _upper(np.triu(a, 1) + np.eye(len(a), dtype=a.dtype) if unit else a, x)
+
+
 def lu_sign(panel: Array) -> Array:
     """Return the sign and the logarithm of the absolute value of a panel's part of the determinant, as one row."""
     width = panel.shape[1] - 1

@@ -1,4 +1,4 @@
-"""Linear systems, inverses and determinants: LU with partial pivoting."""
+"""Elimination with partial pivoting, and what follows from it: linear systems, inverses, determinants."""
 
 from __future__ import annotations
 
@@ -190,22 +190,24 @@ def factored(x: Array, y: Array | None, width: int) -> Panels:
     A panel has all rows that are left in one chunk; what is beside it is cut into columns, which are brought up to
     date independently of each other.
     """
-    n = len(x)
-    rest = part(x, (0, n), (0, n), (Axis.regular(n, n), Axis.regular(n, width)))
+    m, n = x.shape
+    most = min(m, n)
+    rest = part(x, (0, m), (0, n), (Axis.regular(m, m), Axis.regular(n, width)))
     bounds, panels, rows, right = [], [], [], []
-    for lo in range(0, n, width):
-        hi = min(lo + width, n)
-        left, wide_by = n - lo, hi - lo
+    for lo in range(0, most, width):
+        hi = min(lo + width, most)
+        left, wide_by = m - lo, hi - lo
         bounds.append((lo, hi))
         panel = step(
             "factors:lu_panel", (part(rest, (0, left), (0, wide_by)),), Grid.single((left, wide_by + 1)), [(0, 1)]
         )
         panels.append(panel)
         if hi < n:
-            beside = part(rest, (0, left), (wide_by, left), (Axis.regular(left, left), Axis.regular(n - hi, width)))
+            beside = part(rest, (0, left), (wide_by, n - lo), (Axis.regular(left, left), Axis.regular(n - hi, width)))
             done = _update(panel, beside)
             rows.append(part(done, (0, wide_by), (0, n - hi)))
-            rest = _below(done, wide_by)
+            if hi < most:
+                rest = _below(done, wide_by)
         if y is not None:
             done = _update(panel, y)
             right.append(

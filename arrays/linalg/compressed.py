@@ -1,0 +1,239 @@
+"""Singular values from a random sample of a matrix's range; factors of tall and wide matrices by name."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from ...graph.errors import ArgumentError, ShapeError, bad
+from ..core import is_integer
+from ..ops.elementwise import astype, real, where
+from ..ops.moving import expand_dims, matrix_transpose
+from ..ops.products import matmul
+from ..ops.reductions import sum as summed
+from ..ops.ufuncs import conjugate, less, multiply
+from ..random import Generator, default_rng
+from .common import MatrixError, matrices
+from .orthogonal import QRResult, qr
+from .singular import SVDResult, svd
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "compression_level",
+    "compression_matrix",
+    "sfqr",
+    "svd_compressed",
+    "tsqr",
+]
+
+
+def tsqr(data: Any, compute_svd: bool = False) -> Any:
+    """Factor a matrix of at least as many rows as columns: `qr`, or `svd`, of reduced form.
+
+    Parameters
+    ----------
+    data : array (M, N)
+    compute_svd : bool
+        Return U, S and Vh instead of Q and R.
+
+    Returns
+    -------
+    QRResult or SVDResult
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.random.default_rng(1).random((1000, 3), chunks=(100, 3))
+    >>> q, r = wr.linalg.tsqr(x)
+    >>> q.shape, r.shape
+    ((1000, 3), (3, 3))
+    """
+    x = _matrix("tsqr", "data", data)
+    if x.shape[0] < x.shape[1]:
+        raise MatrixError(bad("tsqr", "data", x.shape, "at least as many rows as columns; see sfqr"))
+    return svd(x, full_matrices=False) if compute_svd else qr(x)
+
+
+def sfqr(data: Any) -> QRResult:
+    """Factor a matrix of at most as many rows as columns: `qr`.
+
+    Parameters
+    ----------
+    data : array (M, N)
+
+    Returns
+    -------
+    QRResult
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> q, r = wr.linalg.sfqr(wr.ones((3, 1000), chunks=(3, 100)))
+    >>> q.shape, r.shape
+    ((3, 3), (3, 1000))
+    """
+    x = _matrix("sfqr", "data", data)
+    if x.shape[0] > x.shape[1]:
+        raise MatrixError(bad("sfqr", "data", x.shape, "at most as many rows as columns; see tsqr"))
+    found: QRResult = qr(x)
+    return found
+
+
+def compression_level(n: int, q: int, n_oversamples: int = 10, min_subspace_size: int = 20) -> int:
+    """Return how many random vectors `svd_compressed` samples a range with.
+
+    Parameters
+    ----------
+    n : int
+        The smaller length of the matrix, which is no less.
+    q : int
+        How many singular values are wanted.
+    n_oversamples : int
+        So many more.
+    min_subspace_size : int
+        At least so many.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.linalg.compression_level(100, 10)
+    20
+    """
+    given = {"n": n, "q": q, "n_oversamples": n_oversamples, "min_subspace_size": min_subspace_size}
+    least, wanted, more, size = (_count("compression_level", name, value) for name, value in given.items())
+    return min(max(size, wanted + more), least)
+
+
+def compression_matrix(
+    data: Any, q: int, iterator: str = "power", n_power_iter: int = 0, n_oversamples: int = 10, seed: Any = None
+) -> Array:
+    """Return orthonormal rows that span nearly what the first left singular vectors of a matrix span.
+
+    Parameters
+    ----------
+    data : array (M, N)
+    q : int
+        How many of these; there are some more rows, see `compression_level`.
+    iterator : {"power", "QR"}
+        How passes over the matrix go: as they are, or with orthonormal vectors after each, which keeps small singular
+        values exact.
+    n_power_iter : int
+        How many times the matrix is passed over in addition, to and fro; helps where singular values decay slowly.
+    n_oversamples : int
+        So many more random vectors.
+    seed : int, Generator or None
+        As for `windrow.random.default_rng`.
+
+    Returns
+    -------
+    Array (K, M)
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.random.default_rng(1).random((1000, 300), chunks=100)
+    >>> wr.linalg.compression_matrix(x, 5, seed=1).shape
+    (20, 1000)
+    """
+    x = _matrix("compression_matrix", "data", data)
+    wanted = _count("compression_matrix", "q", q)
+    rng = seed if isinstance(seed, Generator) else default_rng(seed)
+    return _sampled("compression_matrix", x, wanted, iterator, n_power_iter, n_oversamples, rng)
+
+
+def _sampled(operation: str, x: Array, q: int, iterator: Any, passes: Any, more: Any, rng: Generator) -> Array:
+    if iterator not in ("power", "QR"):
+        raise ArgumentError(bad(operation, "iterator", iterator, "'power' or 'QR'"))
+    passes = _count(operation, "n_power_iter", passes)
+    count = compression_level(min(x.shape), q, _count(operation, "n_oversamples", more))
+    columns = x.expr.grid.axes[1].sizes()
+    vectors = astype(rng.standard_normal((x.shape[1], count), chunks=(tuple(columns), -1)), x.dtype)
+    found: Array = matmul(x, vectors)
+    back = conjugate(matrix_transpose(x))
+    for _ in range(passes):
+        found = qr(matmul(back, qr(found).Q)).Q if iterator == "QR" else matmul(back, found)
+        found = matmul(x, found)
+    turned: Array = conjugate(matrix_transpose(qr(found).Q))
+    return turned
+
+
+def svd_compressed(
+    a: Any,
+    k: int,
+    iterator: str = "power",
+    n_power_iter: int = 0,
+    n_oversamples: int = 10,
+    seed: Any = None,
+    compute: bool = False,
+    coerce_signs: bool = True,
+) -> SVDResult:
+    """Return the k largest singular values and their vectors, nearly, from a random sample of the matrix's range.
+
+    The matrix is read twice, and twice more for each of `n_power_iter`; it is never brought to one chunk. How near
+    the result is depends on how fast singular values decay (Halko, Martinsson, Tropp 2011).
+
+    Parameters
+    ----------
+    a : array (M, N)
+    k : int
+        How many singular values; at most the smaller length.
+    iterator : {"power", "QR"}
+        See `compression_matrix`.
+    n_power_iter : int
+        So many more passes; 1 to 4 help where singular values decay slowly.
+    n_oversamples : int
+        So many more random vectors.
+    seed : int, Generator or None
+        As for `windrow.random.default_rng`; the same seed gives the same vectors.
+    compute : bool
+        Without effect: the matrix is computed again for each pass, unless it was persisted.
+    coerce_signs : bool
+        Turn vectors so that the rows of Vh have sums that aren't negative.
+
+    Returns
+    -------
+    SVDResult
+        `U` (M, k), `S` (k,), `Vh` (k, N).
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.random.default_rng(1).random((1000, 300), chunks=100)
+    >>> u, s, vh = wr.linalg.svd_compressed(x, 2, n_power_iter=2, seed=1)
+    >>> bool(abs(s[0] / wr.linalg.svdvals(x)[0] - 1) < 1e-10)
+    True
+    """
+    x = _matrix("svd_compressed", "a", a)
+    wanted = _count("svd_compressed", "k", k)
+    if not 0 < wanted <= min(x.shape):
+        raise ShapeError(bad("svd_compressed", "k", k, f"a number from 1 to {min(x.shape)}, the smaller length"))
+    rng = seed if isinstance(seed, Generator) else default_rng(seed)
+    rows = _sampled("svd_compressed", x, wanted, iterator, n_power_iter, n_oversamples, rng)
+    u, s, vh = svd(matmul(rows, x), full_matrices=False)
+    u, s, vh = matmul(conjugate(matrix_transpose(rows)), u[:, :wanted]), s[:wanted], vh[:wanted]
+    if coerce_signs:
+        signs = astype(where(less(summed(real(vh), axis=1), 0), -1, 1), s.dtype)
+        u, vh = multiply(u, signs), multiply(vh, expand_dims(signs, 1))
+    return SVDResult(u, s, vh)
+
+
+def _matrix(operation: str, argument: str, value: Any) -> Array:
+    x = matrices(operation, argument, value)
+    if x.ndim != 2:
+        raise MatrixError(bad(operation, argument, x.shape, "two axes"))
+    return x
+
+
+def _count(operation: str, argument: str, value: Any) -> int:
+    if not is_integer(value):
+        raise ArgumentError(bad(operation, argument, value, "an integer"))
+    found: int = operator.index(value)
+    if found < 0:
+        raise ShapeError(bad(operation, argument, value, "a number that is not negative"))
+    return found
