@@ -16,7 +16,8 @@ import numpy as np
 from ..graph.axismap import Fixed, Slice
 from ..graph.expr import Expr, walk
 from ..graph.kinds.mapping import MapBlocks
-from ..graph.kinds.move import Move, Reshape
+from ..graph.kinds.move import Move
+from ..graph.kinds.reshape import Reshape
 from ..graph.kinds.source import Full, Host
 from .deferred import evaluate
 

@@ -84,11 +84,18 @@ def distinct(values: Index) -> Index:
     return found[first]
 
 
+class Into(NamedTuple):
+    """A part of a piece's target under another shape: `target[where].reshape(shape)`, which is a view."""
+
+    where: tuple[slice, ...]
+    shape: tuple[int, ...]
+
+
 class Piece(NamedTuple):
     """`target[put] = transform(block[take])`.
 
     `order` transposes what was taken, `shape` reshapes it (None: as it is); `put` has an entry for each axis of the
-    (possibly reshaped) target.
+    target, or of what `into` makes of it.
 
     Arrays of positions in `take`, or in `put`, are read crosswise; with `points` together, one position of each for a
     point, and the points are the first axis of what is taken or put.
@@ -101,6 +108,7 @@ class Piece(NamedTuple):
     shape: tuple[int, ...] | None
     put: tuple[Pick, ...]
     points: bool = False
+    into: Into | None = None
 
 
 class Access(Protocol):

@@ -15,9 +15,10 @@ from .access import ByBlock
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise, Scalar
 from .kinds.mapping import BlockFunction, MapBlocks
-from .kinds.move import Move, Reshape
+from .kinds.move import Move
 from .kinds.points import Gather, Scatter
 from .kinds.reduction import Level
+from .kinds.reshape import Reshape
 from .kinds.source import Eye, Full, Host, Ramp, Source
 from .program import Apply, Call, Generate, Load, Product, Program, Value
 from .simplify import simplify

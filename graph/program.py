@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from .kinds.contraction import Contract
     from .kinds.elementwise import Arg
     from .kinds.mapping import BlockFunction, MapBlocks
-    from .kinds.move import Move, Reshape
+    from .kinds.move import Move
     from .kinds.points import Gather, Scatter
     from .kinds.reduction import Level
+    from .kinds.reshape import Reshape
     from .kinds.source import Source
 
 Mask = tuple[bool, ...]

@@ -222,7 +222,7 @@ class _Fetch:
             producer = self.reader.producers[number]
             place = self.reader.places[number][block // producer.fold]
             full = take or tuple(slice(None) for _ in producer.grid.shape)
-            region, shape = region_of(producer, place, block, full)
+            region, shape = region_of(producer, place, self.reader.at(number, block), block, full)
             into = np.empty(int(np.prod(shape)) * producer.dtype.itemsize, np.uint8)
             self.reader.fetched[number, block, key] = into.view(producer.dtype).reshape(shape)
             self.rank.transport.fetch(place.owner, region, into, self._arrived)

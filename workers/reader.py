@@ -96,6 +96,7 @@ class Reader:
     places: Sequence[Mapping[int, Place]]
     memory: Callable[[Place], Bytes | None]
     fetched: dict[tuple[int, int, tuple[Any, ...]], Array] = field(default_factory=dict)
+    _offsets: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     def block(self, number: int, block: int) -> Array:
         """Return one block of an input in place."""
@@ -108,7 +109,7 @@ class Reader:
             return producer.data.read(producer.grid.block_slices(block)).view(np.ndarray)
         shape = producer.grid.block_shape(block)
         count = math.prod(shape) * producer.dtype.itemsize
-        at = self._at(producer, block)
+        at = self.at(number, block)
         return found[at : at + count].view(producer.dtype).reshape(shape)
 
     def _slab(self, number: int, block: int) -> Bytes | slice | None:
@@ -119,10 +120,16 @@ class Reader:
         memory = self.memory(place)
         return None if memory is None else memory[place.offset :]
 
-    def _at(self, producer: Stage, block: int) -> int:
+    def at(self, number: int, block: int) -> int:
+        """Return where a block of an input begins in its task's slab; found once for all blocks of a task."""
+        producer = self.producers[number]
         if producer.fold == 1:
             return 0
-        return int(producer.offsets(block // producer.fold)[block % producer.fold])
+        task, k = divmod(block, producer.fold)
+        known = self._offsets.get((number, task))
+        if known is None:
+            known = self._offsets[number, task] = producer.offsets(task).tolist()
+        return known[k]
 
     def run(self, number: int, blocks: list[int]) -> Array | None:
         """Return consecutive blocks of one shape as (blocks, *shape) in place, where they lie at equal distances."""
@@ -141,7 +148,7 @@ class Reader:
         memory = self.memory(place) if place.owner != HOST else None
         if memory is None:
             return None
-        return strided(memory, place.offset + self._at(producer, first), step, len(blocks), producer.dtype, shape)
+        return strided(memory, place.offset + self.at(number, first), step, len(blocks), producer.dtype, shape)
 
     def piece(self, inputs: tuple[int, ...], piece: Piece) -> Array:
         """Return what a piece takes, transposed and shaped as it is to be put."""
@@ -203,12 +210,13 @@ def take_key(take: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-def region_of(stage: Stage, place: Place, block: int, take: tuple[Any, ...]) -> tuple[Region, tuple[int, ...]]:
-    """Return the bytes to fetch for a piece (arrays of positions are cut from their range), and their shape."""
+def region_of(stage: Stage, place: Place, at: int, block: int, take: tuple[Any, ...]) -> tuple[Region, tuple[int, ...]]:
+    """Return the bytes to fetch for a piece (arrays of positions are cut from their range), and their shape.
+
+    The block begins at `at` in the slab that lies at the place.
+    """
     shape = stage.grid.block_shape(block)
-    at = place.offset
-    if stage.fold > 1:
-        at += int(stage.offsets(block // stage.fold)[block % stage.fold])
+    at += place.offset
     stride = stage.dtype.itemsize
     strides: list[int] = []
     for n in reversed(shape):

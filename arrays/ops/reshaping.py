@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ...graph.kinds.move import Reshape, reshape_grid, reshape_groups
+from ...graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
 from ..align import regrid
 from ..core import as_array, check_shape, grid_for, make
 from .moving import transpose

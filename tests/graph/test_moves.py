@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from windrow.graph.axismap import Fixed, Halo, Place, Runs, Slice, Spread, Take
 from windrow.graph.grid import Axis, Grid
-from windrow.graph.kinds.move import Move, Reshape, Route, rechunk, reshape_grid, reshape_groups
+from windrow.graph.kinds.move import Move, Route, rechunk
+from windrow.graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
 
 FILL = -7
 
@@ -150,7 +151,8 @@ def assemble(op: Move | Reshape, domain: Grid, sources: list[tuple[Grid, np.ndar
                 lengths = iter(found.shape)
                 shape = [next(lengths) if n == -1 else n for n in piece.shape]
                 found = found.reshape(shape)
-            target[piece.put] = found
+            place = target if piece.into is None else target[piece.into.where].reshape(piece.into.shape)
+            place[piece.put] = found
         result[domain.block_slices(block)] = target.reshape(domain.block_shape(block))
     return result
 

@@ -7,7 +7,6 @@ whatever way it came, so that the bits are the same.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +48,8 @@ class Frame:
     origins: Array = field(init=False)
     wholes: dict[int, Array] = field(default_factory=dict)
     gathers: dict[int, Gathered | None] = field(default_factory=dict)
+    _numbers: dict[int, list[int]] = field(default_factory=dict)
+    _found: dict[int, tuple[list[Piece], tuple[int, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.origins = self.stage.domain.block_origins(np.asarray(self.blocks, np.int64))
@@ -117,7 +118,7 @@ class Frame:
             self.gathers[number] = None
             plain = len(self.blocks) == 1 and isinstance(value.access, Move) and value.frame == self.stage.domain
             if plain and value.axes == tuple(range(len(self.shape))) and len(regions(self.shape)) > 1:
-                pieces, shape = self._pieces(value, self.blocks[0])
+                pieces, shape = self._pieces(number, value, 0)
                 if len(pieces) > 1 and Gathered.takes(pieces):
                     self.gathers[number] = Gathered(value, pieces, shape, self.reader)
         return self.gathers[number]
@@ -128,12 +129,10 @@ class Frame:
             value = self.program.values[number]
             if isinstance(value, Load) and isinstance(value.access, ByBlock):
                 self.wholes[number] = self._load(value, value.access)
-            elif isinstance(value, Load) and len(self.blocks) == 1 and (view := self._view(value)) is not None:
+            elif isinstance(value, Load) and len(self.blocks) == 1 and (view := self._view(number, value)) is not None:
                 self.wholes[number] = view
             else:
-                shapes = {self._own_shape(number, b) for b in self.blocks}
-                (shape,) = shapes
-                out = np.empty((len(self.blocks), *shape), value.dtype)
+                out = np.empty((len(self.blocks), *self._own_shape(number)), value.dtype)
                 self._make(number, out)
                 self.wholes[number] = self._framed(number, out)
         return self.wholes[number]
@@ -142,7 +141,7 @@ class Frame:
         """Return a whole-block value of a frame of one block; what has to be put together, in memory used again."""
         if number not in self.wholes and self.in_place(number) is None:
             value = self.program.values[number]
-            out = room(number, (1, *self._own_shape(number, self.blocks[0])), value.dtype)
+            out = room(number, (1, *self._own_shape(number)), value.dtype)
             self._make(number, out)
             self.wholes[number] = self._framed(number, out)
         return self.whole(number)
@@ -151,18 +150,26 @@ class Frame:
         """Return a loaded value of all blocks of the frame where it lies; None if it must be put together."""
         value = self.program.values[number]
         if number not in self.wholes and isinstance(value, Load) and not isinstance(value.access, ByBlock):
-            view = self._view(value) if len(self.blocks) == 1 else None
+            view = self._view(number, value) if len(self.blocks) == 1 else None
             if view is None:
                 return None
             self.wholes[number] = view
         return self.whole(number)
 
-    def _own_shape(self, number: int, block: int) -> tuple[int, ...]:
+    def _own_shape(self, number: int) -> tuple[int, ...]:
+        """Return the shape that a value has in each block of the frame."""
         value = self.program.values[number]
         if isinstance(value, Load) and value.frame is not None:
-            frame, within = value.frame_blocks(self.stage.domain, np.array([block]))
-            return frame.block_shape(int(within[0]))
+            (shape,) = {value.frame.block_shape(k) for k in set(self._within(number, value))}
+            return shape
         return self.shape
+
+    def _within(self, number: int, value: Load) -> list[int]:
+        """Return the blocks in a moved value's own grid that are the frame's."""
+        if number not in self._numbers:
+            blocks = np.asarray(self.blocks, np.int64)
+            self._numbers[number] = value.frame_blocks(self.stage.domain, blocks)[1].tolist()
+        return self._numbers[number]
 
     def _framed(self, number: int, own: Array) -> Array:
         """Put axes of length one where a value doesn't extend along the domain's axes."""
@@ -196,28 +203,30 @@ class Frame:
         framed: Array = own[(slice(None), *(slice(None) if i in lengths else None for i in range(len(value.full))))]
         return framed
 
-    def _pieces(self, value: Load, block: int) -> tuple[list[Piece], tuple[int, ...]]:
+    def _pieces(self, number: int, value: Load, i: int) -> tuple[list[Piece], tuple[int, ...]]:
+        """Return the pieces of a moved value in block i of the frame; of a single block they are kept."""
         assert not isinstance(value.access, ByBlock)
-        frame, within = value.frame_blocks(self.stage.domain, np.array([block]))
-        grids = tuple(self.stage.input_grids[i] for i in value.inputs)
-        at = int(within[0])
-        return value.access.pieces(frame, grids, at), value.access.target_shape(frame, at)
+        assert value.frame is not None
+        if number in self._found:
+            return self._found[number]
+        grids = tuple([self.stage.input_grids[k] for k in value.inputs])
+        at = self._within(number, value)[i]
+        found = value.access.pieces(value.frame, grids, at), value.access.target_shape(value.frame, at)
+        if len(self.blocks) == 1:
+            self._found[number] = found
+        return found
 
-    def _view(self, value: Load) -> Array | None:
+    def _view(self, number: int, value: Load) -> Array | None:
         """Return a moved block as a view, where it is one rectangle of one block."""
         if getattr(value.access, "fill", None) is not None:
             return None
-        pieces, shape = self._pieces(value, self.blocks[0])
+        pieces, _ = self._pieces(number, value, 0)
         if len(pieces) != 1 or any(isinstance(t, np.ndarray) for t in pieces[0].put):
             return None
         found = self.reader.piece(value.inputs, pieces[0])
-        if value.frame is not None and len(shape) == value.frame.ndim:
-            found = np.broadcast_to(found, shape)
-            if math.prod(shape) != math.prod(found.shape):
-                return None
-            own = self._own_frame(value, found)
-            return own[None]
-        return None
+        own_shape = self._own_shape(number)
+        whole = np.broadcast_to(found, own_shape) if pieces[0].into is None else found.reshape(own_shape)
+        return self._own_frame(value, whole)[None]
 
     def _own_frame(self, value: Load, own: Array) -> Array:
         if not value.full:
@@ -232,7 +241,7 @@ class Frame:
         value = self.program.values[number]
         for i, block in enumerate(self.blocks):
             if isinstance(value, Load):
-                self._assemble(value, block, out[i, ...])
+                self._assemble(number, value, i, out[i, ...])
             elif isinstance(value, Product):
                 self._contract(value.op, value.inputs, block, out[i, ...])
             else:
@@ -245,9 +254,9 @@ class Frame:
                 if made is not target:
                     np.copyto(target, made, casting="unsafe")
 
-    def _assemble(self, value: Load, block: int, out: Array) -> None:
-        assert not isinstance(value.access, ByBlock)
-        pieces, shape = self._pieces(value, block)
+    def _assemble(self, number: int, value: Load, i: int, out: Array) -> None:
+        """Bring a moved value's block i of the frame together."""
+        pieces, shape = self._pieces(number, value, i)
         target = out.reshape(shape)
         if not np.shares_memory(target, out) and out.size:
             target = np.empty(shape, out.dtype)
@@ -256,6 +265,9 @@ class Frame:
             target.fill(fill)
         for piece in pieces:
             found = self.reader.piece(value.inputs, piece)
+            if piece.into is not None:
+                target[piece.into.where].reshape(piece.into.shape)[piece.put] = found
+                continue
             arrays = sum(isinstance(p, np.ndarray) for p in piece.put)
             if arrays > 1 and piece.points:
                 view, at = points_first(target, piece.put)
@@ -286,7 +298,7 @@ class Frame:
         for number in value.args:
             if apart and _moved(load := self.program.values[number]):
                 assert isinstance(load, Load)
-                pieces, _ = self._pieces(load, self.blocks[i])
+                pieces, _ = self._pieces(number, load, i)
                 found.append([self.reader.piece(load.inputs, piece) for piece in pieces])
             elif isinstance(self.program.values[number], Apply | Generate):
                 if number not in self.wholes:
