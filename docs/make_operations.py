@@ -32,8 +32,8 @@ from windrow.graph.kinds.deferred import Deferred
 from windrow.graph.kinds.elementwise import Elementwise
 from windrow.graph.kinds.mapping import BlockFunction, MapBlocks
 from windrow.graph.kinds.move import Move
-from windrow.graph.kinds.reshape import Reshape
 from windrow.graph.kinds.reduction import Level, Reduce
+from windrow.graph.kinds.reshape import Reshape
 from windrow.graph.kinds.source import Full, Host, Source
 from windrow.graph.lower import lower
 
