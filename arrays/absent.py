@@ -43,7 +43,7 @@ REASONS: tuple[tuple[str, str], ...] = (
 
 SPACES = {
     "linalg": "need an array whole, and give little: numpy.linalg of x.compute()",
-    "random": "draw from a state that all of a program shares: the methods of random.default_rng(seed)",
+    "random": "they go from one number to the next; Philox gives the number at a position: random.default_rng(seed)",
 }
 
 ELSE = "not there yet: compute() first, or map_blocks()"

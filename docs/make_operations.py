@@ -268,7 +268,7 @@ def example(name: str, function: Any) -> list[Any]:
     if space == "testing":
         return []
     key = name if name in EXAMPLES else plain
-    calls = (EXAMPLES[key],) if key in EXAMPLES else DRAWS if space == "random.Generator" else CALLS
+    calls = (EXAMPLES[key],) if key in EXAMPLES else DRAWS if space.startswith("random") else CALLS
     for call in calls:
         if call is None:
             return []

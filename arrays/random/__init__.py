@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, bad
+from . import legacy
 from .counts import Counts
+from .legacy import *
+from .legacy import RandomState
 from .location import Location
 from .orders import Orders
 from .plain import Plain
@@ -21,6 +24,7 @@ __all__ = [
     "Philox",
     "SeedSequence",
     "default_rng",
+    *legacy.__all__,
 ]
 
 
@@ -92,8 +96,9 @@ def default_rng(seed: Any = None) -> Generator:
 
     Parameters
     ----------
-    seed : int, sequence of int, numpy.random.SeedSequence, Philox, Generator or None
-        None: entropy of the system, drawn once. A generator is returned as it is.
+    seed : int, sequence of int, numpy.random.SeedSequence, Philox, Generator, RandomState or None
+        None: entropy of the system, drawn once. A generator is returned as it is; one of a `RandomState` draws from its
+        stream.
 
     Returns
     -------
@@ -108,6 +113,8 @@ def default_rng(seed: Any = None) -> Generator:
     """
     if isinstance(seed, Generator):
         return seed
+    if isinstance(seed, RandomState):
+        return Generator(seed._bits)
     return Generator(seed if isinstance(seed, Philox) else Philox(seed))
 
 

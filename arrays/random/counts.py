@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Counts(Drawing):
     """Counts, as int64."""
 
-    def binomial(self, n: Any, p: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def binomial(self, n: Any, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Count successes.
 
         Parameters
@@ -41,7 +41,7 @@ class Counts(Drawing):
         """
         return self._draw("binomial", (("n", n, "whole"), ("p", p, "share")), size, chunks, I8)
 
-    def negative_binomial(self, n: Any, p: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def negative_binomial(self, n: Any, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Count failures before some number of successes.
 
         Parameters
@@ -65,7 +65,7 @@ class Counts(Drawing):
         """
         return self._draw("negative_binomial", (("n", n, "positive"), ("p", p, "positive share")), size, chunks, I8)
 
-    def poisson(self, lam: Any = 1.0, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def poisson(self, lam: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
         """Count what happens independently.
 
         Parameters
@@ -91,7 +91,7 @@ class Counts(Drawing):
         """
         return self._draw("poisson", (("lam", lam, "expectation"),), size, chunks, I8)
 
-    def geometric(self, p: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def geometric(self, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Count tries up to the first success.
 
         Parameters
@@ -113,7 +113,7 @@ class Counts(Drawing):
         """
         return self._draw("geometric", (("p", p, "positive share"),), size, chunks, I8)
 
-    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Count good ones in samples without replacement.
 
         Parameters
@@ -141,7 +141,7 @@ class Counts(Drawing):
         params = (("ngood", ngood, "whole and small"), ("nbad", nbad, "whole and small"), ("nsample", nsample, "whole"))
         return self._draw("hypergeometric", params, size, chunks, I8)
 
-    def zipf(self, a: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def zipf(self, a: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from the Zipf distribution: k is drawn with a probability like k to the power of -a.
 
         Parameters
@@ -163,7 +163,7 @@ class Counts(Drawing):
         """
         return self._draw("zipf", (("a", a, "more than one"),), size, chunks, I8)
 
-    def logseries(self, p: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def logseries(self, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from the logarithmic series distribution.
 
         Parameters

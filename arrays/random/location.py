@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Location(Drawing):
     """Normal numbers, exponential ones, and others by the inverse of a distribution function."""
 
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from the uniform distribution on [low, high).
 
         Parameters
@@ -72,7 +72,7 @@ class Location(Drawing):
         known = real_dtype("standard_normal", dtype)
         return self._draw("standard_normal", (), size, chunks, known, out)
 
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from a normal distribution, by Box and Muller's method.
 
         Parameters
@@ -97,7 +97,7 @@ class Location(Drawing):
         """
         return self._draw("normal", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
-    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw numbers whose logarithms are normal.
 
         Parameters
@@ -150,7 +150,7 @@ class Location(Drawing):
         check_method("standard_exponential", method, ("zig", "inv"))
         return self._draw("standard_exponential", (), size, chunks, known, out)
 
-    def exponential(self, scale: Any = 1.0, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def exponential(self, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from an exponential distribution.
 
         Parameters
@@ -172,7 +172,7 @@ class Location(Drawing):
         """
         return self._draw("exponential", (("scale", scale, "not negative"),), size, chunks)
 
-    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from the Laplace (double exponential) distribution.
 
         Parameters
@@ -196,7 +196,7 @@ class Location(Drawing):
         """
         return self._draw("laplace", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
-    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from the Gumbel distribution of largest values.
 
         Parameters
@@ -220,7 +220,7 @@ class Location(Drawing):
         """
         return self._draw("gumbel", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
-    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from the logistic distribution.
 
         Parameters
@@ -244,7 +244,7 @@ class Location(Drawing):
         """
         return self._draw("logistic", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
-    def rayleigh(self, scale: Any = 1.0, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def rayleigh(self, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from the Rayleigh distribution.
 
         Parameters
@@ -266,7 +266,7 @@ class Location(Drawing):
         """
         return self._draw("rayleigh", (("scale", scale, "not negative"),), size, chunks)
 
-    def standard_cauchy(self, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def standard_cauchy(self, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from the Cauchy distribution with mode 0.
 
         Parameters
@@ -287,7 +287,7 @@ class Location(Drawing):
         """
         return self._draw("standard_cauchy", (), size, chunks)
 
-    def triangular(self, left: Any, mode: Any, right: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def triangular(self, left: Any, mode: Any, right: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from the triangular distribution.
 
         Parameters

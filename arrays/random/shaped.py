@@ -47,7 +47,7 @@ class Shaped(Drawing):
         known = real_dtype("standard_gamma", dtype)
         return self._draw("standard_gamma", (("shape", shape, "not negative"),), size, chunks, known, out)
 
-    def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from a gamma distribution.
 
         Parameters
@@ -71,7 +71,7 @@ class Shaped(Drawing):
         """
         return self._draw("gamma", (("shape", shape, "not negative"), ("scale", scale, "not negative")), size, chunks)
 
-    def beta(self, a: Any, b: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def beta(self, a: Any, b: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from a beta distribution.
 
         Parameters
@@ -95,7 +95,7 @@ class Shaped(Drawing):
         """
         return self._draw("beta", (("a", a, "positive"), ("b", b, "positive")), size, chunks)
 
-    def chisquare(self, df: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def chisquare(self, df: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from a chi-square distribution.
 
         Parameters
@@ -117,7 +117,7 @@ class Shaped(Drawing):
         """
         return self._draw("chisquare", (("df", df, "positive"),), size, chunks)
 
-    def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from a noncentral chi-square distribution.
 
         Parameters
@@ -143,7 +143,7 @@ class Shaped(Drawing):
             "noncentral_chisquare", (("df", df, "positive"), ("nonc", nonc, "not negative")), size, chunks
         )
 
-    def f(self, dfnum: Any, dfden: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def f(self, dfnum: Any, dfden: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from an F distribution.
 
         Parameters
@@ -167,7 +167,7 @@ class Shaped(Drawing):
         """
         return self._draw("f", (("dfnum", dfnum, "positive"), ("dfden", dfden, "positive")), size, chunks)
 
-    def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from a noncentral F distribution.
 
         Parameters
@@ -198,7 +198,7 @@ class Shaped(Drawing):
             chunks,
         )
 
-    def standard_t(self, df: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def standard_t(self, df: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from Student's t distribution.
 
         Parameters
@@ -221,7 +221,7 @@ class Shaped(Drawing):
         """
         return self._draw("standard_t", (("df", df, "positive"),), size, chunks)
 
-    def vonmises(self, mu: Any, kappa: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def vonmises(self, mu: Any, kappa: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw angles from -pi to pi about a direction.
 
         Parameters
@@ -245,7 +245,7 @@ class Shaped(Drawing):
         """
         return self._draw("vonmises", (("mu", mu, "finite"), ("kappa", kappa, "not negative")), size, chunks)
 
-    def pareto(self, a: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def pareto(self, a: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from the Pareto II (Lomax) distribution.
 
         Parameters
@@ -267,7 +267,7 @@ class Shaped(Drawing):
         """
         return self._draw("pareto", (("a", a, "positive"),), size, chunks)
 
-    def weibull(self, a: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def weibull(self, a: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from a Weibull distribution of scale 1.
 
         Parameters
@@ -289,7 +289,7 @@ class Shaped(Drawing):
         """
         return self._draw("weibull", (("a", a, "not negative"),), size, chunks)
 
-    def power(self, a: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def power(self, a: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from [0, 1] with a density like x to the power of a - 1.
 
         Parameters
@@ -311,7 +311,7 @@ class Shaped(Drawing):
         """
         return self._draw("power", (("a", a, "positive"),), size, chunks)
 
-    def wald(self, mean: Any, scale: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def wald(self, mean: Any, scale: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from the Wald (inverse Gaussian) distribution.
 
         Parameters

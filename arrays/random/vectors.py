@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Vectors(Drawing):
     """Counts of categories, correlated normal numbers, shares of a whole."""
 
-    def multinomial(self, n: Any, pvals: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def multinomial(self, n: Any, pvals: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Count how often each of several outcomes comes up.
 
         Parameters
@@ -112,7 +112,7 @@ class Vectors(Drawing):
         op = BlockFunction(f"draws:{operation}", (self._stream(operation, count), grid.shape), ahead, where=True)
         return make(op, operands, grid, I8)
 
-    def dirichlet(self, alpha: Any, size: Any = None, *, chunks: Any = "auto") -> Array:
+    def dirichlet(self, alpha: Any, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw shares of a whole.
 
         Parameters
