@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..graph.expr import Expr, user_line
+from ..graph.expr import Expr
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.move import rechunk as rechunk_move
 from ..graph.kinds.source import Host, Source
@@ -27,7 +27,7 @@ def regrid(x: Node, grid: Grid) -> Array:
         return wrap(expr)
     op = expr.op
     if expr.pin is None and (isinstance(op, Source) or (isinstance(op, Host) and op.data.in_place)):
-        return wrap(Expr(op, (), grid, expr.dtype, user_line()))
+        return wrap(Expr(op, (), grid, expr.dtype, expr.origin))
     return make(rechunk_move(x.ndim), (x,), grid, x.dtype)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 import operator
 import sys
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..graph.errors import ArgumentError, ShapeError, bad
+from ..workers.boundary import guarded, warn
 from ..workers.config import config
 from . import verbs
 from .arrow import arrow_stream, to_arrow
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     import networkx
     import pyarrow
+
+_assigned = guarded(assigned, inner=True)  # `__setitem__` counts references, and so has no wrapper around it
 
 
 @register
@@ -62,9 +64,8 @@ class Array(Operators, Methods):
     def __repr__(self) -> str:
         waiting = self._unsized
         if waiting is not None:
-            return f"Array(shape={waiting.shape}, dtype={self.dtype}, chunksize=None, op={waiting.name})"
-        op = self.expr.op.label
-        return f"Array(shape={self.shape}, dtype={self.dtype}, chunksize={self.chunksize}, op={op})"
+            return f"Array(shape={waiting.shape}, dtype={self.dtype}, chunksize=None, op={waiting.label})"
+        return f"Array(shape={self.shape}, dtype={self.dtype}, chunksize={self.chunksize}, op={self.expr.label})"
 
     def _repr_html_(self) -> str:
         return array_html(self)
@@ -111,7 +112,7 @@ class Array(Operators, Methods):
         return getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        while not self._replace(self._expr, assigned(self, key, value).expr):
+        while not self._replace(self._expr, _assigned(self, key, value).expr):
             pass  # another thread has set elements meanwhile
         if sys.getrefcount(self) <= LOST:
             warn_lost()
@@ -221,11 +222,9 @@ class Array(Operators, Methods):
         if copy is False:
             raise ValueError("asarray: argument 'copy' is False; a lazy array is computed to a new one")
         if self.nbytes > config.warn_gather_bytes:
-            warnings.warn(
+            warn(
                 f"asarray gathers a whole array of {self.nbytes} bytes; "
-                "raise wr.config's warn_gather_bytes, or use compute(), where this is meant",
-                UserWarning,
-                stacklevel=2,
+                "raise wr.config's warn_gather_bytes, or use compute(), where this is meant"
             )
         return np.asarray(self.compute(), dtype)
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..graph import origin
 from ..graph.chunks import normalize
 from ..graph.errors import ArgumentError, AxisError, ChunksError, DTypeError, ShapeError, bad
-from ..graph.expr import DType, Expr, Op, user_line
+from ..graph.expr import DType, Expr, Op
 from ..graph.kinds.source import Host, HostData
 from ..workers.config import config
 
@@ -169,7 +170,7 @@ def twin(x: Node) -> Array:
 def make(op: Op, operands: Sequence[Node], grid: Grid, dtype: Any) -> Array:
     """Return the array of a new node, which bears the user's line."""
     check_grid(op.label, grid)
-    return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(dtype), user_line()))
+    return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(dtype), origin.found()))
 
 
 def host(array: Any, grid: Grid, dtype: DType, *, in_place: bool) -> Array:

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..graph import origin
 from ..graph.errors import bad
-from ..graph.expr import Expr, user_line, walk
+from ..graph.expr import Expr, walk
 from ..graph.kinds.deferred import Deferred
 from ..graph.kinds.elementwise import Elementwise
 from ..graph.kinds.mapping import MapBlocks
@@ -81,10 +82,15 @@ class Unsized:
     ) -> None:
         self.name, self.shape, self.dtype = name, shape, dtype
         self._recipe, self._operands, self._params = recipe, operands, params
-        self._origin = user_line()
+        self._origin = origin.found()
         self._made: Expr | None = None
         self._near: bool | None = None
         self._finding = threading.RLock()
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return self._origin.call or self.name
 
     def at_hand(self) -> bool:
         """Whether finding the size takes no computing worth a word: see `at_hand`."""
@@ -106,7 +112,8 @@ class Unsized:
             return self._made
 
     def _found(self) -> Expr:
-        made = driven(self._recipe(*self._operands, *self._params)).expr
+        with origin.standing(self._origin):
+            made = driven(self._recipe(*self._operands, *self._params)).expr
         fits = len(made.shape) == len(self.shape) and all(
             wanted in (None, n) for n, wanted in zip(made.shape, self.shape, strict=True)
         )
@@ -189,11 +196,12 @@ def _planned(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     """Run a recipe; what it made bears the operation's own name, since it has its value."""
     op = node.op
     assert isinstance(op, Deferred)
-    made = driven(op.recipe(*map(wrap, operands), *op.params))
-    if made.shape != node.shape or made.dtype != node.dtype:
-        raise AssertionError(bad(op.name, "recipe", (made.shape, made.dtype), f"{node.shape} {node.dtype}"))
-    fitted = regrid(made, node.grid).expr
-    (plain,) = resolved([fitted])
+    with origin.standing(node.origin):
+        made = driven(op.recipe(*map(wrap, operands), *op.params))
+        if made.shape != node.shape or made.dtype != node.dtype:
+            raise AssertionError(bad(op.name, "recipe", (made.shape, made.dtype), f"{node.shape} {node.dtype}"))
+        fitted = regrid(made, node.grid).expr
+        (plain,) = resolved([fitted])
     if plain.pin is not None:  # a name for what is stored already: the chunks keep their own
         return Expr(COPY, (plain,), node.grid, node.dtype, node.origin, None, node.token)
     return Expr(plain.op, plain.operands, node.grid, node.dtype, node.origin, None, node.token)

@@ -93,7 +93,7 @@ def _panel(
 def picture(*arrays: Node) -> Picture:
     """Lay out operations above and stages below."""
     nodes = operations(*arrays)
-    texts = {n.token: (n.op.label, f"{n.dtype} {_short(n.shape)} in {n.grid.nblocks:,}") for n in nodes}
+    texts = {n.token: (n.label, f"{n.dtype} {_short(n.shape)} in {n.grid.nblocks:,}") for n in nodes}
     inputs: dict[str, list[str]] = {n.token: [c.token for c in n.operands] for n in nodes}
     ops, lines, width, height = _panel("operations", texts, inputs, MARGIN, "#dce9f5")
     stages = current().stages(outlined([a.expr for a in arrays])[0])

@@ -134,7 +134,7 @@ def explain(*arrays: Any) -> Explanation:
     >>> x = wr.ones((1000, 1000), chunks=500)
     >>> plan = wr.explain((x + 1).sum())
     >>> [stage.name for stage in plan.stages]
-    ['add+full+sum-partial', 'sum']
+    ['ones+add+sum (partial)', 'sum']
     """
     for array in arrays:
         if not isinstance(array, Node):
@@ -142,7 +142,7 @@ def explain(*arrays: Any) -> Explanation:
     roots, waiting = outlined([a.expr for a in arrays])
     stages = current().stages(roots)
     hosts = {s.token for s in stages if s.data is not None}
-    notes = [f"{node.op.label}: planned when it runs, from values found then" for node in waiting]
+    notes = [f"{node.label}: planned when it runs, from values found then" for node in waiting]
     notes += [note for node in walk([a.expr for a in arrays]) if (note := _widened(node))]
     return Explanation(tuple(_cost(s, hosts) for s in stages if s.data is None), tuple(dict.fromkeys(notes)))
 
@@ -156,8 +156,8 @@ def _widened(node: Expr) -> str:
     made = node.grid.largest * node.dtype.itemsize
     if not node.operands or made <= WIDE * given:
         return ""
-    where = f" at {node.origin.rpartition('/')[2]}" if node.origin else ""
-    return f"{node.op.label}{where}: makes chunks of {size_text(made)} from chunks of {size_text(given)}"
+    where = f" at {node.origin.short}" if node.origin.file else ""
+    return f"{node.label}{where}: makes chunks of {size_text(made)} from chunks of {size_text(given)}"
 
 
 def _cost(stage: Stage, hosts: set[str]) -> StageCost:

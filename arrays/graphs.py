@@ -39,7 +39,7 @@ def operation_graph(*arrays: Node) -> networkx.DiGraph:
     >>> import windrow as wr
     >>> graph = (wr.ones(3) + 1).graph()
     >>> [graph.nodes[n]["label"] for n in graph]
-    ['full', 'add']
+    ['ones', 'add']
     """
     import networkx
 
@@ -47,11 +47,11 @@ def operation_graph(*arrays: Node) -> networkx.DiGraph:
     for node in operations(*arrays):
         found.add_node(
             node.token,
-            label=node.op.label,
+            label=node.label,
             shape=node.shape,
             dtype=node.dtype,
             chunks=node.grid.counts,
-            origin=node.origin,
+            origin=node.origin.where,
         )
         found.add_edges_from((child.token, node.token) for child in node.operands)
     return found

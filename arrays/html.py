@@ -68,17 +68,17 @@ def _made_by(x: Node) -> str:
     """Tell the last operation, and what computing the array would take."""
     expr = x.expr
     if expr.pin is not None:
-        return f"{expr.op.label}, persisted"
+        return f"{expr.label}, persisted"
     count = sum(1 for _ in islice(walk([expr]), NODES + 1))
     if count > NODES:
-        return f"{expr.op.label}, more than {NODES:,} operations"
+        return f"{expr.label}, more than {NODES:,} operations"
     cluster = running()
     roots, waiting = outlined([expr])
     stored = cluster.stored if cluster is not None else lambda token: False
     stages = [s for s in lower(roots, stored) if s.data is None]
     tasks = sum(s.ntasks for s in stages)
     more = ", more when it runs" if waiting else ""
-    return f"{expr.op.label}: {_count(len(stages), 'stage')}, {_count(tasks, 'task')}{more}"
+    return f"{expr.label}: {_count(len(stages), 'stage')}, {_count(tasks, 'task')}{more}"
 
 
 def _count(n: int, what: str) -> str:

@@ -28,6 +28,11 @@ def name_of(function: Any) -> str:
     return str(getattr(function, "__name__", None) or type(function).__name__)
 
 
+def _own(function: Any) -> bool:
+    """Whether a function is one of Windrow's, whose name says nothing to users."""
+    return str(getattr(function, "__module__", "")).partition(".")[0] == __name__.partition(".")[0]
+
+
 def payload(
     operation: str,
     function: Callable[..., Any],
@@ -37,6 +42,8 @@ def payload(
 ) -> Payload:
     """Pickle a function with its arguments.
 
+    `name` is that of the user's function in one of Windrow's that stands around it.
+
     Raises
     ------
     ArgumentError
@@ -44,6 +51,7 @@ def payload(
     """
     if not callable(function):
         raise ArgumentError(bad(operation, "func", function, "a function"))
+    shown = name or ("" if _own(function) else name_of(function))
     name = name or name_of(function)
     refuse_captured(operation, function)
     try:
@@ -53,7 +61,7 @@ def payload(
             f"{operation}: argument 'func', the function {name!r} with its arguments, can't be pickled: "
             f"{type(error).__name__}: {error}; expected one that can travel to other processes"
         ) from error
-    return Payload(name, pickled, blake2b(pickled, digest_size=16).hexdigest())
+    return Payload(shown, pickled, blake2b(pickled, digest_size=16).hexdigest())
 
 
 def refuse_captured(operation: str, function: Any) -> None:

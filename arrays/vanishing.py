@@ -8,10 +8,10 @@ doesn't tell (its later versions lend local variables without counting), there i
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import Any
 
 from ..graph.errors import LostWrite
+from ..workers.boundary import warn
 
 
 class _Probe:
@@ -52,9 +52,8 @@ LOST = _calibrated()
 
 def warn_lost() -> None:
     """Warn at the line that set elements."""
-    warnings.warn(
+    warn(
         "elements are set in an array that nothing refers to, so they are lost: arrays of Windrow have no views; "
         "write x[0, 1] = 5 instead of x[0][1] = 5",
         LostWrite,
-        stacklevel=3,
     )

@@ -26,6 +26,7 @@ import windrow as wr
 from windrow.arrays.absent import reason
 from windrow.arrays.core import Node, make
 from windrow.arrays.deferred import COPY, outlined
+from windrow.graph.access import ByBlock
 from windrow.graph.expr import Expr, walk
 from windrow.graph.kinds.contraction import Contract
 from windrow.graph.kinds.deferred import Deferred
@@ -36,6 +37,7 @@ from windrow.graph.kinds.reduction import Level, Reduce
 from windrow.graph.kinds.reshape import Reshape
 from windrow.graph.kinds.source import Full, Host, Source
 from windrow.graph.lower import lower
+from windrow.graph.program import Apply, Call, Load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -307,13 +309,21 @@ def stages_of(roots: list[Expr]) -> list[Any]:
     return [s for s in lower(plain, lambda token: False) if s.data is None]
 
 
+def copies(stage: Any) -> bool:
+    """Tell whether a stage does nothing but copy an example's input, which its user could have made itself."""
+    done = [v for v in stage.program.values if not (isinstance(v, Load) and isinstance(v.access, ByBlock))]
+    plain = [isinstance(v, Apply) and v.function == "copy" for v in done]
+    made = [isinstance(v, Call) and v.op.label == "given" for v in done]
+    return stage.program.level is None and any(plain) and all(a or b for a, b in zip(plain, made, strict=True))
+
+
 def costs(kind: str, arrays: list[Any]) -> tuple[str, str]:
     """Tell what an example is fused with, and what it moves, as a share of what it reads."""
     roots = [a.expr for a in arrays]
     stages = stages_of(roots)
     read = [e for e in walk(roots) if e.op.label == "given"]
     ways = []
-    if read and not any({"copy"} <= set(s.name.split("+")) <= {"copy", "given"} for s in stages):
+    if read and not any(map(copies, stages)):
         ways.append("inputs")
     if len(stages_of([copied(a).expr for a in arrays])) == len(stages):
         ways.append("users")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .origin import NOWHERE, Origin, spoken
 from .token import token_of
 
 if TYPE_CHECKING:
@@ -31,6 +31,11 @@ class Op:
         return type(self).__name__.lower()
 
     @property
+    def taken(self) -> str:
+        """Name of the user's function that it calls, where it does."""
+        return ""
+
+    @property
     def deferred(self) -> bool:
         """Whether what it does depends on values; see `kinds.deferred`."""
         return False
@@ -40,7 +45,7 @@ class Op:
 class Expr:
     """A node of the graph: operation, operands, and what the result looks like.
 
-    `origin` is the user's own line that made it; `pin` keeps something alive as long as the node is (the chunks of a
+    `origin` is what the user called, and where; `pin` keeps something alive as long as the node is (the chunks of a
     persisted array). Neither is part of the token.
     """
 
@@ -48,7 +53,7 @@ class Expr:
     operands: tuple[Expr, ...]
     grid: Grid
     dtype: DType
-    origin: str = ""
+    origin: Origin = NOWHERE
     pin: object = None
     token: str = field(default="")
     deferred: bool = field(default=False, init=False)
@@ -60,6 +65,21 @@ class Expr:
         if not self.token:
             name = token_of(type(self.op).__name__, self.op, [e.token for e in self.operands], self.grid, self.dtype)
             object.__setattr__(self, "token", name)
+
+    @property
+    def label(self) -> str:
+        """Name for people: the public function that was called, with the user's own function where it takes one."""
+        call, step, taken = self.origin.call, self.op.label, self.op.taken
+        if call:
+            return f"{call}({taken})" if taken else call
+        return step
+
+    @property
+    def step(self) -> str:
+        """What it does as a part of what was called, where there is a public word for that; else ""."""
+        step = self.op.label
+        part = self.operands and not self.op.taken and self.origin.call not in ("", step)
+        return step if part and spoken(step) else ""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -98,15 +118,3 @@ def unpinned(node: Expr) -> Expr:
         same = each.pin is None and all(a is b for a, b in zip(operands, each.operands, strict=True))
         done[each.token] = each if same else replace(each, operands=operands, pin=None)
     return done[node.token]
-
-
-def user_line() -> str:
-    """Return `file:line` of the nearest caller outside the package."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        if not str(frame.f_globals.get("__name__", "")).startswith("windrow"):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-    return ""

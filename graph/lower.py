@@ -144,6 +144,25 @@ def _along(node: Expr, user: Expr) -> bool:
     return all(_way(user, i) == own for i, o in enumerate(user.operands) if o.token == node.token)
 
 
+def named(nodes: list[Expr]) -> str:
+    """Return the name of a stage in which nodes run, in order: what was called, with the steps of what isn't all here.
+
+    Examples
+    --------
+    >>> named([])
+    ''
+    """
+    steps: dict[str, list[str]] = {}
+    for node in nodes:
+        mine = steps.setdefault(node.label, [])
+        mine += [node.step] if node.step else []
+    partial = " (partial)" if nodes and isinstance(nodes[-1].op, Level) and not nodes[-1].op.final else ""
+    if len(steps) == 1:
+        ((call, parts),) = steps.items()
+        return f"{call}: {', '.join(dict.fromkeys(parts))}{partial}" if parts else call + partial
+    return "+".join(steps) + partial
+
+
 @dataclass
 class _Writer:
     """Writes the program of the stage whose last node is `root`."""
@@ -153,7 +172,7 @@ class _Writer:
     inputs: list[Expr] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
     written: dict[tuple[str, tuple[int | None, ...]], int] = field(default_factory=dict)
-    names: list[str] = field(default_factory=list)
+    nodes: list[Expr] = field(default_factory=list)
 
     def stage(self) -> Stage:
         op = self.root.op
@@ -171,16 +190,16 @@ class _Writer:
         else:
             self._value(top, axes, top is self.root)
         if level is not None:
-            self.names.append(level.label)
+            self.nodes.append(self.root)
         return self._make(domain, Program(tuple(self.values), level), None)
 
     def _make(self, domain: Grid, program: Program, host: Host | None) -> Stage:
         root = self.root
-        name = "+".join(dict.fromkeys(self.names)) or root.op.label
+        name = named(self.nodes) or root.label
         tokens = tuple(e.token for e in self.inputs)
         grids = tuple(e.grid for e in self.inputs)
         data = host.data if host is not None else None
-        return Stage(root.token, name, root.origin, domain, root.grid, root.dtype, tokens, grids, program, data)
+        return Stage(root.token, name, root.origin.where, domain, root.grid, root.dtype, tokens, grids, program, data)
 
     def _inlined(self, node: Expr) -> bool:
         return self.homes[node.token] in ("", self.root.token)
@@ -193,8 +212,8 @@ class _Writer:
         if not top and not self._inlined(node):
             number = self._load(node, axes)
         else:
-            self.names.append(node.op.label)
             number = self._compute(node, axes)
+            self.nodes.append(node)
         self.written[key] = number
         return number
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..arrays.core import Node
 from ..arrays.verbs import compute
 from ..graph.errors import ArgumentError, BadValue, bad
+from ..workers.boundary import publish, warn
 from .asynchronous import PUSHES, Asynchronous
 from .averageable import Averageable, averageable, partial_fit
 from .checked import FLOATS, checked, several
@@ -210,11 +210,9 @@ def _warn_of_absent(name: str, labels: Values, classes: Values, sizes: Sequence[
     for i, (end, size) in enumerate(zip(ends, sizes, strict=True)):
         absent = classes[~np.isin(classes, labels[end - size : end])]
         if len(absent):
-            warnings.warn(
+            warn(
                 f"{name}: shard {i} of {len(sizes)} has no rows of class {absent[0]!s}; its weights are learnt from "
                 "other shards only; shuffle=True gives each shard its share",
-                UserWarning,
-                stacklevel=4,
             )
             return
 
@@ -375,3 +373,6 @@ class _Said:
         if isinstance(X, Node):
             return over_rows(fitted, self.name, X)
         return getattr(fitted, self.name)(validate_data(self.model, X, reset=False, dtype=FLOATS, order="C"))
+
+
+publish(__name__, ("Averaged",))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..arrays.verbs import persist
 from ..graph.errors import ShapeError, bad
 from ..graph.grid import Grid
 from ..graph.kinds.mapping import MapBlocks
+from ..workers.boundary import publish, warn
 from .fitted import Lazily
 from .lloyd import costs, distances, farthest, nearest, sums
 from .rows import by_block, finite, is_lazy, samples, total, weights
@@ -69,11 +69,11 @@ class KMeans(Lazily, own.KMeans):
         self.inertia_, centres, self.n_iter_, settled = min(found, key=lambda run: run[0])
         if not settled and self.tol > 0:
             message = f"KMeans: no convergence in max_iter={self.max_iter} iterations"
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+            warn(message, ConvergenceWarning)
         self.cluster_centers_ = centres.astype(rows.dtype)
         self.n_features_in_, self._n_features_out, self._n_threads = rows.shape[1], self.n_clusters, 1
         origin = centres.mean(axis=0)
-        packed = payload("KMeans", nearest, (centres - origin, origin), {}, "labels")
+        packed = payload("KMeans", nearest, (centres - origin, origin), {})
         grid = Grid(rows.expr.grid.axes[:1])
         self.labels_ = make(MapBlocks(packed, ((0, None),)), (rows,), grid, np.int32)
         return self
@@ -185,3 +185,6 @@ def _scalable(rows: Array, k: int, rng: np.random.Generator) -> Values:
     kmeans: Any = own.KMeans
     fitted = kmeans(k, init=start, n_init=1, max_iter=100).fit(centres, sample_weight=np.maximum(weights, 1e-12))
     return np.asarray(fitted.cluster_centers_, np.float64)
+
+
+publish(__name__)

@@ -10,6 +10,7 @@ from sklearn.utils.extmath import svd_flip
 
 from ..arrays.verbs import persist
 from ..graph.errors import ArgumentError, bad
+from ..workers.boundary import publish
 from .fitted import Lazily
 from .rows import finite, is_lazy, samples, total
 
@@ -125,3 +126,6 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
         shares = values[:count] / rows.shape[0] - (components[:count] @ means) ** 2
         self.explained_variance_ = shares
         self.explained_variance_ratio_ = shares / float(rows.var(axis=0).sum())
+
+
+publish(__name__)

@@ -16,6 +16,7 @@ from ..arrays.payload import payload
 from ..graph.errors import ArgumentError, ShapeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
+from ..workers.boundary import publish
 from .rows import beside, samples
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def over_rows(estimator: Any, method: str, X: Any) -> Array:
     probe = _probed(estimator, method, array)
     if probe.shape[:1] != (1,):
         raise ArgumentError(bad(method, "estimator", type(estimator).__name__, "a method that gives a row for a row"))
-    packed = payload(method, _Called(estimator, method, probe.dtype), (), {}, method)
+    packed = payload(method, _Called(estimator, method, probe.dtype), (), {})
     rest = [Axis.regular(n, max(1, n)) for n in probe.shape[1:]]
     grid = Grid([array.expr.grid.axes[0], *rest])
     return make(MapBlocks(packed, ((0, None),)), (array,), grid, probe.dtype)
@@ -245,3 +246,6 @@ class Fitted:
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Return R² for a regressor, the accuracy for a classifier, or what else is its score, lazily."""
         return score(self.estimator, X, y, sample_weight)
+
+
+publish(__name__, ("Fitted", "over_rows"))

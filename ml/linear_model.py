@@ -6,7 +6,6 @@ own objective by L-BFGS, whose loss and gradient are sums over the blocks.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays.verbs import compute, persist
 from ..graph.errors import ArgumentError, bad
+from ..workers.boundary import publish, warn
 from .averaged import FitsByAveraging
 from .fitted import Supervised
 from .rows import beside, finite, is_lazy, labels_of, samples, total, weights
@@ -205,7 +205,7 @@ class LogisticRegression(Supervised, own.LogisticRegression):
         found = minimize(objective, np.zeros(shape).ravel(), method="L-BFGS-B", jac=True, options=options)
         if found.status == 1:
             message = f"LogisticRegression: no convergence in max_iter={self.max_iter} iterations; raise it or scale X"
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warn(message, ConvergenceWarning)
         coef = found.x.reshape(shape)
         self.coef_, self.intercept_ = coef[:, :k].copy(), coef[:, k].copy()
         if not self.fit_intercept:
@@ -252,3 +252,6 @@ class Perceptron(FitsByAveraging, own.Perceptron):
     >>> float(Perceptron(max_iter=5, tol=None).fit(X, y).score(X, y)) > 0.95
     True
     """
+
+
+publish(__name__)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from ..arrays.verbs import compute, persist
 from ..graph.errors import ArgumentError, BadValue, DTypeError, bad
+from ..workers.boundary import publish
 from .fitted import Supervised
 from .rows import beside, finite, is_lazy, labels_of, samples, total, weights
 
@@ -207,3 +208,6 @@ class CategoricalNB(Supervised, own.CategoricalNB):
         self._update_feature_log_prob(self._check_alpha())
         self._update_class_log_prior(class_prior=self.class_prior)
         return self
+
+
+publish(__name__)

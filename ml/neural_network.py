@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sklearn import neural_network as own
 
+from ..workers.boundary import publish
 from .averaged import FitsByAveraging
 
 __all__ = ["MLPClassifier", "MLPRegressor"]
@@ -36,3 +37,6 @@ class MLPRegressor(FitsByAveraging, own.MLPRegressor):
     >>> float(model.fit(X, X[:, 0]).score(X, X[:, 0])) > 0.9
     True
     """
+
+
+publish(__name__)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import ArgumentError, bad
+from ..workers.boundary import publish
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,3 +89,6 @@ def _curves(history: Any) -> tuple[list[int], Mapping[str, list[float]]]:
         curves[name] = found.tolist()
     epochs = [int(e) + 1 for e in getattr(history, "epoch", ())]
     return epochs or list(range(1, max(map(len, curves.values())) + 1)), curves
+
+
+publish(__name__)

@@ -11,6 +11,7 @@ from ..arrays.ops.elementwise import where
 from ..arrays.ops.ufuncs import isnan
 from ..arrays.verbs import compute
 from ..graph.errors import BadValue, bad
+from ..workers.boundary import publish
 from .fitted import Lazily
 from .rows import finite, is_lazy, samples, weights
 
@@ -129,3 +130,6 @@ def _extremes(operation: str, array: Array) -> tuple[Values, Values]:
     if np.isinf(least).any() or np.isinf(most).any():
         raise BadValue(bad(operation, "X", "infinity", "finite numbers, or NaN for what is missing"))
     return least, most
+
+
+publish(__name__)

@@ -18,7 +18,8 @@ from ..arrays.core import wrap
 from ..arrays.handed import from_array
 from ..arrays.payload import payload
 from ..arrays.verbs import compute, persist
-from ..graph.expr import Expr, user_line
+from ..graph import origin
+from ..graph.expr import Expr
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
 from .state import Layout
@@ -118,18 +119,15 @@ class Task:
 
     @cached_property
     def _payload(self) -> Any:
-        return payload("train", self, (), {}, "epoch")
+        return payload("train", self, (), {})
 
-    def graph(self, rows: Sequence[Array], given: Array, kept: Array | None, count: int, origin: str = "") -> Array:
-        """Return the array that so many tasks make, a row for each; they run where their rows are.
-
-        `origin` is the user's line, where another thread asks.
-        """
+    def graph(self, rows: Sequence[Array], given: Array, kept: Array | None, count: int) -> Array:
+        """Return the array that so many tasks make, a row for each; they run where their rows are."""
         grid = Grid([Axis.regular(count, 1), Axis.regular(self.width, self.width)])
         ways = (*((0, *(None,) * (a.ndim - 1)) for a in rows), (None, None), *([] if kept is None else [(0, None)]))
         operands = [*rows, given, *([] if kept is None else [kept])]
         op = MapBlocks(self._payload, ways, ("block_id",))
-        return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(np.uint8), origin or user_line()))
+        return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(np.uint8), origin.found()))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_payload"}

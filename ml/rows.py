@@ -89,7 +89,7 @@ def by_block(
     rows = arrays[0].expr.grid.axes[0]
     grid = Grid([Axis.regular(rows.count, 1), *(Axis.regular(n, max(1, n)) for n in shape)])
     ways = tuple((0, *(None,) * (a.ndim - 1)) for a in arrays)
-    packed = payload(function.__name__, _Shaped(function, shape), params, {}, function.__name__)
+    packed = payload(function.__name__, _Shaped(function, shape), params, {})
     return make(MapBlocks(packed, ways, ("block_id",) if numbered else ()), arrays, grid, np.float64)
 
 

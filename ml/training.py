@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays.payload import payload
 from ..arrays.verbs import compute
 from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
+from ..workers.boundary import publish
 from .asynchronous import PUSHES, STALENESS, Asynchronous
 from .batching import FIRST, doubled, most_rows
 from .progress import Progress
@@ -289,3 +290,6 @@ class _Batches:
             for name, value in _numbers(told, self.names).items():
                 sums[name] += value * len(mine)
         return state, own, {"rows": float(end - begin), **{n: v / (end - begin) for n, v in sums.items()}}
+
+
+publish(__name__, ("History", "train"))

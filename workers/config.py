@@ -50,6 +50,8 @@ class Settings:
         From how many bytes on `np.asarray(x)` warns that it gathers a whole array.
     jit : str
         Compiled kernels: "auto", "on" or "off".
+    full_traceback : bool
+        Whether errors show all frames of Windrow's own; else one stands for them.
     """
 
     chunk_bytes: int = 1 << 24
@@ -61,6 +63,7 @@ class Settings:
     progress: str = "auto"
     warn_gather_bytes: int = 1 << 30
     jit: str = "auto"
+    full_traceback: bool = False
 
 
 def _listed() -> str:
@@ -97,6 +100,13 @@ def _one_of(*choices: str) -> Callable[[Any], str]:
     return read
 
 
+def _switch(value: Any) -> bool:
+    found = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}
+    if str(value).lower() not in found:
+        raise ValueError(f"{value!r} is neither true nor false")
+    return found[str(value).lower()]
+
+
 _READ: dict[str, Callable[[Any], Any]] = {
     "chunk_bytes": parse_bytes,
     "threads": _none_or(_positive_int),
@@ -107,6 +117,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "progress": _one_of("auto", "on", "off"),
     "warn_gather_bytes": parse_bytes,
     "jit": _one_of("auto", "on", "off"),
+    "full_traceback": _switch,
 }
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from ..graph.access import ByBlock
 from ..graph.program import Load, Product
 from .blas import BlasLimit
+from .boundary import called
 from .executor import Target, run_blocks, run_task
 from .kernels.whole import BlockError
 from .output import COMPUTE, finish_lines
@@ -278,6 +279,7 @@ def _target(stage: Stage, task: int, arena: Bytes, offset: int, sink: Array | No
 
 
 def _failure(rank: int, batch: int, block: int, error: BaseException) -> Failed:
+    called(error)
     text = "".join(traceback.format_exception(error))
     try:
         # A script's own exceptions exist on rank 0 alone: this pickles by value, and rank 0 knows them again.

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph import origin
 from ...graph.errors import ArgumentError, FileFormatError, MissingFile, bad
-from ...graph.expr import Expr, user_line
+from ...graph.expr import Expr
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, HostData
@@ -153,7 +154,7 @@ def load(path: Any, mmap_mode: str | None = None, *, chunks: Any = None) -> Arra
     runs, dtype, sizes = _read_head(os.path.join(found, HEAD))
     times = _looked_at(found, sizes)
     data = HostData(None, in_place=False, file=ArrowFolder(found, runs, dtype, sizes, times), label="load")
-    array = wrap(Expr(Host(data), (), runs.grid, dtype, user_line()))
+    array = wrap(Expr(Host(data), (), runs.grid, dtype, origin.found()))
     return array if chunks is None else rechunk(array, chunks)
 
 

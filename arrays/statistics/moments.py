@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
+from ...workers.boundary import warn
 from ..core import Node, as_array, check_axes, check_dtype, make
 from ..creation import empty
 from ..ops import reductions as red
@@ -161,7 +161,7 @@ def cov(
     else:
         mean = red.mean(x, 1)
         if x.shape[1] <= free:
-            warnings.warn("cov: there are no degrees of freedom left", RuntimeWarning, stacklevel=2)
+            warn("cov: there are no degrees of freedom left", RuntimeWarning)
         factor = np.float64(max(0.0, x.shape[1] - free))
     x = astype(subtract(x, mean[:, None]), x.dtype)
     turned = transpose(x if weights is None else multiply(x, weights))

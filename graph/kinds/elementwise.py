@@ -33,7 +33,8 @@ class Elementwise(Op):
     @property
     def label(self) -> str:
         """Name for people."""
-        return self.function
+        name = self.function.partition(":")[0]
+        return "astype" if name == "cast" else name
 
 
 def result_dtype(function: str, args: list[DType | bool | int | float | complex | np.generic]) -> DType:

@@ -9,7 +9,10 @@ from ..expr import Op
 
 
 class Payload:
-    """A user's function with its arguments, pickled when the operation was made, so that it fails there."""
+    """A user's function with its arguments, pickled when the operation was made, so that it fails there.
+
+    `name` is empty for a function of Windrow's own.
+    """
 
     def __init__(self, name: str, pickled: bytes, digest: str) -> None:
         self.name, self.pickled, self.digest = name, pickled, digest
@@ -34,6 +37,11 @@ class MapBlocks(Op):
     @property
     def label(self) -> str:
         """Name for people."""
+        return self.payload.name or "function"
+
+    @property
+    def taken(self) -> str:
+        """Name of the user's function."""
         return self.payload.name
 
 

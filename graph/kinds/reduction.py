@@ -51,7 +51,7 @@ class Level(Op):
     @property
     def label(self) -> str:
         """Name for people."""
-        return self.reduce.head if self.final else f"{self.reduce.head}-partial"
+        return self.reduce.head if self.final else f"{self.reduce.head} (partial)"
 
 
 def accumulator(head: str, dtype: DType) -> DType:

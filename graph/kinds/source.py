@@ -30,6 +30,11 @@ class Full(Source):
 class Constant(Full):
     """A result that is known before anything is computed; without axes it is handed out as any result is."""
 
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return "full"
+
 
 @dataclass(frozen=True)
 class Ramp(Source):
@@ -38,6 +43,11 @@ class Ramp(Source):
     start: Any
     step: Any
     last: Any = None
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return "arange"
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def weights_of(class_weight: Any, y: Any, sample_weight: Any) -> Any:
     classes = np.array(sorted(class_weight), np.int64)
     task = _Weigh(classes, np.array([class_weight[c] for c in classes.tolist()], np.float32))
     ways = ((0, *(None,) * (labels.ndim - 1)),)
-    return make(MapBlocks(payload("fit", task, (), {}, "class weights"), ways), (labels,), Grid([rows]), np.float32)
+    return make(MapBlocks(payload("fit", task, (), {}), ways), (labels,), Grid([rows]), np.float32)
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...arrays.core import referred
 from ...graph.errors import ArgumentError, bad
+from ...workers.boundary import publish, warn
 from ..asynchronous import STALENESS, Asynchronous
 from ..progress import Progress
 from ..rounds import Rounds
@@ -329,7 +329,7 @@ def _lost(epoch: int, logs: dict[str, float]) -> bool:
     lost = not np.isfinite(logs.get("loss", 0.0))
     if lost:
         text = f"fit: the loss of epoch {epoch + 1} is {logs['loss']}; look for NaN among the rows, or lower the rate"
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
+        warn(text, RuntimeWarning)
     return lost
 
 
@@ -362,3 +362,6 @@ def _say(epochs: int) -> Any:
         print(f"Epoch {epoch + 1}/{epochs} - {told}", flush=True)
 
     return line
+
+
+publish(__name__)

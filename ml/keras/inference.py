@@ -40,7 +40,7 @@ def predicted(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> An
     task = _Predict(Recipe.of(model), Variables(model).shared(), batch_size, dtype)
     grid = Grid([rows.expr.grid.axes[0], *(Axis.regular(n, n) for n in shape)])
     ways = ((0, *(None,) * (rows.ndim - 1)),)
-    return make(MapBlocks(payload("predict", task, (), {}, "predict"), ways), (rows,), grid, dtype)
+    return make(MapBlocks(payload("predict", task, (), {}), ways), (rows,), grid, dtype)
 
 
 def evaluated(
@@ -70,7 +70,7 @@ def evaluated(
     task = _Evaluate(recipe, state, batch_size, told)
     grid = Grid([Axis.regular(rows.numblocks[0], 1), Axis.regular(len(told) + 1, len(told) + 1)])
     ways = tuple((0, *(None,) * (a.ndim - 1)) for a in arrays)
-    op = MapBlocks(payload("evaluate", task, (), {}, "evaluate"), ways)
+    op = MapBlocks(payload("evaluate", task, (), {}), ways)
     sums = np.add.reduce(np.asarray(make(op, arrays, grid, np.float64).compute()), axis=0)
     return {name: float(v / sums[0]) for name, v in zip(told, sums[1:], strict=True)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from ...workers.boundary import publish
 from ..rows import is_lazy
 from .distribute import Distributed
 
@@ -38,3 +39,6 @@ class Sequential(keras.Sequential):
         if is_lazy(x, y, *args, *keywords.values()):
             return Distributed(self).evaluate(x, y, *args, **keywords)
         return super().evaluate(x, y, *args, **keywords)
+
+
+publish(__name__)

@@ -216,7 +216,7 @@ class Trials:
         first = np.stack([np.concatenate([packed.write(p, 0, 0.0) for p in trial]) for trial in models])
         grid = Grid([Axis.regular(len(models), 1), Axis.regular(self.shards * self.room, self.room)])
         states = from_array(first, chunks=(1, self.room))
-        work = payload("search", _Steps(self.learner, packed, self.seed), (), {}, "epochs")
+        work = payload("search", _Steps(self.learner, packed, self.seed), (), {})
         for steps in self._tasks(fold, number, begin, end):
             chosen = sorted({step[2] for step in steps})
             where = np.array([[number, epoch, place, chosen.index(at)] for epoch, place, at in steps])
@@ -247,7 +247,7 @@ class Trials:
 
     def _averaged(self, states: Array, packed: _Packed, grid: Grid) -> Array:
         whole = Grid([grid.axes[0], Axis.regular(grid.shape[1], grid.shape[1])])
-        mean = payload("search", _Mean(self.learner, packed), (), {}, "average")
+        mean = payload("search", _Mean(self.learner, packed), (), {})
         return regrid(make(MapBlocks(mean, ((0, 1),)), (regrid(states, whole),), whole, np.uint8), grid)
 
     def _tested(self, states: Array, test: tuple[Array, Array]) -> Array:
@@ -256,6 +256,6 @@ class Trials:
         blocks = X.expr.grid.axes[0].count
         first = regrid(states[:, : self.room], Grid([states.expr.grid.axes[0], Axis.regular(self.room, self.room)]))
         grid = Grid([first.expr.grid.axes[0], Axis.regular(blocks * width, width)])
-        tell = payload("search", _Tell(self.learner, _Packed(self.room)), (), {}, "score")
+        tell = payload("search", _Tell(self.learner, _Packed(self.room)), (), {})
         ways = ((0, None), (1, None), (1, *(None,) * (y.ndim - 1)))
         return make(MapBlocks(tell, ways), (first, X, y), grid, np.float64)

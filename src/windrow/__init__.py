@@ -155,6 +155,7 @@ from .graph.errors import (
 )
 from .scheduler.cluster import Cluster
 from .scheduler.cluster import current as cluster
+from .workers.boundary import publish as _publish
 from .workers.config import config
 
 if TYPE_CHECKING:
@@ -170,7 +171,11 @@ def _missing(space: str, name: str) -> Any:
 for _space in (fft, linalg, random, testing):  # so that `from windrow.linalg import norm` works as with NumPy
     _name = _space.__name__.rpartition(".")[2]
     sys.modules[f"{__name__}.{_name}"] = _space
+    _publish(_space.__name__, plain=True)
     vars(_space).setdefault("__getattr__", functools.partial(_missing, _name))
+
+
+_publish(__name__, list(globals()), plain=True)
 
 
 def __getattr__(name: str) -> Any:

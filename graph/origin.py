@@ -1,0 +1,122 @@
+"""Where expressions come from: the public function that the user called, and the user's own line.
+
+Everything that users see (reprs, plans, errors, progress) is named by these, whatever an operation is made of inside.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import CodeType, FrameType
+
+    Naming = str | Callable[[FrameType], str]
+
+PACKAGE = __name__.partition(".")[0]
+
+_PROMPTS = {"<stdin>": "prompt", "<console>": "prompt", "<string>": "-c"}
+
+
+class Origin(NamedTuple):
+    """What made an expression: the public function's name ("" for operators and ufuncs), file and line of its call."""
+
+    call: str = ""
+    file: str = ""
+    line: int = 0
+
+    @property
+    def where(self) -> str:
+        """File and line for people: "script.py:3", "cell In[3], line 2"; "" where it isn't known."""
+        if not self.file:
+            return ""
+        cell = _cell(self.file) or _PROMPTS.get(self.file) or _numbered_prompt(self.file)
+        return f"{cell}, line {self.line}" if cell else f"{self.file}:{self.line}"
+
+    @property
+    def short(self) -> str:
+        """The same without the file's folder."""
+        return self.where.rpartition("/")[2]
+
+
+NOWHERE = Origin()
+
+
+def _cell(file: str) -> str:
+    """Return the cell of a notebook, or of IPython's prompt, that a file's name stands for."""
+    shell = sys.modules.get("IPython")
+    if shell is None or (running := shell.get_ipython()) is None:
+        return ""
+    named = getattr(getattr(running, "compile", None), "format_code_name", lambda _: None)(file)
+    return " ".join(named).lower().replace("in[", "In[") if named else ""
+
+
+def _numbered_prompt(file: str) -> str:
+    """Python's prompt numbers what is typed, from 3.13 on."""
+    found = re.fullmatch(r"<python-input-(\d+)>", file)
+    return f"prompt input {found[1]}" if found else ""
+
+
+_BETWEEN = {"concurrent", "joblib", "keras", "numpy", "scipy", "sklearn", "threading"}
+"""What calls Windrow in the user's name: no line of theirs is the user's."""
+
+_named: dict[int, tuple[CodeType, Naming]] = {}
+"""Public functions by the identity of their code: their name, or what makes it from the frame of a call."""
+
+_words: set[str] = set()
+
+
+def publish(function: Any, naming: Naming) -> None:
+    """Note that users call a function, and by what name; the code is kept, so that its identity stays its own."""
+    _named.setdefault(id(function.__code__), (function.__code__, naming))
+    if isinstance(naming, str):
+        _words.add(naming)
+
+
+def spoken(word: str) -> bool:
+    """Whether a word is one of those that users call something by."""
+    return word in _words
+
+
+def say(*words: str) -> None:
+    """Note words that users know, though they are no functions."""
+    _words.update(words)
+
+
+_inherited = threading.local()
+
+
+@contextmanager
+def standing(origin: Origin) -> Iterator[None]:
+    """While steps of an operation are made later than it was: what is made meanwhile comes from where it came."""
+    before = getattr(_inherited, "origin", None)
+    _inherited.origin = origin
+    try:
+        yield
+    finally:
+        _inherited.origin = before
+
+
+def found() -> Origin:
+    """Return the outermost public function on the way to the caller, and the user's line that called it."""
+    told: Origin | None = getattr(_inherited, "origin", None)
+    if told is not None:
+        return told
+    at = sys._getframe(1)
+    frame: FrameType | None = at
+    naming: Naming = ""
+    while frame is not None:
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if package == PACKAGE:
+            known = _named.get(id(frame.f_code))
+            if known is not None:
+                naming, at = known[1], frame
+        elif package not in _BETWEEN:
+            break
+        frame = frame.f_back
+    call = naming if isinstance(naming, str) else naming(at)
+    return Origin(call) if frame is None else Origin(call, frame.f_code.co_filename, frame.f_lineno)
