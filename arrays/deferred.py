@@ -27,6 +27,7 @@ from ..graph.expr import Expr, walk
 from ..graph.kinds.deferred import Deferred
 from ..graph.kinds.elementwise import Elementwise
 from ..graph.kinds.mapping import MapBlocks
+from ..graph.kinds.move import Move
 from ..graph.kinds.source import Full, Host, Ramp, Random
 from ..scheduler.cluster import current, running
 from .align import regrid
@@ -138,8 +139,18 @@ def at_hand(roots: Sequence[Expr]) -> bool:
 
 
 def evaluate(roots: Sequence[Expr]) -> Values:
-    """Compute expressions on the present cluster; return values of the caller's own."""
-    return current().run(resolved(roots))
+    """Compute expressions on the present cluster; return values of the caller's own.
+
+    Values are copied into whole arrays: a change of chunks that comes last is left out.
+    """
+    stored = current().stored
+    return current().run([_before_rechunk(root, stored) for root in resolved(roots)])
+
+
+def _before_rechunk(root: Expr, stored: Callable[[str], bool]) -> Expr:
+    while isinstance(root.op, Move) and root.op.name == "rechunk" and root.pin is None and not stored(root.token):
+        (root,) = root.operands
+    return root
 
 
 def resolved(roots: Sequence[Expr]) -> list[Expr]:

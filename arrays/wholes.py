@@ -1,9 +1,12 @@
-"""Axes brought into one chunk each, for operations that need whole lines, without making chunks larger."""
+"""Axes brought into one chunk each, for operations that need whole lines, without making chunks larger; and small
+chunks along an axis merged, for operations in which each chunk meets each other."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ..graph.grid import Axis, Grid
 from .align import regrid
@@ -17,6 +20,11 @@ if TYPE_CHECKING:
 SMALLEST = 1 << 16
 """Chunks are not made smaller than so many elements: each is a task."""
 MOST_SIZES = 1 << 16
+
+SMALL_BYTES, LARGE_BYTES = 1 << 20, 1 << 26
+FEW_CHUNKS, MANY_CHUNKS = 1 << 6, 1 << 11
+"""Chunks that meet each other are merged to SMALL_BYTES; up to LARGE_BYTES where there would be more than FEW_CHUNKS
+of them, and further where there would be more than MANY_CHUNKS."""
 
 
 def whole_grid(grid: Grid, axes: Collection[int]) -> Grid:
@@ -51,3 +59,27 @@ def cut(axis: Axis, step: int) -> Axis:
 def whole(x: Node, axes: Collection[int]) -> Array:
     """Return the array with these axes in one chunk each; see `whole_grid`."""
     return regrid(x, whole_grid(x.expr.grid, axes))
+
+
+def merged_axis(axis: Axis, line_bytes: int) -> Axis:
+    """Return an axis of which so many bytes make one position, with small chunks merged with those beside them.
+
+    Chunks that are large enough stay as they are: borders are left out, and none is moved.
+    """
+    total = axis.length * line_bytes
+    wanted = max(min(max(SMALL_BYTES, total // FEW_CHUNKS), LARGE_BYTES), total // MANY_CHUNKS)
+    step = max(1, wanted // max(1, line_bytes))
+    if axis.is_regular:
+        return Axis.regular(axis.length, axis.step * max(1, step // axis.step))
+    start = axis.start(np.arange(axis.count))
+    _, first = np.unique(start // step, return_index=True)
+    return Axis.of_sizes(np.diff(np.append(start[first], axis.length)))
+
+
+def merged(x: Node, axis: int = 0) -> Array:
+    """Return the array with small chunks along an axis merged; see `merged_axis`."""
+    grid = x.expr.grid
+    line = math.prod(a.largest for i, a in enumerate(grid.axes) if i != axis) * x.dtype.itemsize
+    axes = list(grid.axes)
+    axes[axis] = merged_axis(axes[axis], line)
+    return regrid(x, Grid(axes))

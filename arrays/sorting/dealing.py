@@ -15,6 +15,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks import sorting as blocks
 from ...workers.kernels.compiled.dealing import BUCKETS
+from .. import wholes
 from ..core import make
 from ..ops.moving import move
 from ..verbs import persist
@@ -38,6 +39,7 @@ LEAST = 1 << 12
 
 def sorted_long(x: Array) -> Steps:
     """Recipe of the sorted array of one axis."""
+    x = wholes.merged(x)
     found = (yield from _sorted_once(x)) if _fits(x) else None
     if found is None:
         found = yield from merged(make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype))
@@ -48,7 +50,7 @@ def _fits(x: Array) -> bool:
     """Tell whether an array is one to be dealt, which reads it twice."""
     (axis,) = x.expr.grid.axes
     plain = x.dtype.kind in "iuf" and x.dtype.itemsize in (4, 8) and x.dtype.isnative
-    return plain and axis.count <= MOST and axis.length >= LEAST * axis.count and in_memory(x)
+    return plain and 1 < axis.count <= MOST and axis.length >= LEAST * axis.count and in_memory(x)
 
 
 def _sorted_once(x: Array) -> Generator[Any, Any, Array | None]:

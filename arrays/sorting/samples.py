@@ -18,6 +18,8 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, Ramp
 from ...workers.kernels.blocks import sorting as blocks
+from .. import wholes
+from ..align import regrid
 from ..core import make
 from ..ops.moving import move
 from ..verbs import persist
@@ -46,17 +48,21 @@ def merged(parts: Array) -> Steps:
 
 def order_long(x: Array) -> Steps:
     """Recipe of the positions that put an array of one axis in order."""
+    x = wholes.merged(x)
     _, order = yield from ordered(x, positions(x))
     return order
 
 
 def lexsort_long(*keys: Array) -> Steps:
     """Recipe of the positions that put arrays of one axis, on the same chunks, in order, the last one first of all."""
+    (axis,) = keys[0].expr.grid.axes
+    grid = Grid([wholes.merged_axis(axis, max(key.dtype.itemsize for key in keys))])
+    keys = tuple(regrid(key, grid) for key in keys)
     order = positions(keys[0])
     for number, key in enumerate(keys):
         if number:
             order = persist(order)
-            key = yield from restored((yield from restored(order, positions(order), key.expr.grid)), key, key.expr.grid)
+            key = yield from restored((yield from restored(order, positions(order), grid)), key, grid)
         _, order = yield from ordered(key, order)
     return order
 

@@ -13,10 +13,11 @@ from .. import wholes
 from ..align import regrid
 from ..core import Node, as_array, make
 from ..ops import reductions
+from ..ops.elementwise import astype
 from ..ops.moving import expand_dims
 from ..ops.reshaping import ravel
 from ..ops.ufuncs import logical_not
-from .sorts import sort
+from .sorts import in_chunks, sort
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -113,7 +114,7 @@ def isin(
 ) -> Array:
     """Tell for each element whether it is among others.
 
-    The others are looked at chunk by chunk, unless they fit one chunk.
+    The others are sorted, and looked at chunk by chunk, unless they fit one chunk.
 
     Parameters
     ----------
@@ -140,14 +141,17 @@ def isin(
     x, table = as_array("isin", "element", element), ravel(as_array("isin", "test_elements", test_elements))
     if kind not in (None, "sort", "table"):
         raise ArgumentError(bad("isin", "kind", kind, "None, 'sort' or 'table'"))
-    _common("isin", "test_elements", x, table)
-    among = over_chunks("found", table, x, (), np.dtype(bool))
+    dtype = _common("isin", "test_elements", x, table)
+    function = "found"
+    if in_chunks(table, 0) and dtype.kind != "V":
+        table, x, function = sort(astype(wholes.merged(table), dtype)), astype(x, dtype), "found_sorted"
+    among = over_chunks(function, table, x, (), np.dtype(bool))
     return logical_not(among) if invert else among
 
 
-def _common(operation: str, argument: str, first: Node, second: Node) -> None:
+def _common(operation: str, argument: str, first: Node, second: Node) -> np.dtype[Any]:
     try:
-        np.result_type(first.dtype, second.dtype)
+        return np.result_type(first.dtype, second.dtype)
     except TypeError as error:
         raise DTypeError(bad(operation, argument, second.dtype, f"elements to compare with {first.dtype}")) from error
 
@@ -166,6 +170,8 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
     (axis,) = table.expr.grid.axes
     if axis.count == 1 or axis.length <= max(axis.largest, wholes.SMALLEST):
         return _whole(function, table, x, params, dtype)
+    table = wholes.merged(table)
+    (axis,) = table.expr.grid.axes
     if axis.count * x.size <= max(axis.length, wholes.SMALLEST):
         ways = ((0,), (None, *range(1, x.ndim + 1)))
         op = BlockFunction(f"searching:{function}", params, axes=ways)
@@ -173,7 +179,9 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
         each = make(op, (table, expand_dims(x, 0)), grid, dtype)
         made: Array = (reductions.any if dtype.kind == "b" else reductions.sum)(each, axis=0)
         return made
-    found = None
+    grid, found = x.expr.grid, None
+    for i in range(x.ndim):
+        x = wholes.merged(x, i)
     for i in range(axis.count):
         part = table[axis.start(i) : axis.stop(i)]
         if not part.size:
@@ -186,4 +194,4 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
         op = BlockFunction(f"searching:more_{function}", params, axes=((None,), own, own))
         found = make(op, (part, x, found), x.expr.grid, dtype)
     assert found is not None
-    return found
+    return regrid(found, grid)

@@ -200,7 +200,7 @@ def _inverse(x: Array, order: _Order) -> Steps:
     before = regrid(as_array("unique", "x", np.cumsum(counts) - counts), each.expr.grid)
     ways = ((0,), (0,))
     number = make(BlockFunction("searching:running", axes=ways), (new, before), new.expr.grid, "i8")
-    return (yield from restored(where, number, order.x.expr.grid))
+    return regrid((yield from restored(where, number, where.expr.grid)), x.expr.grid)
 
 
 def _parts(operation: str, x: Any, names: str, equal_nan: bool) -> list[Array]:

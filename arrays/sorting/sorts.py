@@ -232,6 +232,7 @@ def topk(x: Any, k: int, axis: int = -1) -> tuple[Array, Array]:
     n = array.shape[at]
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= n:
         raise ArgumentError(bad("topk", "k", k, f"an integer from 0 to {n}, the axis' length"))
+    array = wholes.merged(array, at)
     own = array.expr.grid.axes[at]
     sizes = np.minimum(own.sizes(), k)
     if own.count == 1 or int(sizes.sum()) > max(array.expr.grid.largest, wholes.SMALLEST) or k == 0:
@@ -326,8 +327,8 @@ def in_chunks(x: Array, axis: int) -> bool:
 
 
 def gathered(x: Array) -> Array:
-    """Return an array of one axis in one chunk, unless it is too long for that."""
-    return x if in_chunks(x, 0) else wholes.whole(x, (0,))
+    """Return an array of one axis in one chunk, unless it is too long for that; then with small chunks merged."""
+    return wholes.merged(x) if in_chunks(x, 0) else wholes.whole(x, (0,))
 
 
 def by_lines(recipe: Callable[..., Steps], *given: Any) -> Steps:

@@ -23,6 +23,8 @@ def sizes(request):
     short, few = request.param
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wholes, "SMALLEST", short)
+        patch.setattr(wholes, "SMALL_BYTES", 1)
+        patch.setattr(wholes, "FEW_CHUNKS", 1 << 30)
         patch.setattr(selection, "FEW", few)
         yield
 

@@ -22,6 +22,8 @@ def short():
     """Let no axis be brought into one chunk that is longer than the chunks it has."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wholes, "SMALLEST", 1)
+        patch.setattr(wholes, "SMALL_BYTES", 1)
+        patch.setattr(wholes, "FEW_CHUNKS", 1 << 30)
         yield
 
 

@@ -29,6 +29,23 @@ def more_found(table: Array, x: Array, before: Array) -> Array:
     return np.asarray(before | np.isin(x, table))
 
 
+def found_sorted(table: Array, x: Array) -> Array:
+    """Tell which elements a sorted table has."""
+    among = np.zeros(x.shape, bool)
+    if not table.size:
+        return among
+    near = ~((x < table[0]) | (x > table[-1]))  # NaN, which may come last, tells nothing
+    some = x[near]
+    at = np.searchsorted(table, some)
+    among[near] = table[np.minimum(at, len(table) - 1)] == some
+    return among
+
+
+def more_found_sorted(table: Array, x: Array, before: Array) -> Array:
+    """Tell which elements a part of a sorted table has, or the parts before had."""
+    return np.asarray(before | found_sorted(table, x))
+
+
 def bins(table: Array, x: Array, right: bool) -> Array:
     """Return the number of the bin that each element is in."""
     return np.asarray(np.digitize(x, table, right))

@@ -1,0 +1,138 @@
+"""Sorting and its kin on many small chunks: what is right, and how the work grows."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from windrow.arrays import wholes
+from windrow.graph.grid import Axis
+
+KIN = {
+    "sort": (wr.sort, np.sort),
+    "sort_of_computed": (lambda x: wr.sort(x * 2), lambda a: np.sort(a * 2)),
+    "descending": (lambda x: wr.sort(x, descending=True), lambda a: np.sort(a)[::-1]),
+    "argsort": (wr.argsort, lambda a: np.argsort(a, kind="stable")),
+    "lexsort": (lambda x: wr.lexsort((x, x > 0.5)), lambda a: np.lexsort((a, a > 0.5))),
+    "partition": (lambda x: wr.partition(x, 5), np.sort),
+    "topk": (lambda x: wr.topk(x, 50)[1], lambda a: np.argsort(-a, kind="stable")[:50]),
+    "unique": (wr.unique, np.unique),
+    "unique_few": (lambda x: wr.unique(x // 0.1), lambda a: np.unique(a // 0.1)),
+    "unique_inverse": (lambda x: wr.unique_inverse(x)[1], lambda a: np.unique(a, return_inverse=True)[1]),
+    "unique_inverse_few": (
+        lambda x: wr.unique_inverse(x // 0.1)[1],
+        lambda a: np.unique(a // 0.1, return_inverse=True)[1],
+    ),
+    "unique_counts": (lambda x: wr.unique_counts(x)[1], lambda a: np.unique(a, return_counts=True)[1]),
+    "union1d": (lambda x: wr.union1d(x, x / 2), lambda a: np.union1d(a, a / 2)),
+    "intersect1d": (lambda x: wr.intersect1d(x, x + 0), lambda a: np.intersect1d(a, a)),
+    "setdiff1d": (lambda x: wr.setdiff1d(x, x // 0.1), lambda a: np.setdiff1d(a, a // 0.1)),
+    "isin": (lambda x: wr.isin(x, x[::2]), lambda a: np.isin(a, a[::2])),
+    "searchsorted": (lambda x: wr.searchsorted(wr.sort(x), x), lambda a: np.searchsorted(np.sort(a), a)),
+    "percentile": (lambda x: wr.percentile(x, [1, 50, 99]), lambda a: np.percentile(a, [1, 50, 99])),
+    "nanmedian": (wr.nanmedian, np.nanmedian),
+    "rows": (lambda x: wr.sort(x.reshape(2, -1), 1), lambda a: np.sort(a.reshape(2, -1), 1)),
+}
+
+
+@pytest.mark.parametrize("name", KIN)
+def test_ten_thousand_chunks(name):
+    lazy, plain = KIN[name]
+    a = np.random.default_rng(0).random(200_000)
+    x = wr.from_array(a, chunks=20)
+    found = lazy(x)
+    np.testing.assert_array_equal(found.compute(), plain(a))
+    if name in ("sort", "argsort", "lexsort", "partition", "isin", "unique_inverse"):
+        assert found.chunks == x.chunks
+
+
+def calls(function):
+    """Calls of Python functions in all threads while something is computed."""
+    found = 0
+
+    def note(frame, event, argument):
+        nonlocal found
+        found += event == "call"
+
+    threading.setprofile(note)
+    try:
+        with wr.Cluster(threads=1):
+            sys.setprofile(note)
+            function()
+            sys.setprofile(None)
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return found
+
+
+@pytest.mark.parametrize("name", KIN)
+def test_work_grows_with_the_number_of_chunks(name, monkeypatch):
+    monkeypatch.setattr(wholes, "SMALLEST", 1)
+    monkeypatch.setattr(wholes, "SMALL_BYTES", 1 << 10)
+    monkeypatch.setattr(wholes, "FEW_CHUNKS", 8)
+    lazy, _ = KIN[name]
+    a = np.random.default_rng(0).random(51_200)
+    few, many = (calls(lambda n=n: lazy(wr.from_array(a[: n * 50], chunks=50)).compute()) for n in (256, 1024))
+    assert many < 6 * few, (few, many)
+
+
+def test_the_driver_holds_little_for_many_chunks(monkeypatch):
+    from windrow.arrays.sorting import samples
+
+    seen = []
+    before = samples.in_runs
+    monkeypatch.setattr(samples, "in_runs", lambda x, cuts: seen.append(cuts.size) or before(x, cuts))
+    a = np.random.default_rng(0).integers(0, 1 << 60, 2_000_000)
+    x = wr.from_array(a, chunks=20)
+    np.testing.assert_array_equal(wr.argsort(x).compute(), np.argsort(a, kind="stable"))
+    assert seen
+    assert max(seen) < 2 * wholes.FEW_CHUNKS**2
+
+
+def test_small_chunks_are_merged_by_bytes_and_borders_stay():
+    mib = 1 << 20
+    one = Axis.regular(mib, 100)
+    assert wholes.merged_axis(one, 8) == Axis.regular(mib, mib // 8 // 100 * 100)
+    assert wholes.merged_axis(Axis.regular(1000, 100), mib) == Axis.regular(1000, 100)
+    assert wholes.merged_axis(Axis.regular(1 << 27, 100), 8).count in range(60, 66)
+    huge = wholes.merged_axis(Axis.regular(1 << 40, 1 << 16), 8)
+    assert huge.count <= wholes.MANY_CHUNKS
+    assert wholes.merged_axis(Axis.regular(0, 1), 8) == Axis.regular(0, 1)
+    sizes = np.random.default_rng(0).integers(0, 60_000, 500)
+    uneven = Axis.of_sizes(sizes)
+    merged = wholes.merged_axis(uneven, 8)
+    assert set(np.cumsum(merged.sizes())) <= set(np.cumsum(sizes))
+    assert merged.length == uneven.length
+    assert merged.largest <= 2 * uneven.length // wholes.FEW_CHUNKS + 60_000
+    assert merged.count < 70
+
+
+@pytest.mark.ranks
+def test_on_ranks(launch, tmp_path):
+    program = tmp_path / "many.py"
+    program.write_text(
+        textwrap.dedent("""\
+            import numpy as np
+            import windrow as wr
+
+            a = np.random.default_rng(0).random(300_000)
+            for chunks in (30, 299):
+                x = wr.from_array(a, chunks=chunks)
+                np.testing.assert_array_equal(wr.sort(x).compute(), np.sort(a))
+                np.testing.assert_allclose(wr.sort(x * 2).sum().compute(), 2 * a.sum())
+                np.testing.assert_array_equal(wr.argsort(x)[5:9].compute(), np.argsort(a)[5:9])
+                np.testing.assert_array_equal(wr.unique_inverse(x)[1].compute(), np.unique(a, return_inverse=True)[1])
+                np.testing.assert_array_equal(wr.isin(x, x[::2]).compute(), np.isin(a, a[::2]))
+                np.testing.assert_array_equal(wr.median(x).compute(), np.median(a))
+            print("right")
+        """)
+    )
+    done = launch(3, str(program))
+    assert done.status == 0, done.err
+    assert done.last == "right"
