@@ -49,13 +49,11 @@ SPACES = {
 ELSE = "not there yet: compute() first, or map_blocks()"
 
 METHODS = {
-    "view": "astype() casts; map_blocks() with a function that views its block reads the bytes as another dtype",
-    "flat": "x.ravel() and x.reshape(-1)[i] read in C order; put() sets",
     "tofile": "to_npy() and save() write files",
     "dump": "save() writes files",
     "dumps": "save() writes files",
-    "byteswap": "map_blocks() with numpy.ndarray.byteswap",
-    "resize": "resize(x, shape) and reshape() give an array of another shape",
+    "itemset": "x[i] = v sets an element",
+    "newbyteorder": "x.view(x.dtype.newbyteorder()) reads the bytes in another order",
     "getfield": "x[name] gives a field",
     "setfield": "fields are not set one by one: compute() first",
 }
@@ -82,6 +80,6 @@ def missing_function(name: str, space: str) -> AttributeError:
 def missing_method(array: Array, name: str) -> AttributeError:
     """Return the error for a name that arrays haven't, with what to use instead where NumPy's have it."""
     text = f"'windrow.Array' object has no attribute {name!r}"
-    if not name.startswith("_") and hasattr(np.ndarray, name):
+    if not name.startswith("_") and (hasattr(np.ndarray, name) or name in METHODS):
         text += f"; {METHODS.get(name, MEMORY)}"
     return AttributeError(text, name=name, obj=array)

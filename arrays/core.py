@@ -86,6 +86,10 @@ class Node:
             return waiting.shape  # type: ignore[return-value]
         return self.expr.grid.shape
 
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        self.expr = wrap(self.expr).reshape(value).expr
+
     @property
     def dtype(self) -> DType:
         """Type of the elements."""

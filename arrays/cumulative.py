@@ -105,7 +105,9 @@ def _moved_on(x: Array, at: int, axes: list[Axis], first: Any) -> Array:
     return make(Move("shift", (Route(steps),), first), (x,), Grid(axes), x.dtype)
 
 
-def _flat(operation: str, a: Any, axis: Any, dtype: Any, out: Any, ufunc: np.ufunc) -> Array:
+def _flat(operation: str, a: Any, axis: Any, dtype: Any, out: Any, method: Any, ufunc: np.ufunc) -> Array:
+    if method not in ("sequential", "blelloch"):
+        raise ArgumentError(bad(operation, "method", method, "'sequential' or 'blelloch', which give the same here"))
     x = as_array(operation, "a", a)
     found = accumulate(ufunc, ravel(x) if axis is None else x, 0 if axis is None else axis, dtype, operation)
     put: Array = deliver(operation, found, out)
@@ -168,7 +170,7 @@ def cumulative_sum(
     return _cumulative("cumulative_sum", x, axis, dtype, out, include_initial, np.add)
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential") -> Array:
     """Return the running sums along an axis.
 
     See `cumulative_sum` for how chunks are treated.
@@ -182,6 +184,8 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
         In which is added; None: the array's, or the default integer for smaller ones.
     out : array, optional
         Where the result is put.
+    method : {"sequential", "blelloch"}
+        As dask has it; without effect here.
 
     Returns
     -------
@@ -193,10 +197,12 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     >>> wr.cumsum(wr.arange(5, chunks=2)).compute()
     array([ 0,  1,  3,  6, 10])
     """
-    return _flat("cumsum", a, axis, dtype, out, np.add)
+    return _flat("cumsum", a, axis, dtype, out, method, np.add)
 
 
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+def nancumsum(
+    a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
+) -> Array:
     """Return the running sums along an axis; NaN counts as zero.
 
     See `cumulative_sum` for how chunks are treated.
@@ -210,6 +216,8 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = Non
         In which is added; None: the array's, or the default integer for smaller ones.
     out : array, optional
         Where the result is put.
+    method : {"sequential", "blelloch"}
+        As dask has it; without effect here.
 
     Returns
     -------
@@ -221,7 +229,7 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = Non
     >>> wr.nancumsum([1.0, float("nan"), 2.0]).compute()
     array([1., 1., 3.])
     """
-    return _flat("nancumsum", _without_nan("nancumsum", a, 0), axis, dtype, out, np.add)
+    return _flat("nancumsum", _without_nan("nancumsum", a, 0), axis, dtype, out, method, np.add)
 
 
 def cumulative_prod(
@@ -257,7 +265,9 @@ def cumulative_prod(
     return _cumulative("cumulative_prod", x, axis, dtype, out, include_initial, np.multiply)
 
 
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+def cumprod(
+    a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
+) -> Array:
     """Return the running products along an axis.
 
     See `cumulative_prod` for how chunks are treated.
@@ -271,6 +281,8 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None)
         In which is multiplied; None: the array's, or the default integer for smaller ones.
     out : array, optional
         Where the result is put.
+    method : {"sequential", "blelloch"}
+        As dask has it; without effect here.
 
     Returns
     -------
@@ -282,10 +294,12 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None)
     >>> wr.cumprod(wr.arange(1, 5), axis=0).compute()
     array([ 1,  2,  6, 24])
     """
-    return _flat("cumprod", a, axis, dtype, out, np.multiply)
+    return _flat("cumprod", a, axis, dtype, out, method, np.multiply)
 
 
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+def nancumprod(
+    a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
+) -> Array:
     """Return the running products along an axis; NaN counts as one.
 
     See `cumulative_prod` for how chunks are treated.
@@ -299,6 +313,8 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = No
         In which is multiplied; None: the array's, or the default integer for smaller ones.
     out : array, optional
         Where the result is put.
+    method : {"sequential", "blelloch"}
+        As dask has it; without effect here.
 
     Returns
     -------
@@ -310,4 +326,4 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = No
     >>> wr.nancumprod([1.0, float("nan"), 2.0]).compute()
     array([1., 1., 2.])
     """
-    return _flat("nancumprod", _without_nan("nancumprod", a, 1), axis, dtype, out, np.multiply)
+    return _flat("nancumprod", _without_nan("nancumprod", a, 1), axis, dtype, out, method, np.multiply)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import cumulative
+from . import cumulative, viewing
 from .align import rechunk
-from .core import Node, check_axis
+from .core import Node, check_axis, wrap
 from .files.folder import save
 from .files.npy import to_npy
 from .files.parquet import to_parquet
+from .flat import FlatView
 from .ops import diagonals, joining, moving, products, reshaping, searching, taking, ufuncs
 from .ops import elementwise as ew
 from .ops import reductions as red
@@ -54,13 +55,17 @@ class Methods(Node):
         """See `windrow.prod`."""
         return red.prod(self, axis, dtype, out, keepdims, initial, where, **unknown)
 
-    def cumsum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+    def cumsum(
+        self, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
+    ) -> Array:
         """See `windrow.cumsum`."""
-        return cumulative.cumsum(self, axis, dtype, out)
+        return cumulative.cumsum(self, axis, dtype, out, method=method)
 
-    def cumprod(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+    def cumprod(
+        self, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
+    ) -> Array:
         """See `windrow.cumprod`."""
-        return cumulative.cumprod(self, axis, dtype, out)
+        return cumulative.cumprod(self, axis, dtype, out, method=method)
 
     def mean(
         self, axis: Axes = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
@@ -164,13 +169,49 @@ class Methods(Node):
 
     @property
     def real(self) -> Array:
-        """The real parts."""
+        """The real parts; when they are set, the array stands for the result."""
         return ew.real(self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.expr = viewing.with_real(self, value).expr
 
     @property
     def imag(self) -> Array:
-        """The imaginary parts."""
+        """The imaginary parts; when they are set, the array stands for the result."""
         return ew.imag(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.expr = viewing.with_imag(self, value).expr
+
+    @property
+    def flat(self) -> FlatView:
+        """The elements along one axis, in C order: `x.flat[i]`, `x.flat[i] = v`."""
+        return FlatView(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        FlatView(self)[...] = value
+
+    def view(self, dtype: Any = None, type: Any = None, order: str = "C") -> Array:
+        """Read the elements' bytes as another dtype; of another size, along the last axis (`order` "F": the first).
+
+        There are no views: setting elements of the result leaves the array as it is.
+        """
+        return viewing.view(self, dtype, type, order)
+
+    def byteswap(self, inplace: bool = False) -> Array:
+        """Return elements with their bytes in reverse; `inplace`: the array stands for them from then on."""
+        swapped = viewing.byteswap(self)
+        if not inplace:
+            return swapped
+        self.expr = swapped.expr
+        return wrap(self.expr)
+
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Give the array another shape and size, in place: elements keep their C order, zeros come behind them."""
+        self.expr = viewing.resized(self, new_shape[0] if len(new_shape) == 1 else new_shape).expr
 
     @property
     def T(self) -> Array:

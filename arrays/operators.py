@@ -91,7 +91,7 @@ class Operators(Node):
     __floordiv__, __rfloordiv__ = _both(ew.floor_divide)
     __mod__, __rmod__ = _both(ew.remainder)
     __divmod__, __rdivmod__ = _both(ew.divmod)
-    __pow__, __rpow__ = _both(ew.power)
+    __rpow__ = _both(ew.power)[1]
     __and__, __rand__ = _both(ew.bitwise_and)
     __or__, __ror__ = _both(ew.bitwise_or)
     __xor__, __rxor__ = _both(ew.bitwise_xor)
@@ -110,6 +110,14 @@ class Operators(Node):
     __iand__, __ior__ = _in_place(ew.bitwise_and, "&="), _in_place(ew.bitwise_or, "|=")
     __ixor__ = _in_place(ew.bitwise_xor, "^=")
     __ilshift__, __irshift__ = _in_place(ew.left_shift, "<<="), _in_place(ew.right_shift, ">>=")
+
+    def __pow__(self, other: Any) -> Any:
+        """As in NumPy: squares and square roots have functions of their own, and a square keeps small dtypes."""
+        if type(other) is int and other == 2 and self.dtype.kind in "biufc":
+            return ew.square(self)
+        if type(other) is float and other == 0.5 and self.dtype.kind in "fc":
+            return ew.sqrt(self)
+        return ew.power(self, other) if _taken(other) else NotImplemented
 
     def __matmul__(self, other: Any) -> Any:
         return matmul(self, other) if _taken(other) else NotImplemented

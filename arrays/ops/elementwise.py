@@ -78,7 +78,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None, cast
     return cast(array, wanted)
 
 
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Choose elements of `x` where the condition holds, else of `y`.
 
     Parameters
@@ -100,6 +100,8 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if x is None and y is None:
         nonzero = importlib.import_module(str(__package__).partition(".")[0]).nonzero
         return nonzero(condition)
+    if x is None or y is None:
+        raise ArgumentError(bad("where", "y" if y is None else "x", None, "both x and y, or neither"))
     return apply("where", "where", (condition, x, y), np.where)
 
 
@@ -254,9 +256,16 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
     array([ True,  True])
     """
     left, right = as_array("isclose", "a", a), as_array("isclose", "b", b)
+    if right.dtype.kind in "biu":
+        right = cast(right, np.float64)
     near = less_equal(absolute(subtract(left, right)), add(atol, multiply(rtol, absolute(right))))
     found: Array = logical_or(logical_and(near, isfinite(right)), equal(left, right))
     return logical_or(found, logical_and(isnan(left), isnan(right))) if equal_nan else found
+
+
+def joined(real_parts: Array, imaginary_parts: Array) -> Array:
+    """Return the complex numbers of real and imaginary parts of one dtype."""
+    return apply("complex", "complex", (real_parts, imaginary_parts), lambda x, y: x + 1j * y)
 
 
 def nan_to_num(
@@ -286,8 +295,7 @@ def nan_to_num(
     array = as_array("nan_to_num", "x", x)
     if array.dtype.kind == "c":
         parts = [nan_to_num(part, copy, nan, posinf, neginf) for part in (real(array), imag(array))]
-        found: Array = add(parts[0], multiply(parts[1], array.dtype.type(1j)))
-        return found
+        return joined(*parts)
     if array.dtype.kind != "f":
         return array
     limits, exact = np.finfo(array.dtype), array.dtype.type

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.axismap import AxisMap, Fixed, Slice
-from ...graph.errors import ShapeError, bad
+from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
 from ..core import Node, as_array, check_axes, check_axis, make
@@ -180,6 +180,8 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Array:
     (1, 3)
     """
     array = as_array("expand_dims", "a", a)
+    if axis is None:
+        raise ArgumentError(bad("expand_dims", "axis", axis, "an integer or a sequence of them"))
     count = len(axis) if isinstance(axis, Sequence) else 1
     new = check_axes("expand_dims", axis, array.ndim + count)
     old = [i for i in range(array.ndim + count) if i not in new]

@@ -1,4 +1,4 @@
-"""Ufuncs: calling them on lazy arrays, and their methods `reduce`, `accumulate` and `outer`."""
+"""Ufuncs: calling them on lazy arrays, and their methods."""
 
 from __future__ import annotations
 
@@ -186,19 +186,40 @@ class Ufunc:
         left, right = as_array(f"{self.name}.outer", "A", A), as_array(f"{self.name}.outer", "B", B)
         return self(left.reshape((*left.shape, *(1,) * right.ndim)), right, **keywords)
 
-    def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
-        """Raise: say `x[indices] = …`, or count with `windrow.bincount`."""
-        raise ArgumentError(
-            f"{self.name}.at doesn't take lazy arrays; for positions that occur once write "
-            f"x[indices] = {self.name}(x[indices], …), and add up groups with bincount(indices, weights)"
-        )
+    def at(self, a: Any, indices: Any, /, *b: Any) -> None:
+        """Apply the function to elements of an array, in place, once for each time that a position is named.
 
-    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> None:
-        """Raise: reduce slices, or reshape and reduce."""
-        raise ArgumentError(
-            f"{self.name}.reduceat doesn't take lazy arrays; apply {self.name}.reduce to slices and "
-            "stack() the results, or to a reshaped array where all runs have one length"
-        )
+        Positions and values come into one chunk. A lazy array stands for the result from then on; a NumPy array is
+        changed now.
+
+        Parameters
+        ----------
+        a : array
+        indices : index
+            Whatever `a[indices]` takes.
+        *b : array or scalar
+            The second operand, for functions that take two; broadcast to `a[indices]`.
+        """
+        from .unbuffered import apply_at
+
+        apply_at(self.ufunc, self, a, indices, b)
+
+    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """Reduce runs along an axis that begin at some positions, each up to where the next one begins.
+
+        As in NumPy a run whose next one doesn't begin later is the single element there.
+
+        Parameters
+        ----------
+        array : array
+        indices : sequence of int
+            Where runs begin. In order, they cut the axis into chunks; else it comes into one chunk.
+        axis : int
+        dtype, out : optional
+        """
+        from .unbuffered import reduce_runs
+
+        return deliver(f"{self.name}.reduceat", reduce_runs(self.ufunc, array, indices, axis, dtype), out)
 
     def __repr__(self) -> str:
         return f"<windrow ufunc {self.name!r}>"

@@ -28,7 +28,7 @@ from .selection import selected
 from .sorts import LINES, by_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from ..array import Array
 
@@ -62,7 +62,7 @@ def quantile(
     ----------
     a : array of real numbers
     q : float or sequence of float
-        From 0 to 1; known at the call.
+        From 0 to 1. Lazy ones are found when the result is computed.
     axis : int, sequence of int or None
         None: of all elements.
     out : array, optional
@@ -110,7 +110,7 @@ def percentile(
     ----------
     a : array of real numbers
     q : float or sequence of float
-        From 0 to 100; known at the call.
+        From 0 to 100. Lazy ones are found when the result is computed.
     axis : int, sequence of int or None
         None: of all elements.
     out : array, optional
@@ -190,7 +190,7 @@ def nanquantile(
     ----------
     a : array of real numbers
     q : float or sequence of float
-        From 0 to 1; known at the call.
+        From 0 to 1. Lazy ones are found when the result is computed.
     axis : int, sequence of int or None
         None: of all elements.
     out : array, optional
@@ -239,7 +239,7 @@ def nanpercentile(
     ----------
     a : array of real numbers
     q : float or sequence of float
-        From 0 to 100; known at the call.
+        From 0 to 100. Lazy ones are found when the result is computed.
     axis : int, sequence of int or None
         None: of all elements.
     out : array, optional
@@ -307,7 +307,7 @@ def _quantiles(
     """Return the array of any of these; `method` may be "median"."""
     array = as_array(name, "a", a)
     if isinstance(q, Node):
-        raise ArgumentError(bad(name, "q", q, "numbers that are known now; compute() them"))
+        return deliver(name, _lazily(name, array, q, axis, method, keepdims, weights), out)
     axes = check_axes(name, axis, array.ndim)
     skip = name.startswith("nan")
     wanted = _levels(name, q, method)
@@ -330,6 +330,29 @@ def _quantiles(
     if keepdims and axes:
         found = expand_dims(found, tuple(np.ndim(wanted) + i for i in axes))
     return deliver(name, found, out)
+
+
+def _lazily(name: str, x: Array, q: Node, axis: Any, method: str, keepdims: Any, weights: Any) -> Array:
+    """Find the levels first, when the result is computed; its grid and dtype are those that any levels give."""
+    if q.dtype.kind not in "biuf" or q.ndim > 2:
+        raise ArgumentError(bad(name, "q", (q.dtype, q.shape), "real numbers, along at most two axes"))
+    more = () if weights is None else (as_array(name, "weights", weights),)
+    axes = check_axes(name, axis, x.ndim)
+    outline = _known(x, np.zeros(q.shape, q.dtype), *more, name, axes, method, bool(keepdims))
+    params = (name, axes, method, bool(keepdims), outline.expr.grid)
+    return deferred(name, _by_levels, (x, q, *more), params, outline.expr.grid, outline.dtype)
+
+
+def _known(x: Array, q: np.ndarray[Any, Any], *rest: Any) -> Array:
+    """Return the array for levels that are known; `rest` are weights, if there are any, and the arguments."""
+    *weights, name, axes, method, keepdims = rest
+    found: Array = _quantiles(name, x, q, axes, None, method, keepdims, weights[0] if weights else None, False)
+    return found
+
+
+def _by_levels(x: Array, q: Array, *rest: Any) -> Generator[Any, Any, Array]:
+    levels = yield q
+    return regrid(_known(x, np.asarray(levels), *rest[:-1]), rest[-1])
 
 
 def _levels(name: str, q: Any, method: str) -> Any:

@@ -141,7 +141,7 @@ def test_settings_are_listed():
         (lambda: wr.r_, "no attribute 'r_'.*concatenate"),
         (lambda: wr.linalg.tensorsolve, "windrow.linalg.*numpy.linalg of x.compute"),
         (lambda: wr.nothing_of_the_kind, "module 'windrow' has no attribute 'nothing_of_the_kind'$"),
-        (lambda: lazy().view("i8"), "no attribute 'view'; astype"),
+        (lambda: lazy().itemset(0, 1), r"no attribute 'itemset'; x\[i\] = v"),
         (lambda: lazy().strides, "no attribute 'strides'.*compute"),
         (lambda: lazy().nothing, "no attribute 'nothing'$"),
     ],

@@ -30,6 +30,15 @@ def _imag(x: Any, *, out: Array) -> None:
     np.copyto(out, np.imag(x))
 
 
+def _complex(x: Any, y: Any, *, out: Array) -> None:
+    np.copyto(out.real, x)
+    np.copyto(out.imag, y)
+
+
+def _view(x: Any, *, out: Array) -> None:
+    np.copyto(out, np.ascontiguousarray(x).view(out.dtype))
+
+
 def _angle(x: Any, *, out: Array) -> None:
     np.copyto(out, np.angle(x))
 
@@ -57,6 +66,8 @@ _NAMED: dict[str, Callable[..., Any]] = {
     "real": _real,
     "imag": _imag,
     "angle": _angle,
+    "complex": _complex,
+    "view": _view,
     "choose": _choose,
     "round": _round,
     "i0": _i0,
