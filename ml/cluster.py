@@ -17,7 +17,7 @@ from ..graph.kinds.mapping import MapBlocks
 from ..workers.boundary import publish, warn
 from .fitted import Lazily
 from .lloyd import costs, distances, farthest, nearest, sums
-from .rows import by_block, finite, is_lazy, samples, total, weights
+from .rows import by_block, finite, is_lazy, samples, total, weighed, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -56,6 +56,7 @@ class KMeans(Lazily, own.KMeans):
         arrays = [samples("KMeans.fit", X)]
         if sample_weight is not None:
             arrays.append(weights("KMeans.fit", sample_weight, arrays[0]))
+            weighed("KMeans.fit", arrays[1].sum().compute())
         kept = persist(*arrays)
         arrays = list(kept) if isinstance(kept, tuple) else [kept]
         rows = arrays[0]

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn import decomposition as own
 from sklearn.utils.extmath import svd_flip
 
-from ..arrays.verbs import persist
+from ..arrays.verbs import compute, persist
 from ..graph.errors import ArgumentError, bad
 from ..workers.boundary import publish
 from .fitted import Lazily
@@ -31,9 +31,9 @@ def _square(X: Values, centre: Values) -> Values:
 def _eigen(squares: Values) -> tuple[Values, Values]:
     """Return eigenvalues from the largest on, and eigenvectors as rows, with scikit-learn's signs."""
     values, vectors = np.linalg.eigh(squares)
-    values, rows = np.maximum(values[::-1], 0.0), vectors.T[::-1].copy()
-    _, rows = svd_flip(rows.T, rows, u_based_decision=False)
-    return values, rows
+    rows = vectors.T[::-1].copy()
+    svd_flip(rows.T.copy(), rows, u_based_decision=False)  # in place: a transpose of the same memory would be undone
+    return np.maximum(values[::-1], 0.0), rows
 
 
 class PCA(Lazily, own.PCA):
@@ -59,17 +59,18 @@ class PCA(Lazily, own.PCA):
         rows = persist(samples("PCA.fit", X))
         n, d = rows.shape
         if n < 2:
-            raise ArgumentError(bad("PCA.fit", "X", rows.shape, "at least two rows"))
-        mean = np.asarray(rows.mean(axis=0).compute(), np.float64)
+            raise ArgumentError(bad("PCA.fit", "X", rows.shape, f"at least two rows; it has {n} sample"))
+        mean = np.asarray(rows.astype(np.float64).mean(axis=0).compute())
         finite("PCA.fit", X=mean)
         values, components = _eigen(total(_square, [rows], (d, d), mean))
         variance = values / (n - 1)
         count = self._count(variance, min(n, d))
-        self.n_samples_, self.n_features_in_, self.mean_, self.n_components_ = n, d, mean, count
-        self.components_, self.explained_variance_ = components[:count], variance[:count]
-        self.explained_variance_ratio_ = variance[:count] / max(variance.sum(), np.finfo(float).tiny)
-        self.singular_values_ = np.sqrt(values[:count])
-        self.noise_variance_ = float(variance[count : min(n, d)].mean()) if count < min(n, d) else 0.0
+        self.n_samples_, self.n_features_in_, self.n_components_, own = n, d, count, rows.dtype
+        self.mean_ = mean.astype(own)
+        self.components_, self.explained_variance_ = components[:count].astype(own), variance[:count].astype(own)
+        share = variance[:count] / max(variance.sum(), np.finfo(float).tiny)
+        self.explained_variance_ratio_, self.singular_values_ = share.astype(own), np.sqrt(values[:count]).astype(own)
+        self.noise_variance_ = own.type(variance[count : min(n, d)].mean()) if count < min(n, d) else 0.0
         return self
 
     def _count(self, variance: Values, most: int) -> int:
@@ -82,10 +83,6 @@ class PCA(Lazily, own.PCA):
         if isinstance(asked, bool) or not isinstance(asked, int | np.integer) or not 1 <= asked <= most:
             raise ArgumentError(bad("PCA.fit", "n_components", asked, f"None, 1 to {most}, or a share of the variance"))
         return int(asked)
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Find the components, and return the rows in them."""
-        return self.fit(X, y).transform(X) if is_lazy(X) else super().fit_transform(X, y)
 
 
 class TruncatedSVD(Lazily, own.TruncatedSVD):
@@ -108,10 +105,6 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
             super().fit(X, y)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Find the components, and return the rows in them."""
-        return self.fit(X, y).transform(X) if is_lazy(X) else super().fit_transform(X, y)
-
     def _learn(self, X: Any) -> None:
         rows = persist(samples("TruncatedSVD.fit", X))
         d, count = rows.shape[1], self.n_components
@@ -120,12 +113,12 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
         squares = total(_square, [rows], (d, d), np.zeros(d))
         finite("TruncatedSVD.fit", X=squares)
         values, components = _eigen(squares)
-        self.components_, self.n_features_in_ = components[:count], d
-        self.singular_values_ = np.sqrt(values[:count])
-        means = np.asarray(rows.mean(axis=0).compute())
-        shares = values[:count] / rows.shape[0] - (components[:count] @ means) ** 2
-        self.explained_variance_ = shares
-        self.explained_variance_ratio_ = shares / float(rows.var(axis=0).sum())
+        own, self.n_features_in_ = rows.dtype, d
+        means, spread = compute(rows.astype(np.float64).mean(axis=0), rows.astype(np.float64).var(axis=0).sum())
+        shares = values[:count] / rows.shape[0] - (components[:count] @ np.asarray(means)) ** 2
+        self.components_, self.singular_values_ = components[:count].astype(own), np.sqrt(values[:count]).astype(own)
+        self.explained_variance_ = shares.astype(own)
+        self.explained_variance_ratio_ = (shares / float(spread)).astype(own)
 
 
 publish(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,11 @@ from ..arrays.core import Node, as_array, make
 from ..arrays.ops.elementwise import where
 from ..arrays.ops.ufuncs import equal
 from ..arrays.payload import payload
-from ..graph.errors import ArgumentError, ShapeError, bad
+from ..graph.errors import ArgumentError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
 from ..workers.boundary import publish
-from .rows import beside, samples
+from .rows import beside, same_features, samples
 
 if TYPE_CHECKING:
     from ..arrays.array import Array
@@ -42,32 +43,39 @@ def tags_of(tags: Any, estimator: Any) -> Any:
 
 
 class _Called:
-    """Calls a method of an estimator on a block of rows."""
+    """Calls a method of an estimator on a block of rows.
 
-    def __init__(self, estimator: Any, method: str, dtype: np.dtype[Any]) -> None:
+    An estimator that was fitted with a table gets tables with the same columns: a ColumnTransformer chooses by them.
+    """
+
+    def __init__(self, estimator: Any, method: str, dtype: np.dtype[Any] | None = None) -> None:
         self.estimator, self.method, self.dtype = estimator, method, dtype
 
     def __call__(self, block: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         if not len(block):
             row = np.zeros((1, *block.shape[1:]), block.dtype)
-            shape = np.shape(_dense(getattr(self.estimator, self.method)(row)))
-            return np.empty((0, *shape[1:]), self.dtype)
-        found = _dense(getattr(self.estimator, self.method)(np.ascontiguousarray(block)))
-        return found.astype(self.dtype, copy=False)
+            return np.empty((0, *self.values(row).shape[1:]), self.dtype)
+        return self.values(np.ascontiguousarray(block)).astype(self.dtype, copy=False)
 
+    def values(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return what the method gives for some rows, as an array, be it sparse or a table."""
+        found = getattr(self.estimator, self.method)(self._named(rows))
+        return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
 
-def _dense(found: Any) -> np.ndarray[Any, Any]:
-    """Return what a method gave as an array, be it sparse or a table."""
-    return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
+    def _named(self, rows: np.ndarray[Any, Any]) -> Any:
+        names = getattr(self.estimator, "feature_names_in_", None)
+        if names is None or self.method == "inverse_transform" or importlib.util.find_spec("pandas") is None:
+            return rows
+        return importlib.import_module("pandas").DataFrame(rows, columns=names, copy=False)
 
 
 def _probed(estimator: Any, method: str, array: Array) -> np.ndarray[Any, Any]:
     """Return what a method gives for one row: of zeros, or where it can't take these, the first one, computed."""
-    call = getattr(estimator, method)
+    call = _Called(estimator, method).values
     try:
-        return _dense(call(np.zeros((1, array.shape[1]), array.dtype)))
+        return call(np.zeros((1, array.shape[1]), array.dtype))
     except ValueError:
-        return _dense(call(np.asarray(array[:1].compute())))
+        return call(np.asarray(array[:1].compute()))
 
 
 def over_rows(estimator: Any, method: str, X: Any) -> Array:
@@ -96,11 +104,10 @@ def over_rows(estimator: Any, method: str, X: Any) -> Array:
     >>> over_rows(Doubled(), "predict", wr.ones((4, 2), chunks=2)).compute()
     array([2., 2., 2., 2.])
     """
-    array = samples(method, as_array(method, "X", X), floats=False)
-    learnt = getattr(estimator, "n_features_in_", array.shape[1])
-    if array.shape[1] != learnt and method != "inverse_transform":
-        name = f"{type(estimator).__name__}.{method}"
-        raise ShapeError(bad(name, "X", array.shape, f"{learnt} features, as it was fitted with"))
+    cls = type(estimator).__name__
+    array = samples(f"{cls}.{method}", as_array(f"{cls}.{method}", "X", X), floats=False)
+    if method != "inverse_transform":
+        same_features(f"{cls}.{method}", estimator, array)
     probe = _probed(estimator, method, array)
     if probe.shape[:1] != (1,):
         raise ArgumentError(bad(method, "estimator", type(estimator).__name__, "a method that gives a row for a row"))
@@ -156,32 +163,20 @@ def _kind(estimator: Any) -> str | None:
 
 
 class Lazily:
-    """Makes an estimator's methods lazy where X is a Windrow array; else they are the estimator's own."""
+    """Makes an estimator's methods lazy where X is a Windrow array; else they are the estimator's own.
+
+    What is lazy stays a Windrow array whatever `set_output` says, which is for rows in memory.
+    """
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        for name in (*METHODS, "score"):
+        for name in (*METHODS, "score", "fit_transform"):
             if hasattr(cls, name) and name not in vars(cls) and not isinstance(_found(cls, name), _Lazy):
                 setattr(cls, name, _Lazy(cls, name))
-        if hasattr(cls, "partial_fit") and "partial_fit" not in vars(cls):
-            cls.partial_fit = _rows_in_memory(cls.partial_fit)
 
 
 class Supervised(Lazily):
     """The same for what learns from y."""
-
-
-def _rows_in_memory(own: Any) -> Any:
-    """Return `partial_fit`, which refuses Windrow arrays: it is a step on some rows, as `fit` takes them all."""
-
-    @wraps(own)
-    def partial_fit(self: Any, X: Any, *args: Any, **keywords: Any) -> Any:
-        if any(isinstance(v, Node) for v in (X, *args, *keywords.values())):
-            name = f"{type(self).__name__}.partial_fit"
-            raise ArgumentError(bad(name, "X", "a Windrow array", "rows in memory; fit learns from all chunks"))
-        return own(self, X, *args, **keywords)
-
-    return partial_fit
 
 
 def _found(cls: type, name: str) -> Any:
@@ -203,14 +198,22 @@ class _Lazy:
 
         @wraps(own)
         def call(X: Any, *args: Any, **keywords: Any) -> Any:
-            if name == "score" and any(isinstance(v, Node) for v in (X, *args, *keywords.values())):
-                return score(model, X, *args, **keywords)
+            if name in _FOR_ARRAYS and any(isinstance(v, Node) for v in (X, *args, *keywords.values())):
+                return _FOR_ARRAYS[name](model, X, *args, **keywords)
             if isinstance(X, Node) and not args and not keywords:
                 importlib.import_module("sklearn.utils.validation").check_is_fitted(model)
                 return over_rows(model, name, X)
             return own(X, *args, **keywords)
 
         return call
+
+
+def _fit_transform(model: Any, X: Any, y: Any = None, **keywords: Any) -> Any:
+    fitted = model.fit(X, **keywords) if y is None else model.fit(X, y, **keywords)
+    return fitted.transform(X)
+
+
+_FOR_ARRAYS: dict[str, Any] = {"score": score, "fit_transform": _fit_transform}
 
 
 class Fitted:

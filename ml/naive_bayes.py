@@ -2,24 +2,124 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn import naive_bayes as own
 from sklearn.base import clone
+from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from ..arrays.verbs import compute, persist
-from ..graph.errors import ArgumentError, BadValue, DTypeError, bad
+from ..graph.errors import ArgumentError, BadValue, bad
 from ..workers.boundary import publish
 from .fitted import Supervised
-from .rows import beside, finite, is_lazy, labels_of, samples, total, weights
+from .rows import beside, finite, is_lazy, labels_of, same_features, samples, total, weighed, weights
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from ..arrays.array import Array
+
 __all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"]
 
 Values = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What is learnt from: persisted rows, their labels and weights, and the classes."""
+
+    X: Array
+    y: Array
+    weight: Array
+    classes: Values
+
+    @classmethod
+    def of(cls, name: str, X: Any, y: Any, sample_weight: Any, classes: Any, *, floats: bool = True) -> _Rows:
+        """Read the arguments of a fit; `classes` None: those that are found."""
+        rows = samples(name, X, floats=floats)
+        target = beside(name, "y", y, rows)
+        rows, target, weight = persist(rows, target, weights(name, sample_weight, rows))
+        found = labels_of(name, target, least=1)
+        if classes is not None and not np.isin(found, classes).all():
+            known = f"labels among the classes {np.asarray(classes).tolist()}"
+            raise BadValue(bad(name, "y", found[~np.isin(found, classes)].tolist(), known))
+        return cls(rows, target, weight, found if classes is None else np.asarray(classes))
+
+    def total(self, function: Any, shape: tuple[int, ...], *params: Any) -> Values:
+        """Return the sum of a function over the blocks."""
+        return total(function, [self.X, self.y, self.weight], shape, *params)
+
+
+class _ByClass(Supervised):
+    """Learns from sums over the rows of each class, to which those of further rows are added."""
+
+    _floats = True
+    classes_: Any
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from all rows."""
+        if not is_lazy(X, y, sample_weight):
+            super().fit(X, y, sample_weight)  # type: ignore[misc]
+            return self
+        name = f"{type(self).__name__}.fit"
+        return self._learn(name, _Rows.of(name, X, y, sample_weight, None, floats=self._floats), first=True)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from further rows; `classes` are all there will be, told at the first call."""
+        if not is_lazy(X, y, sample_weight):
+            super().partial_fit(X, y, classes, sample_weight)  # type: ignore[misc]
+            return self
+        name = f"{type(self).__name__}.partial_fit"
+        first = _check_partial_fit_first_call(self, classes)
+        rows = _Rows.of(name, X, y, sample_weight, self.classes_, floats=self._floats)
+        if not first:
+            same_features(name, self, rows.X)
+        return self._learn(name, rows, first=first)
+
+    def _begin(self, row: Values, classes: Values) -> None:
+        """Have scikit-learn's own make all it keeps, from one row for each class."""
+        for name in ("classes_", "category_count_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self.partial_fit(np.tile(row, (len(classes), 1)), classes, classes=classes)
+
+    def _learn(self, name: str, rows: _Rows, *, first: bool) -> Self:
+        raise NotImplementedError
+
+    def _conclude(self: Any) -> None:
+        self._update_feature_log_prob(self._check_alpha())
+        self._update_class_log_prior(class_prior=self.class_prior)
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """For each class its weight, mean and summed squared distance from it; the greatest variance of a feature."""
+
+    counts: Values
+    means: Values
+    spreads: Values
+    widest: float
+
+    def beside(self, other: _Moments) -> _Moments:
+        """Return the moments of both lots of rows (Chan, Golub and LeVeque, 1979)."""
+        counts = self.counts + other.counts
+        share = (self.counts / np.where(counts, counts, 1.0))[:, None]
+        apart = self.means - other.means
+        spreads = self.spreads + other.spreads + apart**2 * share * other.counts[:, None]
+        return _Moments(counts, other.means + apart * share, spreads, self.widest)
+
+
+def _moments(name: str, rows: _Rows) -> _Moments:
+    k, d = len(rows.classes), rows.X.shape[1]
+    sums = rows.total(_class_sums, (k, d + 1), rows.classes)
+    weighed(name, sums[:, 0])
+    finite(name, X=sums)
+    counts = sums[:, 0]
+    means = sums[:, 1:] / np.where(counts, counts, 1.0)[:, None]
+    spreads = rows.total(_class_spreads, (k, d), rows.classes, means)
+    return _Moments(counts, means, spreads, float(rows.X.var(axis=0).max()))
 
 
 def _class_sums(X: Values, y: Values, w: Values, classes: Values) -> Values:
@@ -37,7 +137,7 @@ def _class_spreads(X: Values, y: Values, w: Values, classes: Values, means: Valu
     return out
 
 
-class GaussianNB(Supervised, own.GaussianNB):
+class GaussianNB(_ByClass, own.GaussianNB):
     """Scikit-learn's `GaussianNB`; for Windrow arrays means and variances of the classes are exact.
 
     Examples
@@ -50,72 +150,53 @@ class GaussianNB(Supervised, own.GaussianNB):
     True
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the classes' moments."""
-        if not is_lazy(X, y):
-            super().fit(X, y, sample_weight)
-            return self
-        rows = samples("GaussianNB.fit", X)
-        target = beside("GaussianNB.fit", "y", y, rows)
-        weight = weights("GaussianNB.fit", sample_weight, rows)
-        rows, target, weight = persist(rows, target, weight)
-        classes = labels_of("GaussianNB.fit", target, least=1)
-        k, d = len(classes), rows.shape[1]
-        sums = total(_class_sums, [rows, target, weight], (k, d + 1), classes)
-        finite("GaussianNB.fit", X=sums)
-        counts, means = sums[:, 0], sums[:, 1:] / sums[:, :1]
-        spreads = total(_class_spreads, [rows, target, weight], (k, d), classes, means)
-        self.epsilon_ = self.var_smoothing * float(rows.var(axis=0).max())
-        self.classes_, self.n_features_in_ = classes, d
-        self.theta_, self.var_, self.class_count_ = means, spreads / counts[:, None] + self.epsilon_, counts
+    def _learn(self: Any, name: str, rows: _Rows, *, first: bool) -> Any:
+        found = _moments(name, rows)
+        if not first:
+            spreads = (self.var_ - self.epsilon_) * self.class_count_[:, None]
+            found = found.beside(_Moments(self.class_count_, self.theta_, spreads, found.widest))
+        counts, dtype = found.counts, rows.X.dtype
         priors = counts / counts.sum() if self.priors is None else np.asarray(self.priors, np.float64)
-        if len(priors) != k or not np.isclose(priors.sum(), 1.0) or (priors < 0).any():
-            raise ArgumentError(bad("GaussianNB.fit", "priors", self.priors, f"{k} shares that sum to 1"))
-        self.class_prior_ = priors
+        if len(priors) != len(counts) or not np.isclose(priors.sum(), 1.0) or (priors < 0).any():
+            raise ArgumentError(bad(name, "priors", self.priors, f"{len(counts)} shares that sum to 1"))
+        self.classes_, self.n_features_in_ = rows.classes, rows.X.shape[1]
+        self.epsilon_ = dtype.type(self.var_smoothing * found.widest)
+        variances = found.spreads / np.where(counts, counts, 1.0)[:, None]
+        self.theta_, self.var_ = found.means.astype(dtype), (variances + self.epsilon_).astype(dtype)
+        self.class_count_, self.class_prior_ = counts.astype(dtype), priors.astype(dtype)
         return self
 
 
 def _counts(X: Values, y: Values, w: Values, estimator: Any, classes: Values) -> Values:
     """Return what an estimator counts in a block: for each class its weight, then the features' counts."""
+    if not w.any():  # scikit-learn refuses such rows
+        return np.zeros((len(classes), 1 + X.shape[1]))
     fresh: Any = clone(estimator)
     fitted = fresh.partial_fit(X, y, classes=classes, sample_weight=w)
     counts, features = fitted.class_count_, fitted.feature_count_
     return np.concatenate([counts.reshape(len(classes), 1), features], axis=1)
 
 
-def _forget(model: Any) -> None:
-    """Drop what an earlier fit has learnt, which `partial_fit` would go on from."""
-    for name in ("classes_", "category_count_"):
-        if hasattr(model, name):
-            delattr(model, name)
-
-
-class _Counted(Supervised):
+class _Counted(_ByClass):
     """Learns from counts, which a block's own `partial_fit` gives and which are added."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Count."""
-        if not is_lazy(X, y):
-            super().fit(X, y, sample_weight)  # type: ignore[misc]
-            return self
-        name = f"{type(self).__name__}.fit"
-        rows = samples(name, X, floats=False)
-        target = beside(name, "y", y, rows)
-        weight = weights(name, sample_weight, rows)
-        rows, target, weight = persist(rows, target, weight)
-        classes = labels_of(name, target, least=1)
+    _floats = False
+    class_count_: Values
+    feature_count_: Values
+
+    def _learn(self, name: str, rows: _Rows, *, first: bool) -> Self:
         base = next(c for c in type(self).__mro__ if c.__module__.startswith("sklearn."))
         plain = base(**self.get_params())  # type: ignore[attr-defined]
-        shape = (len(classes), 1 + rows.shape[1])
-        counts = total(_counts, [rows, target, weight], shape, plain, classes)
-        zeros = np.zeros((len(classes), rows.shape[1]))
-        _forget(self)
-        self.partial_fit(zeros, classes, classes=classes)  # type: ignore[attr-defined]
+        counts = rows.total(_counts, (len(rows.classes), 1 + rows.X.shape[1]), plain, rows.classes)
+        weighed(name, counts[:, 0])
+        if first:
+            self._begin(np.zeros(rows.X.shape[1]), rows.classes)
+        else:
+            counts += np.concatenate([self.class_count_[:, None], self.feature_count_], axis=1)
         self.class_count_, self.feature_count_ = counts[:, 0].copy(), counts[:, 1:].copy()
         if hasattr(self, "feature_all_"):
             self.feature_all_ = self.feature_count_.sum(axis=0)
-        self._update_feature_log_prob(self._check_alpha())  # type: ignore[attr-defined]
-        self._update_class_log_prior(class_prior=self.class_prior)  # type: ignore[attr-defined]
+        self._conclude()
         return self
 
 
@@ -169,7 +250,7 @@ def _categories(X: Values, y: Values, w: Values, classes: Values, begins: Values
     return out
 
 
-class CategoricalNB(Supervised, own.CategoricalNB):
+class CategoricalNB(_ByClass, own.CategoricalNB):
     """Scikit-learn's `CategoricalNB`; for Windrow arrays the counts of all blocks are added.
 
     Examples
@@ -181,32 +262,29 @@ class CategoricalNB(Supervised, own.CategoricalNB):
     True
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Count."""
-        if not is_lazy(X, y, sample_weight):
-            super().fit(X, y, sample_weight)
-            return self
-        name = "CategoricalNB.fit"
-        rows = samples(name, X, floats=False)
-        if rows.dtype.kind not in "biu":
-            raise DTypeError(bad(name, "X", rows.dtype, "integers from 0 on, a number for each category"))
-        target, weight = beside(name, "y", y, rows), weights(name, sample_weight, rows)
-        rows, target, weight = persist(rows.astype(np.int64), target, weight)
-        classes = labels_of(name, target, least=1)
-        least, most = map(np.asarray, compute(rows.min(axis=0), rows.max(axis=0)))
+    _floats = False
+
+    def _learn(self: Any, name: str, rows: _Rows, *, first: bool) -> Any:
+        least, most = map(np.asarray, compute(rows.X.min(axis=0), rows.X.max(axis=0)))
+        finite(name, X=most - least)
         if (least < 0).any():
-            raise BadValue(bad(name, "X", f"{least.min()} at the least", "integers from 0 on"))
-        # A step on the greatest categories makes what scikit-learn keeps, as wide as it will be.
-        greatest = np.tile(most, (len(classes), 1))
-        _forget(self)
-        self.partial_fit(greatest, classes, classes=classes)
+            negative = f"integers from 0 on. Negative values in data passed to {name}"
+            raise BadValue(bad(name, "X", f"{least.min()} at the least", negative))
+        earlier = None if first else (self.class_count_, self.category_count_)
+        if earlier is not None:
+            most = np.maximum(most, self.n_categories_ - 1)
+        self._begin(most.astype(np.int64), rows.classes)
         ends = np.cumsum(self.n_categories_)
-        params = (classes, ends - self.n_categories_, int(ends[-1]))
-        counts = total(_categories, [rows, target, weight], (len(classes), 1 + int(ends[-1])), *params)
+        params = (rows.classes, ends - self.n_categories_, int(ends[-1]))
+        counts = rows.total(_categories, (len(rows.classes), 1 + int(ends[-1])), *params)
+        weighed(name, counts[:, 0])
         self.class_count_ = counts[:, 0].copy()
         self.category_count_ = np.split(counts[:, 1:], ends[:-1], axis=1)
-        self._update_feature_log_prob(self._check_alpha())
-        self._update_class_log_prior(class_prior=self.class_prior)
+        if earlier is not None:
+            self.class_count_ += earlier[0]
+            for now, before in zip(self.category_count_, earlier[1], strict=True):
+                now[:, : before.shape[1]] += before
+        self._conclude()
         return self
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn import preprocessing as own
+from sklearn.base import clone
 
 from ..arrays.ops.elementwise import where
 from ..arrays.ops.ufuncs import isnan
@@ -13,7 +14,7 @@ from ..arrays.verbs import compute
 from ..graph.errors import BadValue, bad
 from ..workers.boundary import publish
 from .fitted import Lazily
-from .rows import finite, is_lazy, samples, weights
+from .rows import finite, is_lazy, same_features, samples, weighed, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -23,6 +24,18 @@ if TYPE_CHECKING:
     Values = np.ndarray[Any, Any]
 
 __all__ = ["MaxAbsScaler", "MinMaxScaler", "StandardScaler"]
+
+
+def _go_on(model: Any, X: Any, **keywords: Any) -> Any:
+    """Learn from further rows: what these alone give is put beside what was learnt before."""
+    new: Any = clone(model).fit(X, **keywords)
+    if not hasattr(model, "n_features_in_"):
+        vars(model).update(vars(new))
+        return model
+    name = f"{type(model).__name__}.partial_fit"
+    same_features(name, model, samples(name, X))
+    model._beside(new)
+    return model
 
 
 class StandardScaler(Lazily, own.StandardScaler):
@@ -43,17 +56,44 @@ class StandardScaler(Lazily, own.StandardScaler):
         if not is_lazy(X, sample_weight):
             super().fit(X, y, sample_weight)
             return self
-        array = samples("StandardScaler.fit", X)
+        array = samples("StandardScaler.fit", X).astype(np.float64)
         mean, variance, seen = _moments("StandardScaler.fit", array, sample_weight)
         # scikit-learn's own takes what it knows of no scale from the state of one more (empty) step.
-        super().fit(np.stack([mean, mean]))
+        super().fit(np.nan_to_num(np.stack([mean, mean])))
+        self._learn(mean, variance, seen)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from further rows, as if they had come with those before."""
+        if not is_lazy(X, sample_weight):
+            super().partial_fit(X, y, sample_weight)
+            return self
+        _go_on(self, X, sample_weight=sample_weight)
+        return self
+
+    def _learn(self, mean: Values, variance: Values, seen: Values) -> None:
         self.n_samples_seen_ = seen[0] if (seen == seen[0]).all() else seen
         self.mean_ = mean if self.with_mean or self.with_std else None
         if self.with_std:
             self.var_ = variance
             constant = variance <= 10 * np.finfo(np.float64).eps * mean**2
             self.scale_ = np.where(constant | (variance == 0), 1.0, np.sqrt(variance))
-        return self
+
+    def _beside(self, new: Any) -> None:
+        if self.mean_ is None:
+            self.n_samples_seen_ = self.n_samples_seen_ + new.n_samples_seen_
+            return
+        before, after = np.asarray(self.n_samples_seen_), np.asarray(new.n_samples_seen_)
+        seen = np.broadcast_to(before + after, self.mean_.shape)
+        share = after / np.maximum(
+            seen, np.finfo(float).tiny
+        )  # of a feature that was missing in one part all or nothing
+        apart = np.where((share > 0) & (share < 1), new.mean_ - self.mean_, 0.0)
+        variance = np.zeros_like(self.mean_)
+        if self.with_std:
+            variance = np.where(share < 1, self.var_, 0.0) * (1 - share) + np.where(share > 0, new.var_, 0.0) * share
+            variance += apart**2 * share * (1 - share)
+        self._learn(np.where(share < 1, self.mean_, new.mean_) + apart * share, variance, seen)
 
 
 def _moments(operation: str, array: Array, sample_weight: Any) -> tuple[Values, Values, Values]:
@@ -67,13 +107,43 @@ def _moments(operation: str, array: Array, sample_weight: Any) -> tuple[Values, 
     weight = there * weights(operation, sample_weight, array)[:, None]
     values = where(there, array, 0.0)
     seen, sums = map(np.asarray, compute(weight.sum(axis=0), (values * weight).sum(axis=0)))
-    finite(operation, sample_weight=seen, X=sums)
-    mean = sums / seen
+    if sample_weight is not None:
+        weighed(operation, seen)
+    finite(operation, X=sums)
+    some = np.where(seen, seen, np.nan)
+    mean = sums / some
     spread = (weight * (values - mean) ** 2).sum(axis=0).compute()
-    return mean, np.asarray(spread) / seen, seen if sample_weight is not None else seen.astype(np.int64)
+    return mean, np.asarray(spread) / some, seen if sample_weight is not None else seen.astype(np.int64)
 
 
-class MinMaxScaler(Lazily, own.MinMaxScaler):
+class _ByExtremes(Lazily):
+    """Learns from the extremes of each feature."""
+
+    def fit(self: Any, X: Any, y: Any = None) -> Any:
+        """Learn the extremes of each feature."""
+        if not is_lazy(X):
+            super().fit(X, y)  # type: ignore[misc]
+            return self
+        name = f"{type(self).__name__}.fit"
+        array = samples(name, X)
+        super().fit(np.stack(_extremes(name, array)).astype(array.dtype))  # type: ignore[misc]
+        self.n_samples_seen_ = array.shape[0]
+        return self
+
+    def partial_fit(self: Any, X: Any, y: Any = None) -> Any:
+        """Learn the extremes of further rows too."""
+        if not is_lazy(X):
+            super().partial_fit(X, y)  # type: ignore[misc]
+            return self
+        return _go_on(self, X)
+
+    def _beside(self: Any, new: Any) -> None:
+        seen = self.n_samples_seen_ + new.n_samples_seen_
+        self.fit(np.concatenate([self._extreme_rows(), new._extreme_rows()]))
+        self.n_samples_seen_ = seen
+
+
+class MinMaxScaler(_ByExtremes, own.MinMaxScaler):
     """Scikit-learn's `MinMaxScaler`; for Windrow arrays the extremes are found chunk by chunk, exactly.
 
     Examples
@@ -85,18 +155,11 @@ class MinMaxScaler(Lazily, own.MinMaxScaler):
     1.0
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the extremes of each feature."""
-        if not is_lazy(X):
-            super().fit(X, y)
-            return self
-        array = samples("MinMaxScaler.fit", X)
-        super().fit(np.stack(_extremes("MinMaxScaler.fit", array)))
-        self.n_samples_seen_ = array.shape[0]
-        return self
+    def _extreme_rows(self) -> Values:
+        return np.stack([self.data_min_, self.data_max_])
 
 
-class MaxAbsScaler(Lazily, own.MaxAbsScaler):
+class MaxAbsScaler(_ByExtremes, own.MaxAbsScaler):
     """Scikit-learn's `MaxAbsScaler`; for Windrow arrays the extremes are found chunk by chunk, exactly.
 
     Examples
@@ -108,15 +171,8 @@ class MaxAbsScaler(Lazily, own.MaxAbsScaler):
     -1.0
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the greatest absolute value of each feature."""
-        if not is_lazy(X):
-            super().fit(X, y)
-            return self
-        array = samples("MaxAbsScaler.fit", X)
-        super().fit(np.stack(_extremes("MaxAbsScaler.fit", array)))
-        self.n_samples_seen_ = array.shape[0]
-        return self
+    def _extreme_rows(self) -> Values:
+        return np.asarray(self.max_abs_[None])
 
 
 def _extremes(operation: str, array: Array) -> tuple[Values, Values]:

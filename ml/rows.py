@@ -6,6 +6,7 @@ are added in the order of the blocks, so that the result depends on the chunks a
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from ..arrays.align import regrid
 from ..arrays.core import Node, as_array, make, referred
 from ..arrays.payload import payload
 from ..arrays.sorting import unique_values
-from ..graph.errors import BadValue, DTypeError, ShapeError, bad
+from ..graph.errors import ArgumentError, BadValue, DTypeError, ShapeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
 from ..graph.kinds.source import Full
+from ..workers.boundary import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,15 +39,20 @@ def is_lazy(*values: Any) -> bool:
 
 
 def samples(operation: str, X: Any, *, floats: bool = True) -> Array:
-    """Return X as an array of (rows, features), of floats, whose rows are whole in their chunks."""
+    """Return X as an array of (rows, features), of float32 or float64, whose rows are whole in their chunks."""
     array = referred(operation, "X", X)
     if array.ndim != 2:
-        raise ShapeError(bad(operation, "X", array.shape, "an array of (rows, features)"))
-    if not array.shape[0] or not array.shape[1]:
-        raise ShapeError(bad(operation, "X", array.shape, "at least one row and one feature"))
+        reshape = ". Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
+        raise ShapeError(bad(operation, "X", array.shape, f"an array of (rows, features){reshape}"))
+    for length, what in zip(array.shape, ("sample", "feature"), strict=True):
+        if not length:
+            found = f"{length} {what}(s) (shape={array.shape}) while a minimum of 1 is required."
+            raise ShapeError(bad(operation, "X", array.shape, f"at least one row and one feature: {found}"))
+    if array.dtype.kind == "c":
+        raise ArgumentError(bad(operation, "X", array.dtype, "real numbers. Complex data not supported"))
     if array.dtype.kind not in "biuf":
         raise DTypeError(bad(operation, "X", array.dtype, "real numbers"))
-    if floats and array.dtype.kind != "f":
+    if floats and array.dtype.char not in "fd":
         array = array.astype(np.float64)
     rows, features = array.expr.grid.axes
     return regrid(array, Grid([rows, Axis.regular(features.length, features.length)]))
@@ -58,8 +65,15 @@ def labels_as(y: Any) -> Any:
 
 def beside(operation: str, argument: str, value: Any, X: Array, *, wide: bool = False) -> Array:
     """Return y, or weights, in X's blocks of rows; with `wide` it may have columns."""
+    if value is None:
+        expected = f"one for each of {X.shape[0]} rows: {operation} requires {argument} to be passed, but the target "
+        raise BadValue(bad(operation, argument, None, f"{expected}{argument} is None"))
     array = as_array(operation, argument, labels_as(value))
     if array.ndim == 2 and array.shape[1] == 1 and not wide:
+        if argument == "y":
+            message = f"A column-vector y was passed when a 1d array was expected; {operation} takes y.ravel()"
+            exceptions = sys.modules.get("sklearn.exceptions")  # loaded where an estimator is fitted
+            warn(message, getattr(exceptions, "DataConversionWarning", UserWarning))
         array = array.reshape(-1)
     if array.ndim not in ((1, 2) if wide else (1,)) or array.shape[0] != X.shape[0]:
         raise ShapeError(bad(operation, argument, array.shape, f"one for each of {X.shape[0]} rows"))
@@ -119,6 +133,21 @@ def finite(operation: str, **values: Any) -> None:
             raise BadValue(bad(operation, argument, "NaN or infinity, or too large for its dtype", "finite numbers"))
 
 
+def same_features(operation: str, model: Any, X: Array) -> None:
+    """Raise where X has more or fewer features than what a model has learnt from."""
+    learnt = getattr(model, "n_features_in_", X.shape[1])
+    if X.shape[1] != learnt:
+        found = f"X has {X.shape[1]} features, but {type(model).__name__} is expecting {learnt} features as input"
+        raise ShapeError(bad(operation, "X", X.shape, f"{learnt} features, as it was fitted with: {found}"))
+
+
+def weighed(operation: str, weight: Any) -> None:
+    """Raise where the rows' weights sum to nothing."""
+    finite(operation, sample_weight=weight)
+    if not np.any(weight):
+        raise BadValue(bad(operation, "sample_weight", "zero for every row", "weights that are positive for some rows"))
+
+
 def labels_of(operation: str, target: Array, least: int = 2) -> Values:
     """Return the different labels of a 1-D array, in order."""
     found: Values = np.asarray(unique_values(target).compute())
@@ -127,5 +156,5 @@ def labels_of(operation: str, target: Array, least: int = 2) -> Values:
     if found.dtype.kind in "fc" and not np.isfinite(found).all():
         raise BadValue(bad(operation, "y", "NaN or infinity", "labels of classes"))
     if found.dtype.kind == "f" and (found != np.floor(found)).any():
-        raise BadValue(bad(operation, "y", "fractions, as a regression has", "labels of classes"))
+        raise BadValue(bad(operation, "y", "continuous: fractions, as a regression has", "labels of classes"))
     return found

@@ -222,7 +222,7 @@ def test_what_is_wrong_is_named():
         model.fit(wr.ones(5), wr.ones(5))
     with pytest.raises(wr.ShapeError, match=r"'y' is \(4,\)"):
         model.fit(wr.ones((5, 2)), wr.ones(4))
-    with pytest.raises(wr.DTypeError, match="'X' is dtype"):
+    with pytest.raises(wr.ArgumentError, match="'X' is dtype"):
         model.fit(wr.ones((5, 2), "c16"), wr.ones(5))
     with pytest.raises(wr.BadValue, match="alone"):
         windrow.ml.linear_model.LogisticRegression().fit(wr.ones((5, 2)), wr.ones(5))
