@@ -76,7 +76,7 @@ EXPECTED = {
 }
 MODULES = ("linear_model", "neural_network", "naive_bayes", "preprocessing", "cluster", "decomposition")
 FOUND = [importlib.import_module(f"windrow.ml.{module}") for module in MODULES]
-SLOW = ("MLPClassifier", "MLPRegressor")
+SLOW = ("MLPClassifier", "MLPRegressor", "SGDClassifier", "SGDRegressor", "Perceptron", "KMeans", "LogisticRegression")
 CHECKED = [
     pytest.param(getattr(module, name), marks=[pytest.mark.slow] if name in SLOW else [])
     for module in FOUND
