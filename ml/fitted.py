@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Fitted", "Lazily", "Supervised", "over_rows", "tags_of"]
 
+PACKAGE = __name__.partition(".")[0]
 METHODS = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function"),
     *("transform", "inverse_transform", "score_samples"),
@@ -173,10 +174,25 @@ class Lazily:
         for name in (*METHODS, "score", "fit_transform"):
             if hasattr(cls, name) and name not in vars(cls) and not isinstance(_found(cls, name), _Lazy):
                 setattr(cls, name, _Lazy(cls, name))
+        if hasattr(cls, "partial_fit") and not _found(cls, "partial_fit").__module__.startswith(PACKAGE):
+            cls.partial_fit = _rows_in_memory(cls.partial_fit)
 
 
 class Supervised(Lazily):
     """The same for what learns from y."""
+
+
+def _rows_in_memory(own: Any) -> Any:
+    """Return `partial_fit`, which refuses Windrow arrays: it is a step on some rows, as `fit` takes them all."""
+
+    @wraps(own)
+    def partial_fit(self: Any, X: Any, *args: Any, **keywords: Any) -> Any:
+        if any(isinstance(v, Node) for v in (X, *args, *keywords.values())):
+            name = f"{type(self).__name__}.partial_fit"
+            raise ArgumentError(bad(name, "X", "a Windrow array", "rows in memory; fit learns from all chunks"))
+        return own(self, X, *args, **keywords)
+
+    return partial_fit
 
 
 def _found(cls: type, name: str) -> Any:
