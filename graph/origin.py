@@ -34,8 +34,8 @@ class Origin(NamedTuple):
         """File and line for people: "script.py:3", "cell In[3], line 2"; "" where it isn't known."""
         if not self.file:
             return ""
-        cell = _cell(self.file) or _PROMPTS.get(self.file) or _numbered_prompt(self.file)
-        return f"{cell}, line {self.line}" if cell else f"{self.file}:{self.line}"
+        typed = typed_at(self.file)
+        return f"{typed}, line {self.line}" if typed else f"{self.file}:{self.line}"
 
     @property
     def short(self) -> str:
@@ -44,6 +44,11 @@ class Origin(NamedTuple):
 
 
 NOWHERE = Origin()
+
+
+def typed_at(file: str) -> str:
+    """Return the cell or prompt that a code's file name stands for; "" for a file."""
+    return _cell(file) or _PROMPTS.get(file) or _numbered_prompt(file)
 
 
 def _cell(file: str) -> str:

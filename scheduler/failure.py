@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+import re
 from typing import TYPE_CHECKING
 
 from ..graph.errors import OutOfMemory, WindrowError
+from ..graph.origin import typed_at
 
 if TYPE_CHECKING:
     from ..graph.stage import Stage
     from ..workers.protocol import Failed
     from ..workers.transport import Peer
+
+
+_LINE = re.compile(r'File "([^"\n]+)", line (\d+)')
+
+
+def _where(line: re.Match[str]) -> str:
+    """Name a line of a traceback by the notebook's cell it is of."""
+    typed = typed_at(line[1])
+    return f"{typed[0].upper()}{typed[1:]}, line {line[2]}" if typed.startswith("cell") else line[0]
 
 
 def exception_of(event: Failed, stage: Stage, peer: Peer) -> BaseException:
@@ -24,7 +35,7 @@ def exception_of(event: Failed, stage: Stage, peer: Peer) -> BaseException:
     error.add_note(f"in operation {stage.name},{block} on rank {event.rank} (host {peer.host}, pid {peer.pid})")
     if stage.origin:
         error.add_note(f"the operation was created at {stage.origin}")
-    error.add_note("remote traceback:\n" + event.text.rstrip())
+    error.add_note("remote traceback:\n" + _LINE.sub(_where, event.text.rstrip()))
     return error
 
 

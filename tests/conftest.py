@@ -19,6 +19,8 @@ from hypothesis import settings
 settings.register_profile("windrow", max_examples=int(os.environ.get("WINDROW_EXAMPLES", "50")), deadline=None)
 settings.load_profile("windrow")
 
+os.environ.setdefault("WINDROW_FULL_TRACEBACK", "1")  # a test that fails is looked into
+
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 ):  # begun in a shell's background: what is started would ignore it too

@@ -144,7 +144,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 _WRAPPER = guarded(len).__code__
 
 
-def publish(module: str, names: Iterable[str] | None = None, plain: bool = False) -> None:
+def publish(module: str, names: Iterable[str] | None = None, plain: bool = False, indexed: str = "getitem") -> None:
     """Make functions and classes of a module public: what it has in its `__all__`, or these.
 
     Parameters
@@ -154,6 +154,8 @@ def publish(module: str, names: Iterable[str] | None = None, plain: bool = False
     names : iterable of str, optional
     plain : bool
         Methods are known by their own names, not by their class's too.
+    indexed : str
+        What indexing is known as.
     """
     space = vars(sys.modules[module])
     done: set[str] = set()
@@ -172,7 +174,7 @@ def publish(module: str, names: Iterable[str] | None = None, plain: bool = False
             origin.say(name)
             for each in kind.__mro__:
                 if _mine(each):
-                    _publish_class(each, plain, value is not kind)
+                    _publish_class(each, plain, value is not kind, indexed)
 
 
 def _mine(value: Any) -> bool:
@@ -192,7 +194,7 @@ _instances: dict[int, tuple[Any, str]] = {}
 """Public objects that are called or indexed, by identity: `sum`, `mgrid`."""
 
 
-def _publish_class(kind: type, plain: bool, single: bool) -> None:
+def _publish_class(kind: type, plain: bool, single: bool, indexed: str) -> None:
     """Make a class's methods public; `single`: its instances have names of their own."""
     for name, value in list(vars(kind).items()):
         if not isinstance(value, FunctionType) or value.__code__ is _WRAPPER or not _mine(value):
@@ -201,7 +203,7 @@ def _publish_class(kind: type, plain: bool, single: bool) -> None:
         if name.startswith("_") and not dunder:
             continue
         if not dunder or name in _OPERATORS:
-            spoken = _OPERATORS.get(name, name)
+            spoken = indexed if name == "__getitem__" else _OPERATORS.get(name, name)
             origin.say(spoken)
             origin.publish(value, spoken if plain and not single else functools.partial(_method, spoken))
         elif name == "__call__" and kind.__name__ not in _LABELLED:

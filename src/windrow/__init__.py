@@ -176,6 +176,7 @@ for _space in (fft, linalg, random, testing):  # so that `from windrow.linalg im
 
 
 _publish(__name__, list(globals()), plain=True)
+_publish(f"{__name__}.arrays.blocks", ["BlockView"], plain=True, indexed="blocks")
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 import time
 
@@ -10,6 +11,7 @@ import pexpect
 import pytest
 
 pytestmark = pytest.mark.ranks
+needs_ipython = pytest.mark.skipif(importlib.util.find_spec("IPython") is None, reason="no IPython")
 
 SLEEP = "lambda b: __import__('time').sleep(0.3) or b"
 SLOW = f"wr.map_blocks({SLEEP}, wr.ones(1000, chunks=1), dtype=float).compute()"
@@ -156,7 +158,7 @@ def test_the_tabulator_completes(jobs):
         prompt.child.close(force=True)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("IPython") is None, reason="no IPython")
+@needs_ipython
 def test_ipython(jobs, mpi):
     prompt = Prompt(jobs, "-n", "3", plain=False)
     try:
@@ -165,5 +167,26 @@ def test_ipython(jobs, mpi):
         prompt.say("f = lambda block: block + 5")
         assert "[5, 6, 7]" in prompt.say("wr.map_blocks(f, wr.arange(3, chunks=1), dtype=int).compute().tolist()")
         assert prompt.leave("exit") == 0
+    finally:
+        prompt.child.close(force=True)
+
+
+@pytest.mark.parametrize("plain", [True, pytest.param(False, marks=needs_ipython)])
+def test_errors_show_one_frame_of_ours(jobs, monkeypatch, plain):
+    monkeypatch.setitem(jobs.environment, "WINDROW_FULL_TRACEBACK", "0")
+    prompt = Prompt(jobs, plain=plain)
+    try:
+        said = prompt.say("wr.ones(3).sum(axis=4)")
+        assert "AxisError: sum: argument 'axis' is 4" in said
+        assert re.findall(r"windrow/\w+/\w+\.py", said) == ["windrow/arrays/methods.py"]
+        prompt.child.sendline(SLOW)
+        time.sleep(1.3)
+        prompt.child.sendintr()
+        said = prompt.wait()
+        assert "KeyboardInterrupt" in said
+        assert re.findall(r"windrow/\w+/\w+\.py", said) == ["windrow/arrays/array.py"]
+        line = "prompt, line 1" if plain else "cell In[3], line 1"
+        assert line in prompt.say("(wr.ones(3) + 1).expr.origin.where")
+        assert prompt.leave(*([] if plain else ["exit"])) == 0
     finally:
         prompt.child.close(force=True)
