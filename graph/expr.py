@@ -78,8 +78,8 @@ class Expr:
     def step(self) -> str:
         """What it does as a part of what was called, where there is a public word for that; else ""."""
         step = self.op.label
-        part = self.operands and not self.op.taken and self.origin.call not in ("", step)
-        return step if part and spoken(step) else ""
+        part = self.operands and self.origin.call and not self.op.taken
+        return step if part and spoken(step) and step != self.origin.call.rpartition(".")[2] else ""
 
     @property
     def shape(self) -> tuple[int, ...]:
