@@ -19,6 +19,7 @@ from .align import regrid
 from .core import as_array, check_axis, check_dtype, make
 from .ops.elementwise import where
 from .ops.outputs import deliver
+from .ops.reducing import native
 from .ops.reshaping import ravel
 from .ops.ufuncs import isnan
 from .wholes import whole
@@ -73,7 +74,7 @@ def accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, operat
     name = operation or f"{ufunc.__name__}.accumulate"
     array = as_array(name, "x", x)
     at = check_axis(name, axis, array.ndim)
-    wanted = None if dtype is None else check_dtype(name, "dtype", dtype)
+    wanted = None if dtype is None else native(check_dtype(name, "dtype", dtype))
     try:
         known = np.asarray(ufunc.accumulate(np.ones(2, array.dtype), dtype=wanted)).dtype
     except (TypeError, ValueError) as error:
@@ -109,7 +110,9 @@ def _flat(operation: str, a: Any, axis: Any, dtype: Any, out: Any, method: Any, 
     if method not in ("sequential", "blelloch"):
         raise ArgumentError(bad(operation, "method", method, "'sequential' or 'blelloch', which give the same here"))
     x = as_array(operation, "a", a)
-    found = accumulate(ufunc, ravel(x) if axis is None else x, 0 if axis is None else axis, dtype, operation)
+    if axis is None or (x.ndim == 0 and axis in (0, -1)):
+        x, axis = ravel(x), 0
+    found = accumulate(ufunc, x, axis, dtype, operation)
     put: Array = deliver(operation, found, out)
     return put
 

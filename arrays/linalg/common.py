@@ -14,6 +14,7 @@ from ...graph.kinds.move import Move, Route
 from ..align import regrid
 from ..core import as_array, broadcast_shape, make
 from ..ops.elementwise import astype
+from ..ops.reducing import native
 from ..wholes import whole_grid
 
 if TYPE_CHECKING:
@@ -45,12 +46,12 @@ def matrices(operation: str, argument: str, value: Any, *, square: bool = False)
 
 
 def inexact(operation: str, argument: str, x: Array) -> Array:
-    """Return an array as NumPy's linear algebra computes it: integers and bool as float64."""
+    """Return an array as NumPy's linear algebra computes it: integers and bool as float64, in native byte order."""
     if x.dtype.kind in "biu":
         return astype(x, np.float64)
     if x.dtype.char not in "fdFD":
         raise DTypeError(bad(operation, argument, x.dtype, "float32, float64, complex64, complex128 or integers"))
-    return x
+    return astype(x, native(x.dtype))
 
 
 def real_dtype(dtype: DType) -> DType:

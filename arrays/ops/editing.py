@@ -191,7 +191,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     if new.ndim > array.ndim or any(m not in (1, w) for m, w in zip(new.shape[::-1], wide[::-1], strict=False)):
         raise ShapeError(bad("insert", "values", new.shape, f"a shape that broadcasts to {wide}"))
     new = broadcast_to(new, wide)
-    return _inserted(array, at, np.where(positions < 0, positions + n, positions), new)
+    return astype(_inserted(array, at, np.where(positions < 0, positions + n, positions), new), array.dtype)
 
 
 def _inserted(array: Array, at: int, positions: np.ndarray[Any, Any], new: Array) -> Array:

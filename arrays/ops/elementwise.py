@@ -295,10 +295,11 @@ def nan_to_num(
     array = as_array("nan_to_num", "x", x)
     if array.dtype.kind == "c":
         parts = [nan_to_num(part, copy, nan, posinf, neginf) for part in (real(array), imag(array))]
-        return joined(*parts)
+        return cast(joined(*parts), array.dtype)
     if array.dtype.kind != "f":
         return array
     limits, exact = np.finfo(array.dtype), array.dtype.type
     top, bottom = exact(limits.max if posinf is None else posinf), exact(limits.min if neginf is None else neginf)
     found = where(isnan(array), exact(nan), array)
-    return where(equal(array, np.inf), top, where(equal(array, -np.inf), bottom, found))  # type: ignore[no-any-return]
+    found = where(equal(array, np.inf), top, where(equal(array, -np.inf), bottom, found))
+    return cast(found, array.dtype)

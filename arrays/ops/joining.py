@@ -235,7 +235,7 @@ def repeat(a: Any, repeats: Any, /, axis: int | None = None) -> Array:
     array([0, 0, 1, 1, 2, 2])
     """
     array = as_array("repeat", "a", a)
-    if axis is None:
+    if axis is None or (array.ndim == 0 and axis in (0, -1)):
         array, axis = array.reshape(-1), 0
     at = check_axis("repeat", axis, array.ndim)
     counts = np.asarray(repeats.compute() if isinstance(repeats, Node) else repeats)  # type: ignore[attr-defined]

@@ -214,7 +214,7 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Array:
     if axis is None:
         gone = tuple(i for i, n in enumerate(array.shape) if n == 1)
     else:
-        gone = check_axes("squeeze", axis, array.ndim)
+        gone = () if array.ndim == 0 and axis in (0, -1) else check_axes("squeeze", axis, array.ndim)
         if any(array.shape[i] != 1 for i in gone):
             raise ShapeError(bad("squeeze", "axis", axis, f"axes of length one of shape {array.shape}"))
     kept = [i for i in range(array.ndim) if i not in gone]

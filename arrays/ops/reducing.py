@@ -12,7 +12,7 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.reduction import Reduce, accumulator, reduced_grid
 from ..align import regrid
-from ..core import as_array, broadcast_shape, check_axes, make
+from ..core import as_array, broadcast_shape, check_axes, is_integer, make
 from .apply import cast, choose
 from .broadcasting import broadcast_to
 
@@ -56,10 +56,17 @@ def masked(name: str, a: Any, where: Any, neutral: Any) -> Array:
     return choose(name, mask, array, np.asarray(neutral).astype(array.dtype)[()])
 
 
+def reduced_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
+    """Return the axes that a reduction is over; as in NumPy, what has no axes may be told its first or last one."""
+    if ndim == 0 and is_integer(axis) and axis in (0, -1) and name not in ("mean", "var", "std"):
+        return ()
+    return check_axes(name, axis, ndim)
+
+
 def counted(name: str, where: Any, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Any:
     """Return how many elements a mask has over axes of a shape that it broadcasts to."""
     if where is True:
-        return math.prod(shape[i] for i in check_axes(name, axis, len(shape)))
+        return math.prod(shape[i] for i in reduced_axes(name, axis, len(shape)))
     return reduce_to("sum", broadcast_to(as_array(name, "where", where), shape), axis, keepdims, None)
 
 
@@ -75,7 +82,7 @@ def reduce_to(
 ) -> Array:
     """Return the array of a reduction."""
     array = as_array(name, "a", x)
-    axes = check_axes(name, axis, array.ndim)
+    axes = reduced_axes(name, axis, array.ndim)
     if not isinstance(keepdims, bool | np.bool):
         raise ArgumentError(bad(name, "keepdims", keepdims, "True or False"))
     if not empty and math.prod(array.shape[a] for a in axes) == 0:

@@ -11,10 +11,10 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.reduction import reduced_grid
 from ...graph.kinds.source import Constant
-from ..core import Node, as_array, check_axes, check_axis, check_dtype, make, no_keywords
+from ..core import Node, as_array, check_axis, check_dtype, make, no_keywords
 from .apply import cast
 from .outputs import deliver
-from .reducing import FOLDS, Axes, counted, masked, reduce_to, target_dtype
+from .reducing import FOLDS, Axes, counted, masked, reduce_to, reduced_axes, target_dtype
 from .ufuncs import UFUNCS, absolute, add, divide, maximum, minimum, multiply, sqrt, subtract
 
 if TYPE_CHECKING:
@@ -259,9 +259,10 @@ class Position(Named):
     ) -> Array:
         """Find the position along `axis` (None: in the flattened array)."""
         no_keywords(self.name, unknown, "axis, out and keepdims")
-        if axis is not None:
-            axis = check_axis(self.name, axis, as_array(self.name, "a", a).ndim)
-        return deliver(self.name, reduce_to(self.name, a, axis, keepdims, None, empty=False), out)  # type: ignore[no-any-return]
+        array = as_array(self.name, "a", a)
+        if axis is not None and (array.ndim or axis not in (0, -1)):
+            axis = check_axis(self.name, axis, array.ndim)
+        return deliver(self.name, reduce_to(self.name, array, axis, keepdims, None, empty=False), out)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, repr=False)
@@ -301,7 +302,7 @@ def _started(name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initial:
     if where is not True and neutral is None:
         raise ArgumentError(bad(name, "initial", None, "a value for results that 'where' leaves no elements"))
     left = masked(name, array, where, neutral)
-    axes = check_axes(name, axis, array.ndim)
+    axes = reduced_axes(name, axis, array.ndim)
     target = target_dtype(name, array.dtype, wanted)
     if math.prod(array.shape[i] for i in axes) == 0 and initial is not None:
         grid = reduced_grid(array.expr.grid, axes, bool(keepdims))

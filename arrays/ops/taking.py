@@ -90,7 +90,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: 
     array = as_array("take", "a", a)
     if out is not None:
         raise ArgumentError(bad("take", "out", out, "None; results are new arrays"))
-    if axis is None:
+    if axis is None or (array.ndim == 0 and axis in (0, -1)):
         array, axis = array.reshape(-1), 0
     at = check_axis("take", axis, array.ndim)
     found = indices if isinstance(indices, Node) else np.asarray(indices)

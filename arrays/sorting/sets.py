@@ -159,10 +159,10 @@ def _common(_a: Array, _b: Array, pair: _Pair, wanted: str) -> Steps:
     return select(values if wanted == "values" else where, logical_not(ends))
 
 
-def _alone(_a: Array, _b: Array, pair: _Pair, first_only: bool) -> Steps:
+def _alone(_a: Array, _b: Array, pair: _Pair, first_only: bool, dtype: np.dtype[Any]) -> Steps:
     values, where, begins, ends = yield from pair.steps()
     alone = logical_and(begins, ends)
-    return select(values, logical_and(alone, where < pair.first.size) if first_only else alone)
+    return astype(select(values, logical_and(alone, where < pair.first.size) if first_only else alone), dtype)
 
 
 def _values(_: Array, order: _Order) -> Steps:
@@ -347,13 +347,16 @@ def unique(
     rows = moveaxis(array, at, 0)
     shape = rows.shape[1:]
     width = rows.size // max(1, rows.shape[0]) if rows.shape[0] else 0
-    if array.size == 0 or array.dtype.names is not None:
-        raise ShapeError(bad("unique", "axis", axis, "None for an array without elements, or with fields"))
-    record = np.dtype([(f"f{i}", array.dtype) for i in range(width)])
-    packed = _packed(rows.reshape(rows.shape[0], width), record)
-    found = _parts("unique", packed, names, False)
-    grid_shape = (None, *shape)
-    found[0] = unsized("unique", _unpacked, (found[0],), (shape, at), _at(grid_shape, at), array.dtype)
+    if array.dtype.names is not None:
+        raise ShapeError(bad("unique", "axis", axis, "None for an array with fields"))
+    if array.size == 0:  # slices without elements are all the same
+        count, few = len(rows), min(1, len(rows))
+        parts = {"i": np.zeros(few, int), "r": np.zeros(count, int), "c": np.full(few, count)}
+        found = [as_array("unique", "ar", parts[n]) if n in parts else moveaxis(rows[:few], 0, at) for n in names]
+    else:
+        record = np.dtype([(f"f{i}", array.dtype) for i in range(width)])
+        found = _parts("unique", _packed(rows.reshape(len(rows), width), record), names, False)
+        found[0] = unsized("unique", _unpacked, (found[0],), (shape, at), _at((None, *shape), at), array.dtype)
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -465,9 +468,11 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     array([1, 4])
     """
     first, second = _flat("setdiff1d", ar1, ar2)
+    own = as_array("setdiff1d", "ar1", ar1)
     if assume_unique:
-        return select(first, isin(first, second, invert=True))
-    return unsized("setdiff1d", _alone, (first, second), (_Pair(first, second), True), (None,), first.dtype)
+        return select(ravel(own), isin(first, second, invert=True))
+    params = (_Pair(first, second), True, own.dtype)
+    return unsized("setdiff1d", _alone, (first, second), params, (None,), own.dtype)
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
@@ -490,4 +495,5 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     array([1, 2])
     """
     first, second = _flat("setxor1d", ar1, ar2)
-    return unsized("setxor1d", _alone, (first, second), (_Pair(first, second), False), (None,), first.dtype)
+    params = (_Pair(first, second), False, first.dtype)
+    return unsized("setxor1d", _alone, (first, second), params, (None,), first.dtype)

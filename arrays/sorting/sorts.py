@@ -306,7 +306,7 @@ def _checked(operation: str, a: Any, axis: Any, kind: Any, order: Any) -> tuple[
         raise ArgumentError(bad(operation, "order", order, "None: arrays with fields are sorted by all of them"))
     if array.dtype.kind == "V" and array.dtype.names is None:
         raise DTypeError(bad(operation, "a", array.dtype, "a dtype that has an order"))
-    if axis is None:
+    if axis is None or (operation in ("argsort", "argpartition") and array.ndim == 0 and axis in (0, -1)):
         return ravel(array), 0
     return array, check_axis(operation, axis, array.ndim)
 

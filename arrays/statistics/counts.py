@@ -60,7 +60,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     array = as_array("bincount", "x", x)
     if array.ndim != 1:
         raise ShapeError(bad("bincount", "x", array.shape, "one axis"))
-    if not np.can_cast(array.dtype, np.intp) and array.shape != (0,):
+    if array.dtype.kind not in "biu" and array.shape != (0,):
         raise DTypeError(bad("bincount", "x", array.dtype, "an array of integers that int64 holds"))
     try:
         least = operator.index(minlength)
@@ -79,7 +79,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         operands.append(astype(heavy, np.float64))
     if array.shape == (0,):
         return zeros(least, dtype)
-    operands[0] = astype(array, np.int8 if array.dtype == bool else native(array.dtype))
+    operands[0] = astype(
+        array, np.int8 if array.dtype == bool else np.int64 if array.dtype.kind == "u" else native(array.dtype)
+    )
     return unsized("bincount", _counted, operands, (least,), (None,), dtype)
 
 

@@ -9,12 +9,12 @@ import numpy as np
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.reduction import Reduce, reduced_count, reduced_grid
-from ..core import as_array, check_axes, check_axis, check_dtype, make
+from ..core import as_array, check_axis, check_dtype, make
 from ..creation import constant
 from ..ops import reductions as red
 from ..ops.elementwise import astype, where
 from ..ops.outputs import deliver
-from ..ops.reducing import native, without_empty
+from ..ops.reducing import native, reduced_axes, without_empty
 from ..ops.ufuncs import absolute, add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply, square
 
 if TYPE_CHECKING:
@@ -390,7 +390,7 @@ def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, m
         array = where(mask, array, array.dtype.type(initial))
     array = astype(array, native(array.dtype))
     plain, pair = (red.min, fmin) if operation == "nanmin" else (red.max, fmax)
-    axes = check_axes(operation, axis, array.ndim)
+    axes = reduced_axes(operation, axis, array.ndim)
     grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
     some = reduced_count(array.shape, axes) > 0
     if initial is not None and not some:
@@ -430,7 +430,7 @@ def _spread(operation: str, a: Any, axis: Axes, dtype: Any, ddof: float, keepdim
         total = red.sum(square(absolute(away)), axis, keepdims=keepdims)
         found = divide(total, where(count > ddof, count - ddof, np.nan))
         return astype(found if operation == "nanvar" else found**0.5, target)
-    axes = check_axes(operation, axis, array.ndim)
+    axes = reduced_axes(operation, axis, array.ndim)
     grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
     real = np.finfo(array.dtype).dtype
     return astype(make(Reduce(operation, axes, bool(keepdims), ddof), (array,), grid, real), target)
@@ -438,7 +438,7 @@ def _spread(operation: str, a: Any, axis: Axes, dtype: Any, ddof: float, keepdim
 
 def _position(operation: str, a: Any, axis: int | None, keepdims: bool) -> Array:
     array = as_array(operation, "a", a)
-    if axis is not None:
+    if axis is not None and (array.ndim or axis not in (0, -1)):
         axis = check_axis(operation, axis, array.ndim)
     find, worst = (red.argmin, np.inf) if operation == "nanargmin" else (red.argmax, -np.inf)
     if not _has_nan(array) or array.dtype.kind in "mM":

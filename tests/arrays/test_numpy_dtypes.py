@@ -1,0 +1,100 @@
+"""Dtypes and shapes as NumPy has them: byte order, arrays without axes, arrays without elements, unsigned integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import windrow as wr
+
+BIG = np.array([3.0, 1.0, np.nan, np.inf], ">f8")
+WHOLE = np.array([3, 1, 2, 1], ">i4")
+MATRIX = np.array([[2.0, 1.0], [0.0, 3.0]], ">f8")
+
+
+def lazy(a, chunks=2):
+    return wr.from_array(np.array(a), chunks=chunks if np.ndim(a) else -1)
+
+
+def same(found, expected):
+    found = tuple(found) if isinstance(found, tuple | list) else (found,)
+    expected = tuple(expected) if isinstance(expected, tuple | list) else (expected,)
+    assert len(found) == len(expected)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+        np.testing.assert_array_almost_equal(ours.compute(), theirs)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp, a, i: xp.nan_to_num(a),
+        lambda xp, a, i: xp.nan_to_num(a.astype(">c16")),
+        lambda xp, a, i: xp.insert(a[:2], 1, 5),
+        lambda xp, a, i: xp.insert(a[:2], [0, 1], 5),
+        lambda xp, a, i: xp.setdiff1d(i, [1]),
+        lambda xp, a, i: xp.setdiff1d(i, [1], assume_unique=True),
+        lambda xp, a, i: xp.setdiff1d(i.astype("i2"), [1.5]),
+        lambda xp, a, i: xp.setxor1d(i, [1]),
+        lambda xp, a, i: xp.cumsum(i, dtype=">f8"),
+        lambda xp, a, i: xp.cumprod(i, dtype=">i8"),
+        lambda xp, a, i: xp.nancumsum(a[:3], dtype=">f4"),
+    ],
+)
+def test_byte_order(call):
+    same(call(wr, lazy(BIG), lazy(WHOLE)), call(np, BIG, WHOLE))
+
+
+@pytest.mark.parametrize("name", ["inv", "det", "svd", "qr", "pinv", "slogdet", "cond", "matrix_rank"])
+def test_linear_algebra_answers_in_native_byte_order(name):
+    found, expected = getattr(wr.linalg, name)(lazy(MATRIX)), getattr(np.linalg, name)(MATRIX)
+    found = found if isinstance(found, tuple) else (found,)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.dtype == np.asarray(theirs).dtype
+        assert np.asarray(ours.compute()).dtype == ours.dtype
+
+
+REDUCED = ["sum", "prod", "max", "min", "any", "all", "ptp", "nansum", "nanmax", "nanmin", "nanmean", "nanstd"]
+TAKEN = ["argmax", "argmin", "nanargmax", "cumsum", "cumprod", "nancumsum", "argsort", "squeeze", "count_nonzero"]
+
+
+@pytest.mark.parametrize("name", [*REDUCED, *TAKEN])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_the_axis_of_what_has_none(name, axis):
+    a = np.array(5.0)
+    same(getattr(wr, name)(lazy(a), axis=axis), getattr(np, name)(a, axis=axis))
+    with pytest.raises(np.exceptions.AxisError):
+        getattr(wr, name)(lazy(a), axis=1)
+
+
+def test_elements_of_what_has_no_axes():
+    a = np.array(5.0)
+    for axis in (0, -1):
+        same(wr.repeat(lazy(a), 2, axis=axis), np.repeat(a, 2, axis=axis))
+        same(wr.take(lazy(a), [0, 0], axis=axis), np.take(a, [0, 0], axis=axis))
+        same(wr.argpartition(lazy(a), 0, axis=axis), np.argpartition(a, 0, axis=axis))
+    same(wr.argsort(lazy(a)), np.argsort(a))
+    for name in ("mean", "var", "sort"):
+        with pytest.raises(np.exceptions.AxisError):
+            getattr(wr, name)(lazy(a), axis=0)
+    with pytest.raises(TypeError):
+        wr.argmax(lazy(a), axis=())
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 0, 3), (0,)])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_distinct_slices_without_elements(shape, axis):
+    a = np.ones(shape)
+    same(wr.unique(lazy(a), axis=axis), np.unique(a, axis=axis))
+    options = {"return_index": True, "return_inverse": True, "return_counts": True, "axis": axis}
+    same(wr.unique(lazy(a), **options), np.unique(a, **options))
+
+
+@pytest.mark.parametrize("dtype", [">u8", "u8", ">u2", ">i8", "?"])
+def test_unsigned_integers_are_counted(dtype):
+    a = np.array([1, 0, 1, 1]).astype(dtype)
+    same(wr.bincount(lazy(a)), np.bincount(a))
+    same(wr.bincount(lazy(a), lazy(a)), np.bincount(a, a))
+    with pytest.raises(ValueError, match="bincount: argument 'x'"):
+        wr.bincount(lazy(np.array([2**63, 1], "u8"))).compute()
