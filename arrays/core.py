@@ -67,6 +67,11 @@ class Node:
     def expr(self, value: Expr) -> None:
         self._expr, self._unsized = value, None
 
+    def _become(self, other: Node) -> None:
+        """Stand for what another array stands for, be its size known or not."""
+        with _CHANGES:
+            self._expr, self._unsized = other._expr, other._unsized
+
     def _replace(self, known: Expr | None, value: Expr) -> bool:
         """Take another expression, unless another thread has changed the one that is known; tell whether it was so."""
         with _CHANGES:

@@ -16,14 +16,15 @@ until then `shape` holds None for what isn't known. Recipes run in the calling t
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..graph import origin
 from ..graph.errors import bad
-from ..graph.expr import Expr, walk
+from ..graph.expr import Expr, unpinned, walk
 from ..graph.kinds.deferred import Deferred
 from ..graph.kinds.elementwise import Elementwise
 from ..graph.kinds.mapping import MapBlocks
@@ -34,7 +35,7 @@ from .align import regrid
 from .core import Node, make, twin, wrap, wrap_unsized
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from ..graph.grid import Grid
     from .array import Array
@@ -64,9 +65,22 @@ def unsized(
     params: tuple[Any, ...],
     shape: tuple[int | None, ...],
     dtype: Any,
+    chosen: Chosen | None = None,
 ) -> Array:
     """Return the array that `recipe(*operands, *params)` makes; `shape` holds None for lengths that it finds."""
-    return wrap_unsized(Unsized(name, recipe, tuple(map(twin, operands)), params, shape, np.dtype(dtype)))
+    return wrap_unsized(Unsized(name, recipe, tuple(map(twin, operands)), params, shape, np.dtype(dtype), chosen))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A selection: the elements of `whole` where a mask over its first axes holds, in C order."""
+
+    whole: Array
+    mask: Array
+
+    def beside(self, other: Chosen) -> bool:
+        """Whether both are selected from the same places."""
+        return self.whole.shape == other.whole.shape and self.mask.expr.token == other.mask.expr.token
 
 
 class Unsized:
@@ -80,8 +94,9 @@ class Unsized:
         params: tuple[Any, ...],
         shape: tuple[int | None, ...],
         dtype: np.dtype[Any],
+        chosen: Chosen | None = None,
     ) -> None:
-        self.name, self.shape, self.dtype = name, shape, dtype
+        self.name, self.shape, self.dtype, self.chosen = name, shape, dtype, chosen
         self._recipe, self._operands, self._params = recipe, operands, params
         self._origin = origin.found()
         self._made: Expr | None = None
@@ -95,17 +110,32 @@ class Unsized:
 
     def at_hand(self) -> bool:
         """Whether finding the size takes no computing worth a word: see `at_hand`."""
-        if self._made is not None:
-            return True
-        if self._near is None:
-            operands = [(o, o._unsized) for o in self._operands]
-            self._near = at_hand([o.expr for o, waiting in operands if waiting is None]) and all(
-                waiting is None or waiting.at_hand() for _, waiting in operands
+        for each in self._chain(lambda u: u._made is not None or u._near is not None):
+            operands = [(o, o._unsized) for o in each._operands]
+            each._near = at_hand([o.expr for o, waiting in operands if waiting is None]) and all(
+                waiting is None or waiting._made is not None or bool(waiting._near) for _, waiting in operands
             )
-        return self._near
+        return self._made is not None or bool(self._near)
+
+    def _chain(self, done: Callable[[Unsized], bool]) -> Iterator[Unsized]:
+        """Yield what is to be done, operands before their users: chains may be longer than Python's stack."""
+        stack = [self]
+        while stack:
+            below = [w for o in stack[-1]._operands if (w := o._unsized) is not None and not done(w)]
+            if done(stack[-1]):
+                stack.pop()
+            elif below:
+                stack += below
+            else:
+                yield stack.pop()
 
     def found(self) -> Expr:
         """Run the recipe, once; return the expression of the array, whose size is known."""
+        for each in self._chain(lambda u: u._made is not None):
+            each._find()
+        return self._find()
+
+    def _find(self) -> Expr:
         with self._finding:
             if self._made is None:
                 self._made = self._found()
@@ -166,13 +196,25 @@ def resolved(roots: Sequence[Expr]) -> list[Expr]:
             continue
         if not node.deferred or stored(node.token):
             done[node.token] = node
+        elif (known := _known.get(node)) is not None:
+            done[node.token] = known
         elif not ready:
             stack.append((node, True))
             stack.extend((child, False) for child in reversed(node.operands))
+        elif isinstance(node.op, Deferred):
+            plan = done[node.token] = _planned(node, tuple(done[child.token] for child in node.operands))
+            if not node.foreign:
+                _known[node] = unpinned(plan)
         else:
-            operands = tuple(done[child.token] for child in node.operands)
-            done[node.token] = _planned(node, operands) if isinstance(node.op, Deferred) else _over(node, operands)
+            done[node.token] = _over(node, tuple(done[child.token] for child in node.operands))
     return [done[root.token] for root in roots]
+
+
+_known: WeakKeyDictionary[Expr, Expr] = WeakKeyDictionary()
+"""What recipes made, as long as their operations are there: expressions that hold no chunks, good on any cluster.
+
+Numbers that a recipe found stand for its operands' values; with a user's function below they may be others next time.
+"""
 
 
 def outlined(roots: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:

@@ -9,8 +9,8 @@ import numpy as np
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import BlockFunction
 from .align import regrid
-from .core import as_array, make
-from .deferred import unsized
+from .core import as_array, make, twin
+from .deferred import Chosen, unsized
 from .ops.reshaping import ravel
 from .verbs import persist
 
@@ -25,7 +25,8 @@ LARGE_MASK = 1 << 14
 
 def select(x: Array, mask: Array) -> Array:
     """Return the elements where the mask over the first axes holds, in C order."""
-    return unsized("getitem", _selected, (x, mask), (), (None, *x.shape[mask.ndim :]), x.dtype)
+    shape = (None, *x.shape[mask.ndim :])
+    return unsized("getitem", _selected, (x, mask), (), shape, x.dtype, Chosen(twin(x), twin(mask)))
 
 
 def select_known(x: Array, mask: np.ndarray[Any, Any]) -> Array:

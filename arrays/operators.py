@@ -47,17 +47,23 @@ def _in_place(function: Binary, symbol: str) -> Binary:
         if not _taken(other):
             return NotImplemented
         found = function(self, other)
-        if found.shape != self.shape:
+        if not _same_places(found, self) and found.shape != self.shape:
             raise ShapeError(f"{symbol}: the result has shape {found.shape}; expected {self.shape}, the array's own")
         if not np.can_cast(found.dtype, self.dtype, casting="same_kind"):
             raise DTypeError(
                 f"{symbol}: the result has dtype {found.dtype}, which doesn't go into an array of {self.dtype}; "
                 f"write x = x {symbol[:-1]} y, or cast"
             )
-        self.expr = cast(found, self.dtype).expr
+        self._become(cast(found, self.dtype))
         return self
 
     return forward
+
+
+def _same_places(found: Node, x: Node) -> bool:
+    """Whether both are selected by one mask: they have one shape, which nobody needs to know yet."""
+    both = [a._unsized.chosen if a._unsized is not None else None for a in (found, x)]
+    return both[0] is not None and both[1] is not None and both[0].beside(both[1])
 
 
 def _equality(function: Ufunc, of_none: bool) -> Binary:

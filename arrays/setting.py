@@ -61,6 +61,9 @@ def assigned(x: Array, key: Any, value: Any) -> Array:
     x = twin(x)
     shape = x.expr.grid.shape
     items = without_ellipsis(len(shape), read_key(key))
+    chosen = _chosen(x, items, value)
+    if chosen is not None:
+        return _where(x, items[0], chosen)
     new = _value(x, value)
     items = masks_checked(items, shape)
     mask = items[0] if items else None
@@ -276,12 +279,31 @@ def _by_mask(x: Array, mask: Any, value: Array) -> Array | None:
     _fitted(value, (1, *trailing))
     if value.ndim > len(trailing):
         value = _shaped(value, lengths[len(lengths) - len(trailing) :])
+    return _where(x, mask, value)
+
+
+def _where(x: Array, mask: Any, value: Array) -> Array:
+    """Return an array with elements of a value where a mask over the first axes holds."""
     condition = as_array("setitem", "key", mask)
-    condition = condition.reshape(condition.shape + (1,) * len(trailing))
+    condition = condition.reshape(condition.shape + (1,) * (x.ndim - mask.ndim))
     scalar: Any = value
     if isinstance(value.expr.op, Full):
         scalar = x.dtype.type(value.expr.op.value) if x.dtype.kind in "biufc" else value
-    return regrid(apply("setitem", "where", (condition, scalar, x), np.where), grid)
+    return regrid(apply("setitem", "where", (condition, scalar, x), np.where), x.expr.grid)
+
+
+def _chosen(x: Array, items: list[Any], value: Any) -> Array | None:
+    """Return the whole array of which a value is what a mask selects, where it goes back to the same places."""
+    waiting = value._unsized if isinstance(value, Node) else None
+    if waiting is None or waiting.chosen is None or not items or not trivial(items[1:]):
+        return None
+    mask, whole, own = items[0], waiting.chosen.whole, waiting.chosen.mask
+    if not isinstance(mask, Node) or mask.dtype != bool or mask._unsized is not None or mask.ndim != own.ndim:
+        return None
+    if mask.expr.token != own.expr.token or whole.shape != x.shape:
+        return None
+    _check_cast(x, whole.dtype)
+    return astype(whole, x.dtype)
 
 
 def _dealt(x: Array, mask: Array, value: Array) -> Generator[Any, Any, Array]:

@@ -40,6 +40,11 @@ class Op:
         """Whether what it does depends on values; see `kinds.deferred`."""
         return False
 
+    @property
+    def foreign(self) -> bool:
+        """Whether it calls a user's function, which may give something else the next time."""
+        return False
+
 
 @dataclass(frozen=True, eq=False)
 class Expr:
@@ -58,10 +63,14 @@ class Expr:
     token: str = field(default="")
     deferred: bool = field(default=False, init=False)
     """Whether it, or something below it, depends on values that must be known before it is lowered."""
+    foreign: bool = field(default=False, init=False)
+    """Whether it, or something below it that isn't kept, calls a user's function."""
 
     def __post_init__(self) -> None:
         waits = self.op.deferred or any(e.deferred for e in self.operands)
         object.__setattr__(self, "deferred", waits)
+        foreign = self.pin is None and (self.op.foreign or any(e.foreign for e in self.operands))
+        object.__setattr__(self, "foreign", foreign)
         if not self.token:
             name = token_of(type(self.op).__name__, self.op, [e.token for e in self.operands], self.grid, self.dtype)
             object.__setattr__(self, "token", name)

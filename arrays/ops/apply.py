@@ -10,6 +10,7 @@ import numpy as np
 from ...graph.errors import DTypeError, bad
 from ...graph.kinds.elementwise import Arg, Elementwise, Scalar
 from ..align import aligned
+from ..chosen import over_chosen
 from ..core import SCALARS, Node, as_array, check_dtype, make
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ def sample_dtypes(operation: str, sample: Sample, arrays: Sequence[Node], args: 
 
 def apply(operation: str, function: str, values: Sequence[Any], sample: Sample) -> Array:
     """Return the array of a named function of one result; `sample` tells its dtype."""
+    chosen = over_chosen(operation, lambda *given: apply(operation, function, given, sample), values)
+    if chosen is not None:
+        return chosen
     arrays, args = split(operation, values)
     (dtype,) = sample_dtypes(operation, sample, arrays, args)
     grid, fitted = aligned(operation, arrays)
@@ -76,6 +80,9 @@ def cast(array: Node, dtype: Any) -> Array:
     wanted = np.dtype(dtype)
     if wanted == array.dtype:
         return array  # type: ignore[return-value]
+    chosen = over_chosen("astype", lambda whole: cast(whole, wanted), (array,))
+    if chosen is not None:
+        return chosen
     return make(Elementwise("cast", (0,)), (array,), array.expr.grid, wanted)
 
 

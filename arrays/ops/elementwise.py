@@ -9,6 +9,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.elementwise import Elementwise, Scalar
+from ..chosen import elementwise
 from ..core import as_array, check_device, check_dtype, make
 from .apply import apply, cast
 from .outputs import deliver
@@ -44,6 +45,7 @@ __all__ = [
 ]
 
 
+@elementwise
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None, casting: str = "unsafe") -> Array:
     """Cast the elements.
 
@@ -105,6 +107,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return apply("where", "where", (condition, x, y), np.where)
 
 
+@elementwise
 def real(val: Any) -> Array:
     """Return the real parts.
 
@@ -126,6 +129,7 @@ def real(val: Any) -> Array:
     return apply("real", "real", (array,), np.real) if array.dtype.kind == "c" else array
 
 
+@elementwise
 def imag(val: Any) -> Array:
     """Return the imaginary parts.
 
@@ -146,6 +150,7 @@ def imag(val: Any) -> Array:
     return apply("imag", "imag", (as_array("imag", "val", val),), np.imag)
 
 
+@elementwise
 def angle(z: Any, deg: bool = False) -> Array:
     """Return the angles of complex numbers, in radians unless `deg`.
 
@@ -169,6 +174,7 @@ def angle(z: Any, deg: bool = False) -> Array:
     return multiply(found, 180 / np.pi) if deg else found
 
 
+@elementwise
 def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     """Round to a number of decimals, halves to even.
 
@@ -199,6 +205,7 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
 around = round
 
 
+@elementwise
 def clip(
     a: Any, min: Any = None, max: Any = None, out: Any = None, *, a_min: Any = None, a_max: Any = None, **options: Any
 ) -> Array:
@@ -268,6 +275,7 @@ def joined(real_parts: Array, imaginary_parts: Array) -> Array:
     return apply("complex", "complex", (real_parts, imaginary_parts), lambda x, y: x + 1j * y)
 
 
+@elementwise
 def nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Array:

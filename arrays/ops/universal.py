@@ -11,6 +11,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.elementwise import Arg, Elementwise, Scalar
 from ..align import aligned
+from ..chosen import over_chosen
 from ..core import as_array, check_dtype, make, no_keywords
 from .apply import cast, choose, sample_dtypes, split
 from .outputs import deliver
@@ -96,6 +97,10 @@ class Ufunc:
             out = (*out, *(None,) * (ufunc.nout - len(out)))
         if len(operands) != ufunc.nin:
             raise ArgumentError(bad(self.name, "operands", f"{len(operands)} operands", str(ufunc.nin)))
+        if out is None and where is True and dtype is None and ufunc.nout == 1:
+            chosen = over_chosen(self.name, self, operands)
+            if chosen is not None:
+                return chosen
         arrays, args = split(self.name, operands)
         if dtype is None:
             dtypes = sample_dtypes(self.name, ufunc, arrays, args)

@@ -44,6 +44,11 @@ class MapBlocks(Op):
         """Name of the user's function."""
         return self.payload.name
 
+    @property
+    def foreign(self) -> bool:
+        """See `Op`."""
+        return True
+
 
 @dataclass(frozen=True)
 class BlockFunction(Op):
