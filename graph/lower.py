@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .access import ByBlock
+from .generated import generated, is_cheap
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise, Scalar
 from .kinds.mapping import BlockFunction, MapBlocks
@@ -19,7 +20,7 @@ from .kinds.move import Move
 from .kinds.points import Gather, Scatter
 from .kinds.reduction import Level
 from .kinds.reshape import Reshape
-from .kinds.source import Eye, Full, Host, Ramp, Source
+from .kinds.source import Host, Source
 from .program import Apply, Call, Generate, Load, Product, Program, Value
 from .simplify import simplify
 from .stage import Stage
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from .expr import Expr
     from .grid import Grid
 
-_CHEAP = (Full, Ramp, Eye)
 DEPTH = 64
 """Longer chains are cut: a stage's program stays short."""
 _WHOLE = (Contract, MapBlocks, BlockFunction)
@@ -47,9 +47,18 @@ def lower(roots: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
     """
     simple = simplify(roots, stored)
     nodes = _walk_until(simple, stored)
-    homes = _homes(nodes, {r.token for r in simple}, stored)
+    users: dict[str, list[tuple[Expr, int]]] = {n.token: [] for n in nodes}
+    for node in nodes:
+        if not stored(node.token):
+            for i, child in enumerate(node.operands):
+                users[child.token].append((node, i))
+    tokens = {r.token for r in simple}
+    sources = generated(nodes, users, tokens, stored)
+    homes = _homes(nodes, users, tokens, sources, stored)
     return [
-        _Writer(node, homes).stage() for node in nodes if homes[node.token] == node.token and not stored(node.token)
+        _Writer(node, homes, sources).stage()
+        for node in nodes
+        if homes[node.token] == node.token and not stored(node.token)
     ]
 
 
@@ -70,12 +79,13 @@ def _walk_until(roots: list[Expr], stored: Callable[[str], bool]) -> list[Expr]:
     return list(seen.values())
 
 
-def _homes(nodes: list[Expr], roots: set[str], stored: Callable[[str], bool]) -> dict[str, str]:
-    users: dict[str, list[tuple[Expr, int]]] = {n.token: [] for n in nodes}
-    for node in nodes:
-        if not stored(node.token):
-            for i, child in enumerate(node.operands):
-                users[child.token].append((node, i))
+def _homes(
+    nodes: list[Expr],
+    users: dict[str, list[tuple[Expr, int]]],
+    roots: set[str],
+    sources: dict[str, Source],
+    stored: Callable[[str], bool],
+) -> dict[str, str]:
     by_token = {n.token: n for n in nodes}
     homes: dict[str, str] = {}
     depth: dict[str, int] = {}
@@ -84,10 +94,11 @@ def _homes(nodes: list[Expr], roots: set[str], stored: Callable[[str], bool]) ->
         if token in roots or stored(token) or isinstance(node.op, Host):
             homes[token] = token
             continue
-        if _free(node) and all(_fuses(node, user) for user, _ in users[token]):
+        fuses = [_fuses(node, user, sources) for user, _ in users[token]]
+        if all(fuses) and (_free(node, sources) or all(user.token in sources for user, _ in users[token])):
             homes[token] = ""
             continue
-        where = {homes[user.token] if _fuses(node, user) else token for user, _ in users[token]}
+        where = {homes[user.token] if fused else token for fused, (user, _) in zip(fuses, users[token], strict=True)}
         whole = isinstance(node.op, _WHOLE) and len(users[token]) > 1
         home = where.pop() if len(where) == 1 and not whole else token
         foreign = isinstance(node.op, _WHOLE) and _grouped(by_token[home])
@@ -111,21 +122,23 @@ def _grouped(root: Expr) -> bool:
     return isinstance(root.op, Level) and math.prod(root.op.groups) > 1
 
 
-def _free(node: Expr) -> bool:
+def _free(node: Expr, sources: dict[str, Source]) -> bool:
     """Whether a node may be computed again wherever it is used: cheap sources, and other names of whole blocks."""
-    if isinstance(node.op, Move):
-        return node.op.first_block(node.grid, node.operands[0].grid) is not None
-    return isinstance(node.op, _CHEAP)
+    if node.token in sources:
+        return is_cheap(sources[node.token])
+    return isinstance(node.op, Move) and node.op.first_block(node.grid, node.operands[0].grid) is not None
 
 
-def _fuses(node: Expr, user: Expr) -> bool:
-    """Whether a node can be computed inside the stage of one of its users."""
+def _fuses(node: Expr, user: Expr, sources: dict[str, Source]) -> bool:
+    """Whether a node can be computed inside the stage of one of its users, or needn't be for this one."""
+    if user.token in sources:
+        return True
     if isinstance(user.op, Elementwise):
         return not isinstance(node.op, Level)
     if isinstance(user.op, Level):
         return user.op.leaf and not isinstance(node.op, Level)
     if isinstance(user.op, BlockFunction | MapBlocks):
-        if isinstance(node.op, Elementwise | Source):
+        if isinstance(node.op, Elementwise) or node.token in sources:
             return node.grid == user.grid and _along(node, user)
         return isinstance(node.op, Move)
     return False
@@ -169,6 +182,7 @@ class _Writer:
 
     root: Expr
     homes: dict[str, str]
+    sources: dict[str, Source]
     inputs: list[Expr] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
     written: dict[tuple[str, tuple[int | None, ...]], int] = field(default_factory=dict)
@@ -223,8 +237,8 @@ class _Writer:
             operands = [self._value(child, self._align(child, node, axes)) for child in node.operands]
             values = tuple(a if isinstance(a, Scalar) else operands[a] for a in op.args)
             return self._add(Apply(op.function, values, node.dtype, full))
-        if isinstance(op, Source):
-            return self._add(Generate(op, axes, node.shape, node.dtype, full))
+        if node.token in self.sources:
+            return self._add(Generate(self.sources[node.token], axes, node.shape, node.dtype, full))
         if isinstance(op, Contract):
             left, right = (self._input(child) for child in node.operands)
             return self._add(Product(op, (left, right), node.dtype, full))
@@ -241,7 +255,7 @@ class _Writer:
         """Write an argument of a function of whole blocks: it keeps its own blocks' shape."""
         if not self._inlined(node):
             return self._add(Load(ByBlock(way), (self._input(node),), node.dtype, ()))
-        if isinstance(node.op, Move):
+        if isinstance(node.op, Move) and node.token not in self.sources:
             inputs = tuple(self._input(child) for child in node.operands)
             return self._add(Load(node.op, inputs, node.dtype, (), node.grid, way))
         return self._value(node, axes)

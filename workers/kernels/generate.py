@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...graph.kinds.source import Eye, Full, Ramp, Random, Source
-from .randoms import fill_random
+from ...graph.kinds.view import View
+from .randoms import fill_random, fill_random_at
 
 Array = np.ndarray[Any, Any]
 
@@ -25,16 +26,28 @@ def generate(source: Source, shape: tuple[int, ...], origin: Array, out: Array) 
     out : array
         C-contiguous; all blocks have one shape.
     """
-    if isinstance(source, Full):
+    if isinstance(source, Random):  # whole runs are quicker than single positions
+        fill_random(source, shape, origin, out)
+    else:
+        _fill(source, shape, [_positions(origin, out.shape, axis) for axis in range(len(shape))], out)
+
+
+def _fill(source: Source, shape: tuple[int, ...], positions: list[Array], out: Array) -> None:
+    """Fill `out` with the elements at positions along each of a source's axes, which broadcast to it."""
+    if isinstance(source, View):
+        _fill(source.source, source.shape, source.inner(shape, positions), out)
+    elif isinstance(source, Full):
         out.fill(source.value)
     elif isinstance(source, Ramp):
-        _ramp(source, shape, origin, out)
+        _ramp(source, shape, positions[0], out)
     elif isinstance(source, Eye):
-        rows, columns = (_positions(origin, out.shape, axis) for axis in (0, 1))
-        np.equal(columns - rows, source.k, out=out, casting="unsafe")
+        np.equal(positions[1] - positions[0], source.k, out=out, casting="unsafe")
     else:
         assert isinstance(source, Random), source
-        fill_random(source, shape, origin, out)
+        flat = np.zeros((1,) * out.ndim, np.int64)
+        for n, p in zip(shape, positions, strict=True):
+            flat = flat * n + p
+        fill_random_at(source, np.broadcast_to(flat, out.shape), out)
 
 
 def _positions(origin: Array, shape: tuple[int, ...], axis: int) -> Array:
@@ -44,8 +57,7 @@ def _positions(origin: Array, shape: tuple[int, ...], axis: int) -> Array:
     return grid.reshape([shape[0], *(shape[i + 1] if i == axis else 1 for i in range(len(shape) - 1))])
 
 
-def _ramp(source: Ramp, shape: tuple[int, ...], origin: Array, out: Array) -> None:
-    position = _positions(origin, out.shape, 0)
+def _ramp(source: Ramp, shape: tuple[int, ...], position: Array, out: Array) -> None:
     if out.dtype.kind in "iu":
         np.copyto(out, position * int(source.step) + int(source.start), casting="unsafe")
     elif out.dtype.kind in "fc":

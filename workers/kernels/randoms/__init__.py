@@ -99,7 +99,16 @@ KERNELS |= {"normal": normal, "lognormal": lognormal}
 
 def fill_random(source: Random, shape: tuple[int, ...], origin: Array, out: Array) -> None:
     """Fill `out` (blocks, *extents) with the numbers at the positions of blocks of an array of this shape."""
-    draws = draws_of(source.key, source.jump, source.offset, shape, origin, out.shape[1:])
+    _fill(source, draws_of(source.key, source.jump, source.offset, shape, origin, out.shape[1:]), out)
+
+
+def fill_random_at(source: Random, positions: Array, out: Array) -> None:
+    """Fill `out` with the numbers at flat positions, which have its shape."""
+    starts = positions.reshape(-1).astype(np.uint64) + np.uint64(source.offset)
+    _fill(source, Draws(source.key, source.jump, starts, 1), out)
+
+
+def _fill(source: Random, draws: Draws, out: Array) -> None:
     flat = out.reshape(-1)
     if not flat.size:
         return

@@ -1,0 +1,46 @@
+"""Which nodes are generated where they are used: sources, and views of them, which make only what is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .kinds.source import Eye, Full, Ramp, Source
+from .kinds.view import View, leads_back
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from .expr import Expr
+
+_CHEAP = (Full, Ramp, Eye)
+FEW = 16
+"""What is costly to generate is generated for its views alone where these ask for one element of so many, or fewer."""
+
+
+def is_cheap(source: Source) -> bool:
+    """Whether elements may be generated again wherever they are used."""
+    return is_cheap(source.source) if isinstance(source, View) else isinstance(source, _CHEAP)
+
+
+def generated(
+    nodes: Sequence[Expr],
+    users: Mapping[str, Sequence[tuple[Expr, int]]],
+    roots: set[str],
+    stored: Callable[[str], bool],
+) -> dict[str, Source]:
+    """Return the source of each node that is one, or a view of one; operands come before their users."""
+    found: dict[str, Source] = {}
+    for node in nodes:
+        if stored(node.token):
+            continue
+        if isinstance(node.op, Source):
+            found[node.token] = node.op
+        elif leads_back(node) and (below := found.get(node.operands[0].token)) is not None:
+            if not is_cheap(below):
+                (operand,) = node.operands
+                asked = sum(u.grid.size if leads_back(u) else operand.grid.size for u, _ in users[operand.token])
+                if operand.token in roots or asked * FEW > operand.grid.size:
+                    continue
+            whole = isinstance(below, Full)
+            found[node.token] = below if whole else View(below, node.operands[0].shape, node.op)  # type: ignore[arg-type]
+    return found

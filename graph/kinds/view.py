@@ -1,0 +1,82 @@
+"""Views of sources: what a move makes of elements that follow from their positions follows from positions as well."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..axismap import Fixed, Slice, Take
+from .move import Move
+from .points import Gather
+from .reshape import Reshape
+from .source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..axismap import AxisMap
+    from ..expr import Expr
+    from ..grid import Index
+
+_LEADING = (Slice, Fixed, Take)
+
+
+@dataclass(frozen=True)
+class View(Source):
+    """What `op` makes of a source of a shape: only the elements that are asked for are made."""
+
+    source: Source
+    shape: tuple[int, ...]
+    op: Move | Gather | Reshape
+
+    def inner(self, shape: tuple[int, ...], positions: Sequence[Index]) -> list[Index]:
+        """Lead positions along the axes of the view, whose shape is given, back to positions along the source's.
+
+        Arrays of positions have one number of axes and broadcast together.
+        """
+        still = np.zeros((1,) * positions[0].ndim, np.int64) if positions else np.zeros(1, np.int64)
+        op = self.op
+        if isinstance(op, Move):
+            return [_led(way, still if a is None else positions[a]) for a, way in op.routes[0].axes]
+        if isinstance(op, Gather):
+            found: dict[int, Index] = {a: index[positions[op.at]] for a, index in zip(op.axes, op.index, strict=True)}
+            others = iter([p for i, p in enumerate(positions) if i != op.at])
+            ways = iter(op.rest)
+            return [found[a] if a in found else _led(next(ways), next(others)) for a in range(len(self.shape))]
+        led = []
+        for (slo, shi), (tlo, thi) in op.groups:
+            flat = still
+            for n, p in zip(shape[tlo:thi], positions[tlo:thi], strict=True):
+                flat = flat * n + p
+            own = self.shape[slo:shi]
+            for i, n in enumerate(own):
+                rest = math.prod(own[i + 1 :])
+                led.append((flat if i == 0 else flat % (n * rest)) // rest if len(own) > 1 else flat)
+        return led
+
+
+def _led(way: AxisMap, positions: Index) -> Index:
+    if isinstance(way, Take):
+        return way.index[positions]
+    if isinstance(way, Slice):
+        return positions if way == Slice() else way.start + way.step * positions
+    assert isinstance(way, Fixed)
+    return np.full_like(positions[(slice(0, 1),) * positions.ndim], way.index)
+
+
+def leads_back(node: Expr) -> bool:
+    """Tell whether each element of a node is one of its only operand's, whose position follows from its own.
+
+    Reshapes that would need divisions for each element aren't taken.
+    """
+    op = node.op
+    if isinstance(op, Move):
+        if len(op.routes) != 1 or op.fill is not None:
+            return False
+        return all(isinstance(way, _LEADING) for _, way in op.routes[0].axes)
+    if isinstance(op, Reshape):
+        return all(shi - slo <= 1 for (slo, shi), _ in op.groups) and node.grid.size > 0
+    return isinstance(op, Gather) and all(isinstance(way, _LEADING) for way in op.rest)
