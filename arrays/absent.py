@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..graph import foreign
+from ..graph.foreign import FUNCTIONS
+from ..graph.keywords import near
+
 if TYPE_CHECKING:
     from .array import Array
 
@@ -21,7 +25,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (
         "arrays of one process's memory, its layout and its iterators: compute() first",
         "asfortranarray asarray_chkfinite asmatrix bmat frombuffer fromstring fromiter may_share_memory shares_memory "
-        "nested_iters require isfortran frompyfunc ndarray matrix memmap ma flatiter nditer ndenumerate broadcast "
+        "nested_iters require isfortran frompyfunc ndarray matrix memmap flatiter nditer ndenumerate broadcast "
         "ctypeslib rec recarray record void object_",
     ),
     (
@@ -69,17 +73,36 @@ def reason(name: str, space: str) -> str:
 
 
 def missing_function(name: str, space: str) -> AttributeError:
-    """Return the error for a name that a module hasn't, with what to use instead where NumPy has it."""
+    """Return the error for a name that a module hasn't, with what to use instead where NumPy or others have it."""
     module = f"windrow.{space}" if space else "windrow"
     text = f"module {module!r} has no attribute {name!r}"
-    if not name.startswith("_") and hasattr(getattr(np, space) if space else np, name):
+    meant = near(name, getattr(sys.modules[module], "__all__", ()))
+    if name.startswith("_"):
+        pass
+    elif not space and name in FUNCTIONS:
+        text += f"; {FUNCTIONS[name]}"
+    elif hasattr(getattr(np, space, None) if space else np, name):
         text += f"; those of NumPy that are like it are not here: {reason(name, space)} (see docs/operations.md)"
-    return AttributeError(text, name=name, obj=sys.modules[module])  # so that Python asks: did you mean …?
+    elif meant:
+        text += f"; {meant}"
+    return AttributeError(text, name=name)
 
 
 def missing_method(array: Array, name: str) -> AttributeError:
-    """Return the error for a name that arrays haven't, with what to use instead where NumPy's have it."""
+    """Return the error for a name that arrays haven't, with what to use instead where others have it."""
     text = f"'windrow.Array' object has no attribute {name!r}"
-    if not name.startswith("_") and (hasattr(np.ndarray, name) or name in METHODS):
-        text += f"; {METHODS.get(name, MEMORY)}"
-    return AttributeError(text, name=name, obj=array)
+    if name.startswith("_"):
+        return AttributeError(text, name=name)
+    module = sys.modules[str(__package__).partition(".")[0]]
+    meant = near(name, [n for n in dir(array) if not n.startswith("_")])
+    if name in METHODS:
+        text += f"; {METHODS[name]}"
+    elif name in foreign.METHODS:
+        text += f"; {foreign.METHODS[name]}"
+    elif name in module.__all__ and callable(getattr(module, name)):
+        text += f"; windrow.{name}() is a function"
+    elif hasattr(np.ndarray, name):
+        text += f"; {MEMORY}"
+    elif meant:
+        text += f"; {meant}"
+    return AttributeError(text, name=name)

@@ -10,6 +10,7 @@ import numpy as np
 from ..graph.errors import ArgumentError, ShapeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
+from ..workers.kernels.returned import plain
 from .calls import Along
 from .core import as_array, check_axes, check_axis, check_dtype, check_shape, make
 from .generalised import apply_gufunc
@@ -65,7 +66,7 @@ def apply_along_axis(
     if dtype is None or shape is None:
         try:
             with np.errstate(all="ignore"):
-                made = np.asarray(func1d(np.ones(array.shape[at], array.dtype), *args, **kwargs))
+                made = plain(name_of(func1d), func1d(np.ones(array.shape[at], array.dtype), *args, **kwargs))
         except Exception as error:
             raise ArgumentError(
                 f"apply_along_axis: calling {name_of(func1d)!r} on a line of ones raised {type(error).__name__}: "
@@ -173,5 +174,5 @@ class vectorize:
         types = self._dtypes
         if types is None:
             samples = [np.ones((1,) * a.ndim, a.dtype) for a in arrays]
-            types = [inferred_dtype("vectorize", np.vectorize(self.pyfunc), samples, (), kwargs, ())]
+            types = [inferred_dtype("vectorize", np.vectorize(self.pyfunc), samples, (), kwargs)]
         return map_blocks(np.vectorize(self.pyfunc, otypes=types), *arrays, dtype=types[0], **kwargs)

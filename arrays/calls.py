@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..workers.kernels.returned import check_kept, plain
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ..graph.grid import Grid
+
+    Place = tuple[int, Grid, tuple[int | None, ...]]
+    """An array among a function's arguments: its place, its chunks, the result's axes that its own run along."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +32,15 @@ class Packed:
         if self.record is None:
             return made[0] if self.several else made
         names = self.record.names or ()
-        parts = [np.asarray(m) for m in made]
+        called = str(getattr(self.function, "__name__", "func"))
+        parts = [plain(called, m) for m in made]
         if len(parts) != len(names):
             raise ValueError(f"the function returned {len(parts)} results; expected {len(names)}")
         cores = [self.record[name].shape for name in names]
         outer = np.broadcast_shapes(*(p.shape[: p.ndim - len(c)] for p, c in zip(parts, cores, strict=True)))
         found = np.empty(outer, self.record)
         for name, part in zip(names, parts, strict=True):
+            check_kept(called, part, self.record[name].base)
             found[name] = part
         return found
 
@@ -47,6 +56,41 @@ class Interleaved:
         """Call the function with all arguments in their order."""
         rest = iter(blocks)
         return self.function(*(next(rest) if block else value for block, value in self.places), **keywords)
+
+
+@dataclass(frozen=True)
+class Informed:
+    """A function that is given `block_info`, in the form that dask gives it."""
+
+    function: Any
+    sources: tuple[Place, ...]
+    grid: Grid
+    dtype: np.dtype[Any] | None
+    hands_on: bool
+
+    def __call__(self, *blocks: Any, block_id: tuple[int, ...], **keywords: Any) -> Any:
+        """Call the function with what is known about the block."""
+        if self.hands_on:
+            keywords["block_id"] = block_id
+        return self.function(*blocks, block_info=self.about(block_id), **keywords)
+
+    def about(self, block_id: tuple[int, ...]) -> dict[int | None, dict[str, Any]]:
+        """Tell about the blocks of arguments and result."""
+        found: dict[int | None, dict[str, Any]] = {}
+        for place, grid, way in self.sources:
+            found[place] = _about(grid, tuple(0 if to is None else block_id[to] for to in way))
+        made = _about(self.grid, block_id)
+        sizes = tuple(stop - start for start, stop in made["array-location"])
+        return found | {None: made | {"chunk-shape": sizes, "dtype": self.dtype}}
+
+
+def _about(grid: Grid, block: tuple[int, ...]) -> dict[str, Any]:
+    return {
+        "shape": grid.shape,
+        "num-chunks": grid.counts,
+        "array-location": [(int(a.start(k)), int(a.stop(k))) for a, k in zip(grid.axes, block, strict=True)],
+        "chunk-location": block,
+    }
 
 
 @dataclass(frozen=True)

@@ -330,10 +330,3 @@ def broadcast_shape(operation: str, *shapes: tuple[int, ...]) -> tuple[int, ...]
                 f"{operation}: operands have shapes {listed}; expected fewer than 2**63 elements"
             ) from error
         raise ShapeError(f"{operation}: operands have shapes {listed}; expected shapes that broadcast") from error
-
-
-def no_keywords(operation: str, unknown: dict[str, Any], expected: str) -> None:
-    """Raise for keywords that an operation doesn't know."""
-    if unknown:
-        name, value = next(iter(unknown.items()))
-        raise ArgumentError(bad(operation, name, value, f"no such keyword, only {expected}"))

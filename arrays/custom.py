@@ -100,7 +100,7 @@ def blockwise(
     )
     if dtype is None:
         samples = [np.ones((1,) * a.ndim, a.dtype) for a in arrays]
-        known = inferred_dtype("blockwise", called, samples, (), kwargs, ())
+        known = inferred_dtype("blockwise", called, samples, (), kwargs)
     else:
         known = check_dtype("blockwise", "dtype", dtype)
     packed = payload("blockwise", called, (), kwargs, name_of(func))
@@ -196,10 +196,10 @@ def reduction(
         refuse_captured("reduction", function)
     one = [np.ones((1,) * array.ndim, array.dtype)]
     first, last = Reduced(chunk, axes), Aggregate(aggregate, axes, bool(keepdims))
-    partial = inferred_dtype("reduction", first, one, (), kwargs, ())
+    partial = inferred_dtype("reduction", first, one, (), kwargs)
     sample = [np.ones((1,) * array.ndim, partial)]
     known = (
-        inferred_dtype("reduction", last, sample, (), kwargs, ())
+        inferred_dtype("reduction", last, sample, (), kwargs)
         if dtype is None
         else check_dtype("reduction", "dtype", dtype)
     )

@@ -17,13 +17,13 @@ from ..workers.kernels.blocks.signal import REACH
 from .align import regrid
 from .core import Node, as_array, check_axes, check_axis, make
 from .cumulative import cumsum
+from .halos import with_halo
 from .ops.broadcasting import broadcast_to
 from .ops.elementwise import astype, where
 from .ops.joining import concatenate
 from .ops.reductions import sum as add_up
 from .ops.reshaping import ravel
 from .ops.ufuncs import absolute, logical_and, not_equal, remainder, subtract
-from .overlap import with_halo
 
 if TYPE_CHECKING:
     from .array import Array

@@ -102,7 +102,7 @@ def replacement(function: Callable[..., Any]) -> Callable[..., Any]:
     if where in NAMESPACES:
         space: Any = importlib.import_module(where.replace("numpy", str(__package__).partition(".")[0], 1))
         found: Callable[..., Any] | None = getattr(space, name, None)
-        if found is not None and str(getattr(found, "__module__", "")).startswith(str(__package__)):
+        if found is not None and str(getattr(found, "__module__", "")).startswith("windrow"):
             return found
     from .absent import reason
 

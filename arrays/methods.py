@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from . import cumulative, viewing
+from . import cumulative, custom, mapping, overlap, viewing
 from .align import rechunk
 from .core import Node, check_axis, wrap
 from .files.folder import save
@@ -16,18 +18,42 @@ from .ops import diagonals, joining, moving, products, reshaping, searching, tak
 from .ops import elementwise as ew
 from .ops import reductions as red
 from .positions import put
-from .sorting import search, sorts
+from .sorting import search, sorts, top
 
 if TYPE_CHECKING:
     from .array import Array
 
 Axes = int | Sequence[int] | None
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def second(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Node, Callable[..., Any], P], R]:
+    """Return the method of a function whose array comes after another function."""
+
+    @functools.wraps(function)
+    def method(self: Node, func: Callable[..., Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return cast("Callable[..., R]", function)(func, self, *args, **kwargs)
+
+    found = inspect.signature(function)
+    self = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    vars(method)["__signature__"] = found.replace(parameters=[self, *found.parameters.values()])
+    return method
 
 
 class Methods(Node):
-    """NumPy's methods."""
+    """NumPy's methods, and those that users of chunked arrays expect.
+
+    A function whose first argument is the array is a method as it stands; those of others say which one.
+    """
 
     __slots__ = ()
+
+    map_blocks = second(mapping.map_blocks)  # type: ignore[arg-type]
+    map_overlap = second(overlap.map_overlap)  # type: ignore[arg-type]
+    topk = top.topk
+    argtopk = top.argtopk
+    reduction = custom.reduction
 
     def sum(
         self,

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..graph.errors import ArgumentError, DTypeError, bad
 from ..graph.kinds.mapping import Payload
+from ..workers.kernels.returned import plain
 from .core import Node, check_dtype
 
 if TYPE_CHECKING:
@@ -96,21 +97,17 @@ def inferred_dtype(
     samples: list[np.ndarray[Any, Any]],
     extra: tuple[Any, ...],
     keywords: dict[str, Any],
-    wants: tuple[str, ...],
+    name: str = "",
 ) -> DType:
     """Return the dtype of what a function gives for small arrays."""
-    keywords = dict(keywords)
-    if "block_id" in wants:
-        keywords["block_id"] = (0,) * max([s.ndim for s in samples], default=0)
-    if "block_info" in wants:
-        raise DTypeError(f"{operation}: argument 'dtype' is None; expected one, since the function takes block_info")
+    name = name or name_of(function)
     try:
         with np.errstate(all="ignore"):
-            found = np.asarray(function(*samples, *extra, **keywords))
+            made = function(*samples, *extra, **keywords)
     except Exception as error:
+        likely = f", such as dtype={str(samples[0].dtype)!r}" if samples else ""
         raise DTypeError(
-            f"{operation}: argument 'dtype' is None, and calling {name_of(function)!r} on arrays of one "
-            f"element raised {type(error).__name__}: {error}; expected a function that takes them, or the "
-            f"result's dtype, such as dtype={str(samples[0].dtype)!r}"
+            f"{operation}: argument 'dtype' is None, and calling {name!r} on arrays of one element raised "
+            f"{type(error).__name__}: {error}; expected a function that takes them, or the result's dtype{likely}"
         ) from error
-    return check_dtype(operation, "dtype", found.dtype)
+    return check_dtype(operation, "dtype", plain(f"{operation}: {name}", made).dtype)

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PAGE = Path(__file__).with_name("operations.md")
-SPACES = ("", "linalg", "fft", "random", "testing")
-SECTIONS = (*SPACES[:4], "random.Generator", "testing")
+SPACES = ("", "linalg", "fft", "overlap", "random", "testing")
+SECTIONS = (*SPACES[:5], "random.Generator", "testing")
 
 KINDS: tuple[tuple[Any, str], ...] = (
     (Elementwise, "elementwise"),
@@ -207,7 +207,11 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "take_along_axis": lambda f, a: f(a["x"], np.zeros((12, 1), int), axis=1),
     "tensordot": lambda f, a: f(a["x"], a["y"], axes=1),
     "tile": lambda f, a: f(a["x"], (2, 1)),
+    "argtopk": lambda f, a: f(a["x"], 3),
     "topk": lambda f, a: f(a["x"], 3),
+    "overlap": lambda f, a: f(a["x"], 1),
+    "trim_internal": lambda f, a: f(a["x"], {0: 1}),
+    "trim_overlap": lambda f, a: f(a["x"], {0: 1}),
     "trace": lambda f, a: f(a["x"]),
     "unravel_index": lambda f, a: f(a["whole"], (3, 8)),
     "where": lambda f, a: f(a["b"], a["x"], a["y"]),

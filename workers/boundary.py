@@ -1,7 +1,8 @@
 """The border between users' code and Windrow's: what is public, by what name, and how much of an error's way is told.
 
-A public function is handed out in a thin wrapper. Errors and Ctrl-C that leave it show the user's frames and one of
-ours, the public function's own; `wr.config.set(full_traceback=True)` or WINDROW_FULL_TRACEBACK=1 shows all.
+A public function is handed out in a thin wrapper. A keyword that it doesn't have gets an error of ours. Errors and
+Ctrl-C that leave it show the user's frames and one of ours, the public function's own;
+`wr.config.set(full_traceback=True)` or WINDROW_FULL_TRACEBACK=1 shows all.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..graph import origin
 from ..graph.errors import WindrowError
+from ..graph.keywords import retried
 from .config import config
 
 if TYPE_CHECKING:
@@ -65,8 +67,11 @@ def guarded(function: Callable[..., Any], inner: bool = False) -> Callable[..., 
         try:
             return function(*args, **keywords)
         except BaseException as error:
-            cut(error, inner)
-            raise
+            known = retried(function, keywords, error)
+            if known is None:
+                cut(error, inner)
+                raise
+        return public(*args, **known)
 
     return public
 

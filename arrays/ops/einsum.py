@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.keywords import refuse
 from ..core import Node, as_array, check_dtype
 from .diagonals import diagonal
 from .elementwise import astype
@@ -75,12 +76,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **keywords: A
     array([[ 5, 14],
            [14, 50]])
     """
-    unknown = set(keywords) - {"dtype", "casting", "order"}
-    if unknown:
-        name = sorted(unknown)[0]
-        raise ArgumentError(
-            bad("einsum", name, keywords[name], "no such keyword, only dtype, casting, order, optimize")
-        )
+    known = ["dtype", "casting", "order"]
+    refuse("einsum", {name: value for name, value in keywords.items() if name not in known}, [*known, "optimize"])
     inputs, result, arrays = parsed(operands)
     arrays = _cast(arrays, keywords.get("dtype"), keywords.get("casting", "safe"))
     dtype = np.result_type(*(a.dtype for a in arrays))

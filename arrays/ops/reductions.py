@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
+from ...graph.keywords import refuse
 from ...graph.kinds.reduction import reduced_grid
 from ...graph.kinds.source import Constant
-from ..core import Node, as_array, check_axis, check_dtype, make, no_keywords
+from ..core import Node, as_array, check_axis, check_dtype, make
 from .apply import cast
 from .outputs import deliver
 from .reducing import FOLDS, Axes, counted, masked, reduce_to, reduced_axes, target_dtype
@@ -72,7 +73,7 @@ class Logical(Named):
 
         With `where` elements count where it holds; with `out` the result goes there.
         """
-        no_keywords(self.name, unknown, "axis, out, keepdims and where")
+        refuse(self.name, unknown, ["axis", "out", "keepdims", "where"])
         given = masked(self.name, a, where, self.name == "all")
         return deliver(self.name, reduce_to(self.name, given, axis, keepdims, None), out)  # type: ignore[no-any-return]
 
@@ -104,7 +105,7 @@ class Extreme(Named):
 
         `initial` counts as an element everywhere; `where` asks for it, and then only elements where it holds count.
         """
-        no_keywords(self.name, unknown, "axis, out, keepdims, initial and where")
+        refuse(self.name, unknown, ["axis", "out", "keepdims", "initial", "where"])
         found = _started(self.name, a, axis, None, keepdims, initial, where)
         return deliver(self.name, found, out)  # type: ignore[no-any-return]
 
@@ -138,7 +139,7 @@ class Accumulation(Named):
         `keepdims` leaves axes of length one in their place, `initial` is added or multiplied to every result, with
         `where` elements count where it holds.
         """
-        no_keywords(self.name, unknown, "axis, dtype, out, keepdims, initial and where")
+        refuse(self.name, unknown, ["axis", "dtype", "out", "keepdims", "initial", "where"])
         found = _started(self.name, a, axis, dtype, keepdims, initial, where)
         return deliver(self.name, found, out)  # type: ignore[no-any-return]
 
@@ -169,7 +170,7 @@ class Average(Named):
 
         `keepdims` leaves axes of length one in their place, with `where` elements count where it holds.
         """
-        no_keywords(self.name, unknown, "axis, dtype, out, keepdims and where")
+        refuse(self.name, unknown, ["axis", "dtype", "out", "keepdims", "where"])
         wanted = None if dtype is None else check_dtype(self.name, "dtype", dtype)
         if where is True:
             return deliver(self.name, reduce_to(self.name, a, axis, keepdims, wanted), out)  # type: ignore[no-any-return]
@@ -211,7 +212,7 @@ class Spread(Named):
         `keepdims` leaves axes of length one in their place, with `where` elements count where it holds; `mean` is
         the mean where it is known, with its axes of length one.
         """
-        no_keywords(self.name, unknown, "axis, dtype, out, ddof, keepdims, where, mean and correction")
+        refuse(self.name, unknown, ["axis", "dtype", "out", "ddof", "keepdims", "where", "mean", "correction"])
         if correction is not None:
             if ddof:
                 raise ArgumentError(bad(self.name, "correction", correction, f"ddof or correction; ddof is {ddof!r}"))
@@ -258,7 +259,7 @@ class Position(Named):
         self, a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False, **unknown: Any
     ) -> Array:
         """Find the position along `axis` (None: in the flattened array)."""
-        no_keywords(self.name, unknown, "axis, out and keepdims")
+        refuse(self.name, unknown, ["axis", "out", "keepdims"])
         array = as_array(self.name, "a", a)
         if axis is not None and (array.ndim or axis not in (0, -1)):
             axis = check_axis(self.name, axis, array.ndim)
@@ -278,7 +279,7 @@ class Count(Named):
 
     def __call__(self, a: Any, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
         """Count over `axis` (None: all axes); `keepdims` leaves axes of length one in their place."""
-        no_keywords(self.name, unknown, "axis and keepdims")
+        refuse(self.name, unknown, ["axis", "keepdims"])
         return reduce_to(self.name, a, axis, keepdims, None)
 
 

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
+from ...graph.keywords import refuse
 from ...graph.kinds.elementwise import Arg, Elementwise, Scalar
 from ..align import aligned
 from ..chosen import over_chosen
-from ..core import as_array, check_dtype, make, no_keywords
+from ..core import as_array, check_dtype, make
 from .apply import cast, choose, sample_dtypes, split
 from .outputs import deliver
 
 if TYPE_CHECKING:
     from ...graph.expr import DType
 
-_KEYWORDS = "out, where, dtype and casting"
+_KEYWORDS = ["out", "where", "dtype", "casting"]
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Ufunc:
         """
         ufunc = self.ufunc
         unknown = {name: value for name, value in unknown.items() if not _layout(name, value)}
-        no_keywords(self.name, unknown, _KEYWORDS)
+        refuse(self.name, unknown, _KEYWORDS)
         if ufunc.nin < len(operands) <= ufunc.nin + ufunc.nout and out is None:
             operands, out = operands[: ufunc.nin], operands[ufunc.nin :]
             out = (*out, *(None,) * (ufunc.nout - len(out)))

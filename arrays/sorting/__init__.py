@@ -15,11 +15,13 @@ from .sets import (
     unique_inverse,
     unique_values,
 )
-from .sorts import argpartition, argsort, lexsort, partition, sort, sort_complex, topk
+from .sorts import argpartition, argsort, lexsort, partition, sort, sort_complex
+from .top import argtopk, topk
 
 __all__ = [
     "argpartition",
     "argsort",
+    "argtopk",
     "digitize",
     "intersect1d",
     "isin",

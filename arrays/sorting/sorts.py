@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from .. import wholes
 from ..align import aligned, regrid
@@ -39,7 +38,6 @@ __all__ = [
     "partition",
     "sort",
     "sort_complex",
-    "topk",
 ]
 
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
@@ -202,55 +200,6 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introsele
     array, at = _checked("argpartition", a, axis, None if kind == "introselect" else kind, order)
     _check_kth("argpartition", kth, array.shape[at])
     return _along("argsort", array, at, descending=False)
-
-
-def topk(x: Any, k: int, axis: int = -1) -> tuple[Array, Array]:
-    """Return the k greatest elements along an axis, the greatest first, and their positions.
-
-    As in `sort(x, descending=True)`, NaN comes first and equal elements keep their order. Chunks along the axis are
-    searched by themselves, and what they have is brought into one chunk where it fits.
-
-    Parameters
-    ----------
-    x : array
-    k : int
-        At most the axis' length.
-    axis : int
-
-    Returns
-    -------
-    values, indices : Array
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> values, indices = wr.topk(wr.asarray([3, 9, 4]), 2)
-    >>> values.compute(), indices.compute()
-    (array([9, 4]), array([1, 2]))
-    """
-    array, at = _checked("topk", x, axis, None, None)
-    n = array.shape[at]
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= n:
-        raise ArgumentError(bad("topk", "k", k, f"an integer from 0 to {n}, the axis' length"))
-    array = wholes.merged(array, at)
-    own = array.expr.grid.axes[at]
-    sizes = np.minimum(own.sizes(), k)
-    if own.count == 1 or int(sizes.sum()) > max(array.expr.grid.largest, wholes.SMALLEST) or k == 0:
-        some = (slice(None),) * at + (slice(int(k)),)
-        return sort(array, at, descending=True)[some], argsort(array, at, descending=True)[some]
-    axes = list(array.expr.grid.axes)
-    axes[at] = Axis.of_sizes(sizes)
-    params = (int(k), at)
-    values = make(BlockFunction("sorting:first_of", params), (array,), Grid(axes), array.dtype)
-    places = make(BlockFunction("sorting:first_order", params), (array,), Grid(axes), "i8")
-    starts = as_array("topk", "x", np.repeat(own.start(np.arange(own.count)), sizes))
-    places = places + starts.reshape(*(-1 if i == at else 1 for i in range(array.ndim)))
-    values, places = wholes.whole(values, (at,)), wholes.whole(places, (at,))
-    axes = list(values.expr.grid.axes)
-    axes[at] = Axis.regular(int(k), int(k))
-    best = make(BlockFunction("sorting:first_of", params), (values,), Grid(axes), array.dtype)
-    chosen = BlockFunction("sorting:first_places", params)
-    return best, make(chosen, (values, places), Grid(axes), "i8")
 
 
 def lexsort(keys: Any, axis: int = -1) -> Array:

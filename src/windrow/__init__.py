@@ -79,7 +79,7 @@ from numpy import (
     ushort,
 )
 
-from .arrays import fft, linalg, random, testing
+from .arrays import fft, linalg, overlap, random, testing
 from .arrays.align import *
 from .arrays.along import *
 from .arrays.array import Array
@@ -122,6 +122,7 @@ from .arrays.ops.taking import *
 from .arrays.ops.turning import *
 from .arrays.ops.ufuncs import *
 from .arrays.ops.vectors import *
+from .arrays.overlap import map_overlap
 from .arrays.padding import *
 from .arrays.positions import *
 from .arrays.ranges import *
@@ -168,7 +169,7 @@ def _missing(space: str, name: str) -> Any:
     raise importlib.import_module(".arrays.absent", __name__).missing_function(name, space)
 
 
-for _space in (fft, linalg, random, testing):  # so that `from windrow.linalg import norm` works as with NumPy
+for _space in (fft, linalg, overlap, random, testing):  # so that `from windrow.linalg import norm` works as with NumPy
     _name = _space.__name__.rpartition(".")[2]
     sys.modules[f"{__name__}.{_name}"] = _space
     _publish(_space.__name__, plain=True)
@@ -182,6 +183,8 @@ _publish(f"{__name__}.arrays.blocks", ["BlockView"], plain=True, indexed="blocks
 def __getattr__(name: str) -> Any:
     if name == "ml":
         return importlib.import_module(".ml", __name__)
+    if name == "ma":
+        return importlib.import_module(".graph.foreign", __name__).Ma()
     raise importlib.import_module(".arrays.absent", __name__).missing_function(name, "")
 
 

@@ -47,7 +47,7 @@ def test_block_id_and_info():
     np.testing.assert_array_equal(got, 10 * (np.arange(10)[:, None] // 4) + np.arange(7) // 3)
 
     def corner(block, block_info):
-        return block + block_info["array-location"][0][0]
+        return block + block_info[0]["array-location"][0][0]
 
     np.testing.assert_array_equal(wr.map_blocks(corner, x, dtype=float).compute()[:, 0], np.arange(10) // 4 * 4)
 

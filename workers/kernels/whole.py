@@ -12,6 +12,7 @@ import numpy as np
 from ...graph.errors import ShapeError
 from ...graph.kinds.mapping import BlockFunction
 from .blocks import block_function, fills
+from .returned import check_kept, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,11 +82,9 @@ def call_function(value: Call, args: list[Array | list[Array]], stage: Stage, bl
         keywords = dict(given)
         if "block_id" in op.wants:
             keywords["block_id"] = stage.domain.index(block)
-        if "block_info" in op.wants:
-            keywords["block_info"] = _info(stage, block)
         try:
             with np.errstate(all="warn"):
-                made = np.asarray(function(*args, *extra, **keywords))
+                made = plain(op.label, function(*args, *extra, **keywords))
         except Exception as error:
             if isinstance(error, ValueError) and "read-only" in str(error):
                 error.add_note(f"{op.label}: the blocks a function is given are read-only; write to a copy of them")
@@ -95,17 +94,6 @@ def call_function(value: Call, args: list[Array | list[Array]], stage: Stage, bl
             f"{op.label}: the function returned shape {made.shape} for block {stage.domain.index(block)}; "
             f"expected {out.shape}, as the result's chunks have it"
         )
+    if made.dtype != out.dtype and not isinstance(op, BlockFunction):
+        check_kept(op.label, made, out.dtype, f" for block {stage.domain.index(block)}")
     return made
-
-
-def _info(stage: Stage, block: int) -> dict[str, Any]:
-    domain = stage.domain
-    where = domain.block_slices(block)
-    return {
-        "shape": domain.shape,
-        "num-chunks": domain.counts,
-        "chunk-location": domain.index(block),
-        "array-location": [(s.start, s.stop) for s in where],
-        "chunk-shape": domain.block_shape(block),
-        "dtype": stage.dtype,
-    }

@@ -248,13 +248,13 @@ def placed(order: Array, x: Array, where: tuple[slice, ...]) -> Array:
 
 
 def first_of(x: Array, k: int, axis: int) -> Array:
-    """Return the k greatest elements along an axis, the greatest first."""
-    return _leading(sort(x, axis, True), k, axis)
+    """Return the k greatest elements along an axis, the greatest first; for -k the k least."""
+    return _leading(sort(x, axis, k > 0), k, axis)
 
 
 def first_order(x: Array, k: int, axis: int) -> Array:
     """Return the positions in the block of the k greatest elements along an axis."""
-    return _leading(argsort(x, axis, True), k, axis)
+    return _leading(argsort(x, axis, k > 0), k, axis)
 
 
 def first_places(x: Array, places: Array, k: int, axis: int) -> Array:
@@ -263,7 +263,7 @@ def first_places(x: Array, places: Array, k: int, axis: int) -> Array:
 
 
 def _leading(x: Array, k: int, axis: int) -> Array:
-    return x[(slice(None),) * axis + (slice(k),)]
+    return x[(slice(None),) * axis + (slice(abs(k)),)]
 
 
 def lexsort(*given: Any) -> Array:

@@ -1,0 +1,124 @@
+"""The greatest or the least elements along an axis, and where they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from .. import wholes
+from ..core import as_array, check_axis, is_integer, make
+from .sorts import argsort, sort
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "argtopk",
+    "topk",
+]
+
+
+def topk(a: Any, k: int, axis: int = -1) -> Array:
+    """Return the k greatest elements along an axis, the greatest first.
+
+    As in `sort(a, descending=True)`, NaN comes first. Chunks along the axis are searched by themselves, and what they
+    have is brought into one chunk where it fits.
+
+    Parameters
+    ----------
+    a : array
+    k : int
+        At most the axis' length; -k: the k least elements, the least first.
+    axis : int
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.asarray([3, 9, 4])
+    >>> wr.topk(x, 2).compute(), wr.topk(x, -2).compute()
+    (array([9, 4]), array([3, 4]))
+    """
+    array, count, at = _read("topk", a, k, axis)
+    if _few(array, count, at) is None:
+        return sort(array, at, descending=k > 0)[(slice(None),) * at + (slice(count),)]
+    return _best(_leading("first_of", array, k, at, array.dtype), k, at)
+
+
+def argtopk(a: Any, k: int, axis: int = -1) -> Array:
+    """Return the positions of the k greatest elements along an axis, that of the greatest first.
+
+    Equal elements keep their order.
+
+    Parameters
+    ----------
+    a : array
+    k : int
+        At most the axis' length; -k: the k least elements, the least first.
+    axis : int
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.argtopk(wr.asarray([3, 9, 4]), 2).compute()
+    array([1, 2])
+    """
+    array, count, at = _read("argtopk", a, k, axis)
+    sizes = _few(array, count, at)
+    if sizes is None:
+        return argsort(array, at, descending=k > 0)[(slice(None),) * at + (slice(count),)]
+    own = array.expr.grid.axes[at]
+    starts = as_array("argtopk", "a", np.repeat(own.start(np.arange(own.count)), sizes))
+    places = _leading("first_order", array, k, at, "i8")
+    places = places + starts.reshape(*(-1 if i == at else 1 for i in range(array.ndim)))
+    values = wholes.whole(_leading("first_of", array, k, at, array.dtype), (at,))
+    op = BlockFunction("sorting:first_places", (int(k), at))
+    return make(op, (values, wholes.whole(places, (at,))), _short(values, count, at), "i8")
+
+
+def _read(operation: str, a: Any, k: Any, axis: Any) -> tuple[Array, int, int]:
+    array = as_array(operation, "a", a)
+    at = check_axis(operation, axis, array.ndim)
+    n = array.shape[at]
+    if not is_integer(k) or not -n <= k <= n:
+        raise ArgumentError(bad(operation, "k", k, f"an integer from {-n} to {n}, the axis' length"))
+    return wholes.merged(array, at), abs(int(k)), at
+
+
+def _few(array: Array, count: int, axis: int) -> Any:
+    """Return how many elements each chunk has to give; None where sorting the whole axis is no more work."""
+    own = array.expr.grid.axes[axis]
+    sizes = np.minimum(own.sizes(), count)
+    if own.count == 1 or count == 0 or int(sizes.sum()) > max(array.expr.grid.largest, wholes.SMALLEST):
+        return None
+    return sizes
+
+
+def _leading(function: str, array: Array, k: int, axis: int, dtype: Any) -> Array:
+    """Return what each chunk has to give."""
+    axes = list(array.expr.grid.axes)
+    axes[axis] = Axis.of_sizes(np.minimum(axes[axis].sizes(), abs(k)))
+    return make(BlockFunction(f"sorting:{function}", (int(k), axis)), (array,), Grid(axes), dtype)
+
+
+def _best(values: Array, k: int, axis: int) -> Array:
+    values = wholes.whole(values, (axis,))
+    op = BlockFunction("sorting:first_of", (int(k), axis))
+    return make(op, (values,), _short(values, abs(k), axis), values.dtype)
+
+
+def _short(values: Array, count: int, axis: int) -> Grid:
+    axes = list(values.expr.grid.axes)
+    axes[axis] = Axis.regular(int(count), int(count))
+    return Grid(axes)

@@ -1,0 +1,52 @@
+"""What users' functions return: arrays without masks, of elements that the declared dtype can hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError
+
+Array = np.ndarray[Any, Any]
+
+
+def plain(name: str, made: Any) -> Array:
+    """Return what a user's function returned as an array.
+
+    Raises
+    ------
+    ArgumentError
+        When it is a masked array, whose mask would be lost.
+    """
+    if isinstance(made, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{name}: the function returned a masked array; expected one without a mask, since chunks have none: "
+            "return made.filled(value), with NaN for what is missing, or make the mask an array of its own"
+        )
+    return np.asarray(made)
+
+
+def check_kept(name: str, made: Array, dtype: np.dtype[Any], where: str = "") -> None:
+    """Raise where the operation was made with a dtype that can't hold what a function returned.
+
+    Sizes within a kind may differ, as with NumPy's rule "same_kind", and integers be without a sign; text must fit.
+
+    Raises
+    ------
+    DTypeError
+        When a part would be lost: what follows the point, the imaginary part, the end of a text.
+    """
+    if made.dtype.kind in "SU" and dtype.kind in "SU":
+        kept = made.dtype.itemsize <= dtype.itemsize or bool((made.astype(dtype) == made).all())
+    else:
+        kept = (
+            np.can_cast(made.dtype, dtype, "same_kind")
+            or (made.dtype.kind in "iu" and dtype.kind in "iu")
+            or made.dtype.hasobject
+        )
+    if not kept:
+        raise DTypeError(
+            f"{name}: the function returned dtype {made.dtype}{where}; expected {dtype}, as the operation was "
+            f"made with; say dtype={made.dtype.str!r}, or cast in the function"
+        )
