@@ -27,6 +27,7 @@ TEST_EXTRAS := test
 ALL_EXTRAS := test,all
 BENCH_EXTRAS := bench
 LEARN_EXTRAS := bench,ml
+MUTANTS_EXTRAS := mutants
 
 TIMEOUT := $(shell timeout --foreground 1 true 2>/dev/null && echo timeout --foreground -k 10 $(LIMIT))
 FIND_PYTHON = for p in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
@@ -39,7 +40,7 @@ export PRTE_ALLOW_RUN_AS_ROOT := 1
 export PRTE_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
-.PHONY: help run test test-all lint types imports size docs conformance bench ml clean
+.PHONY: help run test test-all lint types imports size docs conformance bench ml mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,6 +85,9 @@ bench: .venv/.bench $(if $(filter ml,$(MAKECMDGOALS)),.venv/.learn) ## measure a
 
 ml: bench
 
+mutants: .venv/.mutants ## how many small changes of the program the tests notice; ARGS="--number 20 --folders graph"
+	$(PY) tests/mutants/run.py $(ARGS)
+
 clean: ## remove .venv and what was built
 	rm -rf .venv build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -100,9 +104,11 @@ $(PY):
 .venv/.all: EXTRAS = $(ALL_EXTRAS)
 .venv/.bench: EXTRAS = $(BENCH_EXTRAS)
 .venv/.learn: EXTRAS = $(LEARN_EXTRAS)
+.venv/.mutants: EXTRAS = $(MUTANTS_EXTRAS)
 .venv/.learn: | .venv/.bench
 .venv/.all: | .venv/.test
-.venv/.run .venv/.test .venv/.all .venv/.bench .venv/.learn: pyproject.toml | $(PY)
+.venv/.mutants: | .venv/.test
+.venv/.run .venv/.test .venv/.all .venv/.bench .venv/.learn .venv/.mutants: pyproject.toml | $(PY)
 	@echo "installing .[$(EXTRAS)]"
 	@$(PY) -m pip install -q --disable-pip-version-check -e ".[$(EXTRAS)]"
 	@touch $@

@@ -1,0 +1,199 @@
+"""How many small changes of the program the tests notice: `make mutants`, by folder; in no CI.
+
+Lines are drawn by chance, with a seed, and changed in a copy of the tree; the tests that run such a line (told by one
+run under coverage) are run until one fails. What no embedded test runs is left to tests on ranks. A change that can't
+be told from the outside survives as well: the survivors are printed, to be judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as tree
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from coverage import CoverageData
+from sites import Mutant, draw, lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = {"graph": 0.85, "scheduler": 0.85, "workers": 0.75, "arrays": 0.75, "ml": 0.75}
+"""The share of changes that tests should notice."""
+ON_RANKS = {
+    "graph": ["tests/bits"],
+    "scheduler": ["tests/recovery", "tests/scheduler", "tests/cli"],
+    "workers": ["tests/mpi", "tests/recovery", "tests/bits"],
+    "arrays": ["tests/arrays"],
+    "ml": ["tests/ml"],
+}
+"""What is run for lines that no embedded test runs."""
+SECONDS = 60.0
+"""Of tests that are run for one change at most, by the time they took unchanged."""
+EMBEDDED = "not slow and not ranks"
+
+
+@dataclass(frozen=True)
+class Told:
+    """How a change ended."""
+
+    mutant: Mutant
+    killed: bool
+    how: str
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--number", type=int, default=40, help="changes in each folder (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folders", default=",".join(FOLDERS))
+    parser.add_argument("--jobs", type=int, default=2, help="copies of the tree that are worked on at once")
+    parser.add_argument("--coverage", type=Path, help="a folder that keeps the run under coverage for the next time")
+    return parser.parse_args()
+
+
+def copy(target: Path) -> Path:
+    """Copy what git knows of the tree."""
+    names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
+    for name in names.stdout.decode().splitlines():
+        source = ROOT / name
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        if source.is_symlink() or source.is_file():
+            shutil.copy2(source, target / name, follow_symlinks=False)
+    return target
+
+
+def pytest(at: Path, *words: str, limit: float) -> int | None:
+    """Run pytest in a copy; None: it took too long."""
+    command = ["timeout", "-k", "5", str(limit), sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
+    done = subprocess.run(command, cwd=at, env=environment(at), capture_output=True, stdin=subprocess.DEVNULL)
+    return None if done.returncode in (124, 137) else done.returncode
+
+
+def environment(at: Path) -> dict[str, str]:
+    """The environment in which a copy's package is found, before the installed one."""
+    return dict(os.environ) | {"PYTHONPATH": str(at / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def covered(folder: Path | None, at: Path) -> tuple[CoverageData, dict[str, float]]:
+    """Run the embedded tests under coverage; return which lines each runs, and how long each takes."""
+    folder = folder or at
+    data, report = folder / "coverage", folder / "report.xml"
+    if not (data.exists() and report.exists()):
+        folder.mkdir(parents=True, exist_ok=True)
+        (at / "coveragerc").write_text(f"[run]\ndata_file = {data}\nconcurrency = thread\n")
+        words = ["--cov=windrow", "--cov-config=coveragerc", "--cov-context=test", "--cov-report=", "--timeout=600"]
+        pytest(at, "-m", EMBEDDED, *words, f"--junitxml={report}", "-o", "junit_family=xunit1", limit=5400)
+        (folder / "root").write_text(str(at))
+    lines = CoverageData(str(data))
+    lines.read()
+    times = {}
+    for case in tree.parse(report).iter("testcase"):
+        times[f"{case.get('file')}::{case.get('name')}"] = float(case.get("time") or 0)
+    return lines, times
+
+
+class Tests:
+    """Which tests are run for a line."""
+
+    def __init__(self, lines: CoverageData, times: dict[str, float], root: str) -> None:
+        self.times = times
+        self._lines, self._root = lines, root
+
+    def of(self, mutant: Mutant, chance: random.Random) -> list[str]:
+        """Return embedded tests that run a changed line: as many as take `SECONDS`, drawn, the quick ones first."""
+        known = self._lines.contexts_by_lineno(f"{self._root}/{mutant.file}")
+        found = sorted({c.partition("|")[0] for c in known.get(mutant.line, []) if c})
+        chance.shuffle(found)
+        chosen, seconds = [], 0.0
+        for test in found:
+            seconds += self.times.get(test, 1.0)
+            if seconds > SECONDS and chosen:
+                break
+            chosen.append(test)
+        return sorted(chosen, key=lambda test: self.times.get(test, 1.0))
+
+
+def drawn(folder: str, number: int, seed: int) -> Iterator[Mutant]:
+    """Yield changes of a folder's lines."""
+    chance = random.Random(f"{folder} {seed}")
+    files = sorted(path for path in (ROOT / folder).rglob("*.py"))
+    places = [(file, line) for file in files for line in lines_of(file)]
+    chance.shuffle(places)
+    for file, line in places:
+        if not number:
+            return
+        found = draw(file, str(file.relative_to(ROOT)), line, chance)
+        if found is not None:
+            number -= 1
+            yield found
+
+
+def tried(mutant: Mutant, tests: list[str], at: Path) -> Told:
+    """Run tests with a change in place."""
+    file = at / mutant.file
+    before = file.read_text()
+    file.write_text(mutant.code)
+    try:
+        if tests:
+            (at / "chosen").write_text("\n".join(tests))
+            status = pytest(at, "-x", "-m", EMBEDDED, "--timeout=60", "@chosen", limit=4 * SECONDS + 60)
+            how = f"{len(tests)} tests"
+        else:
+            where = ON_RANKS[mutant.file.partition("/")[0]]
+            status, how = pytest(at, "-x", "-m", "ranks and not slow", *where, limit=600), "tests on ranks"
+    finally:
+        file.write_text(before)
+    return Told(mutant, status not in (0, 5), "in time" if status is None else how)
+
+
+def main() -> int:
+    """Draw, try, and print the shares."""
+    options = arguments()
+    folders = options.folders.split(",")
+    with tempfile.TemporaryDirectory(prefix="windrow-mutants-") as temporary:
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for number in range(options.jobs):
+            copies.put(copy(Path(temporary) / str(number)))
+        first = Path(temporary) / "0"
+        lines, times = covered(options.coverage, first)
+        root = ((options.coverage or first) / "root").read_text()
+        known = Tests(lines, times, root)
+
+        def one(mutant: Mutant) -> Told:
+            at = copies.get()
+            try:
+                return tried(mutant, known.of(mutant, random.Random(str(mutant))), at)
+            finally:
+                copies.put(at)
+
+        low = False
+        for folder in folders:
+            told = []
+            with ThreadPoolExecutor(options.jobs) as pool:
+                for each in pool.map(one, list(drawn(folder, options.number, options.seed))):
+                    told.append(each)
+                    if not each.killed:
+                        print(f"survived  {each.mutant}  ({each.how})", flush=True)
+            share = sum(each.killed for each in told) / max(1, len(told))
+            low = low or share < FOLDERS[folder]
+            wanted = f"wanted {FOLDERS[folder]:.0%}"
+            print(
+                f"{folder:10} {sum(e.killed for e in told)} of {len(told)} noticed: {share:.0%}, {wanted}", flush=True
+            )
+    return int(low)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
