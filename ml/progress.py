@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from ..scheduler.progress import Line, covering, drawn, foremost
+from ..scheduler.progress import Display, State, covering, foremost
 from ..workers.config import config
 
 if TYPE_CHECKING:
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress"]
 
-DELAY, WIDTH = 2.0, 20
+DELAY = 2.0
 
 
 class Progress:
-    """A bar with epoch, metrics and rows per second, at a terminal, when training takes longer than two seconds.
+    """A bar with epoch, metrics and rows per second, when training takes longer than two seconds.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Progress:
         self._first = self._done = done
         self._seen = 0.0
         self._told: dict[str, float] = {}
-        self._line = Line(config.progress if shown else "off", DELAY)
+        self._display = Display(config.progress if shown else "off", DELAY, "row")
         self._cover = ExitStack()
 
     def __enter__(self) -> Self:
@@ -49,7 +49,7 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._cover.close()
-        self._line.close()
+        self._display.close()
 
     def advance(self, rows: float) -> None:
         """Note that so many rows of an epoch have been seen."""
@@ -63,23 +63,15 @@ class Progress:
 
     def hide(self) -> None:
         """Erase the bar for now, where something else is to be printed."""
-        self._line.hide()
+        self._display.hide()
 
     def tick(self) -> None:
         """Draw the bar anew, unless another work that has begun before draws its own; from any thread."""
         if foremost(self.tick):
-            self._line.write(self._text)
+            self._display.show(self._state)
 
-    def _text(self, seconds: float) -> str:
-        share = min(1.0, self._seen / (max(1, self.rows) * max(1, self._epochs - self._first)))
-        told = "".join(f" {name} {value:.4g}" for name, value in self._told.items())
-        speed = f"{_short(self._seen / seconds)} rows/s " if self._seen else ""
+    def _state(self) -> State:
+        told = ", ".join(f"{name} {value:.4g}" for name, value in self._told.items())
+        total = max(1, self.rows) * max(1, self._epochs - self._first)
         now = min(self._done + 1, self._epochs)
-        return f"{drawn(share, WIDTH)} {self._name} epoch {now}/{self._epochs} {speed}{seconds:.0f} s{told} "
-
-
-def _short(number: float) -> str:
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if number >= size:
-            return f"{number / size:.3g} {unit}"
-    return f"{number:.3g}"
+        return State(min(self._seen, total), total, f"{self._name} epoch {now}/{self._epochs}", told)

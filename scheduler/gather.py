@@ -37,7 +37,7 @@ class Gather:
     def run(self) -> None:
         """Return when all results are complete (or all chunks stored); raise what stopped the job."""
         job = self.job
-        bar = Bar(config.progress)
+        bar = Bar(config.progress, self.engine, job)
         try:
             while not job.finished or (job.error is None and self._open):
                 idle, arrival = False, None
@@ -48,12 +48,12 @@ class Gather:
                 if idle:  # outside of except, so that what is raised here doesn't tell of Empty
                     if not self.engine.thread.is_alive():
                         job.fail(ClusterError("the cluster was closed, or its engine ended, while it computed"))
-                    bar.update(job.done, job.total)
+                    bar.update()
                     continue
                 if self.took(arrival):
                     break
                 if arrival is not None:
-                    bar.update(job.done, job.total)
+                    bar.update()
         except BaseException:
             if job.results is not None:  # who waits for a persisted array only stops waiting
                 self.cancel()

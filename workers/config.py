@@ -45,7 +45,7 @@ class Settings:
     spill_dir : str or None
         Where chunks go that don't fit; None for the system's temporary directory.
     progress : str
-        Whether long work shows a progress bar: "auto" (in a terminal), "on", "off".
+        Whether long work shows a progress bar: "auto" (at a terminal, in a notebook), "on", "off".
     warn_gather_bytes : int
         From how many bytes on `np.asarray(x)` warns that it gathers a whole array.
     jit : str

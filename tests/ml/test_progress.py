@@ -50,20 +50,20 @@ def shown(programs, folder, words, **environment):
 @pytest.mark.parametrize("average", [4, "async"])
 def test_one_bar_for_the_whole_training(programs, tmp_path, average):
     said = shown(programs, tmp_path, repr((average, True)))
-    drawn = [part for part in said.split("\r") if part.startswith("[")]
+    drawn = [part for part in said.split("\r") if part.startswith("train")]
     assert len(drawn) > 5
-    assert all(re.match(r"\[#* *\] +\d+ % train epoch [1-5]/5 ", part) for part in drawn), drawn
+    assert all(re.match(r"train epoch [1-5]/5: +\d+%\|", part) for part in drawn), drawn
     assert "tasks" not in said  # the rounds' own bars
-    assert re.search(r"epoch [2-5]/5 [\d.e+]+( k)? rows/s \d+ s loss 0.25", drawn[-1]), drawn[-1]
-    shares = [int(part.split("]")[1].split("%")[0]) for part in drawn]
+    assert re.search(r"epoch [2-5]/5: .*\| [\d.]+k?/8.00k \[00:0\d<00:0\d, +[\d.]+k?row/s, loss 0.25\]", drawn[-1])
+    shares = [int(part.split(":")[1].split("%")[0]) for part in drawn]
     assert shares == sorted(shares)
-    lines = said.replace("\x1b[K", "").splitlines()
+    lines = said.splitlines()
     assert [line.split("\r")[-1] for line in lines if "over" in line] == [f"epoch {k} over" for k in range(5)]
     assert lines[-1].split("\r")[-1] == "end"
 
 
 def test_nothing_is_shown_where_nobody_looks(programs, tmp_path, launch):
-    assert "[" not in shown(programs, tmp_path, repr((4, False)))
+    assert "%" not in shown(programs, tmp_path, repr((4, False)))
     done = launch(0, "s.py", repr((4, True)))
     assert done.status == 0
     assert done.err == ""
@@ -73,20 +73,21 @@ def test_nothing_is_shown_where_nobody_looks(programs, tmp_path, launch):
 def test_rows_per_second(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     with wr.config.set(progress="on"), Progress("train", 4, 1000, 1) as bar:
-        bar._line._begin -= 10.0
+        bar._display._begin -= 10.0
         bar.advance(1000.0)
-        bar._line._drawn = 0.0
+        bar._display._drawn = 0.0
         bar.epoch(1, {"loss": 0.5, "score": 0.12345678})
-    said = capsys.readouterr().err.split("\r")
-    assert "33 % train epoch 2/4 100 rows/s 10 s" in said[1]
-    assert "33 % train epoch 3/4 100 rows/s 10 s loss 0.5 score 0.1235" in said[2]
-    assert said[-1] == "\x1b[K"
+    said = [part for part in capsys.readouterr().err.split("\r") if part.startswith("train")]
+    assert re.match(r"train epoch 2/4: +33%\|.*\| 1.00k/3.00k \[00:10<00:20, [\d.]+row/s\]", said[0])
+    assert re.match(
+        r"train epoch 3/4: +33%\|.*\| 1.00k/3.00k \[00:10<00:20, .*row/s, loss 0.5, score 0.1235\]", said[1]
+    )
 
 
 def test_trainings_within_others_show_nothing(capsys):
     with wr.config.set(progress="on"), Progress("search", 4, 1000) as outer, Progress("fit", 4, 1000) as inner:
         for bar in (inner, outer):
-            bar._line._begin -= 10.0
+            bar._display._begin -= 10.0
             bar.advance(100.0)
     said = capsys.readouterr().err
     assert "search" in said
