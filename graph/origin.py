@@ -5,6 +5,7 @@ Everything that users see (reprs, plans, errors, progress) is named by these, wh
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import threading
@@ -77,7 +78,8 @@ _words: set[str] = set()
 
 def publish(function: Any, naming: Naming) -> None:
     """Note that users call a function, and by what name; the code is kept, so that its identity stays its own."""
-    _named.setdefault(id(function.__code__), (function.__code__, naming))
+    code = inspect.unwrap(function).__code__  # decorated functions share the decorator's
+    _named.setdefault(id(code), (code, naming))
     if isinstance(naming, str):
         _words.add(naming)
 
