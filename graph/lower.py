@@ -183,7 +183,7 @@ class _Writer:
     root: Expr
     homes: dict[str, str]
     sources: dict[str, Source]
-    inputs: list[Expr] = field(default_factory=list)
+    inputs: dict[str, tuple[int, Expr]] = field(default_factory=dict)
     values: list[Value] = field(default_factory=list)
     written: dict[tuple[str, tuple[int | None, ...]], int] = field(default_factory=dict)
     nodes: list[Expr] = field(default_factory=list)
@@ -210,8 +210,8 @@ class _Writer:
     def _make(self, domain: Grid, program: Program, host: Host | None) -> Stage:
         root = self.root
         name = named(self.nodes) or root.label
-        tokens = tuple(e.token for e in self.inputs)
-        grids = tuple(e.grid for e in self.inputs)
+        tokens = tuple(self.inputs)
+        grids = tuple([e.grid for _, e in self.inputs.values()])
         data = host.data if host is not None else None
         return Stage(root.token, name, root.origin.where, domain, root.grid, root.dtype, tokens, grids, program, data)
 
@@ -273,11 +273,8 @@ class _Writer:
         return self._add(Load(ByBlock(axes), (self._input(node),), node.dtype, self._full(axes)))
 
     def _input(self, node: Expr) -> int:
-        for i, known in enumerate(self.inputs):
-            if known.token == node.token:
-                return i
-        self.inputs.append(node)
-        return len(self.inputs) - 1
+        self.inputs.setdefault(node.token, (len(self.inputs), node))
+        return self.inputs[node.token][0]
 
     def _add(self, value: Value) -> int:
         self.values.append(value)

@@ -1,18 +1,25 @@
-"""Rewrites of the graph that keep every value: moves are composed, reductions become trees."""
+"""Rewrites of the graph that keep every value: moves are composed, reductions and joins of many become trees."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from .access import distinct
 from .axismap import Slice
 from .expr import Expr
+from .grid import Axis, Grid
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise
-from .kinds.move import Move
+from .kinds.move import Move, joined
 from .kinds.reduction import Reduce, expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+JOINED = 64
+"""Joins of more operands are cut into groups."""
 
 
 def simplify(roots: list[Expr], stored: Callable[[str], bool]) -> list[Expr]:
@@ -46,6 +53,8 @@ def _rewrite(node: Expr, operands: tuple[Expr, ...], stored: Callable[[str], boo
             composed = inner.op.composed(op)
             if composed is not None:
                 op, operands = composed, inner.operands
+        if op.joins is not None and len(operands) > JOINED:
+            op, operands = _in_groups(node, op.joins, operands)
         if len(operands) == 1 and _identity(op, operands[0], node):
             return Expr(Elementwise("copy", (0,)), operands, node.grid, node.dtype, node.origin, None, node.token)
     if isinstance(op, Contract):
@@ -53,6 +62,29 @@ def _rewrite(node: Expr, operands: tuple[Expr, ...], stored: Callable[[str], boo
     if op is node.op and all(a is b for a, b in zip(operands, node.operands, strict=True)):
         return node
     return Expr(op, operands, node.grid, node.dtype, node.origin, node.pin, node.token)
+
+
+def _in_groups(node: Expr, at: int, operands: tuple[Expr, ...]) -> tuple[Move, tuple[Expr, ...]]:
+    """Return a join of joins, none of which has many operands.
+
+    A task must be told of all inputs of its stage: with many of them, all tasks together take the square of that.
+    """
+    (name, ndim), own = (node.op.label, node.grid.ndim), node.grid.axes[at]
+    borders = own.start(np.arange(own.count))
+    while len(operands) > JOINED:
+        found, begin = [], 0
+        for first in range(0, len(operands), JOINED):
+            group = operands[first : first + JOINED]
+            lengths = [e.shape[at] for e in group]
+            end = begin + sum(lengths)
+            inside = borders[(borders > begin) & (borders < end)]
+            axes = list(node.grid.axes)
+            axes[at] = Axis.of_sizes(np.diff(distinct(np.concatenate([[begin], inside, [end]]))))
+            op = joined(name, lengths, ndim, at)
+            found.append(Expr(op, group, Grid(axes), node.dtype, node.origin) if len(group) > 1 else group[0])
+            begin = end
+        operands = tuple(found)
+    return joined(name, [e.shape[at] for e in operands], ndim, at), operands
 
 
 def _identity(op: Move, source: Expr, node: Expr) -> bool:

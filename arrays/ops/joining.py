@@ -11,7 +11,7 @@ import numpy as np
 from ...graph.axismap import Slice
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
-from ...graph.kinds.move import Move, Route
+from ...graph.kinds.move import Move, Route, joined
 from ..core import Node, as_array, check_axis, check_dtype, check_shape, make
 from .elementwise import astype
 from .moving import expand_dims
@@ -105,11 +105,8 @@ def _joined(name: str, arrays: list[Array], at: int) -> Array:
     axes = list(max(arrays, key=lambda a: a.nbytes).expr.grid.axes)
     sizes = [n for a in arrays for n in a.expr.grid.axes[at].sizes() if n]
     axes[at] = Axis.of_sizes(sizes)
-    routes, offset = [], 0
-    for array in arrays:
-        routes.append(Route(tuple((i, Slice(-offset if i == at else 0)) for i in range(array.ndim))))
-        offset += array.shape[at]
-    return make(Move(name, tuple(routes)), arrays, Grid(axes), arrays[0].dtype)
+    op = joined(name, [a.shape[at] for a in arrays], arrays[0].ndim, at)
+    return make(op, arrays, Grid(axes), arrays[0].dtype)
 
 
 concat = concatenate

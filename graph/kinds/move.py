@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ..axismap import AxisMap, Fixed, Segment, Slice
 from ..expr import Op
 from ..grid import Axis, Grid, Index
 from ..token import token_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ONE = Axis.regular(1, 1)
 """Stands for the result's axis where a map fixes one position of the source."""
@@ -51,11 +54,15 @@ class Route:
 
 @dataclass(frozen=True)
 class Move(Op):
-    """A result assembled from its operands along `routes`; `fill` is what stands where none leads."""
+    """A result assembled from its operands along `routes`; `fill` is what stands where none leads.
+
+    `joins` is the axis along which operands follow each other, where all that is done is joining them (see `joined`).
+    """
 
     name: str
     routes: tuple[Route, ...]
     fill: Any = None
+    joins: int | None = None
 
     @property
     def label(self) -> str:
@@ -87,7 +94,8 @@ class Move(Op):
         """See `graph.access.Access`."""
         index = domain.index(block)
         found = []
-        for number, (route, source) in enumerate(zip(self.routes, sources, strict=True)):
+        for number in self._leading(domain, index):
+            route, source = self.routes[number], sources[number]
             order, shape = route.order, self._expanded(domain, route.targets)
             segments = _segments(route, domain, source, index)
             if segments is None:
@@ -102,6 +110,20 @@ class Move(Op):
                         put[a] = segment.put
                 found.append(Piece(number, at, tuple([s.take for s in chosen]), order, shape, tuple(put)))
         return found
+
+    @cached_property
+    def _starts(self) -> Index:
+        """Where each of the operands that are joined begins."""
+        assert self.joins is not None
+        return np.array([-route.axes[self.joins][1].start for route in self.routes], np.int64)  # type: ignore[attr-defined]
+
+    def _leading(self, domain: Grid, index: tuple[int, ...]) -> range:
+        """Return the numbers of the operands that may have part in a block."""
+        if self.joins is None:
+            return range(len(self.routes))
+        axis, k = domain.axes[self.joins], index[self.joins]
+        first = int(np.searchsorted(self._starts, axis.start(k), side="right")) - 1
+        return range(first, int(np.searchsorted(self._starts, axis.stop(k), side="left")))
 
     def _expanded(self, domain: Grid, targets: tuple[int, ...]) -> tuple[int, ...] | None:
         """Return where axes of length one are to be put in (the shape with -1 for the others), if anywhere."""
@@ -184,6 +206,15 @@ def spread(way: AxisMap, out: Axis, source: Axis, chunks: Index) -> Rows:
     rows = way.rows(out, source, asked)
     lengths = rows.lengths[back]
     return Rows(np.concatenate([[0], np.cumsum(lengths)]), rows.items[ragged(rows.start[back], lengths)])
+
+
+def joined(name: str, lengths: Sequence[int], ndim: int, at: int) -> Move:
+    """Return the move that joins operands of these lengths along an axis."""
+    routes, begin = [], 0
+    for length in lengths:
+        routes.append(Route(tuple([(i, Slice(-begin if i == at else 0)) for i in range(ndim)])))
+        begin += length
+    return Move(name, tuple(routes), None, at)
 
 
 def rechunk(ndim: int) -> Move:

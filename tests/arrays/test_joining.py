@@ -1,0 +1,64 @@
+"""Joins of many arrays: their values, and what a stage reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from windrow.graph.lower import lower
+from windrow.graph.simplify import JOINED
+
+MANY = 3 * JOINED + 5
+
+
+def parts() -> list[np.ndarray]:
+    """Many arrays of various lengths, some of them empty."""
+    generator = np.random.default_rng(4)
+    return [generator.random((3, n)) for n in generator.integers(0, 5, MANY)]
+
+
+def joins() -> dict[str, tuple[wr.Array, np.ndarray]]:
+    data = parts()
+    lazy = [wr.from_array(x, chunks=2) * 2 if k % 2 else wr.from_array(x, chunks=(1, 3)) for k, x in enumerate(data)]
+    data = [x * 2 if k % 2 else x for k, x in enumerate(data)]
+    rows, lines = [x[0] for x in data], [x[0] for x in lazy]
+    columns = [x.ravel()[:1] for x in data if x.size]
+    return {
+        "concatenate": (wr.concatenate(lazy, axis=1), np.concatenate(data, axis=1)),
+        "slice": (wr.concatenate(lazy, axis=1)[1, 30:90:7], np.concatenate(data, axis=1)[1, 30:90:7]),
+        "hstack": (wr.hstack(lines).sum(), np.hstack(rows).sum()),
+        "rechunk": (wr.concatenate(lazy, axis=1).rechunk((3, 50)) + 1, np.concatenate(data, axis=1) + 1),
+        "stack": (wr.stack([wr.full(2, k) for k in range(MANY)], 1), np.stack([np.full(2, k) for k in range(MANY)], 1)),
+        "block": (wr.block([lazy, lazy]), np.block([data, data])),
+        "column_stack": (wr.column_stack([wr.from_array(c) for c in columns]), np.column_stack(columns)),
+        "one over": (wr.concatenate(lines[: JOINED + 1]), np.concatenate(rows[: JOINED + 1])),
+    }
+
+
+@pytest.mark.parametrize("name", joins())
+def test_many_arrays(name):
+    got, expected = joins()[name]
+    np.testing.assert_allclose(got.compute(), expected, rtol=1e-12)
+
+
+def test_no_stage_reads_many_others():
+    joined = wr.concatenate([wr.ones(10, chunks=3) * k for k in range(JOINED**2 + 1)])
+    stages = lower([joined.expr], lambda token: False)
+    assert max(len(s.inputs) for s in stages) <= JOINED
+    assert len(stages) < (JOINED**2 + 1) * 1.1
+
+
+@pytest.mark.ranks
+def test_on_ranks(launch, nothing_left):
+    ended = launch(3, str(Path(__file__)))
+    assert ended.status == 0, ended.err[-3000:]
+    assert ended.last == "right"
+
+
+if __name__ == "__main__":
+    for case, (found, wanted) in joins().items():
+        np.testing.assert_allclose(found.compute(), wanted, rtol=1e-12, err_msg=case)
+    print("right")
