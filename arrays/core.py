@@ -18,6 +18,7 @@ from ..graph.errors import ArgumentError, AxisError, ChunksError, DTypeError, Sh
 from ..graph.expr import DType, Expr, Op
 from ..graph.kinds.source import Host, HostData
 from ..workers.config import config
+from ..workers.filed import source_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,7 +185,8 @@ def make(op: Op, operands: Sequence[Node], grid: Grid, dtype: Any) -> Array:
 
 def host(array: Any, grid: Grid, dtype: DType, *, in_place: bool) -> Array:
     """Return the array of what a user handed in."""
-    return make(Host(HostData(array, in_place=in_place)), (), grid, dtype)
+    source, file = source_of(array)
+    return make(Host(HostData(source, in_place=in_place and source is array, file=file)), (), grid, dtype)
 
 
 def grid_for(operation: str, chunks: Any, shape: Sequence[int], dtype: DType, previous: Grid | None = None) -> Grid:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.metadata
 import io
+import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -12,12 +13,11 @@ from typing import Any, NoReturn
 
 from ..graph.errors import WindrowError
 from ..workers.config import config
-from ..workers.mpi.environment import Job, exports, ulfm_enabled, under_mpirun
+from ..workers.mpi.environment import Job, exports, ranks_here, ulfm_enabled, under_mpirun
 from ..workers.output import name_tasks
 from .cluster import Cluster
-from .limits import ranks_here
 from .options import Options, parse
-from .script import INTERRUPTED, MISUSED, check, die_by_interrupt, execute, wind_up
+from .script import FAILED, INTERRUPTED, MISUSED, check, die_by_interrupt, execute, wind_up
 
 Names = Callable[[], dict[str, Any]]
 PROGRAM = "python -m windrow"
@@ -128,8 +128,12 @@ def _as_rank(options: Options, job: Job, names: Names) -> NoReturn:
     from ..workers.mpi.start import leave, world
     from ..workers.protocol import Stop
 
-    arena = options.arena(ranks_here(job.size))
-    link = world(arena, options.transport or config.transport)
+    arena = options.arena(ranks_here(job.size) or job.size)
+    try:
+        link = world(arena, options.transport or config.transport)
+    except WindrowError as error:
+        _say(str(error))
+        os._exit(FAILED)  # Python's own end would wait for MPI
     if link.rank:
         work(link)
     if not ulfm_enabled():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 SHARE = 0.5
@@ -33,14 +32,3 @@ def usable_memory() -> int:
 def arena_bytes(ranks_on_node: int) -> int:
     """Return the bytes of an arena when none are given: a share of what the node's ranks may use."""
     return int(usable_memory() * SHARE / ranks_on_node) // 4096 * 4096
-
-
-def ranks_here(size: int) -> int:
-    """Return how many ranks of a launched job of this size share this node; all, where nobody tells."""
-    for name in ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"):
-        text = os.environ.get(name, "")
-        if text.isdigit() and int(text) > 0:
-            return int(text)
-    # "2(x3),1": two on each of three nodes, one on another
-    counts = re.findall(r"(\d+)(?:\(x\d+\))?", os.environ.get("SLURM_STEP_TASKS_PER_NODE", ""))
-    return max(map(int, counts), default=size)

@@ -40,6 +40,8 @@ class Settings:
         Bytes of a rank's arena; None for a share of what the machine or its control group has.
     heartbeat : float
         Seconds of silence after which a rank counts as hung.
+    start_limit : float
+        Seconds that ranks may take to come together; then the start ends with an error that names who is missing.
     transport : str
         How ranks read each other's chunks; "auto" finds out.
     spill_dir : str or None
@@ -58,6 +60,7 @@ class Settings:
     threads: int | None = None
     memory: int | None = None
     heartbeat: float = 30.0
+    start_limit: float = 60.0
     transport: str = "auto"
     spill_dir: str | None = None
     progress: str = "auto"
@@ -112,6 +115,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "threads": _none_or(_positive_int),
     "memory": _none_or(parse_bytes),
     "heartbeat": _seconds,
+    "start_limit": _seconds,
     "transport": _one_of("auto", "map", "get", "service"),
     "spill_dir": _none_or(lambda value: os.fspath(value)),
     "progress": _one_of("auto", "on", "off"),

@@ -13,13 +13,16 @@ from .transport import Bytes, Region
 
 if TYPE_CHECKING:
     from ..graph.access import Piece
-    from ..graph.grid import Index
+    from ..graph.grid import Grid, Index
+    from ..graph.kinds.source import HostData
     from ..graph.stage import Stage
     from .protocol import Places
 
 Array = np.ndarray[Any, Any]
 HOST = -2
 """Owner of chunks that lie in the user's own array or file."""
+_DENSE = 4
+"""Positions in files that are this close on average are read with all that is between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,8 @@ class Reader:
                 t if isinstance(t, np.ndarray) else 0 if isinstance(t, int) else slice(None) for t in piece.take
             )
             found = taken(self.fetched[key], rest, piece.points)
+        elif (data := self.producers[number].data) is not None and data.file is not None and piece.take:
+            found = _from_files(data, self.producers[number].grid, piece)
         else:
             found = taken(self.block(number, piece.block), piece.take, piece.points)
         if piece.order is not None:
@@ -168,6 +173,29 @@ class Reader:
                 [next(lengths) if n == -1 else n for n in piece.shape] if -1 in piece.shape else piece.shape
             )
         return found
+
+
+def _from_files(data: HostData, grid: Grid, piece: Piece) -> Array:
+    """Return what a piece takes of a block in files, of which no more is read than needed."""
+    where, shape = grid.block_slices(piece.block), grid.block_shape(piece.block)
+    picks: list[range | Index] = [range(n) for n in shape]
+    rest: list[Any] = [slice(None)] * len(shape)
+    for axis, pick in enumerate(piece.take, len(shape) - len(piece.take)):
+        if isinstance(pick, slice):
+            picks[axis] = range(*pick.indices(shape[axis]))
+        elif isinstance(pick, np.ndarray):
+            picks[axis], rest[axis] = _positions(pick, piece.points)
+        else:
+            picks[axis], rest[axis] = range(pick, pick + 1), 0
+    return taken(data.pick(where, tuple(picks)), tuple(rest), piece.points)
+
+
+def _positions(pick: Index, points: bool) -> tuple[range | Index, Index]:
+    """Return what to read for positions along an axis, and where they are in it: each once, or all between."""
+    unique, within = np.unique(pick, return_inverse=True)
+    if len(unique) and (points or int(unique[-1]) - int(unique[0]) < _DENSE * len(unique)):
+        return range(int(unique[0]), int(unique[-1]) + 1), pick - unique[0]
+    return unique, within.reshape(pick.shape)
 
 
 def taken(block: Array, take: tuple[Any, ...], points: bool = False) -> Array:

@@ -1,4 +1,4 @@
-"""Arrays in folders of Arrow files, as every rank maps them: chunks are read where they lie in the files.
+"""Arrays in folders of Arrow files, as every rank reads them: chunks, or parts of them, from where they lie.
 
 Each file holds a run of consecutive chunks, a record batch for each, with one column "values": the chunk's elements in
 C order. What Arrow has no type of the same bytes for is stored as binary of a fixed size; the array's own dtype is
@@ -17,17 +17,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.errors import FileFormatError, SourceChanged
+from ..graph.errors import FileFormatError
 from ..graph.grid import Axis, Grid
+from .filed import OpenFile, Stamp
 
 if TYPE_CHECKING:
     from ..graph.expr import DType
     from ..graph.grid import Index
+    from ..graph.kinds.source import Picks
 
 Array = np.ndarray[Any, Any]
 OPEN_FILES = 512
-"""So many files of a folder stay mapped."""
+"""So many files of a folder stay open."""
+SHORT = 1 << 16
+"""Bytes that may be Arrow's own words about a record batch, and are read when it asks."""
 
+_ASKED = 8
+_MAGIC = 10  # bytes behind the footer: its length, and what ends an Arrow file
 _ARROW_UNITS = ("s", "ms", "us", "ns")
 
 
@@ -108,66 +114,131 @@ class ArrowFolder:
     sizes: Index
     times: Index
 
-    def check(self) -> None:
-        """Each file is checked when it is read."""
-
     def open(self) -> OpenFolder:
         """Return what reads chunks."""
         return OpenFolder(self)
 
 
 class OpenFolder:
-    """Maps files as they are read."""
+    """Opens files as they are read."""
 
     def __init__(self, folder: ArrowFolder) -> None:
         self.folder = folder
-        self._readers: OrderedDict[int, Any] = OrderedDict()
+        self._files: OrderedDict[int, _ArrowFile] = OrderedDict()
         self._guard = threading.Lock()
 
-    def __getitem__(self, where: tuple[slice, ...]) -> Array:
-        """Return one chunk, which `where` is the rectangle of, as it lies in the file."""
+    def read(self, where: tuple[slice, ...], picks: Picks) -> Array:
+        """Return what is picked of one chunk, which `where` is the rectangle of."""
         folder, grid = self.folder, self.folder.runs.grid
         shape = tuple(s.stop - s.start for s in where)
         if 0 in shape:
-            return np.empty(shape, folder.dtype)
+            return np.empty([len(p) for p in picks], folder.dtype)
         chunk = tuple(axis.find(s.start) for axis, s in zip(grid.axes, where, strict=True))
         number, batch = folder.runs.place(chunk)
-        reader = self._reader(number)
-        try:
-            values = reader.get_batch(batch).column(0)
-        except (arrow().ArrowException, OSError) as error:
-            raise FileFormatError(f"load: {self._path(number)} is no Arrow file: {error}") from error
-        expected = math.prod(shape)
-        if len(values) != expected or values.type != arrow_type(folder.dtype):
-            raise FileFormatError(
-                f"load: {self._path(number)} has {len(values)} elements of {values.type} for chunk {chunk}; expected "
-                f"{expected} of {arrow_type(folder.dtype)}"
-            )
-        first = values.offset * folder.dtype.itemsize
-        return np.frombuffer(values.buffers()[1], folder.dtype, expected, first).reshape(shape)
+        strides = [folder.dtype.itemsize]
+        for n in reversed(shape[1:]):
+            strides.append(strides[-1] * n)
+        file = self._file(number)
+        offset = file.offset(batch, folder.dtype, math.prod(shape), chunk)
+        return file.open.read(folder.dtype, offset, strides[::-1][-len(shape) or len(strides) :], picks)
 
-    def _path(self, number: int) -> str:
-        return os.path.join(self.folder.path, file_name(number, "arrow"))
-
-    def _reader(self, number: int) -> Any:
-        path = self._path(number)
-        try:
-            status = os.stat(path)
-        except OSError as error:
-            raise SourceChanged(f"load: the file {path} of the array is gone: {error}") from error
-        expected = int(self.folder.sizes[number]), int(self.folder.times[number])
-        if (status.st_size, status.st_mtime_ns) != expected:
-            raise SourceChanged(
-                f"load: the file {path} changed underneath the array: it was written anew since, and has "
-                f"{status.st_size} bytes; it had {expected[0]}"
-            )
+    def _file(self, number: int) -> _ArrowFile:
         with self._guard:
-            if number not in self._readers:
-                try:
-                    self._readers[number] = arrow("ipc").open_file(arrow().memory_map(path))
-                except (arrow().ArrowException, OSError) as error:
-                    raise FileFormatError(f"load: {path} is no Arrow file: {error}") from error
-                if len(self._readers) > OPEN_FILES:
-                    self._readers.popitem(last=False)
-            self._readers.move_to_end(number)
-            return self._readers[number]
+            if number not in self._files:
+                folder = self.folder
+                path = os.path.join(folder.path, file_name(number, "arrow"))
+                self._files[number] = _ArrowFile(
+                    Stamp(path, int(folder.sizes[number]), int(folder.times[number]), "load")
+                )
+                if len(self._files) > OPEN_FILES:
+                    self._files.popitem(last=False)
+            self._files.move_to_end(number)
+            return self._files[number]
+
+
+class _ArrowFile:
+    """A file, and where its record batches lie: Arrow is asked once for each."""
+
+    def __init__(self, stamp: Stamp) -> None:
+        self.open = OpenFile(stamp)
+        self._told = _Told(self.open)
+        self._offsets: dict[int, int] = {}
+        self._guard = threading.Lock()
+        try:
+            self._reader = arrow("ipc").open_file(arrow().PythonFile(self._told, "r"))
+        except (arrow().ArrowException, OSError) as error:
+            raise FileFormatError(f"load: {stamp.path} is no Arrow file: {error}") from error
+
+    def offset(self, batch: int, dtype: DType, expected: int, chunk: tuple[int, ...]) -> int:
+        """Return where a record batch's elements begin in the file."""
+        with self._guard:
+            if batch not in self._offsets:
+                self._offsets[batch] = self._find(batch, dtype, expected, chunk)
+            return self._offsets[batch]
+
+    def _find(self, batch: int, dtype: DType, expected: int, chunk: tuple[int, ...]) -> int:
+        path = self.open.stamp.path
+        try:
+            values = self._reader.get_batch(batch).column(0)
+        except (arrow().ArrowException, OSError) as error:
+            raise FileFormatError(f"load: {path} is no Arrow file: {error}") from error
+        if len(values) != expected or values.type != arrow_type(dtype):
+            raise FileFormatError(
+                f"load: {path} has {len(values)} elements of {values.type} for chunk {chunk}; expected {expected} of "
+                f"{arrow_type(dtype)}"
+            )
+        found = self._told.place(values.buffers()[1].address)
+        if found is None:
+            raise FileFormatError(f"load: {path} doesn't hold the elements of chunk {chunk} as they are (compressed?)")
+        return found + int(values.offset) * dtype.itemsize
+
+
+class _Told:
+    """A file as Arrow reads it when it is asked where elements lie: of these only their place is needed.
+
+    So of what is long only the beginning is read, where Arrow's words are, unless it is the footer.
+    """
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file, self._at, self._asked = file, 0, list[tuple[int, Array]]()
+        self.closed, self.mode = False, "rb"
+
+    def read(self, count: int = -1) -> Array:
+        """Return as many bytes, or what stands for them."""
+        left = self._file.stamp.size - self._at
+        target = np.empty(max(0, left if count < 0 else min(count, left)), np.uint8)
+        footer = self._at + len(target) >= self._file.stamp.size - _MAGIC
+        self._file.fill(target if footer else target[:SHORT], self._at)
+        self._asked = [*self._asked[-_ASKED:], (self._at, target)]
+        self._at += len(target)
+        return target
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to a place."""
+        self._at = offset + (0, self._at, self._file.stamp.size)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        """Return the place."""
+        return self._at
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def close(self) -> None:
+        """Let go of what was answered."""
+        self._asked.clear()
+
+    def place(self, address: int) -> int | None:
+        """Return where in the file lies what Arrow found at an address, and forget what was asked."""
+        asked, self._asked = self._asked, []
+        for at, target in asked:
+            first = address - int(target.ctypes.data)
+            if 0 <= first < len(target):
+                return at + first
+        return None

@@ -10,8 +10,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, ShapeError, SourceChanged, bad
+from ..errors import ArgumentError, DTypeError, ShapeError, bad
 from ..expr import Op
+
+Picks = tuple[range | np.ndarray[Any, np.dtype[np.int64]], ...]
+"""For each axis the positions to read, counted from the rectangle's first."""
 
 
 @dataclass(frozen=True)
@@ -76,32 +79,36 @@ class Random(Source):
 _counter = itertools.count()
 
 
+class Opened(Protocol):
+    """Files that are open."""
+
+    def read(self, where: tuple[slice, ...], picks: Picks) -> np.ndarray[Any, Any]:
+        """Return what is picked of a rectangle, along each axis; raise `SourceChanged` where a file isn't as it was."""
+        ...
+
+
 class Stored(Protocol):
     """Files that any rank can open; a value that is pickled."""
 
-    def check(self) -> None:
-        """Raise `SourceChanged` when a file isn't what it was."""
-        ...
-
-    def open(self) -> Any:
-        """Return something that takes slices."""
+    def open(self) -> Opened:
+        """Return what reads them."""
         ...
 
 
 class HostData:
-    """An array that the user handed in: in the driver's memory, or in a file that any rank can map.
+    """An array that the user handed in: in the driver's memory, or in files that any rank can read.
 
-    Its identity names it, not its content. `array` is anything with shape, dtype and slicing; None where `file` opens
-    it. For a file that NumPy has mapped, other ranks open the file again; its size and time of change are compared
-    each time it is read. `label` names what made it.
+    Its identity names it, not its content. `array` is anything with shape, dtype and slicing, which `file` is read in
+    place of, where there is one. `label` names what made it.
     """
 
     def __init__(self, array: Any, *, in_place: bool, file: Stored | None = None, label: str = "from_array") -> None:
         self.array = array
         self.name = (os.getpid(), next(_counter))
         self.in_place = in_place
-        self.file = file if file is not None else _FileView.of(array)
+        self.file = file
         self.label = label
+        self._opened: Opened | None = None
         self._lock = threading.Lock()
 
     def token_key(self) -> tuple[Any, ...]:
@@ -109,11 +116,9 @@ class HostData:
         return self.name
 
     def read(self, where: tuple[slice, ...]) -> np.ndarray[Any, Any]:
-        """Return the elements in a rectangle: a view where the source is a NumPy array, else a copy."""
+        """Return the elements in a rectangle: a view where the source is a NumPy array in memory, else a copy."""
         if self.file is not None:
-            self.file.check()
-        if self.array is None and self.file is not None:
-            self.array = self.file.open()
+            return self.pick(where, tuple(range(s.stop - s.start) for s in where))
         if self.in_place:
             inside: tuple[Any, ...] = (..., *where)  # an array comes of it, without axes as well
             view: np.ndarray[Any, Any] = np.asarray(self.array)[inside]
@@ -121,7 +126,14 @@ class HostData:
         with self._lock:
             source: Any = self.array
             found = source[where]
-        return np.asarray(found) if self.file is not None else self._fitting(source, found, where)
+        return self._fitting(source, found, where)
+
+    def pick(self, where: tuple[slice, ...], picks: Picks) -> np.ndarray[Any, Any]:
+        """Return what is picked of a rectangle of files, along each axis, and read no more."""
+        assert self.file is not None
+        if self._opened is None:
+            self._opened = self.file.open()
+        return self._opened.read(where, picks)
 
     def _fitting(self, source: Any, found: Any, where: tuple[slice, ...]) -> np.ndarray[Any, Any]:
         """Return what a source that isn't NumPy's gave for a rectangle; raise where it isn't what it said of itself."""
@@ -142,64 +154,8 @@ class HostData:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.name, self.file, self.in_place, self.label = (state[k] for k in ("name", "file", "in_place", "label"))
-        self.array = None
+        self.array = self._opened = None
         self._lock = threading.Lock()
-
-
-@dataclass(frozen=True)
-class _FileView:
-    """Where a memory map lies in its file, and what the file looked like when the array was made."""
-
-    path: str
-    offset: int
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    size: int
-    mtime: int
-
-    @classmethod
-    def of(cls, array: Any) -> _FileView | None:
-        if not isinstance(array, np.memmap) or array.filename is None or array.mode not in ("r", "c", "r+"):
-            return None
-        base: Any = array
-        while isinstance(base.base, np.memmap):
-            base = base.base
-        path = os.path.abspath(str(array.filename))
-        try:
-            status = os.stat(path)
-        except OSError:
-            return None
-        shift = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-        if any(s < 0 for s in array.strides):
-            return None
-        return cls(
-            path,
-            base.offset + shift,
-            array.dtype,
-            array.shape,
-            array.strides,
-            status.st_size,
-            status.st_mtime_ns,
-        )
-
-    def check(self) -> None:
-        try:
-            status = os.stat(self.path)
-        except OSError as error:
-            raise SourceChanged(f"from_array: the file {self.path} behind the array is gone: {error}") from error
-        if (status.st_size, status.st_mtime_ns) != (self.size, self.mtime):
-            raise SourceChanged(
-                f"from_array: the file {self.path} changed underneath the array: it was written to since, and has "
-                f"{status.st_size} bytes; it had {self.size}"
-            )
-
-    def open(self) -> np.ndarray[Any, Any]:
-        extent = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + self.dtype.itemsize
-        if 0 in self.shape:
-            return np.empty(self.shape, self.dtype)
-        flat = np.memmap(self.path, np.uint8, "r", self.offset, (extent,))
-        return np.ndarray(self.shape, self.dtype, flat, 0, self.strides)
 
 
 @dataclass(frozen=True)

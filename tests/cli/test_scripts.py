@@ -205,9 +205,8 @@ def test_ranks_that_never_join_mpirun_s_own(jobs, mpi):
     text = """
         import sys, time
         import windrow as wr
-        from windrow.workers.mpi import start
 
-        start._SPAWN_LIMIT, start._UNWATCHED = 2.0, 1.0
+        wr.config.set(start_limit=2)
         wr.cluster()
         sys.executable = "/bin/false"
         begin = time.monotonic()

@@ -208,7 +208,14 @@ def test_a_waiting_janitor_kills_nobody(tmp_path):
 def test_private_folders_leave_the_environment_as_it_was(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    folders = private.make("windrow-test")
+    told: list[str] = []
+
+    def guarded(paths):
+        assert not any(os.path.exists(path) for path in paths)
+        told.extend(paths)
+
+    folders = private.make("windrow-test", guarded)
+    assert set(folders.all()) <= set(told)
     before = dict(os.environ)
     with private.in_force(folders), private.initialising(folders):
         assert os.environ["TMPDIR"] == folders.sessions

@@ -12,6 +12,7 @@ mark beside them (`mark_rank`), by which a process finds that they are meant for
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +81,30 @@ def _told(env: MutableMapping[str, str]) -> Job | None:
         name = f"{env.get('SLURM_JOB_ID', '')}.{env['SLURM_STEP_ID']}"
         return Job("slurm", int(env["SLURM_PROCID"]), int(env["SLURM_STEP_NUM_TASKS"]), name)
     return None
+
+
+def local_rank() -> int | None:
+    """Return which rank of its host this process is, as its launcher tells it; None where that isn't told."""
+    for name in ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"):
+        text = os.environ.get(name, "")
+        if text.isdigit():
+            return int(text)
+    return None
+
+
+def ranks_here(size: int) -> int | None:
+    """Return how many ranks of a launched job of this size share this host; None where nobody tells."""
+    for name in ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"):
+        text = os.environ.get(name, "")
+        if text.isdigit() and int(text) > 0:
+            return min(size, int(text))
+    # "2(x3),1": two on each of three nodes, one on another
+    found = re.findall(r"(\d+)(?:\(x(\d+)\))?", os.environ.get("SLURM_STEP_TASKS_PER_NODE", ""))
+    counts = [int(count) for count, nodes in found for _ in range(int(nodes or 1))]
+    node = os.environ.get("SLURM_NODEID", "")
+    if node.isdigit() and int(node) < len(counts):
+        return counts[int(node)]
+    return max(counts, default=None)
 
 
 def mark_rank() -> None:

@@ -21,6 +21,7 @@ from .fetch import MESSAGE, REFUSED, REQUEST, RING_EVERY, Fetcher
 from .handshake import greet, token
 from .mailbox import Mailbox
 from .memory import Arena, PeerMemory, arena_name
+from .processes import open_process
 from .wakeup import Bell
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class MpiLink:
         self.transport = transport
         # Rank 0 watches the processes of its host, the others watch rank 0: quicker than MPI when idle.
         watched = [r for r in roster.killable if 0 in (r, self.rank)]
-        opened = {r: _open_process(self.peers[r].pid) for r in watched}
+        opened = {r: open_process(self.peers[r].pid) for r in watched}
         self._pidfds = {r: fd for r, fd in opened.items() if fd is not None}
         for rank, fd in self._pidfds.items():
             self._bell.watch(rank, fd)
@@ -206,11 +207,3 @@ class MpiLink:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 stream.flush()
-
-
-def _open_process(pid: int) -> int | None:
-    """Return a pidfd: it means this process for ever, even when its number is used again."""
-    try:
-        return os.pidfd_open(pid)
-    except OSError:
-        return None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shlex
 import shutil
 import sys
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 SHARED_MEMORY = "/dev/shm"
 SEGMENTS = "OMPI_MCA_btl_sm_backing_directory"
@@ -39,18 +40,30 @@ class Folders:
         return tuple(dict.fromkeys(x for x in (self.segments, self.sessions, self.launcher) if x))
 
 
-def make(name: str) -> Folders:
-    """Make the folders of a driver that starts MPI itself."""
-    sessions = tempfile.mkdtemp(prefix=f"{name}-")
-    memory = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None
-    segments = tempfile.mkdtemp(prefix=f"{name}-", dir=memory) if memory else sessions
+def make(name: str, guarded: Callable[[Iterable[str]], None]) -> Folders:
+    """Make the folders of a driver that starts MPI itself.
+
+    Parameters
+    ----------
+    name
+        What their names begin with.
+    guarded
+        Is told of the folders before they are made, so that they go whenever this process dies.
+    """
+    word = f"{name}-{secrets.token_hex(6)}"
+    sessions = os.path.join(tempfile.gettempdir(), word)
+    memory = os.access(SHARED_MEMORY, os.W_OK)
+    segments = os.path.join(SHARED_MEMORY, word) if memory else sessions
+    guarded(dict.fromkeys((segments, sessions)))
+    for folder in dict.fromkeys((segments, sessions)):
+        os.mkdir(folder, 0o700)
     # A temporary folder may be mounted noexec: then the other one may serve.
     launcher = next((x for x in dict.fromkeys((sessions, segments)) if _write_launcher(x)), "")
     return Folders(segments, sessions, launcher)
 
 
-def job_segments(job: str) -> str:
-    """Make the folder of a launched job's shared memory segments on this host; empty when that is impossible.
+def job_folder(job: str) -> str:
+    """Return the path of a launched job's folder on this host, where its shared memory segments lie; empty for none.
 
     Parameters
     ----------
@@ -60,12 +73,16 @@ def job_segments(job: str) -> str:
     if not job or not os.access(SHARED_MEMORY, os.W_OK):
         return ""
     name = "".join(c if c.isalnum() else "-" for c in job)
-    path = os.path.join(SHARED_MEMORY, f"windrow-{os.geteuid()}-{name}")
+    return os.path.join(SHARED_MEMORY, f"windrow-{os.geteuid()}-{name}")
+
+
+def make_job_folder(path: str) -> bool:
+    """Make the folder of a launched job, as the first rank of a host does; False when that is impossible."""
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
+        return os.stat(path).st_uid == os.geteuid()
     except OSError:
-        return ""
-    return path if os.stat(path).st_uid == os.geteuid() else ""
+        return False
 
 
 @contextlib.contextmanager

