@@ -92,10 +92,21 @@ def _in_parts(ufunc: str, x: Array, at: int, dtype: np.dtype[Any]) -> Array:
         axes[at] = Axis.of_sizes(n for n in axes[at].sizes() if n)
     x = regrid(x, Grid(axes))
     params = (ufunc, at, dtype)
-    axes[at] = Axis.regular(axes[at].count, 1)
-    totals = make(BlockFunction("scans:total", params), (x,), Grid(axes), dtype)
-    lines = whole(totals, {at})
-    sums = make(BlockFunction("scans:scan", params), (lines,), lines.expr.grid, dtype)
+    count = axes[at].count
+    axes[at] = Axis.regular(count, 1)
+    if ufunc == "multiply" and dtype.kind in "fc":
+        scaled = np.result_type(dtype, np.float64)
+        axes[at] = Axis.regular(2 * count, 2)
+        totals = make(BlockFunction("scans:scaled_total", (at, scaled)), (x,), Grid(axes), scaled)
+        lines = whole(totals, {at})
+        axes[at] = Axis.regular(count, count)
+        grid = Grid([a if i == at else b for i, (a, b) in enumerate(zip(axes, lines.expr.grid.axes, strict=True))])
+        sums = make(BlockFunction("scans:scaled_scan", (at, dtype)), (lines,), grid, dtype)
+        axes[at] = Axis.regular(count, 1)
+    else:
+        totals = make(BlockFunction("scans:total", params), (x,), Grid(axes), dtype)
+        lines = whole(totals, {at})
+        sums = make(BlockFunction("scans:scan", params), (lines,), lines.expr.grid, dtype)
     before = _moved_on(sums, at, axes, dtype.type(0))
     return make(BlockFunction("scans:seeded", params, where=True), (x, before), x.expr.grid, dtype)
 
@@ -241,7 +252,8 @@ def cumulative_prod(
     """Return the running products along an axis.
 
     Along an axis of several chunks the chunks' totals are found first: the array is read twice. A product that leaves
-    the range of floats before it meets a zero is NaN one by one, and 0 where the zero's chunk is multiplied first.
+    the range of floats within a chunk and comes back to it there is NaN or 0 from then on if multiplied one by one,
+    and what it comes to for the chunks after that one.
 
     Parameters
     ----------

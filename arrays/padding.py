@@ -12,6 +12,7 @@ from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import BlockFunction
 from ..graph.kinds.move import Move, Route
 from .core import Node, as_array, make
+from .mapping import map_blocks
 from .ops.elementwise import astype
 from .ops.reductions import max as greatest
 from .ops.reductions import mean
@@ -21,7 +22,7 @@ from .ops.ufuncs import rint
 from .wholes import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .array import Array
 
@@ -41,7 +42,7 @@ KEYWORDS: dict[str, dict[str, Any]] = {
 Widths = list[tuple[int, int]]
 
 
-def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Array:
+def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any) -> Array:
     """Put a margin around an array.
 
     Parameters
@@ -49,9 +50,10 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Ar
     array : array
     pad_width : int, sequence or dict
         How much before and after, for all axes or for each (in a dict: for those named), as in NumPy.
-    mode : str
+    mode : str or function
         "constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap" or
-        "empty" (zeros), as in NumPy; a function is not taken. "median" brings each axis into one chunk for it.
+        "empty" (zeros), as in NumPy. "median" brings each axis into one chunk for it; so does a function, which is
+        called as `function(line, width, axis, kwargs)` for each line along each axis, and changes the line in place.
         A linear ramp of integers may be off by one from NumPy's, where a sum is rounded otherwise before it is
         rounded down.
     **kwargs
@@ -69,8 +71,10 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Ar
     array([2, 1, 0, 1, 2, 1, 0])
     """
     x = as_array("pad", "array", array)
-    if not isinstance(mode, str) or mode not in KEYWORDS:
-        raise ArgumentError(bad("pad", "mode", mode, f"one of {', '.join(map(repr, KEYWORDS))}"))
+    if callable(mode):
+        return _by_function(x, _widths(pad_width, x.ndim), mode, kwargs)
+    if mode not in KEYWORDS:
+        raise ArgumentError(bad("pad", "mode", mode, f"a function, or one of {', '.join(map(repr, KEYWORDS))}"))
     options = dict(KEYWORDS[mode])
     for name, value in kwargs.items():
         if name not in options:
@@ -87,6 +91,28 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Ar
     for at, width in enumerate(widths):
         if any(width):
             x = _one_axis(x, at, width, mode, value)
+    return x
+
+
+class _Lines:
+    """A user's function of padded lines along one axis, applied to those of a block."""
+
+    def __init__(self, function: Callable[..., Any], width: tuple[int, int], axis: int, kwargs: dict[str, Any]) -> None:
+        self.function, self.width, self.axis, self.kwargs = function, width, axis, kwargs
+        self.__name__ = "pad"
+
+    def __call__(self, block: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        out = block.copy()
+        lines = np.moveaxis(out, self.axis, -1)
+        for at in np.ndindex(lines.shape[:-1]):
+            self.function(lines[at], self.width, self.axis, self.kwargs)
+        return out
+
+
+def _by_function(x: Array, widths: Widths, function: Callable[..., Any], kwargs: dict[str, Any]) -> Array:
+    x = _filled(x, widths, 0)
+    for axis, width in enumerate(widths):
+        x = map_blocks(_Lines(function, width, axis, kwargs), whole(x, {axis}), dtype=x.dtype)
     return x
 
 

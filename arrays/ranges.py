@@ -79,11 +79,9 @@ def arange(
         start, stop = (np.asarray(start) * 0)[()], start
     if not step:
         raise ShapeError(bad("arange", "step", step, "a step other than zero"))
-    known = (
-        np.arange(start, start, step).dtype
-        if np.asarray(start).dtype.kind in "mM"
-        else np.asarray([start, stop, step]).dtype
-    )
+    known = np.arange(start, start, step).dtype
+    if known.kind not in "mM":
+        known = np.result_type(known, np.arange(stop, stop, step).dtype)
     wanted = known if dtype is None else check_dtype("arange", "dtype", dtype)
     count = _count(_plain(start), _plain(stop), _plain(step), last)
     if wanted.kind == "f":

@@ -11,7 +11,7 @@ from ...graph.axismap import AxisMap, Fixed, Slice
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
-from ..core import Node, as_array, check_axes, check_axis, make
+from ..core import Node, as_array, check_axes, check_axis, is_integer, make
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -69,9 +69,10 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Array:
     if axes is None:
         order = tuple(reversed(range(array.ndim)))
     else:
-        order = tuple(check_axis("transpose", i, array.ndim, "axes") for i in axes)
+        given: Any = (axes,) if is_integer(axes) else axes
+        order = tuple(check_axis("transpose", i, array.ndim, "axes") for i in given)
         if len(order) != array.ndim or len(set(order)) != array.ndim:
-            raise ShapeError(bad("transpose", "axes", tuple(axes), f"each of {array.ndim} axes once"))
+            raise ShapeError(bad("transpose", "axes", tuple(given), f"each of {array.ndim} axes once"))
     if order == tuple(range(array.ndim)):
         return array
     steps = [(order.index(i), Slice()) for i in range(array.ndim)]

@@ -63,7 +63,7 @@ def contract(operation: str, left: Array, right: Array, labels: tuple[Labels, La
     return make(Reduce(head, (0,), False), (wide,), grid, dtype)
 
 
-def matmul(x1: Any, x2: Any, /, out: Any = None) -> Any:
+def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Multiply matrices; axes before the last two broadcast, an array of one axis is a vector.
 
     Parameters
@@ -72,6 +72,10 @@ def matmul(x1: Any, x2: Any, /, out: Any = None) -> Any:
         Of numbers, or of bool (then "or" of "and"s, as in NumPy).
     out : array, optional
         Takes the result.
+    dtype : dtype, optional
+        To which operands are cast first.
+    casting : str
+        NumPy's rule for what may be cast so.
 
     Returns
     -------
@@ -87,6 +91,8 @@ def matmul(x1: Any, x2: Any, /, out: Any = None) -> Any:
            [4., 4., 4.]])
     """
     left, right = as_array("matmul", "x1", x1), as_array("matmul", "x2", x2)
+    if dtype is not None:
+        left, right = (astype(x, dtype, casting=casting) for x in (left, right))
     for name, array in (("x1", left), ("x2", right)):
         if array.ndim == 0:
             raise ShapeError(bad("matmul", name, array.shape, "at least one axis (use * for scalars)"))

@@ -55,7 +55,7 @@ def reshape(
     wanted = _inferred(array.shape, shape)
     if math.prod(wanted) != array.size:
         raise ShapeError(bad("reshape", "shape", shape, f"a shape of {array.size} elements, as {array.shape} has"))
-    if order not in ("C", "F", "A", "K"):
+    if order not in ("C", "F", "A"):
         raise ArgumentError(bad("reshape", "order", order, "'C' or 'F'"))
     first = order == "F"
     found = transpose(_reshaped(transpose(array), wanted[::-1])) if first else _reshaped(array, wanted)
@@ -109,4 +109,4 @@ def ravel(a: Any, order: str = "C") -> Array:
     >>> wr.ravel(wr.ones((2, 3))).shape
     (6,)
     """
-    return reshape(as_array("ravel", "a", a), -1, order)
+    return reshape(as_array("ravel", "a", a), -1, "C" if order == "K" else order)

@@ -100,6 +100,7 @@ def percentile(
     keepdims: bool = False,
     *,
     weights: Any = None,
+    internal_method: str = "default",
 ) -> Any:
     """Return percentiles, exactly.
 
@@ -123,6 +124,8 @@ def percentile(
     weights : array, optional
         Of each element, or of each position along the one axis; for inverted_cdf alone. The axes are brought into one
         chunk then.
+    internal_method : {"default", "dask", "tdigest"}
+        As dask has it; without effect here, where percentiles are exact.
 
     Returns
     -------
@@ -135,6 +138,8 @@ def percentile(
     >>> wr.percentile(wr.asarray([4.0, 1.0, 2.0], chunks=2), 50).compute()
     np.float64(2.0)
     """
+    if internal_method not in ("default", "dask", "tdigest"):
+        raise ArgumentError(bad("percentile", "internal_method", internal_method, "'default', 'dask' or 'tdigest'"))
     return _quantiles("percentile", a, q, axis, out, method, keepdims, weights, overwrite_input)
 
 

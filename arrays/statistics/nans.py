@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.reduction import Reduce, reduced_count, reduced_grid
 from ..core import as_array, check_axis, check_dtype, make
@@ -420,6 +420,8 @@ def _freedom(operation: str, ddof: Any, correction: Any) -> float:
 def _spread(operation: str, a: Any, axis: Axes, dtype: Any, ddof: float, keepdims: bool, mask: Any, mean: Any) -> Array:
     array = as_array(operation, "a", a)
     wide = _inexact(operation, array, dtype)
+    if wide.kind not in "fc":
+        raise DTypeError(bad(operation, "dtype", dtype, "a dtype of floating-point or complex numbers"))
     target = np.finfo(wide).dtype
     array = astype(array, np.float32 if wide == np.float16 else wide)
     if mask is not True:

@@ -86,3 +86,85 @@ def test_squares_of_small_dtypes_stay_small_as_in_numpy():
             np.testing.assert_array_equal(found.compute(), expected)
     a = np.array([-0.0, 4.0, np.inf])
     assert (lazy(a) ** 0.5).compute().tobytes() == (a**0.5).tobytes()
+
+
+def test_pad_takes_a_function():
+    def margin(line, width, axis, kwargs):
+        line[: width[0]] = kwargs.get("value", 10)
+        if width[1]:
+            line[-width[1] :] = line[width[0]] + axis
+
+    a = np.arange(12).reshape(3, 4)
+    for width in (2, ((1, 0), (0, 3)), ((0, 0), (2, 1))):
+        for kwargs in ({}, {"value": 3}):
+            found = wr.pad(lazy(a), width, margin, **kwargs)
+            np.testing.assert_array_equal(found.compute(), np.pad(a, width, margin, **kwargs))
+    with pytest.raises(ValueError, match="pad: argument 'mode' is 'round'; expected a function, or one of"):
+        wr.pad(lazy(a), 1, "round")
+
+
+def test_arange_has_numpys_dtypes():
+    u, f = np.uint8, np.float32
+    for args in [
+        (u(3),),
+        (u(3), u(13), u(2)),
+        (3, u(9)),
+        (f(5),),
+        (f(1), f(5), f(2)),
+        (np.int8(1), u(5)),
+        (True, 5),
+        (0, 5.0),
+    ]:
+        found, expected = wr.arange(*args), np.arange(*args)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.compute(), expected)
+
+
+def test_integers_are_rounded_before_the_point():
+    a = np.arange(-120, 120)
+    for dtype in ("i8", "i4", "u1"):
+        x = a.astype(dtype)
+        for decimals in (-2, -1, 0, 1):
+            found = wr.round(lazy(x, 50), decimals)
+            assert found.dtype == np.round(x, decimals).dtype
+            np.testing.assert_array_equal(found.compute(), np.round(x, decimals))
+
+
+def test_small_things_of_signatures():
+    a = np.arange(6.0).reshape(2, 3)
+    assert wr.matmul(lazy(a), lazy(a.T), dtype="f4").dtype == np.float32
+    with pytest.raises(TypeError, match="'dtype'"):
+        wr.matmul(lazy(a), lazy(a.T), dtype="i4")
+    assert wr.permute_dims(wr.arange(3), 0).tolist() == [0, 1, 2]
+    assert wr.transpose(wr.arange(3), axes=-1).tolist() == [0, 1, 2]
+    assert wr.ravel(lazy(a), order="K").tolist() == a.ravel(order="K").tolist()
+    with pytest.raises(ValueError, match="reshape: argument 'order'"):
+        wr.reshape(lazy(a), (3, 2), order="K")
+    with pytest.raises(TypeError, match="nanvar: argument 'dtype'"):
+        wr.nanvar(lazy(a), dtype="i4")
+    assert wr.percentile(wr.arange(5), 50, internal_method="tdigest").compute() == 2
+    with pytest.raises(ValueError, match="percentile: argument 'internal_method'"):
+        wr.percentile(wr.arange(5), 50, internal_method="p2")
+
+
+PRODUCTS = {
+    "a zero first": np.arange(400.0),
+    "a zero last": np.arange(400.0)[::-1],
+    "down and up": np.r_[np.full(1500, 0.5), np.full(1500, 2.0)],
+    "up and down": np.r_[np.full(1500, 2.0), np.full(1500, 0.5)],
+    "infinite": np.r_[np.ones(100), np.inf, np.ones(100), -1.0, 0.0, np.ones(50)],
+    "nan": np.r_[np.full(100, 3.0), np.nan, np.zeros(10)],
+    "large, then zero": np.r_[np.full(200, 1e3), 0.0, np.full(200, 1e3)],
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16"])
+def test_running_products_beyond_the_range_of_floats(name, dtype):
+    a = PRODUCTS[name].astype(dtype)
+    with np.errstate(all="ignore"):
+        for function in ("cumprod", "nancumprod"):
+            expected = getattr(np, function)(a)
+            np.testing.assert_allclose(getattr(wr, function)(lazy(a, 30)).compute(), expected, rtol=1e-4)
+        rows = np.stack([a, a[::-1], np.ones_like(a)], 1)
+        np.testing.assert_allclose(wr.cumprod(lazy(rows, (40, 2)), 0).compute(), np.cumprod(rows, 0), rtol=1e-4)

@@ -98,3 +98,14 @@ def test_unsigned_integers_are_counted(dtype):
     same(wr.bincount(lazy(a), lazy(a)), np.bincount(a, a))
     with pytest.raises(ValueError, match="bincount: argument 'x'"):
         wr.bincount(lazy(np.array([2**63, 1], "u8"))).compute()
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "nansum"])
+@pytest.mark.parametrize("dtype", [None, "f4", "i8", "m8"])
+def test_times_stay_times(name, dtype):
+    a = np.arange(6).astype("m8[s]").reshape(2, 3)
+    for axis in (None, 0):
+        found = getattr(wr, name)(lazy(a), axis=axis, dtype=dtype)
+        expected = np.asarray(getattr(np, name)(a, axis=axis, dtype=dtype))
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.compute(), expected)

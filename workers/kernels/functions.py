@@ -48,7 +48,10 @@ def _choose(number: Any, *choices: Any, out: Array) -> None:
 
 
 def _round(x: Any, decimals: Any, *, out: Array) -> None:
-    np.round(x, decimals, out=out)
+    if out.dtype.kind in "iu" and decimals < 0:  # NumPy divides, and can't put that into integers
+        np.copyto(out, np.round(x, decimals))
+    else:
+        np.round(x, decimals, out=out)
 
 
 def _i0(x: Any, *, out: Array) -> None:
