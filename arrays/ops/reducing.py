@@ -119,7 +119,7 @@ def target_dtype(name: str, source: DType, dtype: DType | None) -> DType:
         raise DTypeError(bad(name, "a", source, "an array of numbers"))
     if name in ("min", "max"):
         return native(source)
-    if source.kind == "m" and (dtype is None or dtype.kind != "m"):
+    if source.kind == "m" and (dtype is None or dtype.kind != "m" or dtype == np.dtype("m8")):
         return native(source)  # as in NumPy, whatever is asked for
     if dtype is not None:
         return native(dtype)
