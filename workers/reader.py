@@ -135,13 +135,24 @@ class Reader:
         return known[k]
 
     def run(self, number: int, blocks: list[int]) -> Array | None:
-        """Return consecutive blocks of one shape as (blocks, *shape) in place, where they lie at equal distances."""
+        """Return consecutive blocks of one shape as (blocks, *shape) in place, where they lie at equal distances.
+
+        Those in the user's memory that lie side by side are read at once.
+        """
         producer = self.producers[number]
         first, last = blocks[0], blocks[-1]
         if last - first + 1 != len(blocks):
             return None
         shape = producer.grid.block_shape(first)
         places = self.places[number]
+        data = producer.data
+        if data is not None and data.in_place and places[first // producer.fold].owner == HOST:
+            begin, end = (producer.grid.index(b) for b in (first, last))
+            if not begin or begin[:-1] != end[:-1]:
+                return None
+            ends = zip(producer.grid.block_slices(first), producer.grid.block_slices(last), strict=True)
+            side = data.read(tuple([slice(a.start, b.stop) for a, b in ends])).view(np.ndarray)
+            return np.ascontiguousarray(np.moveaxis(side.reshape(*shape[:-1], len(blocks), shape[-1]), -2, 0))
         if first // producer.fold == last // producer.fold:
             place, step = places[first // producer.fold], math.prod(shape) * producer.dtype.itemsize
         elif producer.fold == 1 and isinstance(places, Located) and (found := places.spaced(first, len(blocks))):

@@ -188,10 +188,11 @@ class Frame:
     def _load(self, value: Load, access: ByBlock) -> Array:
         (number,) = value.inputs
         source = self.stage.input_grids[number]
-        mine = [access.source_block(self.stage.domain, source, b) for b in self.blocks]
-        if len(mine) == 1:
-            own = self.reader.block(number, mine[0])[None]
+        domain = self.stage.domain
+        if len(self.blocks) == 1:
+            own = self.reader.block(number, access.source_block(domain, source, self.blocks[0]))[None]
         else:
+            mine = access.rows(domain, (source,), np.asarray(self.blocks))[0].items.tolist()
             run = self.reader.run(number, mine)
             own = run if run is not None else np.stack([self.reader.block(number, b) for b in mine])
         if not value.full:
