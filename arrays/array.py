@@ -226,7 +226,9 @@ class Array(Operators, Methods):
                 f"asarray gathers a whole array of {self.nbytes} bytes; "
                 "raise wr.config's warn_gather_bytes, or use compute(), where this is meant"
             )
-        return np.asarray(self.compute(), dtype)
+        found = np.asarray(self.compute(), dtype)
+        found.flags.writeable = copy is True  # else what a library writes would go nowhere, without a word
+        return found
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         return by_ufunc(ufunc, method, inputs, keywords)

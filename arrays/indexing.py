@@ -43,6 +43,7 @@ from .masking import LARGE_MASK, select, select_known
 from .ops.broadcasting import broadcast_to
 from .ops.moving import Step, move, moveaxis, sliced_axis
 from .ops.taking import points_step
+from .scalars import SUBARRAY
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -64,7 +65,15 @@ def getitem(x: Array, key: Any) -> Array:
     if isinstance(first, np.ndarray) and first.dtype == bool and first.size >= LARGE_MASK and trivial(items[1:]):
         check_mask(first, x.expr.grid.shape, 0)
         return select_known(x, first)
-    return picked(x, selection(x.expr.grid.shape, items))
+    found = picked(x, selection(x.expr.grid.shape, items))
+    return found if found.ndim else _single(found, items, x)
+
+
+def _single(found: Array, items: list[Any], x: Array) -> Array:
+    """Return an element as a scalar, or with an ellipsis in the key as an array without axes: see `scalars`."""
+    if any(i is Ellipsis for i in items):
+        return move(SUBARRAY, found, [], [])
+    return move("getitem", found, [], []) if found.expr is x.expr else found
 
 
 def _field(x: Array, names: str | list[str]) -> Array:

@@ -9,11 +9,11 @@ import numpy as np
 
 from ..graph.errors import ArgumentError, bad
 from ..graph.expr import unpinned
-from ..graph.kinds.source import Constant, Host, Source
 from ..scheduler.cluster import current
 from .core import Node, wrap
 from .deferred import evaluate, resolved
 from .peek import element
+from .scalars import stays_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,9 +82,8 @@ def _mapped(value: Any, function: Callable[[Node], Any]) -> Any:
 
 
 def _handed(array: Node, made: np.ndarray[Any, Any]) -> Any:
-    """Hand out a scalar where NumPy's functions do; what was made as an array without axes stays one."""
-    op = array.expr.op
-    return made if array.ndim or (isinstance(op, Source | Host) and not isinstance(op, Constant)) else made[()]
+    """Hand out a scalar where NumPy's functions do."""
+    return made if array.ndim or stays_array(array.expr) else made[()]
 
 
 def persist(*arrays: Any) -> Any:

@@ -34,7 +34,7 @@ def _feed(digest: blake2b, part: Any) -> None:
     elif isinstance(part, Axis | Grid):
         _feed(digest, part.key())
     elif isinstance(part, np.dtype):
-        digest.update(repr(part.descr if part.names else part.str).encode())
+        digest.update(repr(part if part.names else part.str).encode())
     elif isinstance(part, np.ndarray | np.generic):
         _feed(digest, part.dtype)
         digest.update(repr(part.shape).encode() + np.ascontiguousarray(part).tobytes())

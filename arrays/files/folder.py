@@ -20,7 +20,7 @@ from ..align import rechunk, regrid
 from ..core import check_grid, make, referred, wrap
 from ..deferred import evaluate
 from .aside import aside, check_sizes, path_of, runs_of
-from .npy import mapped, to_npy
+from .npy import described, mapped, to_npy
 
 if TYPE_CHECKING:
     from ...graph.expr import DType
@@ -72,7 +72,7 @@ def save(path: Any, x: Any, *, overwrite: bool | None = None) -> None:
     if target.endswith(".npy"):
         to_npy(x, target, overwrite=overwrite is not False)
         return
-    array = referred("save", "x", x)
+    array = described(referred("save", "x", x))
     grid, dtype = array.expr.grid, array.dtype
     runs = runs_of(grid, dtype.itemsize)
     with aside("save", target, bool(overwrite), _ours) as folder:

@@ -15,6 +15,7 @@ from ..align import regrid
 from ..core import grid_for, make, referred
 from ..deferred import evaluate
 from ..handed import from_array
+from ..ops.elementwise import astype
 from .aside import aside, path_of
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def to_npy(x: Any, path: Any, *, overwrite: bool = False) -> None:
     """
     named = path_of("to_npy", path)
     target = os.path.realpath(named) if os.path.islink(named) else named
-    array = _in_rows(referred("to_npy", "x", x))
+    array = _in_rows(described(referred("to_npy", "x", x)))
     grid, dtype = array.expr.grid, array.dtype
     with aside("to_npy", target, overwrite, os.path.isfile) as folder:
         whole = os.path.join(folder, "data")
@@ -157,6 +158,17 @@ def _reserve(descriptor: int, offset: int, count: int) -> None:
         if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
             raise
         os.truncate(descriptor, offset + count)
+
+
+def described(x: Array) -> Array:
+    """Return an array of a dtype that files can tell: records whose fields lie in another order are packed."""
+    try:
+        np.lib.format.dtype_to_descr(x.dtype)
+    except ValueError:
+        from numpy.lib.recfunctions import repack_fields
+
+        return astype(x, repack_fields(x.dtype))
+    return x
 
 
 def _in_rows(x: Array) -> Array:

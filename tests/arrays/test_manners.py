@@ -96,7 +96,7 @@ def test_elements_that_are_at_hand_need_no_engine(monkeypatch):
     for i in range(3):
         assert x[i, 1].compute() == np.asarray(x[i, 1]) == DATA[i, 1]
         assert type(x[i, 1].compute()) is np.float64
-    assert np.asarray(x[0, 0]).flags.writeable
+    assert np.array(x[0, 0]).flags.writeable
     assert wr.asarray("text").compute().dtype == "U4"
 
 

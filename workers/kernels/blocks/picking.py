@@ -35,6 +35,6 @@ def _check(name: str, index: Array, axis: int, n: int) -> None:
 
 
 def field(x: Array, names: str | list[str]) -> Array:
-    """Return a field of a structured block, or some of them without the room of the others between them."""
+    """Return a field of a structured block, or some of them where they lie, with the room of the others between."""
     found: Array = x[names]
-    return found if isinstance(names, str) else found.astype([(name, x.dtype[name]) for name in names])
+    return found
