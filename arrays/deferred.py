@@ -25,11 +25,12 @@ import numpy as np
 from ..graph import origin
 from ..graph.errors import bad
 from ..graph.expr import Expr, unpinned, walk
+from ..graph.grid import Axis, Grid
 from ..graph.kinds.deferred import Deferred
 from ..graph.kinds.elementwise import Elementwise
-from ..graph.kinds.mapping import MapBlocks
+from ..graph.kinds.mapping import BlockFunction, MapBlocks
 from ..graph.kinds.move import Move
-from ..graph.kinds.source import Full, Host, Ramp, Random
+from ..graph.kinds.source import Host, Ramp, Random
 from ..scheduler.cluster import current, running
 from .align import regrid
 from .core import Node, make, twin, wrap, wrap_unsized
@@ -37,7 +38,6 @@ from .core import Node, make, twin, wrap, wrap_unsized
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from ..graph.grid import Grid
     from .array import Array
 
     Recipe = Callable[..., Generator[Any, Any, Array]]
@@ -135,6 +135,17 @@ class Unsized:
             each._find()
         return self._find()
 
+    def sketch(self) -> Expr:
+        """Return an operation that stands for the array: see `sketched`."""
+        made: dict[Unsized, Expr] = {}
+        for each in self._chain(lambda u: u in made or u._made is not None):
+            below = [(o, o._unsized) for o in each._operands]
+            operands = tuple(o.expr if w is None else w._made or made[w] for o, w in below)
+            grid = Grid([Axis.regular(n or 0, max(1, n or 0)) for n in each.shape])
+            op = Deferred(each.name, each._recipe)
+            made[each] = Expr(op, operands, grid, each.dtype, each._origin, None, f"unsized-{id(each):x}")
+        return self._made or made[self]
+
     def _find(self) -> Expr:
         with self._finding:
             if self._made is None:
@@ -217,10 +228,19 @@ Numbers that a recipe found stand for its operands' values; with a user's functi
 """
 
 
+def sketched(array: Node) -> Expr:
+    """Return the expression of an array, or what is known of it: of one whose size depends on data an operation.
+
+    Nothing is computed; lengths that aren't known are 0 there.
+    """
+    waiting = array._unsized
+    return array.expr if waiting is None else waiting.sketch()
+
+
 def outlined(roots: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
     """Return expressions that tell what is known before any recipe runs, and the operations that have one.
 
-    What a recipe makes stands as a constant there; the operation's operands are roots of their own.
+    In place of what a recipe makes stands a function of blocks, which is never called, under the operation's name.
     """
     if not any(root.deferred for root in roots):
         return list(roots), []
@@ -229,16 +249,19 @@ def outlined(roots: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
     done: dict[str, Expr] = {}
     waiting: list[Expr] = []
     for node in walk(list(roots)):
+        op = node.op
         if not node.deferred or stored(node.token):
             done[node.token] = node
-        elif isinstance(node.op, Deferred):
+        elif (known := _known.get(node)) is not None:
+            done[node.token] = known
+        elif isinstance(op, Deferred):
             waiting.append(node)
-            done[node.token] = Expr(Full(0), (), node.grid, node.dtype, node.origin, None, node.token)
+            operands = tuple(done[child.token] for child in node.operands)
+            op = BlockFunction(f"planned:{op.name}", axes=tuple((None,) * o.grid.ndim for o in operands))
+            done[node.token] = Expr(op, operands, node.grid, node.dtype, node.origin, None, node.token)
         else:
             done[node.token] = _over(node, tuple(done[child.token] for child in node.operands))
-    kept = [done[root.token] for root in roots]
-    kept += [done[child.token] for node in waiting for child in node.operands]
-    return kept, waiting
+    return [done[root.token] for root in roots], waiting
 
 
 def _over(node: Expr, operands: tuple[Expr, ...]) -> Expr:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..graph.errors import ArgumentError, bad
 from ..scheduler.cluster import current
 from .core import Node
-from .deferred import outlined
+from .deferred import outlined, sketched
 from .graphs import operations
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def picture(*arrays: Node) -> Picture:
     texts = {n.token: (n.label, f"{n.dtype} {_short(n.shape)} in {n.grid.nblocks:,}") for n in nodes}
     inputs: dict[str, list[str]] = {n.token: [c.token for c in n.operands] for n in nodes}
     ops, lines, width, height = _panel("operations", texts, inputs, MARGIN, "#dce9f5")
-    stages = current().stages(outlined([a.expr for a in arrays])[0])
+    stages = current().stages(outlined([sketched(a) for a in arrays])[0])
     texts = {s.token: (s.name, f"{s.ntasks:,} tasks" if s.data is None else "the user's array") for s in stages}
     inputs = {s.token: list(s.inputs) for s in stages}
     below = height + MARGIN

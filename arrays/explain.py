@@ -14,7 +14,7 @@ from ..graph.program import Load, Product
 from ..scheduler.cluster import current
 from ..scheduler.html import size_text
 from .core import Node
-from .deferred import outlined
+from .deferred import outlined, sketched
 from .html import explanation_html
 
 if TYPE_CHECKING:
@@ -139,11 +139,12 @@ def explain(*arrays: Any) -> Explanation:
     for array in arrays:
         if not isinstance(array, Node):
             raise ArgumentError(bad("explain", "arrays", array, "Windrow arrays"))
-    roots, waiting = outlined([a.expr for a in arrays])
+    sketches = [sketched(a) for a in arrays]
+    roots, waiting = outlined(sketches)
     stages = current().stages(roots)
     hosts = {s.token for s in stages if s.data is not None}
     notes = [f"{node.label}: planned when it runs, from values found then" for node in waiting]
-    notes += [note for node in walk([a.expr for a in arrays]) if (note := _widened(node))]
+    notes += [note for node in walk(sketches) if (note := _widened(node))]
     return Explanation(tuple(_cost(s, hosts) for s in stages if s.data is None), tuple(dict.fromkeys(notes)))
 
 

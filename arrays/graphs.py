@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..graph.expr import Expr, walk
+from .deferred import sketched
 
 if TYPE_CHECKING:
     import networkx
@@ -18,7 +19,7 @@ __all__ = [
 
 def operations(*arrays: Node) -> list[Expr]:
     """Return all operations behind arrays, operands before their users."""
-    return list(walk([a.expr for a in arrays]))
+    return list(walk([sketched(a) for a in arrays]))
 
 
 def operation_graph(*arrays: Node) -> networkx.DiGraph:
