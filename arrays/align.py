@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..graph.chunks import normalize, parse_bytes
+from ..graph.errors import ArgumentError, bad
 from ..graph.expr import Expr
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.move import rechunk as rechunk_move
 from ..graph.kinds.source import Host, Source
-from .core import Node, as_array, broadcast_shape, grid_for, make, wrap
+from ..workers.config import config
+from .core import Node, as_array, broadcast_shape, check_dtype, check_shape, grid_for, make, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
     from .array import Array
 
 __all__ = [
+    "normalize_chunks",
     "rechunk",
 ]
 
@@ -38,7 +44,7 @@ def rechunk(x: Any, chunks: Any = "auto") -> Array:
     ----------
     x : array
     chunks : int, str, tuple, dict or None
-        In a dict, an axis that isn't named keeps its chunks.
+        An axis whose entry is None, or that a dict doesn't name, keeps its chunks; -1 is one chunk.
 
     Returns
     -------
@@ -52,6 +58,55 @@ def rechunk(x: Any, chunks: Any = "auto") -> Array:
     """
     array = as_array("rechunk", "x", x)
     return regrid(array, grid_for("rechunk", chunks, array.shape, array.dtype, array.expr.grid))
+
+
+def normalize_chunks(
+    chunks: Any, shape: Any = None, limit: Any = None, dtype: Any = None, previous_chunks: Any = None
+) -> tuple[tuple[int, ...], ...]:
+    """Read what `chunks=` may be: return the sizes of the chunks along each axis.
+
+    Parameters
+    ----------
+    chunks : int, str, tuple, dict or None
+        For each axis, or one for all: a size, the sizes of all chunks, -1 for the whole axis, "auto", bytes as text
+        ("64 MiB": as "auto", with this limit). None, and an axis that a dict doesn't name: as in `previous_chunks`,
+        else the whole axis.
+    shape : tuple of int, optional
+        None: the sizes along each axis tell it.
+    limit : int or str, optional
+        Bytes of a chunk that "auto" aims at; None: `config.chunk_bytes`.
+    dtype : dtype, optional
+        Only "auto" and bytes need it; None: float64.
+    previous_chunks : tuple, optional
+        Chunks that there are, as `x.chunks` has them.
+
+    Returns
+    -------
+    tuple of tuple of int
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.normalize_chunks({0: 4}, shape=(10, 3))
+    ((4, 4, 2), (3,))
+    >>> wr.normalize_chunks("auto", shape=(8,), limit=32, dtype="f8")
+    ((4, 4),)
+    """
+    name = "normalize_chunks"
+    if shape is None:
+        if not isinstance(chunks, tuple | list) or not all(isinstance(c, tuple | list) for c in chunks):
+            raise ArgumentError(bad(name, "shape", shape, "a shape, unless chunks has the sizes along each axis"))
+        shape = tuple(sum(c) for c in chunks)
+    lengths = check_shape(name, shape)
+    known = check_dtype(name, "dtype", np.float64 if dtype is None else dtype)
+    try:
+        most = config.chunk_bytes if limit is None else parse_bytes(limit)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(bad(name, "limit", limit, "bytes, such as 1000 or '64 MiB'")) from error
+    previous = None
+    if previous_chunks is not None:
+        previous = normalize(name, previous_chunks, lengths, known, most)
+    return normalize(name, chunks, lengths, known, most, previous).chunks()
 
 
 def common_axes(arrays: Sequence[Node], shape: tuple[int, ...]) -> list[Axis]:

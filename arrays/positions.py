@@ -146,7 +146,7 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Arr
     return nonzero(mask_func(np.ones(check_shape("mask_indices", (n, n), "n"), int), k))
 
 
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
+def tril_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto") -> tuple[Array, ...]:
     """Return the positions at and below a diagonal of a matrix of n rows and m columns, in C order.
 
     Parameters
@@ -155,6 +155,8 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     k : int
     m : int, optional
         None: n.
+    chunks : int, str, tuple, dict or None
+        Of the matrix whose positions they are.
 
     Returns
     -------
@@ -166,10 +168,10 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     >>> wr.compute(wr.tril_indices(2))
     (array([0, 1, 1]), array([0, 0, 1]))
     """
-    return nonzero(tri(n, m, k, dtype=bool))
+    return nonzero(tri(n, m, k, dtype=bool, chunks=chunks))
 
 
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
+def triu_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto") -> tuple[Array, ...]:
     """Return the positions at and above a diagonal of a matrix of n rows and m columns, in C order.
 
     Parameters
@@ -178,6 +180,8 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     k : int
     m : int, optional
         None: n.
+    chunks : int, str, tuple, dict or None
+        Of the matrix whose positions they are.
 
     Returns
     -------
@@ -189,7 +193,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     >>> wr.compute(wr.triu_indices(2, 1))
     (array([0]), array([1]))
     """
-    return nonzero(~tri(n, m, k - 1, dtype=bool))
+    return nonzero(~tri(n, m, k - 1, dtype=bool, chunks=chunks))
 
 
 def _matrix(operation: str, arr: Any) -> tuple[int, int]:

@@ -218,9 +218,9 @@ def eye(
     k: int = 0,
     dtype: Any = None,
     order: str = "C",
+    chunks: Any = "auto",
     *,
     device: Any = None,
-    chunks: Any = "auto",
 ) -> Array:
     """Make a matrix of ones on a diagonal, and zeros elsewhere.
 
@@ -236,9 +236,9 @@ def eye(
         None: float64.
     order : str
         NumPy's word for the order in memory; says nothing here.
+    chunks : int, str, tuple, dict or None
     device : str, optional
         The only one, "cpu".
-    chunks : int, str, tuple, dict or None
 
     Returns
     -------
@@ -281,7 +281,7 @@ def identity(n: int, dtype: Any = None, *, chunks: Any = "auto") -> Array:
     return eye(n, dtype=dtype, chunks=chunks)
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, chunks: Any = "auto") -> Array:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, chunks: Any = "auto") -> Array:
     """Make a matrix of ones at and below a diagonal, and zeros elsewhere.
 
     Parameters

@@ -1,5 +1,8 @@
 """Reading `chunks=`: an integer, a tuple, a dict, -1, None, "auto" or a number of bytes, to a `Grid`.
 
+-1 is the whole axis. None leaves an axis as it is where the array has chunks already (rechunk, reshape), and is the
+whole axis where it is made.
+
 "auto" is a function of the shape, the dtype and the limit alone, so that a value never depends on ranks or memory.
 """
 
@@ -57,7 +60,8 @@ def normalize(
     operation : str
         Whose argument it is, for messages.
     chunks : int, str, None, tuple or dict
-        -1 or None: the whole axis (in a dict an axis left out stays as in `previous`). "auto", or bytes as text.
+        -1: the whole axis. None, or left out of a dict: as in `previous`, else the whole axis. "auto", or bytes as
+        text.
     shape : sequence of int
     dtype : numpy.dtype
     limit : int
@@ -77,6 +81,8 @@ def normalize(
                 limit = _limit(operation, spec)
             axes.append(None)
             auto.append(i)
+        elif spec is None and previous is not None:
+            axes.append(previous.axes[i])
         else:
             axes.append(_axis(operation, spec, n, i))
     if auto:
@@ -108,8 +114,8 @@ def _per_axis(operation: str, chunks: Any, ndim: int, previous: Grid | None) -> 
 def _axis(operation: str, spec: Any, n: int, axis: int) -> Axis:
     if spec is None or (isinstance(spec, int | np.integer) and spec == -1):
         return Axis.regular(n, max(1, n))
-    if isinstance(spec, int | np.integer) and not isinstance(spec, bool) and spec > 0:
-        return Axis.regular(n, int(spec))
+    if isinstance(spec, int | np.integer) and not isinstance(spec, bool) and (spec > 0 or spec == n == 0):
+        return Axis.regular(n, max(1, int(spec)))
     if isinstance(spec, tuple | list) and all(isinstance(s, int | np.integer) for s in spec):
         check_sizes(operation, [int(s) for s in spec], n, axis)
         return Axis.of_sizes(int(s) for s in spec)

@@ -9,8 +9,8 @@ import numpy as np
 from ...graph.axismap import Fixed, Slice
 from ...graph.errors import ShapeError, bad
 from ...graph.grid import Axis
-from ..align import common_axes
-from ..core import Node, as_array, broadcast_shape, check_shape
+from ..align import common_axes, regrid
+from ..core import Node, as_array, broadcast_shape, check_shape, grid_for
 from .moving import move
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     return broadcast_shape("broadcast_shapes", *(check_shape("broadcast_shapes", s, "shapes") for s in shapes))
 
 
-def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) -> Array:
+def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False, *, chunks: Any = None) -> Array:
     """Repeat an array along new axes and axes of length one.
 
     Parameters
@@ -54,11 +54,12 @@ def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) ->
     shape : int or tuple of int
     subok : bool
         NumPy's word for subclasses; says nothing here.
+    chunks : int, str, tuple, dict or None
+        None, or an entry of None: one chunk along a repeated axis, the array's own chunks along the others.
 
     Returns
     -------
     Array
-        Along repeated axes it has one chunk.
 
     Examples
     --------
@@ -71,7 +72,11 @@ def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) ->
     wanted = check_shape("broadcast_to", shape)
     if len(wanted) < given.ndim or broadcast_shape("broadcast_to", given.shape, wanted) != wanted:
         raise ShapeError(bad("broadcast_to", "shape", wanted, f"a shape that {given.shape} broadcasts to"))
-    return _broadcast(given, [Axis.regular(n, max(1, n)) for n in wanted])
+    found = _broadcast(given, [Axis.regular(n, max(1, n)) for n in wanted])
+    if chunks is None:
+        return found
+    grid = grid_for("broadcast_to", chunks, wanted, given.dtype, found.expr.grid)
+    return regrid(_broadcast(given, list(grid.axes)), grid)
 
 
 def _broadcast(array: Array, axes: list[Axis]) -> Array:

@@ -170,7 +170,7 @@ def test_chunks_in_all_spellings():
     assert wr.ones((10, 6), chunks=5).chunks == ((5, 5), (5, 1))
     assert x.rechunk({0: 5}).chunks == ((5, 5), (3, 3))
     assert x.rechunk({-1: -1}).chunks == ((4, 4, 2), (6,))
-    assert x.rechunk(((1, 9), None)).chunks == ((1, 9), (6,))
+    assert x.rechunk(((1, 9), None)).chunks == ((1, 9), (3, 3))
     assert wr.ones(10, chunks=(3, 7)).chunks == ((3, 7),)
     assert wr.ones((1000, 1000), chunks="1 MiB").nbytes / wr.ones((1000, 1000), chunks="1 MiB").npartitions <= 1 << 20
     assert x.rechunk("auto").chunks == ((10,), (6,))
