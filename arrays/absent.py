@@ -32,7 +32,6 @@ REASONS: tuple[tuple[str, str], ...] = (
         "text and Python objects, files of one process: read with NumPy, then from_array",
         "fromfile fromregex genfromtxt loadtxt savetxt savez savez_compressed",
     ),
-    ("linalg.lstsq() with vander(x, degree + 1) fits polynomials", "polyfit"),
     (
         "polynomials of a few numbers: NumPy's",
         "poly polyadd polyder polydiv polyint polymul polysub roots poly1d polynomial",
@@ -46,7 +45,6 @@ REASONS: tuple[tuple[str, str], ...] = (
 )
 
 SPACES = {
-    "linalg": "need an array whole, and give little: numpy.linalg of x.compute()",
     "random": "they go from one number to the next; Philox gives the number at a position: random.default_rng(seed)",
 }
 

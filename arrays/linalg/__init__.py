@@ -19,6 +19,7 @@ from .orthogonal import qr
 from .powers import matrix_power, multi_dot
 from .singular import matrix_rank, pinv, svd, svdvals
 from .standard import cross, diagonal, matmul, matrix_transpose, outer, tensordot, trace, vecdot
+from .tensors import tensorinv, tensorsolve
 from .triangular import lu, solve_triangular
 
 __all__ = [
@@ -55,6 +56,8 @@ __all__ = [
     "svd_compressed",
     "svdvals",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
     "tsqr",
     "vecdot",

@@ -65,6 +65,31 @@ class Ufunc:
         return found
 
     @property
+    def nin(self) -> int:
+        """How many operands it takes."""
+        return self.ufunc.nin
+
+    @property
+    def nout(self) -> int:
+        """How many results it has."""
+        return self.ufunc.nout
+
+    @property
+    def nargs(self) -> int:
+        """How many operands and results there are."""
+        return self.ufunc.nargs
+
+    @property
+    def identity(self) -> Any:
+        """What leaves the other operand as it is; None where there is nothing such."""
+        return self.ufunc.identity
+
+    @property
+    def types(self) -> list[str]:
+        """The dtypes it takes and gives, by NumPy's letters."""
+        return self.ufunc.types
+
+    @property
     def __name__(self) -> str:
         return self.name
 

@@ -124,6 +124,7 @@ from .arrays.ops.ufuncs import *
 from .arrays.ops.vectors import *
 from .arrays.overlap import map_overlap
 from .arrays.padding import *
+from .arrays.polynomials import *
 from .arrays.positions import *
 from .arrays.ranges import *
 from .arrays.sliding import *

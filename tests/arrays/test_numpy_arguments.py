@@ -168,3 +168,50 @@ def test_running_products_beyond_the_range_of_floats(name, dtype):
             np.testing.assert_allclose(getattr(wr, function)(lazy(a, 30)).compute(), expected, rtol=1e-4)
         rows = np.stack([a, a[::-1], np.ones_like(a)], 1)
         np.testing.assert_allclose(wr.cumprod(lazy(rows, (40, 2)), 0).compute(), np.cumprod(rows, 0), rtol=1e-4)
+
+
+def test_polyfit():
+    rng = np.random.default_rng(4)
+    x = np.sort(rng.random(200) * 4 - 1)
+    y = np.stack([x**3 - 2 * x, 1 + x**2], 1) + rng.standard_normal((200, 2)) / 50
+    w = rng.random(200) + 0.5
+    for target in (y[:, 0], y):
+        for options in ({}, {"w": w}, {"deg": 0}, {"cov": True}, {"cov": "unscaled", "w": w}, {"full": True}):
+            given = {"deg": 3} | options
+            expected = np.polyfit(x, target, **given)
+            lazies = {k: lazy(v, 70) if k == "w" else v for k, v in given.items()}
+            found = wr.polyfit(lazy(x, 70), lazy(target, 70), **lazies)
+            if not isinstance(expected, tuple):
+                found, expected = (found,), (expected,)
+            for ours, theirs in zip(found, expected, strict=True):
+                np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-8, atol=1e-12)
+    assert np.polyfit(lazy(x), lazy(y), 2).shape == (3, 2)
+    for bad in ({"x": x[:3]}, {"x": y}, {"deg": -1}, {"w": w[:2]}):
+        with pytest.raises(TypeError, match="polyfit: argument"):
+            wr.polyfit(**({"x": x, "y": y, "deg": 2} | bad))
+
+
+def test_systems_of_several_axes():
+    rng = np.random.default_rng(5)
+    a, b = rng.random((2, 3, 6)) + np.eye(6).reshape(2, 3, 6), rng.random((2, 3))
+    close = np.testing.assert_allclose
+    close(wr.linalg.tensorsolve(lazy(a), lazy(b)).compute(), np.linalg.tensorsolve(a, b))
+    turned = np.moveaxis(a, 2, 0)
+    close(
+        wr.linalg.tensorsolve(lazy(turned), lazy(b), axes=(0,)).compute(), np.linalg.tensorsolve(turned, b, axes=(0,))
+    )
+    close(wr.linalg.tensorinv(lazy(a)).compute(), np.linalg.tensorinv(a))
+    close(np.linalg.tensorinv(lazy(a.reshape(6, 6)), 1).compute(), np.linalg.tensorinv(a.reshape(6, 6), 1))
+    with pytest.raises(np.linalg.LinAlgError, match="tensorinv: argument 'a'"):
+        wr.linalg.tensorinv(lazy(a), ind=1)
+    with pytest.raises(ValueError, match="tensorinv: argument 'ind'"):
+        wr.linalg.tensorinv(lazy(a), ind=0)
+    with pytest.raises(np.linalg.LinAlgError, match="tensorsolve: argument 'a'"):
+        wr.linalg.tensorsolve(lazy(a), np.ones((3, 2, 2)))
+
+
+def test_what_ufuncs_tell_about_themselves():
+    for name in ("add", "sin", "divmod", "maximum", "logical_and"):
+        ours, theirs = getattr(wr, name), getattr(np, name)
+        for attribute in ("nin", "nout", "nargs", "identity", "types", "__name__"):
+            assert getattr(ours, attribute) == getattr(theirs, attribute)

@@ -1,0 +1,88 @@
+"""Systems and inverses of arrays of several axes, which stand for matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ...graph.errors import ArgumentError, bad
+from ..core import as_array, check_axis, is_integer
+from ..ops.moving import transpose
+from .common import MatrixError
+from .elimination import inv, solve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..array import Array
+
+__all__ = [
+    "tensorinv",
+    "tensorsolve",
+]
+
+
+def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Array:
+    """Solve `tensordot(a, x, x.ndim) == b`; see `solve`.
+
+    Parameters
+    ----------
+    a : array
+        Its first axes are those of `b`, the others have as many elements.
+    b : array
+    axes : sequence of int, optional
+        Axes of `a` that are moved behind the others first.
+
+    Returns
+    -------
+    Array
+        Of the shape of the other axes of `a`.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> a = 2 * wr.eye(6).reshape(2, 3, 6)
+    >>> wr.linalg.tensorsolve(a, wr.ones((2, 3))).compute()
+    array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
+    """
+    x, y = as_array("tensorsolve", "a", a), as_array("tensorsolve", "b", b)
+    if axes is not None:
+        behind = [check_axis("tensorsolve", i, x.ndim, "axes") for i in axes]
+        x = transpose(x, [*(i for i in range(x.ndim) if i not in behind), *behind])
+    shape = x.shape[y.ndim :]
+    if y.size != math.prod(shape) or x.size != y.size**2:
+        raise MatrixError(bad("tensorsolve", "a", x.shape, f"a shape that begins with {y.shape}, and squares its size"))
+    return solve(x.reshape(y.size, y.size), y.reshape(-1)).reshape(shape)
+
+
+def tensorinv(a: Any, ind: int = 2) -> Array:
+    """Invert what `tensordot(a, x, ind)` does; see `inv`.
+
+    Parameters
+    ----------
+    a : array
+        Its first `ind` axes have as many elements as the others.
+    ind : int
+        How many axes are the first ones.
+
+    Returns
+    -------
+    Array
+        The other axes of `a` come first.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.linalg.tensorinv(2 * wr.eye(6).reshape(2, 3, 6)).shape
+    (6, 2, 3)
+    """
+    x = as_array("tensorinv", "a", a)
+    if not is_integer(ind) or ind < 1:
+        raise ArgumentError(bad("tensorinv", "ind", ind, "a positive integer"))
+    front, rest = x.shape[:ind], x.shape[ind:]
+    if math.prod(front) != math.prod(rest):
+        raise MatrixError(
+            bad("tensorinv", "a", x.shape, f"as many elements along the first {ind} axes as along others")
+        )
+    n = math.prod(rest)
+    return inv(x.reshape(n, n)).reshape((*rest, *front))
