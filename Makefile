@@ -56,7 +56,7 @@ test: lint types imports size ## all checks and the tests; ARGS goes to pytest
 	$(PY) -m pytest $(ARGS)
 
 test-all: .venv/.all lint types imports size ## make test and what takes long
-	WINDROW_EXAMPLES=200 $(PY) -m pytest -m "slow or not slow" $(ARGS)
+	HYPOTHESIS_EXAMPLES=200 $(PY) -m pytest -m "slow or not slow" $(ARGS)
 
 lint: .venv/.test ## ruff: rules and format
 	$(BIN)/ruff check

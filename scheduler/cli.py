@@ -44,8 +44,8 @@ def main(arguments: Sequence[str] | None = None, names: Names = dict) -> int:
         return status
     if options.words == ["env"]:
         return _print_exports() if first else 0
-    if options.words == ["doctor"]:
-        return _doctor() if first else 0
+    if options.words == ["doctor"] and job is None:
+        return _doctor()
     if job is not None:
         return _as_rank(options, job, names)
     return _as_driver(options, names)
@@ -92,15 +92,15 @@ def _refused(options: Options, job: Job | None) -> int | None:
 
 
 def _print_exports() -> int:
-    for name, value in exports().items():
+    for name, value in exports(config.interface).items():
         print(f"export {name}={shlex.quote(value)}")
     return 0
 
 
-def _doctor() -> int:
+def _doctor(cluster: Cluster | None = None) -> int:
     from .doctor import report
 
-    for line in report(version()):
+    for line in report(version(), cluster):
         print(line, flush=True)
     return 0
 
@@ -146,8 +146,11 @@ def _as_rank(options: Options, job: Job, names: Names) -> NoReturn:
         Cluster.over(link, arena, options.threads or 1)
         name_tasks(0)
 
-    status = check(options.words)
-    if status is None:
+    doctor = options.words == ["doctor"]
+    status = None if doctor else check(options.words)
+    if doctor:
+        status = _doctor(Cluster.over(link, arena, options.threads or 1))
+    elif status is None:
         status = execute(options.words, start, names)
     else:
         for rank in range(1, link.size):

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 SINK_BYTES = 1 << 16
+LEAST_MEMORY = 1 << 16
+"""Bytes of the smallest arena."""
 
 
 class Kept:
@@ -122,9 +124,12 @@ class Cluster:
         if memory is None:
             return arena_bytes(ranks)
         try:
-            return max(1 << 16, parse_bytes(memory))
+            found = parse_bytes(memory)
         except ValueError as error:
             raise ArgumentError(bad("Cluster", "memory", memory, "bytes, such as '2 GiB'")) from error
+        if found < LEAST_MEMORY:
+            raise ArgumentError(bad("Cluster", "memory", memory, f"at least {LEAST_MEMORY >> 10} KiB"))
+        return found
 
     def _start(self, transport: Transport, arena: int, threads: int) -> None:
         self._lock = threading.RLock()

@@ -9,17 +9,20 @@ import re
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..graph.errors import WindrowError
 from ..workers.config import config
-from ..workers.mpi.environment import ulfm_enabled
+from ..workers.mpi.environment import mark_rank, ulfm_enabled
 from .limits import arena_bytes, usable_cores, usable_memory
-from .probe import probe
+from .probe import listening, probe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from .cluster import Cluster
 
 WIDTH = 17
 ROUTES = {
@@ -49,13 +52,15 @@ class Report:
         self.advice.append(text)
 
 
-def report(version: str) -> Iterator[str]:
+def report(version: str, cluster: Cluster | None = None) -> Iterator[str]:
     """Yield the lines as they are found.
 
     Parameters
     ----------
     version : str
         Windrow's own.
+    cluster : Cluster, optional
+        The launched job's that this process is rank 0 of; without one two ranks are started to look at.
     """
     made = Report()
     yield made.line("windrow", f"{version}, {Path(__file__).parents[1]}")
@@ -63,7 +68,7 @@ def report(version: str) -> Iterator[str]:
     yield made.line("packages", _packages(made))
     yield from _mpi(made)
     yield from _limits(made)
-    yield from _two_ranks(made)
+    yield from _two_ranks(made) if cluster is None else _job(made, cluster)
     yield ""
     yield from [f"problem: {text}" for text in made.advice] or ["no problems found"]
 
@@ -177,16 +182,42 @@ def _two_ranks(made: Report) -> Iterator[str]:
     if importlib.util.find_spec("mpi4py") is None:
         yield made.line("two ranks", "not tried, without mpi4py")
         return
+    mark_rank()  # what is started to try them is no rank itself
     found = probe("ranks")
     if "error" in found:
         made.problem("ranks can't be started here; the line `two ranks` says why")
         yield made.line("two ranks", found["error"].splitlines()[0])
         return
     yield made.line("two ranks", f"started, asked and stopped in {found['seconds']:.2f} s")
-    route = found["routes"][1]
-    if route != "map":
+    yield made.line("between them", _routes(made, found["routes"][1:]))
+    yield made.line("network", _network(made, found["doors"], "the launcher"))
+
+
+def _job(made: Report, cluster: Cluster) -> Iterator[str]:
+    """Report the ranks that a launcher has started, of which this process is one."""
+    peers = cluster.engine.transport.peers
+    hosts = Counter(peer.host for peer in peers)
+    yield made.line("ranks", f"{len(peers)} of one job: " + ", ".join(f"{n} on {host}" for host, n in hosts.items()))
+    yield made.line("between them", _routes(made, [peer.route for peer in peers[1:]]))
+    here = [peer.pid for peer in peers if peer.same_node]
+    yield made.line("network", _network(made, listening([*here, os.getppid()]), "mpirun"))
+
+
+def _routes(made: Report, routes: list[str]) -> str:
+    if any(route != "map" for route in routes):
         made.problem("the ranks can't map each other's memory: run them as one user, in one container")
-    yield made.line("between them", ROUTES.get(route, route))
+    return "; ".join(ROUTES.get(route, route) for route in dict.fromkeys(routes))
+
+
+def _network(made: Report, doors: list[str], launcher: str) -> str:
+    """Tell who listens for other hosts, of the processes of a job on this one."""
+    if not doors:
+        return "nothing listens for other hosts"
+    made.problem(
+        f"{', '.join(doors)} can be reached from other hosts: {launcher} of this Open MPI listens on all interfaces, "
+        "whatever it is told; on one host use python -m windrow -n, or a firewall"
+    )
+    return f"open to other hosts: {', '.join(doors)}"
 
 
 def _bytes(count: float) -> str:

@@ -62,7 +62,8 @@ class Heartbeat:
             log.warning("%s; it is computing in a call that keeps Python's lock", name)
             self._named.add(rank)
             return
-        log.warning("%s and counts as hung; it is killed", name)
+        what = "it is killed" if peer.same_node else "it is not listened to any more; it can't be killed from this host"
+        log.warning("%s and counts as hung; %s", name, what)
         self.transport.declare_dead(rank)
 
     def _stat(self, rank: int) -> list[str]:

@@ -11,6 +11,10 @@ import sys
 import time
 from typing import Any
 
+from ..workers.mpi.doors import doors
+from ..workers.mpi.processes import name_of
+from ..workers.mpi.spawning import launchers
+
 LIMIT = 60.0
 
 
@@ -37,11 +41,19 @@ def ranks() -> dict[str, Any]:
     begin = time.monotonic()
     with Cluster(2, memory="16 MiB") as cluster:
         rows = cluster.info()
+        seconds = time.monotonic() - begin
         return {
-            "seconds": time.monotonic() - begin,
+            "seconds": seconds,
             "ranks": len(rows),
             "routes": [peer.route for peer in cluster.engine.transport.peers],
+            "doors": listening([*(row["pid"] for row in rows), *launchers()]),
         }
+
+
+def listening(pids: list[int]) -> list[str]:
+    """Return what other hosts can reach of some processes: name, pid and port of each."""
+    found = {(x.pid, x.port) for x in doors(pids) if x.open}
+    return [f"{name_of(pid)} (pid {pid}, port {port})" for pid, port in sorted(found)]
 
 
 def _main() -> None:

@@ -6,10 +6,12 @@ variable for each setting: WINDROW_CHUNK_BYTES, WINDROW_THREADS and so on.
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import threading
 import tomllib
+import warnings
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +24,16 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 
+class UnknownSetting(UserWarning):
+    """A variable that looks like a setting's and is none."""
+
+
 class ConfigError(WindrowError, ValueError):
     """A setting that isn't known, or a value that it can't take."""
+
+
+PREFIX = "WINDROW_"
+_NO_SETTINGS = ("WINDROW_CONFIG", "WINDROW_RANK")
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,9 @@ class Settings:
         Seconds of silence after which a rank counts as hung.
     start_limit : float
         Seconds that ranks may take to come together; then the start ends with an error that names who is missing.
+    interface : str or None
+        The network interface of MPI, such as "eth0" or "10.0.0.0/8"; None for none between ranks of one host, and what
+        MPI finds between hosts.
     transport : str
         How ranks read each other's chunks; "auto" finds out.
     spill_dir : str or None
@@ -61,6 +74,7 @@ class Settings:
     memory: int | None = None
     heartbeat: float = 30.0
     start_limit: float = 60.0
+    interface: str | None = None
     transport: str = "auto"
     spill_dir: str | None = None
     progress: str = "auto"
@@ -116,6 +130,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "memory": _none_or(parse_bytes),
     "heartbeat": _seconds,
     "start_limit": _seconds,
+    "interface": _none_or(str),
     "transport": _one_of("auto", "map", "get", "service"),
     "spill_dir": _none_or(lambda value: os.fspath(value)),
     "progress": _one_of("auto", "on", "off"),
@@ -161,7 +176,13 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
                 settings = replace(settings, **_read(str(path), tomllib.load(file)))
         except tomllib.TOMLDecodeError as error:
             raise ConfigError(f"{path}: {error}") from error
-    names = {f"WINDROW_{field.name.upper()}": field.name for field in fields(Settings)}
+    names = {f"{PREFIX}{field.name.upper()}": field.name for field in fields(Settings)}
+    for variable in sorted(v for v in environment if v.startswith(PREFIX) and v not in {*names, *_NO_SETTINGS}):
+        close = difflib.get_close_matches(variable.removeprefix(PREFIX), [n.removeprefix(PREFIX) for n in names], 1)
+        hint = f"did you mean {PREFIX}{close[0]}?" if close else f"expected one of {', '.join(names)}"
+        warnings.warn(
+            f"the environment's {variable} is no setting of Windrow and has no effect; {hint}", UnknownSetting, 2
+        )
     for variable, name in names.items():
         if variable in environment:
             settings = replace(settings, **_read(variable, {name: environment[variable]}))

@@ -48,6 +48,8 @@ def serve(transport: Transport) -> bool:
 
 def work(link: MpiLink) -> NoReturn:
     """Serve as one of the other ranks until the end of this process."""
+    from .mpi.environment import ulfm_enabled
+    from .mpi.exits import die
     from .mpi.start import leave
 
     told = False
@@ -58,6 +60,8 @@ def work(link: MpiLink) -> NoReturn:
     except BaseException:  # the driver recovers from a rank that is gone; but somebody should learn why
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
         traceback.print_exc()
+        if ulfm_enabled():
+            die()
     leave(link, 0 if told else 1)  # a launcher that lives on shall not call the job a success
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import windrow as wr
-from windrow.workers.config import Config, ConfigError, load
+from windrow.workers.config import Config, ConfigError, UnknownSetting, load
 
 
 def test_defaults_and_environment():
@@ -56,3 +56,26 @@ def test_settings_are_not_assigned():
         wr.config.threads = 3
     with pytest.raises(AttributeError, match="'colour'"):
         _ = wr.config.colour
+
+
+def test_variables_that_are_no_settings_are_told():
+    with pytest.warns(UnknownSetting, match="WINDROW_CHUNKBYTES .* did you mean WINDROW_CHUNK_BYTES"):
+        load({"WINDROW_CONFIG": "", "WINDROW_CHUNKBYTES": "1 MiB"})
+    with pytest.warns(UnknownSetting, match="WINDROW_XYZ .* expected one of WINDROW_CHUNK_BYTES, "):
+        load({"WINDROW_CONFIG": "", "WINDROW_XYZ": "1"})
+    load({"WINDROW_CONFIG": "", "WINDROW_RANK": "1 openmpi 0/1 a"})
+
+
+@pytest.mark.ranks
+@pytest.mark.parametrize("ranks", [0, 3])
+def test_they_are_told_once(launch, ranks):
+    code = "import windrow as wr; wr.config.threads; print(wr.ones(30, chunks=3).sum().compute())"
+    ended = launch(ranks, "-c", code, WINDROW_CONFIG="", WINDROW_HEARTBEATS="3")
+    assert ended.status == 0, ended.err
+    assert ended.err.count("did you mean WINDROW_HEARTBEAT?") == 1, ended.err
+
+
+@pytest.mark.parametrize("memory", ["1 KiB", 1000, "65535"])
+def test_a_cluster_without_memory_is_refused(memory):
+    with pytest.raises(wr.ArgumentError, match=r"Cluster: .*memory.*at least 64 KiB"):
+        wr.Cluster(memory=memory)

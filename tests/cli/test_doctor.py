@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import sys
+import time
 
 import pytest
 
@@ -83,3 +84,25 @@ def test_problems_have_a_line_of_advice(jobs):
     done = jobs.run(PYTHON, "doctor")
     check_screen(done)
     assert "WINDROW_HEARTBEAT" in done.stdout
+
+
+@pytest.mark.ranks
+def test_under_mpirun_it_reports_the_ranks_that_it_is_part_of(jobs, mpi):
+    begin = time.monotonic()
+    done = jobs.run(jobs.command("mpirun"), "doctor")
+    assert time.monotonic() - begin < 40
+    assert done.returncode == 0, done.stderr
+    assert "ranks            3 of one job: 3 on " in done.stdout
+    assert "between them     map" in done.stdout
+    assert "two ranks" not in done.stdout
+    assert "can't be started" not in done.stdout
+    assert "network          open to other hosts: prterun" in done.stdout  # which can't be told otherwise
+    assert "python (pid" not in done.stdout
+
+
+@pytest.mark.ranks
+def test_under_mpirun_of_one_it_tries_two(jobs, mpi):
+    done = jobs.run(jobs.command("mpirun", 1), "doctor")
+    check_screen(done)
+    assert "started, asked and stopped in" in done.stdout
+    assert "network          nothing listens for other hosts" in done.stdout

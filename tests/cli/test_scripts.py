@@ -216,8 +216,13 @@ def test_ranks_that_never_join_mpirun_s_own(jobs, mpi):
             print("did not join within 2 s" in str(error), time.monotonic() - begin < 10)
         print(wr.arange(100, chunks=10).sum().compute(), len(wr.cluster().info()))
     """
+    jobs.environment["WINDROW_INTERFACE"] = "lo"
     done = jobs.script("mpirun", text)
     assert done.stdout.splitlines() == ["True True", "4950 3"], done.stderr
+    del jobs.environment["WINDROW_INTERFACE"]  # then there is no network between the ranks of a host, nor to others
+    done = jobs.script("mpirun", "import windrow as wr\nwr.cluster()\nwr.Cluster(2, '64 MiB')")
+    assert done.returncode == 1
+    assert "set WINDROW_INTERFACE=lo for all ranks" in done.stderr
 
 
 def test_a_script_reads_standard_input(jobs, how):

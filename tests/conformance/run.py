@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-RANKED = "WINDROW_CONFORMANCE"
+RANKED = "CONFORMANCE_RANKED"
 
 
 class Outcomes:

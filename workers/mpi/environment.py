@@ -2,7 +2,7 @@
 
 Open MPI reads its settings once, at `MPI_Init`; its launcher reads some of them earlier still, when the job
 starts. So there are three cases: a driver that starts MPI itself sets everything (`prepare_driver`), a rank
-under a user's `mpirun` sets what each process decides alone (`prepare_rank`), and what only the launcher can
+under a user's `mpirun` sets what each process decides alone (`rank_settings`), and what only the launcher can
 decide is left to the user's shell (`exports`).
 
 A rank's launcher speaks to the rank alone, but all that the rank starts inherits its words. So a rank leaves a
@@ -33,7 +33,11 @@ _FT_ENABLE = "OMPI_MCA_mpi_ft_enable"
 FAULT_TOLERANCE = {_FT_ENABLE: "1", "PRTE_MCA_state_base_recoverable": "1"}
 # btl/ofi alone takes a second of every MPI_Init; osc/ucx does not work with fault tolerance and says so each
 # time.
-QUICK = {"OMPI_MCA_btl": "^ofi", "OMPI_MCA_osc": "^ucx"}
+_BTL = "OMPI_MCA_btl"
+QUICK = {_BTL: "^ofi", "OMPI_MCA_osc": "^ucx"}
+NO_NETWORK = "^ofi,tcp"
+# Which network interface ranks use, and which the launcher, between hosts; it refuses the loopback interface.
+_INTERFACE, _LAUNCHER_INTERFACE = "OMPI_MCA_btl_tcp_if_include", "PRTE_MCA_prte_if_include"
 # More ranks than cores are the user's decision, not an error.
 OVERSUBSCRIBE = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
 # The process that is the rank, and which rank: a job that was launched inside of this one has another name.
@@ -158,25 +162,47 @@ def ulfm_enabled() -> bool:
     return os.environ.get(_FT_ENABLE, "").lower() in ("1", "true", "yes", "t")
 
 
-def exports() -> dict[str, str]:
-    """Return what a user exports so that a plain `mpirun` goes on after a rank's death."""
-    found = dict(FAULT_TOLERANCE | QUICK | OVERSUBSCRIBE)
+def exports(interface: str | None = None) -> dict[str, str]:
+    """Return what a user exports so that a plain `mpirun` goes on after a rank's death.
+
+    Parameters
+    ----------
+    interface
+        The network interface that the launcher shall use between hosts.
+    """
+    found = FAULT_TOLERANCE | OVERSUBSCRIBE
+    if interface is not None:
+        found[_LAUNCHER_INTERFACE] = interface
     if os.geteuid() == 0:
         found |= AS_ROOT
     return found
 
 
-def prepare_rank() -> None:
-    """Set what a rank decides for itself under somebody's `mpirun`; what is set already stays.
+def rank_settings(alone: bool, interface: str | None) -> dict[str, str]:
+    """Return what a rank decides for itself under somebody's `mpirun`, for `MPI_Init` only; what is set already stays.
 
     Fault tolerance is left alone: switched on here, its launcher would not know, and end the job.
+
+    Parameters
+    ----------
+    alone
+        Whether all ranks are on this host: then none listens on the network, unless an interface is asked for.
+    interface
+        The network interface to use.
     """
-    _set_missing(os.environ, QUICK)
+    found = dict(QUICK)
+    if interface is not None:
+        found[_INTERFACE] = interface
+    elif alone:
+        found[_BTL] = NO_NETWORK
+    return {name: value for name, value in found.items() if name not in os.environ}
 
 
-def prepare_driver() -> None:
+def prepare_driver(interface: str | None = None) -> None:
     """Set what a process needs that starts MPI itself and spawns ranks; what is set already stays."""
     env = os.environ
+    if interface is not None:
+        _set_missing(env, {_INTERFACE: interface} | ({} if interface == "lo" else {_LAUNCHER_INTERFACE: interface}))
     _set_missing(env, AS_ROOT | FAULT_TOLERANCE | QUICK)
     wheel = Path(sys.prefix) / "lib" / "libmpi.so"
     if wheel.exists():  # MPI came as a wheel: it finds its own files only when told where

