@@ -93,9 +93,9 @@ class Array(Operators, Methods):
         """Return the graph of operations; see `windrow.operation_graph`."""
         return operation_graph(self)
 
-    def visualize(self, path: str) -> str:
-        """Draw operations and stages to an SVG or PNG file; see `windrow.visualize`."""
-        return visualize(self, path)
+    def visualize(self, filename: Any = None) -> Any:
+        """Draw operations and stages, for a notebook or to an SVG or PNG file; see `windrow.visualize`."""
+        return visualize(self, filename=filename)
 
     def to_arrow(self) -> pyarrow.Array:
         """Return the elements as an Arrow array; see `windrow.to_arrow`."""

@@ -1,26 +1,39 @@
-"""Drawing operations and stages: layers from left to right, SVG by hand, PNG through matplotlib."""
+"""Drawing operations and stages: boxes in layers from left to right, as SVG, and PNG through matplotlib."""
 
 from __future__ import annotations
 
 import importlib
 import os
 from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..graph.errors import ArgumentError, bad
-from ..scheduler.cluster import current
+from ..scheduler.html import size_text
 from .core import Node
-from .deferred import outlined, sketched
+from .explain import planned
 from .graphs import operations
+from .layout import laid_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+
+    from ..graph.expr import Expr
+    from ..graph.stage import Stage
 
 __all__ = [
     "visualize",
 ]
 
-WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN, TITLE = 168, 44, 48, 18, 16, 28
+MARGIN, TITLE = 16.0, 28.0
+LETTER, LINE, PAD = 6.7, 15.0, 9.0
+"""Points that a letter takes at most, a line, and around text."""
+ROOM = 34
+"""Letters after which a line of a name is broken, at the next place between two operations."""
+BLUE, ORANGE, GREY = "#dce9f5", "#f5e6cf", "#ececec"
+
+Points = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -30,92 +43,102 @@ class Box:
     lines: tuple[str, ...]
     x: float
     y: float
+    width: float
+    height: float
     colour: str
 
 
 @dataclass(frozen=True)
 class Picture:
-    """Boxes by name, arrows between them, and titles."""
+    """Operations and stages as boxes with arrows between them; a notebook shows it."""
 
-    boxes: Mapping[str, Box]
-    arrows: Sequence[tuple[str, str]]
-    titles: Sequence[tuple[str, float]]
+    boxes: tuple[Box, ...]
+    arrows: tuple[Points, ...]
+    titles: tuple[tuple[str, float], ...]
     width: float
     height: float
 
+    def __repr__(self) -> str:
+        return f"<picture of {len(self.boxes)} boxes; visualize('graph.svg') writes it to a file>"
 
-def layers(names: Sequence[str], inputs: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Put each node one layer behind the last of its inputs; order a layer by where its inputs lie.
-
-    Examples
-    --------
-    >>> layers(["a", "b", "c"], {"c": ["a", "b"]})
-    [['a', 'b'], ['c']]
-    """
-    depth: dict[str, int] = {}
-    for name in names:
-        depth[name] = 1 + max((depth[i] for i in inputs.get(name, ()) if i in depth), default=-1)
-    found: list[list[str]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
-    for name in names:
-        found[depth[name]].append(name)
-    place: dict[str, float] = {}
-    for layer in found:
-        centre = {n: _middle([place[i] for i in inputs.get(n, ()) if i in place]) for n in layer}
-        layer.sort(key=lambda n: centre[n])
-        place |= {n: float(k) for k, n in enumerate(layer)}
-    return found
-
-
-def _middle(values: Iterable[float]) -> float:
-    known = list(values)
-    return sum(known) / len(known) if known else 0.0
+    def _repr_svg_(self) -> str:
+        return svg(self)
 
 
 def _panel(
-    title: str,
-    texts: Mapping[str, tuple[str, ...]],
-    inputs: Mapping[str, Sequence[str]],
-    top: float,
-    colour: str,
-) -> tuple[dict[str, Box], list[tuple[str, str]], float, float]:
-    rows = layers(list(texts), inputs)
-    boxes = {}
-    for i, layer in enumerate(rows):
-        for k, name in enumerate(layer):
-            x, y = MARGIN + i * (WIDTH + GAP_X), top + TITLE + k * (HEIGHT + GAP_Y)
-            boxes[title + name] = Box(texts[name], x, y, colour)
-    arrows = [(title + i, title + n) for n in texts for i in inputs.get(n, ()) if i in texts]
-    tallest = max((len(layer) for layer in rows), default=0)
-    width = 2 * MARGIN + len(rows) * (WIDTH + GAP_X) - GAP_X
-    return boxes, arrows, width, top + TITLE + tallest * (HEIGHT + GAP_Y)
+    title: str, texts: Mapping[str, tuple[str, ...]], inputs: Mapping[str, Sequence[str]], colours: Mapping[str, str]
+) -> Picture:
+    """Lay out one title with its boxes."""
+    lines = {name: tuple(part for line in text for part in broken(line)) for name, text in texts.items()}
+    sizes = {n: (max(map(len, t)) * LETTER + 2 * PAD, len(t) * LINE + 2 * PAD - 4) for n, t in lines.items()}
+    laid = laid_out(sizes, inputs)
+    boxes = []
+    for name, (x, y) in laid.corners.items():
+        boxes.append(Box(lines[name], MARGIN + x, TITLE + y, *sizes[name], colours[name]))
+    arrows = tuple(tuple((MARGIN + x, TITLE + y) for x, y in points) for points in laid.arrows)
+    return Picture(tuple(boxes), arrows, ((title, 0.0),), 2 * MARGIN + laid.width, TITLE + laid.height)
+
+
+def broken(text: str) -> list[str]:
+    """Break a long name between operations; nothing is left out.
+
+    Examples
+    --------
+    >>> broken("ones+add+multiply+subtract+divide+maximum+sum")
+    ['ones+add+multiply+subtract+divide+', 'maximum+sum']
+    """
+    parts = text.replace("+", "+\0").replace(", ", ", \0").split("\0")
+    lines = [""]
+    for part in parts:
+        if lines[-1] and len(lines[-1]) + len(part) > ROOM:
+            lines.append("")
+        lines[-1] += part
+    return lines
 
 
 def picture(*arrays: Node) -> Picture:
     """Lay out operations above and stages below."""
     nodes = operations(*arrays)
-    texts = {n.token: (n.label, f"{n.dtype} {_short(n.shape)} in {n.grid.nblocks:,}") for n in nodes}
+    texts = {n.token: _operation(n) for n in nodes}
     inputs: dict[str, list[str]] = {n.token: [c.token for c in n.operands] for n in nodes}
-    ops, lines, width, height = _panel("operations", texts, inputs, MARGIN, "#dce9f5")
-    stages = current().stages(outlined([sketched(a) for a in arrays])[0])
-    texts = {s.token: (s.name, f"{s.ntasks:,} tasks" if s.data is None else "the user's array") for s in stages}
+    above = _panel("operations", texts, inputs, dict.fromkeys(texts, BLUE))
+    stages, later = planned(arrays)
+    planned_later = {n.token for n in later}
+    texts = {s.token: _stage(s, s.token in planned_later) for s in stages}
     inputs = {s.token: list(s.inputs) for s in stages}
-    below = height + MARGIN
-    more, others, width2, height = _panel("stages", texts, inputs, below, "#f5e6cf")
-    titles = (("operations", MARGIN), ("stages", below))
-    return Picture(ops | more, lines + others, titles, max(width, width2, 200), height + MARGIN)
+    grey = planned_later | {s.token for s in stages if s.data is not None}
+    below = _panel("stages", texts, inputs, {name: GREY if name in grey else ORANGE for name in texts})
+    down = MARGIN + above.height
+    boxes = tuple(Box(b.lines, b.x, b.y + down, b.width, b.height, b.colour) for b in below.boxes)
+    arrows = tuple(tuple((x, y + down) for x, y in points) for points in below.arrows)
+    return Picture(
+        above.boxes + boxes,
+        above.arrows + arrows,
+        (("operations", 0.0), ("stages", down)),
+        max(above.width, below.width, 200.0),
+        down + below.height + MARGIN,
+    )
+
+
+def _operation(node: Expr) -> tuple[str, ...]:
+    name = f"{node.label}: {node.step}" if node.step else node.label
+    chunks = f"{node.grid.nblocks:,} chunk{'' if node.grid.nblocks == 1 else 's'}"
+    return name, f"{node.dtype} {_short(node.shape)}", f"{chunks}, {size_text(node.nbytes)}"
+
+
+def _stage(stage: Stage, planned: bool) -> tuple[str, ...]:
+    size = size_text(stage.grid.size * stage.dtype.itemsize)
+    if stage.data is not None:
+        return stage.name, f"the user's array, {size}"
+    if planned:
+        return stage.name, f"planned when it runs, {size}"
+    count = f"{stage.ntasks:,} task{'' if stage.ntasks == 1 else 's'}, {size}"
+    where = stage.origin.rpartition("/")[2]
+    return (stage.name, count, where) if where else (stage.name, count)
 
 
 def _short(shape: tuple[int, ...]) -> str:
     return "×".join(f"{n}" for n in shape) or "scalar"
-
-
-def _fit(text: str, room: int = 26) -> str:
-    return text if len(text) <= room else text[: room - 1] + "…"
-
-
-def escape(text: str) -> str:
-    """Return text as it stands in XML."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def svg(drawn: Picture) -> str:
@@ -129,88 +152,118 @@ def svg(drawn: Picture) -> str:
         '<rect width="100%" height="100%" fill="white"/>',
     ]
     for title, y in drawn.titles:
-        out.append(f'<text x="{MARGIN}" y="{y + 14:g}" font-weight="bold">{escape(title)}</text>')
-    for start, end in drawn.arrows:
-        a, b = drawn.boxes[start], drawn.boxes[end]
-        x1, y1, x2, y2 = a.x + WIDTH, a.y + HEIGHT / 2, b.x, b.y + HEIGHT / 2
-        bend = (x2 - x1) / 2
-        path = f"M{x1:g},{y1:g} C{x1 + bend:g},{y1:g} {x2 - bend:g},{y2:g} {x2:g},{y2:g}"
-        out.append(f'<path d="{path}" fill="none" stroke="#555" marker-end="url(#tip)"/>')
-    for box in drawn.boxes.values():
-        out.append(f"<g><title>{escape(' | '.join(box.lines))}</title>")
+        out.append(f'<text x="{MARGIN:g}" y="{y + 17:g}" font-weight="bold">{escape(title)}</text>')
+    line = 'fill="none" stroke="#555" marker-end="url(#tip)"'
+    out += [f'<path d="{_path(points)}" {line}/>' for points in drawn.arrows]
+    for box in drawn.boxes:
+        out.append("<g>")
         out.append(
-            f'<rect x="{box.x:g}" y="{box.y:g}" width="{WIDTH}" height="{HEIGHT}" rx="5" '
+            f'<rect x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{box.height:g}" rx="5" '
             f'fill="{box.colour}" stroke="#555"/>'
         )
         for k, line in enumerate(box.lines):
-            x, y = box.x + WIDTH / 2, box.y + 18 + 16 * k
-            out.append(f'<text x="{x:g}" y="{y:g}" text-anchor="middle">{escape(_fit(line))}</text>')
+            x, y = box.x + box.width / 2, box.y + PAD + 8 + LINE * k
+            weight = ' font-weight="bold"' if k == 0 else ""
+            out.append(f'<text x="{x:g}" y="{y:g}" text-anchor="middle"{weight}>{escape(line)}</text>')
         out.append("</g>")
     out.append("</svg>")
     return "\n".join(out) + "\n"
+
+
+def bends(points: Points) -> list[Points]:
+    """Return the pieces of an arrow: two points for a straight one, four for a curve."""
+    pieces: list[Points] = []
+    for k, (a, b) in enumerate(pairwise(points)):
+        middle = (a[0] + b[0]) / 2
+        pieces.append((a, b) if k % 2 == 0 else (a, (middle, a[1]), (middle, b[1]), b))
+    return pieces
+
+
+def _path(points: Points) -> str:
+    text = f"M{points[0][0]:g},{points[0][1]:g}"
+    for piece in bends(points):
+        text += " L" if len(piece) == 2 else " C"
+        text += " ".join(f"{x:g},{y:g}" for x, y in piece[1:])
+    return text
 
 
 def _png(drawn: Picture, path: str) -> None:
     try:
         figure_module: Any = importlib.import_module("matplotlib.figure")
         patches: Any = importlib.import_module("matplotlib.patches")
+        paths: Any = importlib.import_module("matplotlib.path")
     except ImportError as error:
         raise ArgumentError(
-            bad("visualize", "path", path, "a name ending in .svg, since matplotlib is missing")
+            bad("visualize", "filename", path, "a name ending in .svg, since matplotlib is missing")
         ) from error
     figure = figure_module.Figure(figsize=(drawn.width / 72, drawn.height / 72))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, drawn.width), ylim=(drawn.height, 0))
     axes.axis("off")
     for title, y in drawn.titles:
-        axes.text(MARGIN, y + 14, title, fontsize=9, fontweight="bold")
-    for start, end in drawn.arrows:
-        a, b = drawn.boxes[start], drawn.boxes[end]
-        axes.annotate(
-            "",
-            (b.x, b.y + HEIGHT / 2),
-            (a.x + WIDTH, a.y + HEIGHT / 2),
-            arrowprops={"arrowstyle": "->", "color": "#555"},
+        axes.text(MARGIN, y + 17, title, fontsize=10, fontweight="bold")
+    kind = paths.Path
+    for points in drawn.arrows:
+        places, codes = [points[0]], [kind.MOVETO]
+        for piece in bends(points):
+            places += piece[1:]
+            codes += [kind.LINETO] if len(piece) == 2 else [kind.CURVE4] * 3
+        style = {"arrowstyle": "-|>", "mutation_scale": 8, "color": "#555", "shrinkA": 0, "shrinkB": 0}
+        axes.add_patch(patches.FancyArrowPatch(path=kind(places, codes), fill=False, **style))
+    for box in drawn.boxes:
+        shape = patches.FancyBboxPatch(
+            (box.x, box.y), box.width, box.height, "round,pad=0,rounding_size=5", facecolor=box.colour, edgecolor="#555"
         )
-    for box in drawn.boxes.values():
-        axes.add_patch(patches.Rectangle((box.x, box.y), WIDTH, HEIGHT, facecolor=box.colour, edgecolor="#555"))
+        axes.add_patch(shape)
         for k, line in enumerate(box.lines):
-            axes.text(box.x + WIDTH / 2, box.y + 18 + 16 * k, _fit(line), fontsize=7, ha="center")
+            weight = "bold" if k == 0 else "normal"
+            x, y = box.x + box.width / 2, box.y + PAD + 8 + LINE * k
+            axes.text(x, y, line, fontsize=9, ha="center", fontweight=weight)
     figure.savefig(path, dpi=144)
 
 
-def visualize(*arrays: Any) -> str:
-    """Draw the operations behind arrays and the stages that would run, to a file.
+def visualize(*arrays: Any, filename: Any = None) -> Any:
+    """Draw the operations behind arrays and the stages that would run. Nothing runs.
 
     Parameters
     ----------
-    *arrays : Array, and at last the path
-        A path that ends in .svg or .png (which takes matplotlib).
+    *arrays : Array, and at last, if at all, the path
+    filename : str or os.PathLike, optional
+        The path: a name that ends in .svg or .png (which takes matplotlib). None: nothing is written.
 
     Returns
     -------
-    str
-        The path.
+    str or Picture
+        The path; without one what a notebook shows as a picture.
 
     Examples
     --------
     >>> import tempfile, os
     >>> import windrow as wr
+    >>> wr.visualize(wr.ones(3) + 1)
+    <picture of 3 boxes; visualize('graph.svg') writes it to a file>
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = wr.visualize(wr.ones(3) + 1, os.path.join(folder, "graph.svg"))
     ...     os.path.getsize(path) > 500
     True
     """
-    *found, path = arrays
-    path = os.fspath(path)
+    found = list(arrays)
+    if filename is None and found and isinstance(found[-1], str | os.PathLike):
+        filename = found.pop()
     for array in found:
         if not isinstance(array, Node):
             raise ArgumentError(bad("visualize", "arrays", array, "Windrow arrays"))
-    if path.lower().endswith(".svg"):
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(svg(picture(*found)))
-    elif path.lower().endswith(".png"):
-        _png(picture(*found), path)
+    if not found:
+        raise ArgumentError(bad("visualize", "arrays", tuple(found), "at least one array"))
+    path = None if filename is None else os.fspath(filename)
+    if path is not None and not path.lower().endswith((".svg", ".png")):
+        raise ArgumentError(bad("visualize", "filename", path, "a name ending in .svg or .png"))
+    drawn = picture(*found)
+    if path is None:
+        return drawn
+    if path.lower().endswith(".png"):
+        _png(drawn, path)
     else:
-        raise ArgumentError(bad("visualize", "path", path, "a name that ends in .svg or .png"))
-    return str(path)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(svg(drawn))
+    return path

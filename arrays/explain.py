@@ -18,6 +18,8 @@ from .deferred import outlined, sketched
 from .html import explanation_html
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..graph.expr import Expr
     from ..graph.grid import Grid, Index
     from ..graph.stage import Stage
@@ -42,6 +44,8 @@ class StageCost:
         Read from chunks across their borders: moves, contractions, upper levels of reductions.
     bytes_held : int
         Of the stage's result.
+    planned : bool
+        Whether it is planned when it runs, from values found then: its tasks and what it reads aren't known.
     """
 
     name: str
@@ -51,6 +55,7 @@ class StageCost:
     bytes_read: int
     bytes_moved: int
     bytes_held: int
+    planned: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,8 @@ class Explanation:
     stages : tuple of StageCost
         In order; what is stored already has none.
     notes : tuple of str
-        Operations that are planned when they run, and those that make chunks much larger than they are given.
+        Operations that are planned when they run, those that make chunks much larger than they are given, and those
+        whose chunks have no room in the ranks' memory.
     """
 
     stages: tuple[StageCost, ...]
@@ -95,9 +101,11 @@ class Explanation:
         for s in self.stages:
             sizes = (size_text(n) for n in (s.bytes_read, s.bytes_moved, s.bytes_held))
             name = s.name if len(s.name) <= 48 else s.name[:45] + "..."
-            rows.append((name, f"{s.tasks:,}", f"{s.blocks:,}", *sizes, s.origin.rpartition("/")[2]))
+            tasks, read, moved, held = (f"{s.tasks:,}", *sizes) if not s.planned else ("?", "?", "?", list(sizes)[2])
+            rows.append((name, tasks, f"{s.blocks:,}", read, moved, held, s.origin.rpartition("/")[2]))
         totals = (size_text(n) for n in (self.bytes_read, self.bytes_moved, self.bytes_held))
-        rows.append(("total", f"{self.tasks:,}", "", *totals, ""))
+        more = "+" if any(s.planned for s in self.stages) else ""
+        rows.append(("total", f"{self.tasks:,}{more}", "", *totals, ""))
         return rows
 
     def __str__(self) -> str:
@@ -139,13 +147,42 @@ def explain(*arrays: Any) -> Explanation:
     for array in arrays:
         if not isinstance(array, Node):
             raise ArgumentError(bad("explain", "arrays", array, "Windrow arrays"))
-    sketches = [sketched(a) for a in arrays]
-    roots, waiting = outlined(sketches)
-    stages = current().stages(roots)
-    hosts = {s.token for s in stages if s.data is not None}
+    stages, waiting = planned(arrays)
     notes = [f"{node.label}: planned when it runs, from values found then" for node in waiting]
-    notes += [note for node in walk(sketches) if (note := _widened(node))]
-    return Explanation(tuple(_cost(s, hosts) for s in stages if s.data is None), tuple(dict.fromkeys(notes)))
+    notes += [note for node in walk([sketched(a) for a in arrays]) if (note := _widened(node))]
+    arenas = [arena.size for arena in current().engine.ledger.arenas]
+    handed = {sketched(a).token for a in arrays} if len(arenas) == 1 else set()
+    hosts = {s.token for s in stages if s.data is not None}
+    notes += [note for s in stages if s.token not in hosts | handed and (note := _crowded(s, arenas))]
+    later = {node.token for node in waiting}
+    made = [_cost(s, hosts, s.token in later) for s in stages if s.data is None]
+    return Explanation(tuple(made), tuple(dict.fromkeys(notes)))
+
+
+def planned(arrays: Sequence[Node]) -> tuple[list[Stage], list[Expr]]:
+    """Return the stages that are known before anything runs, and the operations that are planned when they run.
+
+    A stage of an operation's token stands for what isn't known of it.
+    """
+    roots, waiting = outlined([sketched(a) for a in arrays])
+    return current().stages(roots), waiting
+
+
+def _crowded(stage: Stage, arenas: list[int]) -> str:
+    """Say where what a stage makes has no room; what a lone rank hands to the user lies in no arena."""
+    where = f" at {stage.origin.rpartition('/')[2]}" if stage.origin else ""
+    slab, held = int(stage.slab_bytes(np.arange(stage.ntasks)).max(initial=0)), stage.grid.size * stage.dtype.itemsize
+    if slab > min(arenas):
+        return (
+            f"{stage.name}{where}: a block takes {size_text(slab)}, and a rank's arena has {size_text(min(arenas))}: "
+            "use smaller chunks, or give the cluster more memory"
+        )
+    if held > sum(arenas):
+        return (
+            f"{stage.name}{where}: makes {size_text(held)}, and all arenas have {size_text(sum(arenas))}: "
+            "what isn't read soon goes to disk"
+        )
+    return ""
 
 
 WIDE = 4
@@ -161,7 +198,7 @@ def _widened(node: Expr) -> str:
     return f"{node.label}{where}: makes chunks of {size_text(made)} from chunks of {size_text(given)}"
 
 
-def _cost(stage: Stage, hosts: set[str]) -> StageCost:
+def _cost(stage: Stage, hosts: set[str], planned: bool) -> StageCost:
     read = moved = 0
     blocks = np.arange(stage.domain.nblocks)
     for value in stage.program.values:
@@ -175,6 +212,8 @@ def _cost(stage: Stage, hosts: set[str]) -> StageCost:
     if level is not None and not level.leaf:
         moved += stage.domain.size * stage.program.result.dtype.itemsize
     held = stage.grid.size * stage.dtype.itemsize
+    if planned:
+        return StageCost(stage.name, stage.origin, 0, stage.grid.nblocks, 0, 0, held, True)
     return StageCost(stage.name, stage.origin, stage.ntasks, stage.grid.nblocks, read, moved, held)
 
 

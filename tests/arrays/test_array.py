@@ -10,7 +10,6 @@ import pkgutil
 import re
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from typing import Any, NamedTuple
 
 import cloudpickle
@@ -259,19 +258,6 @@ def test_graph():
     graph = ((x + 1) * (x + 1)).graph()
     assert sorted(d["label"] for _, d in graph.nodes(data=True)) == ["add", "multiply", "ones"]
     assert graph.number_of_edges() == 2
-
-
-def test_visualize(tmp_path):
-    x = wr.ones((30, 20), chunks=7)
-    y = (x @ x.T + 1).sum()
-    path = y.visualize(str(tmp_path / "x.svg"))
-    texts = "".join(ET.parse(path).getroot().itertext())
-    assert all(word in texts for word in ("matmul", "transpose", "stages", "tasks"))
-    if importlib.util.find_spec("matplotlib"):
-        assert (tmp_path / "x.png").exists() or y.visualize(tmp_path / "x.png")
-        assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(wr.ArgumentError, match=r"visualize.*'path'"):
-        y.visualize("x.pdf")
 
 
 @pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i8", "f4", "f8", "M8[s]", "M8[D]", "m8[ms]", "U5", ">f8"])
