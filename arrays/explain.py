@@ -162,10 +162,11 @@ def explain(*arrays: Any) -> Explanation:
 def planned(arrays: Sequence[Node]) -> tuple[list[Stage], list[Expr]]:
     """Return the stages that are known before anything runs, and the operations that are planned when they run.
 
-    A stage of an operation's token stands for what isn't known of it.
+    A stage of an operation's token stands for what isn't known of it; no other operation is part of that.
     """
     roots, waiting = outlined([sketched(a) for a in arrays])
-    return current().stages(roots), waiting
+    later = {node.token for node in waiting}
+    return current().stages([*roots, *(node for node in walk(roots) if node.token in later)]), waiting
 
 
 def _crowded(stage: Stage, arenas: list[int]) -> str:
