@@ -27,6 +27,7 @@ from .methods import Methods
 from .namespace import namespace
 from .operators import Operators
 from .peek import element
+from .pointwise import PointView
 from .setting import assigned
 from .vanishing import LOST, warn_lost
 
@@ -105,6 +106,18 @@ class Array(Operators, Methods):
     def blocks(self) -> BlockView:
         """The chunks: `x.blocks[i, j]` is an array of some of them."""
         return BlockView(self)
+
+    partitions = blocks
+
+    @property
+    def vindex(self) -> PointView:
+        """The elements at points: `x.vindex[i, j]` has those at (i[k], j[k])."""
+        return PointView(self)
+
+    def compute_chunk_sizes(self) -> Array:
+        """Find the sizes of chunks that depend on data, now; return the array itself."""
+        _ = self.expr
+        return self
 
     # ------------------------------------------------------------------ Python's protocols
 

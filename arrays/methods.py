@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from . import cumulative, custom, mapping, overlap, viewing
+from . import cumulative, mapping, overlap, pointwise, reduction, storing, viewing
 from .align import rechunk
 from .core import Node, check_axis, wrap
 from .files.folder import save
@@ -19,6 +19,7 @@ from .ops import elementwise as ew
 from .ops import reductions as red
 from .positions import put
 from .sorting import search, sorts, top
+from .statistics import central
 
 if TYPE_CHECKING:
     from .array import Array
@@ -53,7 +54,10 @@ class Methods(Node):
     map_overlap = second(overlap.map_overlap)  # type: ignore[arg-type]
     topk = top.topk
     argtopk = top.argtopk
-    reduction = custom.reduction
+    reduction = reduction.reduction
+    moment = central.moment
+    shuffle = pointwise.shuffle
+    store = storing.store
 
     def sum(
         self,

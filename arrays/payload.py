@@ -91,6 +91,27 @@ def wanted(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(w for w in WANTS if w in parameters)
 
 
+def sampled(
+    operation: str,
+    function: Callable[..., Any],
+    samples: list[np.ndarray[Any, Any]],
+    extra: tuple[Any, ...],
+    keywords: dict[str, Any],
+    name: str = "",
+) -> Any:
+    """Return what a function gives for small arrays."""
+    try:
+        with np.errstate(all="ignore"):
+            return function(*samples, *extra, **keywords)
+    except Exception as error:
+        likely = f", such as dtype={str(samples[0].dtype)!r}" if samples else ""
+        raise DTypeError(
+            f"{operation}: argument 'dtype' is None, and calling {name or name_of(function)!r} on arrays of one "
+            f"element raised {type(error).__name__}: {error}; expected a function that takes them, or the "
+            f"result's dtype{likely}"
+        ) from error
+
+
 def inferred_dtype(
     operation: str,
     function: Callable[..., Any],
@@ -100,14 +121,5 @@ def inferred_dtype(
     name: str = "",
 ) -> DType:
     """Return the dtype of what a function gives for small arrays."""
-    name = name or name_of(function)
-    try:
-        with np.errstate(all="ignore"):
-            made = function(*samples, *extra, **keywords)
-    except Exception as error:
-        likely = f", such as dtype={str(samples[0].dtype)!r}" if samples else ""
-        raise DTypeError(
-            f"{operation}: argument 'dtype' is None, and calling {name!r} on arrays of one element raised "
-            f"{type(error).__name__}: {error}; expected a function that takes them, or the result's dtype{likely}"
-        ) from error
-    return check_dtype(operation, "dtype", plain(f"{operation}: {name}", made).dtype)
+    made = sampled(operation, function, samples, extra, keywords, name)
+    return check_dtype(operation, "dtype", plain(f"{operation}: {name or name_of(function)}", made).dtype)

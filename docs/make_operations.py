@@ -195,6 +195,10 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "nanquantile": lambda f, a: f(a["x"], 0.5, axis=0),
     "piecewise": lambda f, a: f(a["x"], [a["b"]], [1.0, 0.0]),
     "put_along_axis": lambda f, a: changed(a["x"], f(a["x"], np.zeros((12, 1), int), 0.0, 1)),
+    "coarsen": lambda f, a: f(np.sum, a["x"], {0: 2}),
+    "cumreduction": lambda f, a: f(np.cumsum, np.add, 0, a["line"]),
+    "moment": lambda f, a: f(a["x"], 3, axis=0),
+    "shuffle": lambda f, a: f(a["x"], [[1, 0, 2, 3], [11, 5, 4], [6, 7, 8, 9, 10]], axis=0),
     "rechunk": lambda f, a: f(a["x"], 4),
     "reduction": lambda f, a: f(a["x"], np.max, np.max),
     "repeat": lambda f, a: f(a["x"], 2, axis=0),
@@ -215,7 +219,7 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "trace": lambda f, a: f(a["x"]),
     "unravel_index": lambda f, a: f(a["whole"], (3, 8)),
     "where": lambda f, a: f(a["b"], a["x"], a["y"]),
-    **dict.fromkeys(("compute", "persist", "release", "explain", "visualize", "operation_graph", "to_arrow")),
+    **dict.fromkeys(("compute", "persist", "release", "explain", "visualize", "operation_graph", "to_arrow", "store")),
     **dict.fromkeys(("save", "to_npy", "to_parquet", "cluster", "config")),
     "load": lambda f, a: read_back(f, "x", a["x"].save),
     "from_npy": lambda f, a: read_back(f, "x.npy", a["x"].to_npy),
@@ -226,7 +230,8 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "place": lambda f, a: changed(a["x"], f(a["x"], a["b"], [1.0])),
     "put": lambda f, a: changed(a["x"], f(a["x"], [1, 2], [1.0, 2.0])),
     "putmask": lambda f, a: changed(a["x"], f(a["x"], a["b"], a["y"])),
-    "shuffle": lambda f, a: changed(a["line"], f(a["line"])),
+    "random.shuffle": lambda f, a: changed(a["line"], f(a["line"])),
+    "random.Generator.shuffle": lambda f, a: changed(a["line"], f(a["line"])),
 }
 """Calls for functions that none of `CALLS` fits, or that it fits by accident; None: it makes no graph."""
 

@@ -84,6 +84,7 @@ from .arrays.align import *
 from .arrays.along import *
 from .arrays.array import Array
 from .arrays.arrow import *
+from .arrays.coarse import *
 from .arrays.creation import *
 from .arrays.cumulative import *
 from .arrays.custom import *
@@ -102,6 +103,7 @@ from .arrays.grids import *
 from .arrays.handed import *
 from .arrays.inspecting import *
 from .arrays.mapping import *
+from .arrays.missing import *
 from .arrays.namespace import *
 from .arrays.ops.broadcasting import *
 from .arrays.ops.choosing import *
@@ -124,17 +126,21 @@ from .arrays.ops.ufuncs import *
 from .arrays.ops.vectors import *
 from .arrays.overlap import map_overlap
 from .arrays.padding import *
+from .arrays.pointwise import *
 from .arrays.polynomials import *
 from .arrays.positions import *
 from .arrays.ranges import *
+from .arrays.reduction import *
 from .arrays.sliding import *
 from .arrays.sorting import *
+from .arrays.statistics.central import *
 from .arrays.statistics.comparing import *
 from .arrays.statistics.counts import *
 from .arrays.statistics.histograms import *
 from .arrays.statistics.joint import *
 from .arrays.statistics.moments import *
 from .arrays.statistics.nans import *
+from .arrays.storing import *
 from .arrays.verbs import *
 from .arrays.windows import *
 from .graph.errors import (

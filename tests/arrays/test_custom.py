@@ -106,7 +106,6 @@ def test_blockwise_refuses():
         (ValueError, ("ij", x, "ij", wr.ones((3, 5)), "ij"), {}),
         (ValueError, ("ij", x, "ij", wr.ones((3, 4)), "ij"), {"align_arrays": False}),
         (TypeError, ("iz", x, "ij"), {}),
-        (TypeError, ("i", x, "ij"), {"concatenate": None}),
         (ValueError, ("ij", x, "ij"), {"adjust_chunks": {"i": (1, 1, 1)}}),
     ]:
         with pytest.raises(error, match="blockwise"):
@@ -128,6 +127,85 @@ def test_reduction(chunks, axis, keepdims):
 
     norm = wr.reduction(x, squares, root, axis, keepdims, dtype=float, combine=np.sum, split_every=4)
     same(norm, np.sqrt((DATA**2).sum(axis=axis, keepdims=keepdims)), 1e-13)
+
+
+def counted(block, axis, keepdims):
+    return {"n": np.ones_like(block).sum(axis=axis, keepdims=keepdims), "t": block.sum(axis=axis, keepdims=keepdims)}
+
+
+def together(parts, axis, keepdims):
+    return {name: part.sum(axis=axis, keepdims=keepdims) for name, part in parts.items()}
+
+
+def share(parts, axis, keepdims):
+    return parts["t"].sum(axis=axis, keepdims=keepdims) / parts["n"].sum(axis=axis, keepdims=keepdims)
+
+
+def greatest(parts, axis, keepdims):
+    def flat(part):
+        return [one for each in part for one in flat(each)] if isinstance(part, list) else [part]
+
+    found = np.maximum.reduce(flat(parts))
+    return found if keepdims else found.squeeze(axis)
+
+
+@pytest.mark.parametrize("axis", [None, 0, (0, 2), -1])
+@pytest.mark.parametrize("split_every", [None, 2, {0: 2, 1: 3}])
+def test_partial_results_in_dicts_and_lists(axis, split_every):
+    for chunks in (*CHUNKS, 1):
+        x = wr.from_array(DATA, chunks=chunks)
+        how = {"axis": axis, "split_every": split_every}
+        same(x.reduction(counted, share, combine=together, **how), DATA.mean(axis), 1e-13)
+        found = x.reduction(counted, share, combine=together, keepdims=True, **how)
+        same(found, DATA.mean(axis, keepdims=True), 1e-13)
+        same(x.reduction(np.max, greatest, concatenate=False, **how), DATA.max(axis))
+
+
+def test_more_of_reductions():
+    x = wr.from_array(DATA, chunks=(4, 3, 2))
+
+    def weighed(block, weights, axis, keepdims):
+        return (block * weights).sum(axis=axis, keepdims=keepdims)
+
+    def best(block, axis, keepdims):
+        return np.sort(block, axis[0])[-2:]
+
+    weights = np.arange(5.0)
+    same(x.reduction(weighed, np.sum, axis=1, weights=weights), (DATA * weights).sum(1), 1e-13)
+    top = wr.reduction(x[:4], best, best, axis=0, keepdims=True, output_size=2, split_every=2)
+    same(top, np.sort(DATA[:4], 0)[-2:])
+    filled = np.zeros((8, 5))
+    assert wr.reduction(x, np.max, np.max, axis=0, out=filled) is filled
+    np.testing.assert_array_equal(filled, DATA.max(0))
+    with pytest.raises(TypeError, match=r"reduction: a function returned ndarray; expected a dict of n, t"):
+        x.reduction(counted, share, combine=lambda parts, axis, keepdims: parts["n"]).compute()
+    sizes = wr.reduction(x, counted, share, combine=together, meta=np.zeros((), "f4"))
+    assert sizes.dtype == np.float32
+
+
+@pytest.mark.parametrize("chunks", CHUNKS)
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_running_reductions(chunks, axis):
+    x = wr.from_array(DATA, chunks=chunks)
+    same(wr.cumreduction(np.cumsum, np.add, 0, x, axis), DATA.cumsum(axis), 1e-13)
+    same(wr.cumreduction(np.cumprod, np.multiply, 1, x, axis, preop=np.prod), DATA.cumprod(axis), 1e-13)
+    same(wr.cumreduction(np.maximum.accumulate, np.maximum, -np.inf, x, axis), np.maximum.accumulate(DATA, axis))
+    same(wr.cumreduction(np.cumsum, np.add, 0, x, method="blelloch"), DATA.cumsum(), 1e-12)
+    with pytest.raises(TypeError, match="method"):
+        wr.cumreduction(np.cumsum, np.add, 0, x, method="other")
+
+
+def test_blockwise_with_lists_of_blocks():
+    x, y = wr.from_array(DATA[0], chunks=(3, 2)), wr.from_array(DATA[1], chunks=(3, 2))
+
+    def product(left, right):
+        assert isinstance(left, list)
+        return sum(a @ b for a, b in zip(left, right, strict=True))
+
+    for concatenate in (False, None):
+        same(wr.blockwise(product, "ik", x, "ij", y.T, "jk", concatenate=concatenate), DATA[0] @ DATA[1].T, 1e-13)
+    counts = wr.blockwise(lambda rows: len(rows) * len(rows[0]), "", x, "ij", concatenate=False, dtype=int)
+    assert counts.compute() == 9
 
 
 def test_reduction_refuses():

@@ -1,0 +1,69 @@
+"""Central moments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+from ..core import as_array, check_axes, check_dtype, is_integer
+from ..ops.elementwise import astype
+from ..ops.outputs import deliver
+from ..ops.reductions import mean, sum
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..array import Array
+
+__all__ = [
+    "moment",
+]
+
+
+def moment(
+    a: Any,
+    order: int,
+    axis: int | Sequence[int] | None = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    ddof: float = 0,
+    out: Any = None,
+) -> Array:
+    """Return a central moment: the mean of powers of what elements are away from their mean.
+
+    Parameters
+    ----------
+    a : array
+    order : int
+        The power, from 0 on.
+    axis : int, tuple of int or None
+    dtype : dtype, optional
+        In which to compute; None: that of the mean.
+    keepdims : bool
+    ddof : number
+        So much less than the number of elements is divided by.
+    out : Array or numpy.ndarray, optional
+        Where the result goes.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.moment(wr.asarray([1.0, 2.0, 6.0]), 3).compute()
+    np.float64(6.0)
+    """
+    array = as_array("moment", "a", a)
+    axes = check_axes("moment", axis, array.ndim)
+    if not is_integer(order) or order < 0:
+        raise ArgumentError(bad("moment", "order", order, "an integer from 0 on"))
+    if dtype is not None:
+        array = astype(array, check_dtype("moment", "dtype", dtype))
+    count = int(np.prod([array.shape[i] for i in axes]))
+    away = array - mean(array, axis=axes, keepdims=True)
+    total = sum(away ** int(order), axis=axes, keepdims=keepdims)
+    return deliver("moment", total / (count - ddof), out)  # type: ignore[no-any-return]
