@@ -234,10 +234,7 @@ def referred(operation: str, argument: str, value: Any) -> Array:
     if isinstance(value, np.ndarray):
         found = value
     elif isinstance(value, (SCALARS, list | tuple)) or hasattr(value, "__array__"):
-        try:
-            found = np.asarray(value)
-        except ValueError as error:
-            raise ArgumentError(bad(operation, argument, value, "an array")) from error
+        found = plain_array(operation, argument, value)
     else:
         raise ArgumentError(bad(operation, argument, value, "a Windrow or NumPy array, or a number"))
     check_dtype(operation, argument, found.dtype)
@@ -245,10 +242,22 @@ def referred(operation: str, argument: str, value: Any) -> Array:
     return host(found, grid_for(operation, "auto", found.shape, found.dtype), found.dtype, in_place=True)
 
 
+def plain_array(operation: str, argument: str, value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """Return a sequence, a number, or what NumPy can read, as an array of NumPy's."""
+    try:
+        return np.asarray(value, dtype)
+    except ValueError as error:
+        ragged = "inhomogeneous" in str(error)
+        expected = "rows of one length" if ragged else f"an array ({error})"
+        shown = f"a ragged {type(value).__name__} of {len(value)} items" if ragged else value
+        raise ArgumentError(bad(operation, argument, shown, expected)) from error
+
+
 def not_masked(operation: str, argument: str, value: Any) -> None:
     """Raise for NumPy's masked arrays, whose mask would be lost."""
     if isinstance(value, np.ndarray) and hasattr(value, "mask"):
-        raise ArgumentError(bad(operation, argument, type(value).__name__, "an array without a mask"))
+        how = "an array without a mask: x.filled(value), with NaN for what is missing"
+        raise ArgumentError(bad(operation, argument, type(value).__name__, how))
 
 
 def check_dtype(operation: str, argument: str, dtype: Any, source: DType | None = None) -> DType:
@@ -261,7 +270,8 @@ def check_dtype(operation: str, argument: str, dtype: Any, source: DType | None 
     except TypeError as error:
         raise DTypeError(bad(operation, argument, dtype, "a dtype of NumPy")) from error
     if found.hasobject:
-        raise DTypeError(bad(operation, argument, found, "a dtype without Python objects"))
+        how = "a dtype without Python objects, which only one process has: astype(float) or astype(str) cast them"
+        raise DTypeError(bad(operation, argument, found, how))
     if source is not None:
         found = np.empty(0, source).astype(found).dtype
     if found.kind in "SUV" and found.itemsize == 0 and found.names is None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..graph.errors import ArgumentError, BadValue, bad
 from .arrow import from_arrow
-from .core import Node, as_array, check_device, check_dtype, check_shape, grid_for, host, not_masked
+from .core import Node, as_array, check_device, check_dtype, check_shape, grid_for, host, not_masked, plain_array
 from .ops.elementwise import astype
 from .ops.joining import concatenate, stack
 from .ops.moving import expand_dims
+from .sources import refuse_source
 
 if TYPE_CHECKING:
     from ..graph.grid import Grid
@@ -62,13 +64,15 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
         return _joined(pieces, chunks)
     if isinstance(x, list | tuple) and holds_lazy(x):
         return _nested(x)
-    if isinstance(x, np.generic):
-        x = np.asarray(x)
     data: Any = x
     in_place = isinstance(data, np.ndarray)
+    if not in_place:
+        refuse_source("from_array", data)
     if not in_place and not all(hasattr(data, a) for a in ("shape", "dtype", "__getitem__")):
-        if not isinstance(data, list | tuple) and not np.isscalar(data) and not hasattr(data, "__array__"):
+        if not isinstance(data, Sequence) and not np.isscalar(data) and not hasattr(data, "__array__"):
             raise ArgumentError(bad("from_array", "x", type(data).__name__, "something with shape, dtype and slicing"))
+        data, in_place = plain_array("from_array", "x", data), True
+    if isinstance(data, np.generic):
         data, in_place = np.asarray(data), True
     not_masked("from_array", "x", data)
     dtype = check_dtype("from_array", "x", data.dtype)
@@ -122,7 +126,7 @@ def asarray(
     if copy is False and not hasattr(a, "dtype"):
         raise BadValue(bad("asarray", "copy", copy, "True or None, since a sequence or a number must be copied"))
     if wanted is not None and isinstance(a, bool | int | float | complex | list | tuple) and not holds_lazy(a):
-        a = np.asarray(a, wanted)
+        a = plain_array("asarray", "a", a, wanted)
     found = from_array(a, "auto" if chunks is None else chunks, copy=bool(copy))
     if wanted is None or wanted == found.dtype:
         return found

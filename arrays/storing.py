@@ -109,15 +109,19 @@ class Stored:
         """Write; return what `store` returns."""
         sources = [job.source for job in self.jobs]
         large = sum(s.nbytes for s in sources) > 4 * config.chunk_bytes
-        kept = persist(sources) if large else [from_array(v) for v in map(np.asarray, computed(sources))]
+        if large:
+            made = persist(*sources)
+            kept = list(made) if isinstance(made, tuple) else [made]
+        else:
+            kept = [from_array(np.asarray(value)) for value in computed(sources)]
         try:
             for job, held in zip(self.jobs, kept, strict=True):
                 for where, values in _chunks(job.source, held):
                     with _locked(self.lock):
                         job.target[_slices(r[w] for r, w in zip(job.region, where, strict=True))] = values
         finally:
-            if large:
-                release(*kept)
+            for held in kept if large else ():
+                release(held)
         if not self.return_stored:
             return None
         found = tuple(from_array(j.target)[_slices(j.region)].rechunk(j.source.chunks) for j in self.jobs)

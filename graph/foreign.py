@@ -22,7 +22,7 @@ KEYWORDS = {
     "limit": "chunks='64 MiB', or the setting 'chunk_bytes', says how large chunks become",
     "balance": "chunks of one size are what rechunk(n) gives",
     "merge_chunks": "chunks= says what chunks the result has",
-    "lock": "h5py and zarr lock by themselves; else a class whose __getitem__ takes the lock serves",
+    "lock": "what isn't NumPy's is read by one thread at a time",
     "asarray": "chunks are always NumPy arrays",
     "fancy": "sources are asked for slices only",
     "getitem": "sources are asked for slices by []; map_blocks() with chunks= and dtype= reads in a way of its own",

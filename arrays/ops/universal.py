@@ -28,7 +28,7 @@ class Ufunc:
     """An elementwise function of NumPy, applied lazily.
 
     Call it with arrays, NumPy arrays or scalars that broadcast; dtypes promote as in NumPy 2. The result is
-    an `Array`, or a tuple of them for functions with several results.
+    an `Array`, or a tuple of them for functions with several results; where nothing is lazy, NumPy's, at once.
 
     Parameters
     ----------
@@ -118,6 +118,9 @@ class Ufunc:
         ufunc = self.ufunc
         unknown = {name: value for name, value in unknown.items() if not _layout(name, value)}
         refuse(self.name, unknown, _KEYWORDS)
+        if not any(map(_lazy, (*operands, out, where))):
+            given = {} if out is None else {"out": out}
+            return ufunc(*operands, where=where, dtype=dtype, casting=casting, **given)
         if ufunc.nin < len(operands) <= ufunc.nin + ufunc.nout and out is None:
             operands, out = operands[: ufunc.nin], operands[ufunc.nin :]
             out = (*out, *(None,) * (ufunc.nout - len(out)))
@@ -254,6 +257,16 @@ class Ufunc:
 
     def __repr__(self) -> str:
         return f"<windrow ufunc {self.name!r}>"
+
+
+_PLAIN = (np.ndarray, np.generic, bool, int, float, complex, str, bytes)
+
+
+def _lazy(value: Any) -> bool:
+    """Whether an operand isn't NumPy's or Python's own."""
+    if isinstance(value, list | tuple):
+        return any(map(_lazy, value))
+    return value is not None and not isinstance(value, _PLAIN)
 
 
 def _layout(name: str, value: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, ShapeError, bad
+from ..errors import ArgumentError, DTypeError, FileError, ShapeError, bad
 from ..expr import Op
 
 Picks = tuple[range | np.ndarray[Any, np.dtype[np.int64]], ...]
@@ -125,7 +125,14 @@ class HostData:
             return view
         with self._lock:
             source: Any = self.array
-            found = source[where]
+            try:
+                found = source[where]
+            except Exception as error:
+                at = ", ".join(f"{s.start}:{s.stop}" for s in where)
+                raise FileError(
+                    f"{self.label}: argument 'x' is a {type(source).__name__} that can't be read at [{at}]: "
+                    f"{type(error).__name__}: {error}; expected one that is open, and whole"
+                ) from error
         return self._fitting(source, found, where)
 
     def pick(self, where: tuple[slice, ...], picks: Picks) -> np.ndarray[Any, Any]:
