@@ -168,12 +168,14 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(array[(*front, i)] for i in range(array.shape[at]))
 
 
-def hstack(arrays: Sequence[Any]) -> Array:
+def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """Join arrays side by side: along axis 1, or 0 for arrays of one axis.
 
     Parameters
     ----------
     arrays : sequence of array
+    dtype, casting
+        As for `concatenate`.
 
     Returns
     -------
@@ -186,15 +188,17 @@ def hstack(arrays: Sequence[Any]) -> Array:
     (2, 3)
     """
     found = [a.reshape(1) if a.ndim == 0 else a for a in _operands("hstack", arrays)]
-    return concatenate(found, 0 if found[0].ndim == 1 else 1)
+    return concatenate(found, 0 if found[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
-def vstack(arrays: Sequence[Any]) -> Array:
+def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """Join arrays one below the other; an array of one axis is a row.
 
     Parameters
     ----------
     arrays : sequence of array
+    dtype, casting
+        As for `concatenate`.
 
     Returns
     -------
@@ -207,7 +211,7 @@ def vstack(arrays: Sequence[Any]) -> Array:
     (3, 3)
     """
     found = [a.reshape(1, -1) if a.ndim < 2 else a for a in _operands("vstack", arrays)]
-    return concatenate(found, 0)
+    return concatenate(found, 0, dtype=dtype, casting=casting)
 
 
 def repeat(a: Any, repeats: Any, /, axis: int | None = None) -> Array:

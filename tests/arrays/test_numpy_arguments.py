@@ -215,3 +215,14 @@ def test_what_ufuncs_tell_about_themselves():
         ours, theirs = getattr(wr, name), getattr(np, name)
         for attribute in ("nin", "nout", "nargs", "identity", "types", "__name__"):
             assert getattr(ours, attribute) == getattr(theirs, attribute)
+
+
+def test_stacks_are_cast():
+    a = np.arange(6.0).reshape(2, 3)
+    for name in ("hstack", "vstack"):
+        for options in ({"dtype": "f4"}, {"dtype": "i4", "casting": "unsafe"}):
+            found, expected = getattr(wr, name)([lazy(a), a], **options), getattr(np, name)([a, a], **options)
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found.compute(), expected)
+        with pytest.raises(TypeError, match="dtype"):
+            getattr(wr, name)([lazy(a), a], dtype="i4")

@@ -33,6 +33,7 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
         "cumsum-0": wr.cumsum(y, axis=0),
         "cumsum-float32": wr.cumulative_sum(f, axis=1, include_initial=True),
         "cumprod-int": wr.cumprod(i, axis=0),
+        "cumprod-float": wr.cumprod(y[:150, :90], axis=0),
         "nancumsum": wr.nancumsum(a["x"][:, :50], axis=0),
         "cumsum-tiny": wr.cumsum(tiny),
         "diff": wr.diff(y, 2, axis=0),
