@@ -14,7 +14,7 @@ import numpy as np
 
 from ..graph.axismap import AxisMap, Fixed, Slice, Take
 from ..graph.errors import IndexingError, bad
-from ..graph.grid import Axis, Grid
+from ..graph.grid import Axis, Grid, tidied
 from ..graph.kinds.mapping import BlockFunction
 from ..graph.kinds.move import Move
 from ..graph.kinds.points import Gather
@@ -129,7 +129,18 @@ def _sliced(x: Node, chosen: Selection) -> Array:
         else:
             steps.append((None, Fixed(entry)))  # type: ignore[arg-type]
             same = False
-    return twin(x) if same else move("getitem", x, steps, axes)
+    return twin(x) if same else move("getitem", x, steps, _tidy(x, chosen, axes))
+
+
+def _tidy(x: Node, chosen: Selection, axes: list[Axis]) -> list[Axis]:
+    """Merge the tiny chunks of which a slice by steps leaves many: up to the size that chunks had before."""
+    found = list(axes)
+    for i, (entry, own) in enumerate(zip(chosen.entries, x.expr.grid.axes, strict=True)):
+        if isinstance(entry, slice) and abs(entry.step) > 1:
+            at = chosen.layout.index(i)
+            unit = math.prod(a.largest for k, a in enumerate(axes) if k != at) * x.dtype.itemsize
+            found[at] = tidied(axes[at], own.largest, unit)
+    return found
 
 
 def _taken(x: Node, chosen: Selection) -> Array:

@@ -7,6 +7,7 @@ one array of bounds. All arithmetic takes arrays of chunk indices as well as sin
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 Index = NDArray[np.int64]
 TABLE = 1 << 14
 """Grids of at most so many blocks remember their blocks' shapes."""
+MANY = 32
+TINY = 1 << 16
+"""See `tidied`."""
 
 
 class Axis:
@@ -253,6 +257,28 @@ class Grid:
 
     def __repr__(self) -> str:
         return f"Grid({' x '.join(map(repr, self.axes))})"
+
+
+def tidied(axis: Axis, regular: int, unit: int) -> Axis:
+    """Return an axis with tiny neighbouring chunks merged, where a result would else have very many of them.
+
+    An axis of at most 32 chunks stays as it is. In a longer one chunks that follow each other are one chunk, as long as
+    it has at most 64 KiB, and no more positions than `regular`: the largest chunk along the axis of what it is made
+    from, so that chunks that were chosen stay (0: none was). `unit` is the bytes of one position of the largest chunk.
+    """
+    limit = TINY // max(1, unit) if not regular else min(regular, TINY // max(1, unit))
+    if axis.count <= MANY or limit < 2:
+        return axis
+    if axis.is_regular:
+        return Axis.regular(axis.length, max(axis.step, limit // axis.step * axis.step))
+    bounds = axis.start(np.arange(axis.count))
+    if (bounds[2:] - bounds[:-2] > limit).all() and axis.length - int(bounds[-2]) > limit:
+        return axis
+    ends, kept, at = [*bounds.tolist(), axis.length], [0], 0
+    while at < axis.count:
+        at = max(at + 1, bisect_right(ends, ends[at] + limit) - 1)
+        kept.append(ends[at])
+    return Axis.of_sizes(np.diff(kept))
 
 
 def check_sizes(operation: str, sizes: Sequence[int], length: int, axis: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from ...graph.axismap import Slice
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
+from ...graph.grid import Axis, Grid, tidied
 from ...graph.kinds.move import Move, Route, joined
 from ..core import Node, as_array, check_axis, check_dtype, check_shape, make
 from .elementwise import astype
@@ -60,6 +61,9 @@ def concatenate(
 ) -> Array:
     """Join arrays along an axis that they have.
 
+    The arrays' chunks stay along it. Where that would be more than 32, tiny ones that follow each other are merged: up
+    to 64 KiB, and up to the largest chunk of those arrays that have several; `rechunk` makes any others.
+
     Parameters
     ----------
     arrays : sequence of array
@@ -103,8 +107,11 @@ def concatenate(
 def _joined(name: str, arrays: list[Array], at: int) -> Array:
     """Join arrays whose shapes fit; other axes have the chunks of the largest."""
     axes = list(max(arrays, key=lambda a: a.nbytes).expr.grid.axes)
-    sizes = [n for a in arrays for n in a.expr.grid.axes[at].sizes() if n]
-    axes[at] = Axis.of_sizes(sizes)
+    along = [a.expr.grid.axes[at] for a in arrays]
+    whole = Axis.of_sizes([n for axis in along for n in axis.sizes() if n])
+    regular = max((axis.largest for axis in along if axis.count > 1), default=0)
+    unit = math.prod(axis.largest for i, axis in enumerate(axes) if i != at) * arrays[0].dtype.itemsize
+    axes[at] = tidied(whole, regular, unit)
     op = joined(name, [a.shape[at] for a in arrays], arrays[0].ndim, at)
     return make(op, arrays, Grid(axes), arrays[0].dtype)
 
