@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import operator
 import sys
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from .operators import Operators
 from .peek import element
 from .pointwise import PointView
 from .setting import assigned
-from .vanishing import LOST, warn_lost
+from .vanishing import LOST, is_view_key, warn_lost, warn_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -122,7 +123,10 @@ class Array(Operators, Methods):
     # ------------------------------------------------------------------ Python's protocols
 
     def __getitem__(self, key: Any) -> Array:
-        return getitem(self, key)
+        found = getitem(self, key)
+        if found.ndim and is_view_key(key):
+            found._base = weakref.ref(self)
+        return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         while not self._replace(self._expr, _assigned(self, key, value).expr):
@@ -147,7 +151,10 @@ class Array(Operators, Methods):
         if self.expr.grid.size != 1:
             raise ArgumentError(f"{operation}: array has shape {self.shape}; expected a single element")
         found = element(self)
-        return np.asarray(self.compute()).reshape(())[()] if found is None else found
+        if found is not None:
+            return found
+        warn_turns(1)
+        return np.asarray(self.compute()).reshape(())[()]
 
     def item(self, *args: Any) -> Any:
         """Return the single element, or that at a position (of all axes, or in C order), as one of Python's numbers."""
@@ -239,11 +246,15 @@ class Array(Operators, Methods):
                 f"asarray gathers a whole array of {self.nbytes} bytes; "
                 "raise wr.config's warn_gather_bytes, or use compute(), where this is meant"
             )
+        if self.ndim or element(self) is None:
+            warn_turns()
         found = np.asarray(self.compute(), dtype)
         found.flags.writeable = copy is True  # else what a library writes would go nowhere, without a word
         return found
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        if method == "__call__" and any(out is inputs[0] for out in keywords.get("out", ())):
+            warn_turns()
         return by_ufunc(ufunc, method, inputs, keywords)
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, keywords: Any) -> Any:

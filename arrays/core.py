@@ -22,6 +22,7 @@ from ..workers.filed import source_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from weakref import ref
 
     from ..graph.grid import Grid
     from .array import Array
@@ -48,11 +49,12 @@ class Node:
     An array whose size depends on data has no expression until something needs one; see `arrays.deferred`.
     """
 
-    __slots__ = ("__weakref__", "_expr", "_unsized")
+    __slots__ = ("__weakref__", "_base", "_expr", "_unsized")
 
     def __init__(self, expr: Expr) -> None:
         self._expr: Expr | None = expr
         self._unsized: Unsized | None = None
+        self._base: ref[Node] | None = None  # of which NumPy would have a view
 
     @property
     def expr(self) -> Expr:
@@ -167,7 +169,7 @@ def wrap(expr: Expr) -> Array:
 def wrap_unsized(unsized: Unsized) -> Array:
     """Return the array of what is known before its size is."""
     array = _class[0].__new__(_class[0])
-    array._expr, array._unsized = None, unsized
+    array._expr, array._unsized, array._base = None, unsized, None
     return array
 
 

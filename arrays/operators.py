@@ -13,6 +13,7 @@ from .core import SCALARS, Node, make
 from .ops import ufuncs as ew
 from .ops.apply import cast
 from .ops.products import matmul
+from .vanishing import warn_apart
 
 if TYPE_CHECKING:
     from .array import Array
@@ -55,6 +56,7 @@ def _in_place(function: Binary, symbol: str) -> Binary:
                 f"write x = x {symbol[:-1]} y, or cast"
             )
         self._become(cast(found, self.dtype))
+        warn_apart(self, symbol)
         return self
 
     return forward

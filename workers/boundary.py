@@ -138,6 +138,14 @@ def _shorten(error: BaseException, inner: bool) -> int:
     return hidden
 
 
+def caller(depth: int) -> FrameType | None:
+    """Return the user's frame that called a public function, so many frames below; None where it is one of ours."""
+    frame: FrameType | None = sys._getframe(depth + 1)
+    while frame is not None and frame.f_code is _WRAPPER:
+        frame = frame.f_back
+    return None if frame is None or ours(frame) else frame
+
+
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the user's line."""
     level, frame = 2, sys._getframe(1)

@@ -83,6 +83,7 @@ def test_out(chunks):
 
 
 @pytest.mark.parametrize("chunks", GRIDS)
+@pytest.mark.filterwarnings("ignore:elements of a NumPy array are set")
 def test_ufuncs_of_arrays_of_numpy_stay_lazy(chunks):
     x = lazy(DATA, chunks)
     for function in (operator.add, operator.sub, operator.mul, operator.truediv, operator.gt, operator.eq):
