@@ -64,7 +64,7 @@ def warn_lost() -> None:
     """Warn at the line that set elements."""
     warn(
         "elements are set in an array that nothing refers to, so they are lost: arrays of Windrow have no views; "
-        "write x[0, 1] = 5 instead of x[0][1] = 5",
+        "write x[0, 1] = 5 instead of x[0][1] = 5, and y = x[2:]; y[m] = 5; x[2:] = y instead of x[2:][m] = 5",
         LostWrite,
     )
 

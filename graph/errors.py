@@ -66,7 +66,22 @@ class FileFormatError(WindrowError, ValueError):
 
 
 class LostWrite(UserWarning):
-    """Warns that elements are set in an array that nothing refers to: `x[0][1] = 5`; there are no views."""
+    """Warns that elements are set in an array that nothing refers to: there are no views.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import windrow as wr
+    >>> x = wr.zeros((2, 3))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     x[0][1] = 5  # sets an element of x[0], an array of its own
+    >>> caught[0].category.__name__, int(x.sum())
+    ('LostWrite', 0)
+    >>> x[0, 1] = 5
+    >>> int(x.sum())
+    5
+    """
 
 
 def bad(operation: str, argument: str, got: object, expected: str) -> str:
