@@ -87,7 +87,7 @@ class Ufunc:
     @property
     def types(self) -> list[str]:
         """The dtypes it takes and gives, by NumPy's letters."""
-        return self.ufunc.types
+        return list(self.ufunc.types)
 
     @property
     def __name__(self) -> str:

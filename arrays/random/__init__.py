@@ -24,8 +24,8 @@ __all__ = [
     "Philox",
     "SeedSequence",
     "default_rng",
-    *legacy.__all__,
 ]
+__all__ += legacy.__all__
 
 
 class Generator(Plain, Location, Shaped, Counts, Vectors, Orders):
