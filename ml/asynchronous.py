@@ -23,7 +23,7 @@ import numpy as np
 from ..arrays.handed import from_array
 from ..graph.errors import ArgumentError, ClusterError, bad
 from ..scheduler.cluster import current
-from .rounds import Task, means
+from .rounds import Task, Told, joined
 from .state import Layout
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Asynchronous:
 
     Parameters
     ----------
-    work, state, own, shards, seed, metrics
+    work, state, own, shards, seed, metrics, sums
         As for `Rounds`.
     epochs : range
         Which will be run.
@@ -85,10 +85,11 @@ class Asynchronous:
         epochs: range,
         rounds: int,
         staleness: int = STALENESS,
+        sums: int = 0,
     ) -> None:
         if isinstance(staleness, bool) or not isinstance(staleness, int | np.integer) or staleness < 0:
             raise ArgumentError(bad("train", "staleness", staleness, "a number of rounds, not negative"))
-        self.task = Task(work, Layout.of(state), Layout.of(own), seed, metrics, len(shards.arrays))
+        self.task = Task(work, Layout.of(state), Layout.of(own), seed, metrics, sums, len(shards.arrays))
         self.staleness = int(staleness)
         self.ahead = 0
         """The most rounds that a shard was ahead of the slowest when it began one."""
@@ -99,7 +100,7 @@ class Asynchronous:
             _Shard(tuple(a[end - size : end] for a in shards.arrays), size / ends[-1], mine)
             for size, end in zip(shards.sizes, ends, strict=True)
         ]
-        self._told: dict[int, list[dict[str, float]]] = {}
+        self._told: dict[int, list[Told]] = {}
         self._arrived: SimpleQueue[tuple[Job, Arrival | None]] = SimpleQueue()
         self._running: dict[Job, tuple[int, Gather]] = {}
 
@@ -128,8 +129,8 @@ class Asynchronous:
         """Rounds that every shard has done."""
         return min(shard.clock for shard in self._shards)
 
-    def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> dict[str, float]:
-        """Go on until every shard has done an epoch; return the means of its metrics over rows, and its "rows".
+    def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> Told:
+        """Go on until every shard has done an epoch; return what its rounds tell together.
 
         Others may be further. `count`, the rounds of an epoch, is the same for all.
         """
@@ -146,7 +147,7 @@ class Asynchronous:
                 rows = self._took(job, arrival)
             if progress is not None:
                 progress.advance(rows)
-        return means(self._told.pop(epoch))
+        return joined(self._told.pop(epoch))
 
     def __enter__(self) -> Self:
         return self
@@ -189,11 +190,11 @@ class Asynchronous:
         del self._running[job]
         shard.gather = None
         made = next(iter(gather.results.values()))
-        told = dict(zip(("rows", *self.task.metrics), self.task.told(made)[0].tolist(), strict=True))
-        if told["rows"]:
+        told = self.task.told(made)[0]
+        if told.rows:
             state = made[0, self.task.head : self.task.begin]
             self._shared = self.task.layout.moved(self._shared, pulled, state, shard.share)
         shard.own = made[0, self.task.begin :].copy()
         self._told.setdefault(self._epochs[shard.clock // self._rounds], []).append(told)
         shard.clock += 1
-        return float(told["rows"])
+        return told.rows

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..graph.errors import ArgumentError, bad
+from ..graph.errors import ArgumentError, BadValue, ShapeError, bad
 from .refused import instead
+from .state import Layout
 
 __all__ = ["Averageable", "averageable", "partial_fit"]
 
@@ -57,6 +58,12 @@ class Averageable:
             return [self.inner.state(one) for one in estimator.estimators_]
         return {name: getattr(estimator, name) for name in self.shared}
 
+    def deal(self, estimator: Any, size: int) -> None:
+        """Set the rows of a batch, where an estimator has such."""
+        for one in [estimator] if self.inner is None else estimator.estimators_:
+            if hasattr(one, "batch_size"):
+                one.set_params(batch_size=size)
+
     def own(self, estimator: Any) -> Any:
         """Return the part that a shard keeps."""
         if self.inner is not None:
@@ -73,6 +80,26 @@ class Averageable:
             setattr(estimator, name, _plain(value))
         for name, value in own.items():
             setattr(_at(estimator, name), _last(name), _plain(value))
+
+    def go_on(self, operation: str, template: Any, start: Any) -> int:
+        """Write into a template what an estimator has learnt; return in how many epochs, 0 for an unfitted one."""
+        names = ("estimators_",) if self.inner is not None else self.shared
+        if not all(hasattr(start, name) for name in names):
+            return 0
+        known, now = (np.asarray(getattr(one, "classes_", 0)) for one in (start, template))
+        if not np.array_equal(known, now):
+            raise BadValue(bad(operation, "y", f"labels of the classes {now}", f"the classes before: {known}"))
+        state, own = self.state(start), self.own(start)
+        layouts = [Layout.of(s) for s in (self.state(template), state, self.own(template), own)]
+        shapes = [(layout.structure, [leaf.shape for leaf in layout.leaves]) for layout in layouts]
+        if shapes[0] != shapes[1]:
+            came = f"rows for weights of {shapes[0][1]}"
+            raise ShapeError(bad(operation, "X", came, f"rows as before, whose weights are of {shapes[1][1]}"))
+        if shapes[2] != shapes[3]:  # another solver's
+            own = self.own(template)
+        mine, kept = layouts[0], Layout.of(own)
+        self.put(template, mine.unpack(mine.pack(state)), kept.unpack(kept.pack(own)))
+        return int(getattr(start, "_epochs", 1))
 
     def template(self, estimator: Any, classes: Any, rows: list[Values], seed: int) -> Any:
         """Return a copy that has all its attributes, as they are before the first step."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import time
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays.core import Node
@@ -18,12 +22,12 @@ from .asynchronous import PUSHES, Asynchronous
 from .averageable import Averageable, averageable, partial_fit
 from .checked import FLOATS, checked, several
 from .fitted import METHODS, Supervised, over_rows, score, tags_of
-from .passes import in_order, shuffled
+from .passes import in_order, order_of, shuffled
 from .progress import Progress
-from .rounds import Round, Rounds
-from .rows import beside, is_lazy, samples
+from .rounds import Round, Rounds, Told
+from .rows import beside, is_lazy, samples, some_weight
 from .shards import sharded
-from .training import History
+from .training import History, is_async, period_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,11 +38,18 @@ if TYPE_CHECKING:
 __all__ = ["Averaged", "FitsByAveraging", "train_averaged"]
 
 Values = np.ndarray[Any, Any]
+BATCH = 200
+"""Rows of a batch, as scikit-learn's networks take them."""
+FEW_STEPS = 8
+"""Of a shard in an epoch: with fewer a network learns less than from one shard."""
 
 
 @dataclass(frozen=True)
 class _Epoch:
-    """One epoch of a shard, or one of its rounds: its rows in a new order, once through `partial_fit`."""
+    """One epoch of a shard, or one of its rounds: its rows in a new order, once through `partial_fit`.
+
+    `size` are the rows of a batch; None: the estimator knows.
+    """
 
     template: Any
     kind: Averageable
@@ -46,25 +57,27 @@ class _Epoch:
     shuffle: bool
     scored: bool
     rounds: int
+    size: int | None
 
-    def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, dict[str, float]]:
+    def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, Told]:
         if self.rounds > 1:
             rows = self._part(rows, at)
-        told = {"rows": float(len(rows[0]))}
         if not len(rows[0]):
-            return state, own, told
+            return state, own, Told(0.0)
         estimator = copy.deepcopy(self.template)
         self.kind.put(estimator, state, own)
-        if self.scored:
-            told["score"] = float(estimator.score(*rows[:2]))
+        told = {"score": float(estimator.score(*rows[:2]))} if self.scored else {}
         if self.kind.steps == "batches":  # it draws numbers in each step
-            estimator.set_params(random_state=np.random.RandomState([at.seed, at.epoch, at.shard]))
+            names = [at.seed, at.epoch, at.shard, *([at.number] if self.rounds > 1 else [])]
+            estimator.set_params(random_state=np.random.RandomState(names))
+        if self.size is not None:
+            self.kind.deal(estimator, min(self.size, len(rows[0])))
         before = copy.deepcopy(self.kind.state(estimator)) if self.classes is not None else None
         for some in self._passes(rows, at):
             partial_fit(estimator, self.classes, some)
         if before is not None and self.kind.inner is None:
             _keep_absent(estimator, before, self.classes, rows[1])
-        return self.kind.state(estimator), self.kind.own(estimator), told
+        return self.kind.state(estimator), self.kind.own(estimator), Told(float(len(rows[0])), told)
 
     def _part(self, rows: tuple[Values, ...], at: Round) -> tuple[Values, ...]:
         """Return the rows of a round, in the order of the epoch."""
@@ -72,7 +85,7 @@ class _Epoch:
         part = slice(count * at.number // self.rounds, count * (at.number + 1) // self.rounds)
         if not self.shuffle:
             return tuple(r[part] for r in rows)
-        order = at.generator().permutation(count)[part]
+        order = order_of(at, count)[part]
         return tuple(np.take(r, order, axis=0) for r in rows)
 
     def _passes(self, rows: tuple[Values, ...], at: Round) -> Iterator[list[Values]]:
@@ -87,7 +100,7 @@ class _Epoch:
         if self.kind.steps != "batches":
             yield from found
             return
-        size = self.template.batch_size
+        size = self.template.batch_size if self.size is None else self.size
         for some in found:
             yield from ([r[lo : lo + size] for r in some] for lo in range(0, len(some[0]), size))
 
@@ -113,52 +126,84 @@ def train_averaged(
     seed: int = 0,
     tol: float | None = None,
     patience: int = 5,
-    average: str = "epoch",
+    average: str | int | tuple[str, int] = "epoch",
+    start: Any = None,
+    classes: Any = None,
+    operation: str = "fit",
 ) -> tuple[Any, History]:
-    """Return a fitted copy of an estimator, trained on shards and averaged after each epoch, and its history.
+    """Return a fitted copy of an estimator, trained on shards and averaged, and its history.
 
-    With `tol`, training ends when the score on the training rows has not risen by so much for `patience` epochs.
+    With `tol`, training ends when the score on the training rows has not risen by so much for `patience` epochs. It
+    goes on from `start`, where that has learnt something; `classes` are those that labels may have.
     """
-    name = f"{type(estimator).__name__}.fit"
+    name = f"{type(estimator).__name__}.{operation}"
     kind = averageable(name, estimator)
     if isinstance(epochs, bool) or not isinstance(epochs, int | np.integer) or epochs < 1:
         raise ArgumentError(bad(name, "epochs", epochs, "a positive integer"))
-    if average not in ("epoch", "async"):
-        raise ArgumentError(bad(name, "average", average, "'epoch' or 'async'"))
-    arrays, labels, classes = _arrays(name, estimator, X, y, sample_weight)
+    period_of(name, average, 1)
+    arrays, labels, found = _arrays(name, estimator, X, y, sample_weight, classes)
+    classes = found
     estimator = _weighted(estimator, labels, classes)
     dealt = labels if shuffle and labels is not None and labels.ndim == 1 else None
     parts = sharded(name, list(arrays), shards, shuffle, seed, dealt)
+    if sample_weight is not None:
+        some_weight(name, parts.arrays[-1])
     if not shuffle and labels is not None and labels.ndim == 1:
         _warn_of_absent(name, labels, classes, parts.sizes)
     template = kind.template(estimator, classes, _few(arrays, labels), seed)
-    count = PUSHES if average == "async" else 1
-    work = _Epoch(template, kind, classes, shuffle, tol is not None, count)
+    first = 0 if start is None else kind.go_on(name, template, start)
+    size, count = None, 1
+    if (is_async(average) or average == "epoch") and kind.steps != "rows" and len(parts) > 1:
+        _warn_of_few_steps(name, len(parts), min(parts.sizes) // _batch(estimator))
+    if average != "epoch":
+        size = -(-_batch(estimator) // (1 if is_async(average) else len(parts)))
+        batches = -(-max(parts.sizes) // size)
+        count = PUSHES if average == "async" else -(-batches // min(period_of(name, average, batches), batches))
+    work = _Epoch(template, kind, classes, shuffle, tol is not None, count, size)
     told = ("score",) if tol is not None else ()
-    start = (work, kind.state(template), kind.own(template), parts, seed, told)
-    rounds = Rounds(*start) if count == 1 else Asynchronous(*start, range(epochs), count)
-    history, best, since, seen = History(), -np.inf, 0, 0
+    given = (work, kind.state(template), kind.own(template), parts, seed, told)
+    run = range(first, first + epochs)
+    rounds = Asynchronous(*given, run, count) if is_async(average) else Rounds(*given)
+    history, seen = History(), 0
+    best, since = -np.inf, 0
     with rounds, Progress(name, epochs, sum(parts.sizes)) as progress:
-        for epoch in range(epochs):
-            found = rounds.epoch(epoch, count, progress)
-            seen += round(found["rows"])
-            shown = {n: found[n] for n in told}
-            history.add(epoch, shown)
-            progress.epoch(epoch, shown)
+        for epoch in run:
+            begin = time.perf_counter()
+            made = rounds.epoch(epoch, count, progress)
+            seen += round(made.rows)
+            history.add(epoch - first, made.means, time.perf_counter() - begin)
+            progress.epoch(epoch - first, made.means)
             if tol is not None:
-                since = 0 if found["score"] > best + tol else since + 1
-                best = max(best, found["score"])
+                since = 0 if made.means["score"] > best + tol else since + 1
+                best = max(best, made.means["score"])
                 if since >= patience:
                     break
-    kind.put(template, rounds.state, kind.own(template))
+    kind.put(template, rounds.state, rounds.task.own.unpack(rounds.owns[0]))
     template.n_iter_ = len(history.epoch)
+    template._epochs = first + len(history.epoch)
     if kind.steps == "shard" and hasattr(template, "t_"):  # a network's count of the samples it has seen
-        template.t_ = seen
+        template.t_ = seen + (getattr(start, "t_", 0) if first else 0)
     template.set_params(**{k: v for k, v in estimator.get_params(deep=False).items() if k != "class_weight"})
     return template, history
 
 
-def _arrays(name: str, estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[list[Array], Any, Any]:
+def _batch(estimator: Any) -> int:
+    """Return the rows of a batch: an estimator's own, or 200 as scikit-learn's networks take."""
+    sizes = [v for k, v in estimator.get_params().items() if k.rpartition("__")[2] == "batch_size"]
+    return next((int(v) for v in sizes if isinstance(v, int | np.integer)), BATCH)
+
+
+def _warn_of_few_steps(name: str, shards: int, steps: int) -> None:
+    if steps < FEW_STEPS:
+        text = (
+            f"{name}: each of {shards} shards takes only {max(steps, 1)} steps an epoch, and learns the less; "
+            "windrow.ml.Averaged(…, average='batch') deals each batch out among the shards, so that there are as many "
+            "steps as with one; else give fewer shards, or a smaller batch_size"
+        )
+        warn(text)
+
+
+def _arrays(name: str, estimator: Any, X: Any, y: Any, sample_weight: Any, known: Any) -> tuple[list[Array], Any, Any]:
     """Return X, y and weights as arrays in the same blocks; the labels in memory; and the classes."""
     rows = samples(name, X)
     arrays = [rows]
@@ -174,7 +219,7 @@ def _arrays(name: str, estimator: Any, X: Any, y: Any, sample_weight: Any) -> tu
             if target.ndim == 2 and target.shape[1] == 1 and single:
                 target = target.reshape(-1)
             labels = np.asarray(target.compute())
-            classes = _classes(name, estimator, labels)
+            classes = _classes(name, estimator, labels) if known is None else _among(name, labels, known)
         arrays.append(target)
     if sample_weight is not None:
         arrays.append(beside(name, "sample_weight", sample_weight, rows))
@@ -204,6 +249,15 @@ def _classes(name: str, estimator: Any, labels: Values) -> Any:
     return [np.unique(column) for column in labels.T]
 
 
+def _among(name: str, labels: Values, known: Any) -> Any:
+    """Return classes that are known, which labels must be among."""
+    found = np.unique(labels)
+    other = found[~np.isin(found, known)] if labels.ndim == 1 else found[:0]
+    if len(other):
+        raise BadValue(bad(name, "y", f"labels with {other[0]!s}", f"labels of the classes {list(known)}"))
+    return known
+
+
 def _warn_of_absent(name: str, labels: Values, classes: Values, sizes: Sequence[int]) -> None:
     """Warn of shards that lack classes, where rows are left as they stand."""
     ends = np.cumsum(sizes)
@@ -228,15 +282,21 @@ def _weighted(estimator: Any, labels: Values | None, classes: Any) -> Any:
 
 
 class FitsByAveraging(Supervised):
-    """Makes an estimator's `fit` train on shards where X or y is a Windrow array.
+    """Makes an estimator's `fit` and `partial_fit` train on shards where any of the rows are in Windrow arrays.
 
     `max_iter` epochs are run, fewer when `tol` is set and the score on the training rows stays the same for
-    `n_iter_no_change` of them. `random_state` (an integer) seeds the shuffles; shards are as many as there are ranks.
+    `n_iter_no_change` of them; `partial_fit` runs one. With `warm_start` training goes on from what was learnt before.
+    `random_state` (an integer) seeds the shuffles; shards are as many as there are ranks.
     """
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        own = cls.partial_fit  # type: ignore[attr-defined]
+        super().__init_subclass__(**keywords)
+        cls.partial_fit = _partial_fit(cls, own)  # type: ignore[attr-defined]
 
     def fit(self, X: Any, y: Any, *args: Any, sample_weight: Any = None, **keywords: Any) -> Self:
         """Train."""
-        if not is_lazy(X, y):
+        if not is_lazy(X, y, sample_weight):
             own = {} if sample_weight is None else {"sample_weight": sample_weight}
             super().fit(X, y, *args, **own, **keywords)  # type: ignore[misc]
             return self
@@ -244,22 +304,48 @@ class FitsByAveraging(Supervised):
         if args or keywords:
             raise ArgumentError(bad(name, next(iter(keywords), "coef_init"), "a value", "none for Windrow arrays"))
         given = self.get_params(deep=False)  # type: ignore[attr-defined]
+        how = {"tol": given["tol"], "patience": given["n_iter_no_change"], "epochs": given["max_iter"]}
+        return self._learn("fit", X, y, sample_weight, start=self if given["warm_start"] else None, **how)
+
+    def _learn(self, operation: str, X: Any, y: Any, sample_weight: Any, **how: Any) -> Self:
+        name = f"{type(self).__name__}.{operation}"
+        given = self.get_params(deep=False)  # type: ignore[attr-defined]
         if given["random_state"] is not None and not isinstance(given["random_state"], int | np.integer):
             raise ArgumentError(bad(name, "random_state", given["random_state"], "an integer or None"))
-        fitted, self.history_ = train_averaged(
-            self,
-            X,
-            y,
-            sample_weight,
-            epochs=given["max_iter"],
-            shuffle=given["shuffle"],
-            seed=int(given["random_state"] or 0),
-            tol=given["tol"],
-            patience=given["n_iter_no_change"],
-        )
+        seed = int(given["random_state"] or 0)
+        how |= {"shuffle": given["shuffle"], "seed": seed, "operation": operation}
+        fitted, self.history_ = train_averaged(self, X, y, sample_weight, **how)
         learnt = {k: v for k, v in vars(fitted).items() if k not in given}
         vars(self).update(learnt)
         return self
+
+
+def _partial_fit(cls: Any, own: Any) -> Any:
+    """Return the `partial_fit` of a class, by scikit-learn's own signature: an epoch for Windrow arrays."""
+    signature = inspect.signature(own)
+
+    @wraps(own)
+    def partial_fit(self: Any, X: Any, y: Any, *args: Any, **keywords: Any) -> Any:
+        if not is_lazy(X, y, *args, *keywords.values()):
+            return super(cls, self).partial_fit(X, y, *args, **keywords)
+        given = signature.bind(self, X, y, *args, **keywords).arguments
+        classes = _known(f"{cls.__name__}.partial_fit", self, given.get("classes"))
+        return self._learn("partial_fit", X, y, given.get("sample_weight"), epochs=1, start=self, classes=classes)
+
+    return available_if(lambda model: hasattr(super(cls, model), "partial_fit"))(partial_fit)
+
+
+def _known(name: str, model: Any, classes: Any) -> Any:
+    """Return the classes that `partial_fit` is told or knows; None for what has none."""
+    if not is_classifier(model):
+        return None
+    before = getattr(model, "classes_", None)
+    if before is None and classes is None:
+        raise BadValue(bad(name, "classes", None, "the labels of all classes in the first call"))
+    found: Values = np.asarray(before) if classes is None else np.unique(classes)
+    if before is not None and not np.array_equal(found, np.asarray(before)):
+        raise BadValue(bad(name, "classes", list(found), f"those of the first call: {list(before)}"))
+    return found
 
 
 class Averaged(MetaEstimatorMixin, BaseEstimator):
@@ -280,8 +366,10 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         share), and within shards in each epoch.
     seed : int
         The same seed and number of shards give the same weights to the bit on any ranks; not with "async".
-    average : {"epoch", "async"}
-        When weights are averaged: after each epoch; or without waiting for each other, 16 times an epoch, see
+    average : {"epoch", "batch", "async"}, int or ("async", int)
+        When weights are averaged: after each epoch, each batch, or so many batches. These have the estimator's own
+        `batch_size` rows (200 where it has none), dealt out among the shards, so that there are as many steps as with
+        one shard. "async": without waiting for each other, 16 times an epoch, see
         `windrow.ml.train`.
 
     Attributes
@@ -307,7 +395,7 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         shards: int | None = None,
         shuffle: bool = True,
         seed: int = 0,
-        average: str = "epoch",
+        average: str | int | tuple[str, int] = "epoch",
     ) -> None:
         self.estimator = estimator
         self.epochs = epochs
@@ -317,26 +405,30 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         self.average = average
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Train."""
-        averageable(f"{type(self.estimator).__name__}.fit", self.estimator)
+        """Train; from what was learnt before, where the estimator has `warm_start=True`."""
+        before = self.__dict__.get("estimator_") if getattr(self.estimator, "warm_start", False) else None
+        return self._learn("fit", X, y, sample_weight, epochs=self.epochs, start=before)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Train for one epoch, from what was learnt before; the first call tells a classifier all its classes."""
+        before = self.__dict__.get("estimator_")
+        name = f"{type(self.estimator).__name__}.partial_fit"
+        known = _known(name, self, classes) if is_classifier(self) else None
+        return self._learn("partial_fit", X, y, sample_weight, epochs=1, start=before, classes=known)
+
+    def _learn(self, operation: str, X: Any, y: Any, sample_weight: Any, **how: Any) -> Self:
+        averageable(f"{type(self.estimator).__name__}.{operation}", self.estimator)
         if not is_lazy(X, y, sample_weight):
-            X, y, sample_weight = checked(self, X, y, sample_weight)
-        self.estimator_, self.history_ = train_averaged(
-            self.estimator,
-            X,
-            y,
-            sample_weight,
-            epochs=self.epochs,
-            shards=self.shards,
-            shuffle=self.shuffle,
-            seed=self.seed,
-            average=self.average,
-        )
+            first = operation == "fit" or how["start"] is None
+            X, y, sample_weight = checked(self, X, y, sample_weight, reset=first, classes=how.get("classes"))
+        how |= {"shards": self.shards, "shuffle": self.shuffle, "seed": self.seed, "average": self.average}
+        fitted, self.history_ = train_averaged(self.estimator, X, y, sample_weight, operation=operation, **how)
+        self.estimator_ = fitted
         if is_lazy(X):
             self.__dict__.pop("feature_names_in_", None)
-        self.n_features_in_, self.n_iter_ = X.shape[1], self.estimator_.n_iter_
-        if hasattr(self.estimator_, "classes_"):
-            self.classes_ = self.estimator_.classes_
+        self.n_features_in_, self.n_iter_ = X.shape[1], fitted.n_iter_
+        if hasattr(fitted, "classes_"):
+            self.classes_ = fitted.classes_
         return self
 
     def __getattr__(self, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,15 @@ Values = np.ndarray[Any, Any]
 FLOATS = [np.float64, np.float32]
 
 
-def checked(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Values, Any, Any]:
+def checked(
+    model: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True, classes: Any = None
+) -> tuple[Values, Any, Any]:
     """Return X, y and weights as arrays; what is wrong with them is refused as scikit-learn does.
 
-    The model learns the number and the names of X's features.
+    With `reset` the model learns the number and the names of X's features. Where `classes` are known, y needn't have
+    them all.
     """
-    check: Any = validate_data
+    check: Any = partial(validate_data, reset=reset)
     if y is None and not model.__sklearn_tags__().target_tags.required:
         return check(model, X, dtype=FLOATS, order="C"), None, _weights(sample_weight, X)
     numbers = is_regressor(model)
@@ -33,7 +37,7 @@ def checked(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Values, Any
         if y.ndim == 2 and y.shape[1] == 1 and model.__sklearn_tags__().target_tags.single_output:
             y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        if weights is not None and len(np.unique(y[weights > 0], axis=0)) < 2:
+        if classes is None and weights is not None and len(np.unique(y[weights > 0], axis=0)) < 2:
             name = f"{type(model).__name__}.fit"
             raise BadValue(bad(name, "sample_weight", "zero but for 1 class", "at least 2 classes"))
     return X, labels_as(y), weights

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,12 +11,24 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from .rounds import Round
+
     Values = np.ndarray[Any, Any]
 
-__all__ = ["in_order", "shuffled"]
+__all__ = ["in_order", "order_of", "shuffled"]
 
 CACHEFUL, FEWEST, TOGETHER = 1 << 20, 4096, 16
 """Bytes of a pass, the fewest rows of one, and how many neighbours move together before they are mixed."""
+
+
+def order_of(at: Round, count: int) -> Values:
+    """Return the order of a shard's rows in an epoch, the same in each of its rounds."""
+    return _order(replace(at, number=0), count)
+
+
+@functools.lru_cache(maxsize=8)
+def _order(at: Round, count: int) -> Values:
+    return at.generator().permutation(count)
 
 
 def _size(rows: Sequence[Values]) -> int:

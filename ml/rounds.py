@@ -8,7 +8,7 @@ where they lie in the arenas and averages them there, which also ends their line
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .progress import Progress
     from .shards import Shards
 
-__all__ = ["NEW", "Round", "Rounds", "Task", "means"]
+__all__ = ["NEW", "Round", "Rounds", "Task", "Told", "joined"]
 
 Values = np.ndarray[Any, Any]
 HEAD = 32
@@ -57,12 +57,43 @@ class Round:
         return np.random.Generator(np.random.Philox([self.seed, self.epoch, self.shard]))
 
 
+def _none() -> Values:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a round tells.
+
+    Attributes
+    ----------
+    rows : float
+        That it saw.
+    means : dict of str to float
+        Over these rows.
+    sums : numpy.ndarray
+        Numbers that are added up over rounds and shards, such as the states of metrics.
+    """
+
+    rows: float
+    means: dict[str, float] = field(default_factory=dict)
+    sums: Values = field(default_factory=_none)
+
+
+def joined(told: Sequence[Told]) -> Told:
+    """Return what several rounds tell of all their rows, in their order."""
+    rows = sum(t.rows for t in told)
+    seen = [t for t in told if t.rows]
+    means = {n: sum(t.means[n] * (t.rows / rows) for t in seen) for n in told[0].means}
+    return Told(rows, means, np.add.reduce([t.sums for t in told], axis=0))
+
+
 @dataclass(frozen=True)
 class Task:
     """One shard's round: bytes to state, the work, state to bytes.
 
-    `work(state, own, Round, *rows) -> (state, own, metrics)` trains on one shard's rows. `metrics` are means over the
-    rows it saw, and "rows", their number. Averaged is the state; the shard keeps `own` (optimiser slots).
+    `work(state, own, Round, *rows) -> (state, own, Told)` trains on one shard's rows. Averaged is the state; the shard
+    keeps `own` (optimiser slots). Told are the means that `metrics` names, and as many `sums`.
     """
 
     work: Callable[..., Any]
@@ -70,12 +101,13 @@ class Task:
     own: Layout
     seed: int
     metrics: tuple[str, ...]
+    sums: int
     arrays: int
 
     @property
     def head(self) -> int:
-        """Bytes of the metrics, which come first in what a task makes."""
-        return 8 * (1 + len(self.metrics))
+        """Bytes of what a task tells, which come first in what it makes."""
+        return 8 * (1 + len(self.metrics) + self.sums)
 
     @property
     def begin(self) -> int:
@@ -101,21 +133,27 @@ class Task:
         where = Round(epoch, number, first + at, self.seed)
         state, own, told = self.work(self.layout.unpack(given[HEAD:end]), self.own.unpack(mine), where, *rows)
         out = np.zeros(self.width, np.uint8)
-        out[: self.head].view(np.float64)[:] = [told["rows"], *(told.get(name, 0.0) for name in self.metrics)]
+        numbers, first_sum = out[: self.head].view(np.float64), 1 + len(self.metrics)
+        numbers[:first_sum] = [told.rows, *(told.means.get(name, 0.0) for name in self.metrics)]
+        if told.rows:
+            numbers[first_sum:] = told.sums
         self.layout.pack(state, out[self.head : self.begin], NEW)
         self.own.pack(own, out[self.begin :])
         return out[None]
 
-    def told(self, made: Values) -> Values:
-        """Return the rows and metrics that tasks tell: (shards, 1 + metrics)."""
-        return np.ascontiguousarray(made[:, : self.head]).view(np.float64)
+    def told(self, made: Values) -> list[Told]:
+        """Return what tasks tell."""
+        numbers, first = np.ascontiguousarray(made[:, : self.head]).view(np.float64), 1 + len(self.metrics)
+        return [
+            Told(means[0], dict(zip(self.metrics, means[1:], strict=True)), sums.copy())
+            for means, sums in zip(numbers[:, :first].tolist(), numbers[:, first:], strict=True)
+        ]
 
-    def mean(self, made: Values) -> tuple[Values, dict[str, float]]:
-        """Return the average of the shards' states by the rows they saw, and of their metrics."""
+    def mean(self, made: Values) -> tuple[Values, Told]:
+        """Return the average of the shards' states by the rows they saw, and what they tell."""
         told = self.told(made)
-        rows = told[:, 0]
-        average = self.layout.mean(made[:, self.head : self.begin], rows)
-        return average, means([dict(zip(("rows", *self.metrics), line, strict=True)) for line in told.tolist()])
+        average = self.layout.mean(made[:, self.head : self.begin], np.array([t.rows for t in told]))
+        return average, joined(told)
 
     @cached_property
     def _payload(self) -> Any:
@@ -133,13 +171,6 @@ class Task:
         return {name: value for name, value in vars(self).items() if name != "_payload"}
 
 
-def means(told: Sequence[dict[str, float]]) -> dict[str, float]:
-    """Return the means of metrics over rows, and how many "rows" there were."""
-    rows = sum(t["rows"] for t in told)
-    names = [name for name in told[0] if name != "rows"]
-    return {"rows": rows, **{n: sum(t[n] * (t["rows"] / rows) for t in told if t["rows"]) for n in names}}
-
-
 class Rounds:
     """Runs rounds of `work` (see `Task`) over shards, and averages after each.
 
@@ -151,13 +182,22 @@ class Rounds:
     shards : Shards
     seed : int
     metrics : tuple of str
-        Names that `work` tells.
+        Names of the means that `work` tells.
+    sums : int
+        How many sums it tells.
     """
 
     def __init__(
-        self, work: Callable[..., Any], state: Any, own: Any, shards: Shards, seed: int, metrics: tuple[str, ...]
+        self,
+        work: Callable[..., Any],
+        state: Any,
+        own: Any,
+        shards: Shards,
+        seed: int,
+        metrics: tuple[str, ...],
+        sums: int = 0,
     ) -> None:
-        self.task = Task(work, Layout.of(state), Layout.of(own), seed, metrics, len(shards.arrays))
+        self.task = Task(work, Layout.of(state), Layout.of(own), seed, metrics, sums, len(shards.arrays))
         self.shards = shards
         self._average = self.task.layout.pack(state)
         self._own: Values | Array = np.repeat(self.task.own.pack(own)[None], len(shards), axis=0)
@@ -182,8 +222,8 @@ class Rounds:
     def owns(self, value: Values) -> None:
         self._own = value
 
-    def run(self, epoch: int, number: int) -> dict[str, float]:
-        """Run one round; return the means of its metrics over rows, and how many "rows" there were."""
+    def run(self, epoch: int, number: int) -> Told:
+        """Run one round; return what it tells of all shards."""
         task, count, own = self.task, len(self.shards), self._own
         small = count * task.own.size <= SMALL
         here = own if isinstance(own, np.ndarray) and small else None
@@ -199,14 +239,14 @@ class Rounds:
         self._average, told = task.mean(found)
         return told
 
-    def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> dict[str, float]:
-        """Run an epoch of so many rounds; return the means of its metrics over rows, and how many "rows" there were."""
+    def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> Told:
+        """Run an epoch of so many rounds; return what they tell together."""
         told = []
         for number in range(count):
             told.append(self.run(epoch, number))
             if progress is not None:
-                progress.advance(told[-1]["rows"])
-        return means(told)
+                progress.advance(told[-1].rows)
+        return joined(told)
 
     def __enter__(self) -> Self:
         return self

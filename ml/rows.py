@@ -15,6 +15,7 @@ from ..arrays.align import regrid
 from ..arrays.core import Node, as_array, make, referred
 from ..arrays.payload import payload
 from ..arrays.sorting import unique_values
+from ..arrays.verbs import compute
 from ..graph.errors import ArgumentError, BadValue, DTypeError, ShapeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
@@ -146,6 +147,11 @@ def weighed(operation: str, weight: Any) -> None:
     finite(operation, sample_weight=weight)
     if not np.any(weight):
         raise BadValue(bad(operation, "sample_weight", "zero for every row", "weights that are positive for some rows"))
+
+
+def some_weight(operation: str, weight: Array) -> None:
+    """Raise where the rows' weights are all zero, or one is no number."""
+    weighed(operation, np.array(compute(weight.min(), weight.max())))
 
 
 def labels_of(operation: str, target: Array, least: int = 2) -> Values:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +14,9 @@ from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
 from ..workers.boundary import publish
 from .asynchronous import PUSHES, STALENESS, Asynchronous
 from .batching import FIRST, doubled, most_rows
+from .passes import order_of
 from .progress import Progress
-from .rounds import NEW, Round, Rounds
+from .rounds import NEW, Round, Rounds, Told
 from .shards import Shards, sharded
 from .state import Layout
 
@@ -41,15 +41,19 @@ class History:
         Means over rows of what the step tells, such as "loss".
     batch_size : int or None
         Rows of a batch, where `train` knows of it.
+    seconds : list of float
+        That each epoch took.
     """
 
     epoch: list[int] = field(default_factory=list)
     history: dict[str, list[float]] = field(default_factory=dict)
     batch_size: int | None = None
+    seconds: list[float] = field(default_factory=list)
 
-    def add(self, epoch: int, values: dict[str, float]) -> None:
+    def add(self, epoch: int, values: dict[str, float], seconds: float) -> None:
         """Enter an epoch."""
         self.epoch.append(epoch)
+        self.seconds.append(seconds)
         for name, value in values.items():
             self.history.setdefault(name, []).append(value)
 
@@ -169,9 +173,9 @@ def _epochs(
     history = History()
     with rounds:
         for epoch in range(epochs):
-            told = rounds.epoch(epoch, count, progress)
-            told.pop("rows")
-            history.add(epoch, told)
+            begin = time.perf_counter()
+            told = rounds.epoch(epoch, count, progress).means
+            history.add(epoch, told, time.perf_counter() - begin)
             progress.epoch(epoch, told)
             if callback is None:
                 continue
@@ -256,12 +260,6 @@ def _numbers(told: Any, names: tuple[str, ...]) -> dict[str, float]:
     return numbers
 
 
-@functools.lru_cache(maxsize=8)
-def _order(at: Round, count: int) -> Values:
-    """Return the order of a shard's rows in an epoch, whatever the round."""
-    return at.generator().permutation(count)
-
-
 @dataclass(frozen=True)
 class _Batches:
     """Runs a user's step over the batches of one round."""
@@ -272,12 +270,12 @@ class _Batches:
     shuffle: bool
     names: tuple[str, ...] | None
 
-    def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, dict[str, float]]:
+    def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, Told]:
         count = len(rows[0])
         begin, end = at.number * self.period * self.size, min((at.number + 1) * self.period * self.size, count)
         if begin >= end:
-            return state, own, {"rows": 0.0}
-        order = _order(replace(at, number=0), count) if self.shuffle else np.arange(count)
+            return state, own, Told(0.0)
+        order = order_of(at, count) if self.shuffle else np.arange(count)
         sums = dict.fromkeys(self.names or (), 0.0)
         for lo in range(begin, end, self.size):
             mine = order[lo : min(lo + self.size, end)]
@@ -289,7 +287,7 @@ class _Batches:
             state, told = state
             for name, value in _numbers(told, self.names).items():
                 sums[name] += value * len(mine)
-        return state, own, {"rows": float(end - begin), **{n: v / (end - begin) for n, v in sums.items()}}
+        return state, own, Told(float(end - begin), {n: v / (end - begin) for n, v in sums.items()})
 
 
 publish(__name__, ("History", "train"))

@@ -55,8 +55,8 @@ class Backend(ABC):
         """Return `test(rows)`, which evaluates all rows as one batch, and returns the metrics so far."""
 
     @abstractmethod
-    def told(self, model: Any, rows: tuple[Values, ...]) -> tuple[str, ...]:
-        """Return the names of the metrics, by training on some rows without compiling."""
+    def told(self, model: Any, rows: tuple[Values, ...]) -> dict[str, Any]:
+        """Return the metrics after training on some rows, without compiling."""
 
 
 @functools.cache

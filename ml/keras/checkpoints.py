@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
-from .recipe import custom_objects
+from .recipe import custom_objects, named_functions, under_policy
 
 __all__ = ["Progressed", "check_path", "read_checkpoint", "write_checkpoint"]
 
@@ -45,7 +45,8 @@ def write_checkpoint(model: Any, path: str | Path, done: Progressed) -> None:
     target = check_path("checkpoint", path)
     aside = target.with_name(f".{os.getpid()}-{target.name}")
     try:
-        model.save(aside)
+        with named_functions(model):
+            model.save(aside)
         raw = io.BytesIO()
         arrays: dict[str, Any] = {f"speed{i}": v for i, v in enumerate(done.speed)}
         np.savez(raw, **arrays, epochs=done.epochs, own=done.own)
@@ -65,7 +66,8 @@ def read_checkpoint(model: Any, path: str | Path) -> Progressed:
             done = Progressed(int(found["epochs"]), found["own"], speed)
     except (OSError, KeyError, zipfile.BadZipFile) as error:
         raise ArgumentError(bad("fit", "resume", str(target), "a checkpoint that fit(checkpoint=) wrote")) from error
-    with importlib.import_module("keras.saving").custom_object_scope(custom_objects(model)):
+    scope = importlib.import_module("keras.saving").custom_object_scope
+    with named_functions(model), scope(custom_objects(model)), under_policy(model.dtype_policy.name):
         saved = importlib.import_module("keras.models").load_model(target, safe_mode=False)
     mine, theirs = ([v.shape for v in m.variables] for m in (model, saved))
     if mine != theirs or type(model.optimizer) is not type(saved.optimizer):

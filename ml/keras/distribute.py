@@ -13,14 +13,15 @@ from ...workers.boundary import publish, warn
 from ..asynchronous import STALENESS, Asynchronous
 from ..progress import Progress
 from ..rounds import Rounds
+from ..rows import some_weight
 from ..shards import Shards, sharded
 from ..training import is_async, period_of
 from .arguments import check_part, refuse, split, weights_of
 from .batches import measured
 from .checkpoints import Progressed, check_path, read_checkpoint, write_checkpoint
 from .checks import check_callbacks, check_labels, check_model, check_rows, count_of, held_out
-from .epochs import Epoch
-from .inference import column, evaluated, listed, predicted
+from .epochs import Epoch, names_of, told_of
+from .inference import build, column, evaluated, listed, predicted
 from .outer import Outer
 from .recipe import Recipe
 from .state import Variables
@@ -178,7 +179,9 @@ class Distributed:
         if checkpoint is not None:
             check_path("checkpoint", checkpoint)
         parts = _shards(x, y, sample_weight, shards, shuffle, seed)
-        _built(self.model, parts)
+        if sample_weight is not None:
+            some_weight("fit", parts.arrays[2])
+        build(self.model, parts.arrays[0])
         check_labels(self.model, parts)
         before = None if resume is None else read_checkpoint(self.model, resume)
         mine, recipe = Variables(self.model), Recipe.of(self.model)
@@ -189,14 +192,17 @@ class Distributed:
         whole = max(max(parts.sizes) // size, 1)
         period = min(period_of("fit", average, whole), whole)
         scale = float(len(parts)) if scale_learning_rate else 1.0
-        work = Epoch(recipe, size, period, shuffle, scale)
-        names, count = work.names(parts, state, own), -(-whole // period)
+        some = tuple(np.asarray(a[: min(size, parts.sizes[0])].compute()) for a in parts.arrays)
+        names, count = names_of(recipe, some, state, own), -(-whole // period)
+        _warn_of_apart(names.apart)
+        work = Epoch(recipe, size, period, shuffle, scale, names.means)
         done = initial_epoch if before is None else before.epochs
         rounds: Rounds | Asynchronous
         if is_async(average):
-            rounds = Asynchronous(work, state, own, parts, seed, names, range(done, epochs), count, staleness)
+            run = range(done, epochs)
+            rounds = Asynchronous(work, state, own, parts, seed, names.means, run, count, staleness, names.sums)
         else:
-            rounds = Rounds(work, state, own, parts, seed, names)
+            rounds = Rounds(work, state, own, parts, seed, names.means, names.sums)
         if before is not None and before.own.shape == rounds.owns.shape:
             rounds.owns = before.own
         outer = Outer(rounds, outer_momentum, [] if before is None else before.speed)
@@ -208,8 +214,7 @@ class Distributed:
                 for epoch in range(done, epochs):
                     listeners.on_epoch_begin(epoch)
                     _take_rate(rounds, self.model)
-                    logs = outer.epoch(epoch, count, bar)
-                    logs.pop("rows")
+                    logs = told_of(recipe, names, outer.epoch(epoch, count, bar), some)
                     lost = lost or _lost(epoch, logs)
                     Variables(self.model).put(rounds.state)
                     logs |= _held_out(self.model, recipe, held, size)
@@ -253,7 +258,10 @@ class Distributed:
         *,
         return_dict: bool = False,
     ) -> Any:
-        """Return loss and metrics: of each block of rows, averaged by rows, for Windrow arrays.
+        """Return loss and metrics, of Windrow arrays too those of all rows, which are evaluated where they are.
+
+        Of Keras's metrics what they count in blocks of rows is added up; so it is with metrics of your own that add to
+        their variables. Those that don't are evaluated block after block on the driver, with a warning.
 
         Parameters
         ----------
@@ -309,19 +317,21 @@ def _shards(x: Any, y: Any, weight: Any, shards: int | None, shuffle: bool, seed
     return sharded("fit", arrays, shards, shuffle, seed)
 
 
-def _built(model: Any, parts: Shards) -> None:
-    if not model.built:
-        model.build((None, *parts.arrays[0].shape[1:]))
-    if not model.optimizer.built:
-        model.optimizer.build(model.trainable_variables)
-
-
 def _held_out(model: Any, recipe: Recipe, held: tuple[Any, Any, Any] | None, size: int) -> dict[str, float]:
     if held is None:
         return {}
     x, y, weight = held
     told = evaluated(model, x, y, max(size, HELD_OUT), weight, recipe)
     return {f"val_{name}": value for name, value in told.items()}
+
+
+def _warn_of_apart(names: tuple[str, ...]) -> None:
+    if names:
+        text = (
+            f"fit: what the metric {names[0]!r} keeps doesn't add up over shards; what is told of it is the mean of "
+            "the shards' values"
+        )
+        warn(text)
 
 
 def _lost(epoch: int, logs: dict[str, float]) -> bool:

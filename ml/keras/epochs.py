@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..rounds import Told
 from .backends import backend
 from .replicas import borrowed
 
 if TYPE_CHECKING:
     from ..rounds import Round
-    from ..shards import Shards
+    from .metrics import Names
     from .recipe import Recipe
 
-__all__ = ["Epoch"]
+__all__ = ["Epoch", "names_of", "told_of"]
 
 Values = np.ndarray[Any, Any]
 
@@ -35,6 +36,8 @@ class Epoch:
         Whether whole batches change places from epoch to epoch.
     scale : float
         Of the learning rate.
+    means : tuple of str
+        Names of what is told as means over rows.
     """
 
     recipe: Recipe
@@ -42,8 +45,9 @@ class Epoch:
     period: int
     shuffle: bool
     scale: float
+    means: tuple[str, ...]
 
-    def __call__(self, state: Any, mine: Any, at: Round, *rows: Values) -> tuple[Any, Any, dict[str, float]]:
+    def __call__(self, state: Any, mine: Any, at: Round, *rows: Values) -> tuple[Any, Any, Told]:
         count, size = len(rows[0]), self.size
         whole = count // size
         order = at.generator().permutation(whole) if self.shuffle else np.arange(whole)
@@ -52,7 +56,7 @@ class Epoch:
         rest = slice(whole * size, count) if count % size and first <= max(whole - 1, 0) < end else None
         seen = len(blocks) * size + (count % size if rest is not None else 0)
         if not seen:
-            return state, mine, {"rows": 0.0}
+            return state, mine, Told(0.0)
         with borrowed(self.recipe) as copy:
 
             def begin() -> None:
@@ -63,11 +67,22 @@ class Epoch:
 
             logs = copy.train(begin, rows, size, blocks, rest)
             new = {**copy.variables.shared(), "rate": state["rate"]}
-            return new, copy.variables.own(), {**logs, "rows": float(seen)}
+            means = {name: logs[name] for name in self.means if name in logs}
+            return new, copy.variables.own(), Told(float(seen), means, copy.counters.sums())
 
-    def names(self, shards: Shards, state: Any, own: Any) -> tuple[str, ...]:
-        """Return the names of the metrics, by training a copy on a few rows; nothing remains of it."""
-        few = tuple(np.asarray(a[: min(self.size, shards.sizes[0])].compute()) for a in shards.arrays)
-        with borrowed(self.recipe) as copy:
-            copy.variables.put(state, own)
-            return backend().told(copy.model, few)
+
+def names_of(recipe: Recipe, some: tuple[Values, ...], state: Any, own: Any) -> Names:
+    """Return the names of what training tells, by training a copy on some rows; nothing remains of it."""
+    with borrowed(recipe) as copy:
+        copy.variables.put(state, own)
+        copy.model.reset_metrics()
+        backend().told(copy.model, some)  # it builds the metrics
+        apart = copy.apart(some)
+        copy.model.reset_metrics()
+        return copy.counters.names(backend().told(copy.model, some), apart)
+
+
+def told_of(recipe: Recipe, names: Names, told: Told, some: tuple[Values, ...]) -> dict[str, Any]:
+    """Return what an epoch tells of all rows that it saw."""
+    with borrowed(recipe) as copy:
+        return copy.told(names, told.means, told.sums, some)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,19 +11,26 @@ import numpy as np
 from ...arrays.align import regrid
 from ...arrays.core import Node, as_array, make
 from ...arrays.payload import payload
+from ...arrays.verbs import compute
 from ...graph.errors import ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
+from ...workers.boundary import warn
+from ..rows import some_weight, total
 from .recipe import Recipe
 from .replicas import borrowed
 from .state import Variables
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ...arrays.array import Array
 
-__all__ = ["column", "evaluated", "listed", "predicted"]
+__all__ = ["build", "column", "evaluated", "listed", "predicted"]
 
 Values = np.ndarray[Any, Any]
+SOME = 64
+"""Rows that show how a metric of the user's own counts."""
 
 
 def column(y: Any) -> Any:
@@ -30,13 +38,22 @@ def column(y: Any) -> Any:
     return y[:, None] if np.ndim(y) == 1 else y
 
 
+def build(model: Any, X: Any) -> None:
+    """Give a model its variables where it has none yet, as the first batch would."""
+    if not all(layer.built for layer in model._flatten_layers()):
+        model(np.zeros((1, *np.shape(X)[1:]), getattr(X, "dtype", np.float32)), training=False)
+    if not model.optimizer.built:
+        model.optimizer.build(model.trainable_variables)
+
+
 def predicted(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> Any:
     """Return a model's predictions, lazily for a Windrow array."""
     if not isinstance(X, Node):
         return model.predict(X, batch_size=batch_size, verbose=verbose)
     rows = _rows("predict", X)
-    shape = model.compute_output_shape(rows.shape)[1:]
-    dtype = np.dtype(str(getattr(model, "compute_dtype", "float32")))
+    build(model, rows)
+    told = model.compute_output_spec(importlib.import_module("keras").KerasTensor(rows.shape, str(rows.dtype)))
+    shape, dtype = told.shape[1:], np.dtype(str(told.dtype))
     task = _Predict(Recipe.of(model), Variables(model).shared(), batch_size, dtype)
     grid = Grid([rows.expr.grid.axes[0], *(Axis.regular(n, n) for n in shape)])
     ways = ((0, *(None,) * (rows.ndim - 1)),)
@@ -45,34 +62,65 @@ def predicted(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> An
 
 def evaluated(
     model: Any, X: Any, y: Any, batch_size: int, weight: Any = None, recipe: Recipe | None = None
-) -> dict[str, float]:
-    """Return a model's loss and metrics, averaged by rows over blocks of Windrow arrays.
+) -> dict[str, Any]:
+    """Return a model's loss and metrics of all rows: each block of Windrow arrays is evaluated where it lies.
 
     A copy evaluates: on TensorFlow a model that has seen targets of one axis fails on columns, and the other way round.
     """
+    build(model, X)
     recipe, state = recipe or Recipe.of(model), Variables(model).shared()
     given = [X, y] if weight is None else [X, y, weight]
     if not any(isinstance(one, Node) for one in given):
         found = tuple(column(np.asarray(one)) if i == 1 else np.asarray(one) for i, one in enumerate(given))
         _check_lengths(found)
+        if weight is not None:
+            some_weight("evaluate", as_array("evaluate", "sample_weight", found[2]))
         with borrowed(recipe) as copy:
             copy.variables.put(state)
-            return copy.test(found, batch_size)
+            return copy.counters.ordered(copy.test(found, batch_size))
     rows = _rows("evaluate", X)
-    names = ("y", "sample_weight")
-    rest = [as_array("evaluate", name, one) for name, one in zip(names, given[1:], strict=False)]
+    arguments = ("y", "sample_weight")
+    rest = [as_array("evaluate", name, one) for name, one in zip(arguments, given[1:], strict=False)]
     arrays = [rows, *(column(one) if i == 0 else one for i, one in enumerate(rest))]
     _check_lengths(arrays)
+    if weight is not None:
+        some_weight("evaluate", arrays[2])
     first = rows.expr.grid.axes[0]
     arrays = [regrid(a, Grid([first, *(Axis.regular(n, n) for n in a.shape[1:])])) for a in arrays]
+    ones = tuple((np.ones if i == 2 else np.zeros)((1, *a.shape[1:]), a.dtype) for i, a in enumerate(arrays))
     with borrowed(recipe) as copy:
-        told = copy.tells(tuple(np.zeros((1, *a.shape[1:]), a.dtype) for a in arrays))
-    task = _Evaluate(recipe, state, batch_size, told)
-    grid = Grid([Axis.regular(rows.numblocks[0], 1), Axis.regular(len(told) + 1, len(told) + 1)])
-    ways = tuple((0, *(None,) * (a.ndim - 1)) for a in arrays)
-    op = MapBlocks(payload("evaluate", task, (), {}), ways)
-    sums = np.add.reduce(np.asarray(make(op, arrays, grid, np.float64).compute()), axis=0)
-    return {name: float(v / sums[0]) for name, v in zip(told, sums[1:], strict=True)}
+        copy.variables.put(state)
+        names = copy.tells(ones, lambda: _first(arrays))
+        if names.apart:
+            _warn_of_apart(names.apart)
+            return copy.counters.ordered(copy.test_all(lambda: _blocks(arrays), batch_size))
+    width = 1 + len(names.means) + names.sums
+    sums = total(evaluate, arrays, (width,), recipe, state, batch_size, names)
+    means = sums[1 : 1 + len(names.means)] / sums[0]
+    with borrowed(recipe) as copy:
+        return copy.told(names, dict(zip(names.means, means.tolist(), strict=True)), sums[1 + len(means) :], ones)
+
+
+def _first(arrays: list[Array]) -> tuple[Values, ...]:
+    """Return some rows, computed."""
+    found = compute(*(a[:SOME] for a in arrays))
+    return tuple(np.asarray(f) for f in found)
+
+
+def _blocks(arrays: list[Array]) -> Iterator[tuple[Values, ...]]:
+    """Yield blocks of rows, computed one after the other."""
+    begin = 0
+    for size in arrays[0].chunks[0]:
+        yield tuple(np.asarray(f) for f in compute(*(a[begin : begin + size] for a in arrays)))
+        begin += size
+
+
+def _warn_of_apart(names: tuple[str, ...]) -> None:
+    text = (
+        f"evaluate: what the metric {names[0]!r} keeps doesn't add up over blocks of rows, so the driver evaluates "
+        "them one after the other; a metric that adds to its variables is evaluated where the rows are"
+    )
+    warn(text)
 
 
 def listed(told: dict[str, float]) -> Any:
@@ -106,20 +154,16 @@ class _Predict:
             return np.concatenate([np.asarray(part, self.dtype) for part in parts])
 
 
-@dataclass(frozen=True)
-class _Evaluate:
-    recipe: Recipe
-    weights: dict[str, Any]
-    size: int
-    names: tuple[str, ...]
-
-    def __call__(self, *rows: Values) -> Values:
-        if not len(rows[0]):
-            return np.zeros((1, len(self.names) + 1))
-        with borrowed(self.recipe) as copy:
-            copy.variables.put(self.weights)
-            found = copy.test(rows, self.size)
-        return np.array([[1.0, *(found[name] for name in self.names)]]) * len(rows[0])
+def evaluate(*given: Any) -> Values:
+    """Return what rows tell: how many they are, means times that, what the metrics have counted."""
+    *rows, recipe, weights, size, names = given
+    count = float(len(rows[0]))
+    if not count:
+        return np.zeros(1 + len(names.means) + names.sums)
+    with borrowed(recipe) as copy:
+        copy.variables.put(weights)
+        told = copy.test(tuple(rows), size)
+        return np.concatenate([[count], [told[n] * count for n in names.means], copy.counters.sums()])
 
 
 def _rows(operation: str, X: Any) -> Array:

@@ -93,10 +93,11 @@ class TensorFlow(Backend):
 
         return test
 
-    def told(self, model: Any, rows: tuple[Values, ...]) -> tuple[str, ...]:
+    def told(self, model: Any, rows: tuple[Values, ...]) -> dict[str, Any]:
         """See `Backend.told`."""
         tf: Any = importlib.import_module("tensorflow")
-        return tuple(model.train_step(tuple(tf.constant(r) for r in rows)))
+        found: dict[str, Any] = model.train_step(tuple(tf.constant(r) for r in rows))
+        return found
 
 
 BACKEND = TensorFlow()

@@ -8,11 +8,11 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, bad
 from ..asynchronous import Asynchronous
-from ..rounds import means
+from ..rounds import joined
 
 if TYPE_CHECKING:
     from ..progress import Progress
-    from ..rounds import Rounds
+    from ..rounds import Rounds, Told
 
 __all__ = ["Outer"]
 
@@ -38,7 +38,7 @@ class Outer:
         self._rounds, self._momentum = rounds, float(momentum)
         self.speed = speed
 
-    def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> dict[str, float]:
+    def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> Told:
         """Run an epoch of so many rounds, and step on from the average of each."""
         if isinstance(self._rounds, Asynchronous) or not self._momentum:
             return self._rounds.epoch(epoch, count, progress)
@@ -46,10 +46,10 @@ class Outer:
         for number in range(count):
             told.append(self._step(self._rounds, epoch, number))
             if progress is not None:
-                progress.advance(told[-1]["rows"])
-        return means(told)
+                progress.advance(told[-1].rows)
+        return joined(told)
 
-    def _step(self, rounds: Rounds, epoch: int, number: int) -> dict[str, float]:
+    def _step(self, rounds: Rounds, epoch: int, number: int) -> Told:
         before = rounds.state["weights"]
         told = rounds.run(epoch, number)
         state = rounds.state

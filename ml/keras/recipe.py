@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib
 import json
 import pickle
+import threading
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError
@@ -14,7 +17,9 @@ from ...graph.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Recipe", "custom_objects"]
+__all__ = ["Recipe", "custom_objects", "innermost", "named_functions", "under_policy"]
+
+_naming = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,7 @@ class Recipe:
 
     name: bytes
     backend: str
+    policy: str
     custom: bytes
     pickled: bytes
 
@@ -35,8 +41,10 @@ class Recipe:
         """Return the recipe of a compiled model."""
         keras = importlib.import_module("keras")
         dumps = importlib.import_module("cloudpickle").dumps
-        custom: bytes = dumps(custom_objects(model))
-        config = keras.saving.serialize_keras_object(model)
+        with named_functions(model) as names:
+            custom: bytes = dumps((custom_objects(model), names))
+            config = keras.saving.serialize_keras_object(model)
+            pickled: bytes = dumps(model)
         rate = ((config.get("compile_config") or {}).get("optimizer") or {}).get("config", {})
         if isinstance(rate.get("learning_rate"), float):
             rate["learning_rate"] = 0.0
@@ -44,17 +52,21 @@ class Recipe:
         names = {layer.name: f"layer {i}" for i, layer in enumerate(model._flatten_layers(recursive=True))}
         told = json.dumps(_renamed(config, names), sort_keys=True, default=repr).encode()
         name = blake2b(told + custom, digest_size=16).digest()
-        return cls(name, keras.backend.backend(), custom, dumps(model))
+        return cls(name, keras.backend.backend(), model.dtype_policy.name, custom, pickled)
 
     def load(self) -> Any:
         """Return a copy of the model."""
-        saving = importlib.import_module("keras.saving")
         try:
-            with saving.custom_object_scope(pickle.loads(self.custom)):
-                return pickle.loads(self.pickled)
+            custom, names = pickle.loads(self.custom)
+            with _custom(custom), under_policy(self.policy):
+                made = pickle.loads(self.pickled)
+            for name, before in names.items():
+                custom[name].__name__ = before
+            return made
         except Exception as error:
             expected = "one that Keras can save and load, with a get_config() that fits its constructor"
-            came = f"a model of which Keras can't make a copy: {type(error).__name__}: {error}"
+            why = (str(error).splitlines() or [""])[0]
+            came = f"a model of which Keras can't make a copy: {type(error).__name__}: {why}"
             raise ArgumentError(f"distribute: argument 'model' is {came}; expected {expected}") from error
 
 
@@ -68,31 +80,79 @@ def _renamed(value: Any, names: dict[str, str]) -> Any:
 
 def custom_objects(model: Any) -> dict[str, Any]:
     """Return the classes and functions that the user wrote for a model, by the names that Keras looks up."""
+    registered = importlib.import_module("keras.saving").get_registered_name
     found: dict[str, Any] = {}
     for value in _parts(model):
-        kind = value if isinstance(value, type) or hasattr(value, "__code__") else type(value)
-        if kind.__module__.partition(".")[0] not in ("keras", "builtins", "windrow"):
-            registered = importlib.import_module("keras.saving").get_registered_name(kind)
-            found |= {kind.__name__: kind, registered: kind}
+        kind = value if isinstance(value, type | FunctionType) else type(value)
+        if not _is_keras(kind):
+            found |= {kind.__name__: kind, registered(kind): kind}
     return found
 
 
+def _custom(objects: dict[str, Any]) -> AbstractContextManager[Any]:
+    found: AbstractContextManager[Any] = importlib.import_module("keras.saving").custom_object_scope(objects)
+    return found
+
+
+@contextmanager
+def under_policy(name: str) -> Iterator[None]:
+    """Hold a dtype policy in this thread: by it Keras decides whether an optimiser scales its loss."""
+    policies = importlib.import_module("keras.config")
+    before = policies.dtype_policy()
+    policies.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        policies.set_dtype_policy(before)
+
+
+@contextmanager
+def named_functions(model: Any) -> Iterator[dict[str, str]]:
+    """Give a model's lambdas, and functions of one name, names of their own; yield these with the ones before.
+
+    Keras would save a lambda's instructions without the names that they use, and finds other functions by name.
+    """
+    registered = importlib.import_module("keras.saving").get_registered_name
+    functions = {id(f): f for f in _parts(model) if isinstance(f, FunctionType) and not _is_keras(f)}
+    mine = [f for f in functions.values() if registered(f) == f.__name__]
+    before = [f.__name__ for f in mine]
+    with _naming:
+        try:
+            for number, function in enumerate(mine):
+                if before.count(function.__name__) > 1 or not function.__name__.isidentifier():
+                    function.__name__ = f"function_{number}"
+            yield {f.__name__: name for f, name in zip(mine, before, strict=True) if f.__name__ != name}
+        finally:
+            for function, name in zip(mine, before, strict=True):
+                function.__name__ = name
+
+
+def _is_keras(function: Any) -> bool:
+    return str(function.__module__).partition(".")[0] in ("keras", "builtins", "windrow")
+
+
 def _parts(model: Any) -> Iterator[Any]:
-    """Yield a model, its layers, and what it was compiled with."""
-    yield from model._flatten_layers(include_self=True, recursive=True)
-    for layer in model._flatten_layers(include_self=False, recursive=True):
-        for name in ("activation", "kernel_initializer", "kernel_regularizer", "kernel_constraint"):
-            value = getattr(layer, name, None)
-            if value is not None:
-                yield value
-    yield model.optimizer
-    schedule = getattr(model.optimizer, "_learning_rate", None)
-    if schedule is not None and not hasattr(schedule, "assign"):
-        yield schedule
-    yield from _leaves(model.loss)
+    """Yield a model, its layers, what it was compiled with, and the functions and objects that these have."""
+    compiled = [model.optimizer, innermost(model.optimizer), *_leaves(model.loss)]
     metrics = getattr(model, "_compile_metrics", None)
     if metrics is not None:
-        yield from _leaves([metrics._user_metrics, metrics._user_weighted_metrics])
+        compiled += _leaves([metrics._user_metrics, metrics._user_weighted_metrics])
+    for value in (*model._flatten_layers(include_self=True, recursive=True), *compiled):
+        yield value
+        if not isinstance(value, type | FunctionType):
+            yield from (one for one in vars(value).values() if isinstance(one, FunctionType) or _is_part(one))
+
+
+def innermost(optimizer: Any) -> Any:
+    """Return the optimiser that takes the steps, which one that scales the loss has within."""
+    while hasattr(optimizer, "inner_optimizer"):
+        optimizer = optimizer.inner_optimizer
+    return optimizer
+
+
+def _is_part(value: Any) -> bool:
+    """Tell whether something is one of the small objects that Keras saves with a layer, such as an initializer."""
+    return hasattr(value, "get_config") and hasattr(type(value), "from_config")
 
 
 def _leaves(value: Any) -> Iterator[Any]:

@@ -20,10 +20,11 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, bad
 from .backends import Backend, backend
+from .metrics import Counters, Names, plain
 from .state import Variables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from .recipe import Recipe
 
@@ -46,6 +47,8 @@ class Replica:
     ----------
     model : keras.Model
     variables : Variables
+    counters : Counters
+        What the metrics have counted in the last call.
     way : int
         How rounds run: a number into the backend's ways, or one more for `fit`.
     """
@@ -55,15 +58,16 @@ class Replica:
         if not model.optimizer.built:
             model.optimizer.build(model.trainable_variables)
         self.variables = Variables(model)
+        self.counters = Counters(model)
         self.way = len(backend().ways) if model.run_eagerly else 0
         self._compiled: dict[Any, Callable[..., dict[str, Any]]] = {}
-        self._tells: tuple[str, ...] | None = None
+        self._tells: Names | None = None
         self._tests_compiled = not model.run_eagerly
 
     def train(
         self, begin: Callable[[], None], rows: tuple[Values, ...], size: int, blocks: Values, rest: slice | None
-    ) -> dict[str, float]:
-        """Train on batches: blocks of `size` rows by their numbers, then a rest; return the means of the metrics.
+    ) -> dict[str, Any]:
+        """Train on batches: blocks of `size` rows by their numbers, then a rest; return what the last step told.
 
         `begin` writes the state to begin with: again where a way fails, as it may have changed it.
         """
@@ -83,37 +87,64 @@ class Replica:
         begin()
         return self._fit(rows, size, blocks, rest)
 
-    def test(self, rows: tuple[Values, ...], size: int) -> dict[str, float]:
+    def test(self, rows: tuple[Values, ...], size: int) -> dict[str, Any]:
         """Evaluate rows in batches of `size`; return the metrics over all of them.
 
         Keras's own `evaluate` sets up a pipeline for its rows each time, which takes longer than most chunks do.
         """
-        rows = tuple(_as_keras(r) for r in rows)
+        return self.test_all(lambda: (rows,), size)
+
+    def test_all(self, blocks: Callable[[], Iterable[tuple[Values, ...]]], size: int) -> dict[str, Any]:
+        """Evaluate blocks of rows, one after the other, as `test` does."""
         if self._tests_compiled:
             self.model.reset_metrics()
             test = self._function(("test",), lambda: backend().test(self.model))
             try:
                 logs: dict[str, Any] = {}
-                for i in range(0, len(rows[0]), size):
-                    logs = test(tuple(r[i : i + size] for r in rows))
-                return {name: float(value) for name, value in logs.items()}
+                for rows in blocks():
+                    given = tuple(_as_keras(r) for r in rows)
+                    for i in range(0, len(given[0]), size):
+                        logs = test(tuple(r[i : i + size] for r in given))
+                return {name: plain(value) for name, value in logs.items()}
             except Exception as error:
                 self._tests_compiled = False
                 _log.info("evaluation can't be compiled for this model (%s)", type(error).__name__)
-        weights = {"sample_weight": rows[2]} if len(rows) > 2 else {}
-        given = {"batch_size": size, "verbose": 0, "return_dict": True}
-        told: dict[str, float] = self.model.evaluate(*rows[:2], **weights, **given)
-        return told
+        parts = [np.concatenate(some) for some in zip(*blocks(), strict=True)]
+        weights = {"sample_weight": parts[2]} if len(parts) > 2 else {}
+        how = {"batch_size": size, "verbose": 0, "return_dict": True}
+        told: dict[str, Any] = self.model.evaluate(*parts[:2], **weights, **how)
+        return {name: plain(value) for name, value in told.items()}
 
-    def tells(self, rows: tuple[Values, ...]) -> tuple[str, ...]:
-        """Return the names of the metrics that `test` tells of such rows."""
+    def tells(self, rows: tuple[Values, ...], some: Callable[[], tuple[Values, ...]]) -> Names:
+        """Return the names of what `test` tells of such rows, of zeros; `some` returns others, should these be needed.
+
+        They are where a test or a metric is the user's own, of which some rows must show how it adds up.
+        """
         if self._tells is None:
-            self._tells = tuple(self.test(rows, 1))
+            found = self.counters.names(self.test(rows, 1))
+            if found.means or any(self.counters.of_users()):
+                rows = some()
+                apart = self.apart(rows)
+                found = self.counters.names(self.test(rows, len(rows[0])), apart)
+            self._tells = found
         return self._tells
+
+    def apart(self, rows: tuple[Values, ...]) -> tuple[str, ...]:
+        """Return the names of the metrics whose states don't add up, as some rows show."""
+        count = len(rows[0])
+        half = max(1, count // 2)
+        return self.counters.apart(lambda a, b: self.test(tuple(r[a:b] for r in rows), half), count)
+
+    def told(self, names: Names, means: dict[str, float], sums: Values, rows: tuple[Values, ...]) -> dict[str, Any]:
+        """Return all that is told, where the metrics have counted so much; some rows show how they look."""
+        if self.counters.sums().size != names.sums:
+            self.test(tuple(r[:1] for r in rows), 1)
+        known = {**self.counters.told(sums), **means}
+        return {name: known[name] for name in names.all}
 
     def _by(
         self, by: Backend, way: str, rows: tuple[Values, ...], size: int, blocks: Values, rest: slice | None
-    ) -> dict[str, float]:
+    ) -> dict[str, Any]:
         logs: dict[str, Any] = {}
         if len(blocks):
             batches = self._function(("batches", size), lambda: by.batches(self.model, size, way))
@@ -121,14 +152,14 @@ class Replica:
         if rest is not None:
             batch = self._function(("batch",), lambda: by.batch(self.model, way))
             logs = batch(tuple(r[rest] for r in rows))
-        return {name: float(value) for name, value in logs.items()}
+        return {name: plain(value) for name, value in logs.items()}
 
     def _function(self, key: Any, make: Callable[[], Any]) -> Callable[..., dict[str, Any]]:
         if key not in self._compiled:
             self._compiled[key] = make()
         return self._compiled[key]
 
-    def _fit(self, rows: tuple[Values, ...], size: int, blocks: Values, rest: slice | None) -> dict[str, float]:
+    def _fit(self, rows: tuple[Values, ...], size: int, blocks: Values, rest: slice | None) -> dict[str, Any]:
         numbers = (blocks[:, None] * size + np.arange(size)).ravel()
         if rest is not None:
             numbers = np.concatenate([numbers, np.arange(rest.start, rest.stop)])

@@ -119,7 +119,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         if not hasattr(self.estimator, "get_params"):
             from .models import Built
 
-            return Built.of(operation, self.estimator, self.batch_size, self.seed, X.shape[1:]), None
+            return Built.of(operation, self.estimator, self.batch_size, self.seed, X), None
         if y.ndim != 1:
             raise ArgumentError(bad(operation, "y", f"an array of {y.ndim} axes", "one value for each row"))
         if not is_classifier(self.estimator):

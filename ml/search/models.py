@@ -13,7 +13,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from ..keras.checks import check_model
 from ..keras.distribute import distribute
-from ..keras.inference import column
+from ..keras.inference import build, column
 from ..keras.recipe import Recipe
 from ..keras.replicas import borrowed
 from ..keras.state import Variables
@@ -44,18 +44,19 @@ class Built:
     size: int
     seed: int
     shape: tuple[int, ...]
+    dtype: np.dtype[Any]
     outputs: int = 0
     tabular: bool = False
 
     @classmethod
-    def of(cls, operation: str, build: Any, size: Any, seed: int, shape: tuple[int, ...]) -> Built:
+    def of(cls, operation: str, build: Any, size: Any, seed: int, X: Any) -> Built:
         """Return the learner."""
         if not callable(build) or isinstance(build, type):
             expected = "an estimator of scikit-learn, or a function that builds a Keras model"
             raise ArgumentError(bad(operation, "estimator", build, expected))
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise ArgumentError(bad(operation, "batch_size", size, "a positive integer"))
-        return cls(build, int(size), seed, shape)
+        return cls(build, int(size), seed, X.shape[1:], X.dtype)
 
     def check(self, operation: str, argument: str, params: dict[str, Any]) -> None:
         """Raise where a parameter is none of the function's."""
@@ -69,10 +70,7 @@ class Built:
         importlib.import_module("keras.utils").set_random_seed(self.seed)
         model = self.build(**params)
         check_model(model)
-        if not model.built:
-            model.build((None, *self.shape))
-        if not model.optimizer.built:
-            model.optimizer.build(model.trainable_variables)
+        build(model, np.zeros((1, *self.shape), self.dtype))
         variables = Variables(model)
         return Recipe.of(model), variables.shared(), variables.own(fresh=True)
 

@@ -19,6 +19,7 @@ from sklearn.neural_network import MLPRegressor
 import windrow as wr
 from windrow.ml import Averaged, train
 from windrow.ml.asynchronous import Asynchronous
+from windrow.ml.rounds import Told
 from windrow.ml.shards import sharded
 
 
@@ -110,7 +111,7 @@ class Pace:
 
     def __call__(self, state, own, at, X):
         time.sleep(self.seconds if at.shard == 0 and at.number == 0 else 0)
-        return state + 1.0, own + 1, {"rows": float(len(X)), "loss": float(own)}
+        return state + 1.0, own + 1, Told(float(len(X)), {"loss": float(own)})
 
 
 class Watch:
@@ -133,9 +134,9 @@ def test_a_slow_shard_holds_nobody_up():
         watch = Watch(rounds)
         told = rounds.epoch(0, 6, watch)
         assert (0, 4, 4, 4) in watch.seen  # they begin up to three ahead of the slowest, and end four ahead
-        assert told["rows"] == 6 * 40
+        assert told.rows == 6 * 40
         assert told["loss"] == pytest.approx(2.5)  # what a shard keeps for itself goes from round to round
-        assert rounds.epoch(1, 6)["loss"] == pytest.approx(8.5)
+        assert rounds.epoch(1, 6).means["loss"] == pytest.approx(8.5)
         np.testing.assert_allclose(rounds.state, 12.0)
 
 
@@ -143,7 +144,7 @@ def test_a_slow_shard_holds_nobody_up():
 def test_staleness_is_bounded(clean, staleness):
     with paced(0.1, staleness, 5) as rounds:
         watch = Watch(rounds)
-        assert [rounds.epoch(e, 5, watch)["rows"] for e in range(2)] == [5 * 40, 5 * 40]
+        assert [rounds.epoch(e, 5, watch).rows for e in range(2)] == [5 * 40, 5 * 40]
         assert rounds.ahead == staleness
         assert max(max(clocks) - min(clocks) for clocks in watch.seen) == staleness + 1
         np.testing.assert_allclose(rounds.state, 10.0)

@@ -16,7 +16,7 @@ import windrow as wr
 from windrow.ml import Averaged, train
 from windrow.ml import rounds as rounds_module
 from windrow.ml.linear_model import SGDRegressor as Ours
-from windrow.ml.rounds import Rounds
+from windrow.ml.rounds import Rounds, Told
 from windrow.ml.shards import sharded
 from windrow.ml.state import Layout
 
@@ -268,7 +268,7 @@ def test_large_states_stay_with_their_shards(monkeypatch):
 
     def work(state, own, at, X):
         own = {"seen": own["seen"] + X.sum(), "rounds": own["rounds"] + 1}
-        return state + own["seen"] * 1e-3, own, {"rows": float(len(X))}
+        return state + own["seen"] * 1e-3, own, Told(float(len(X)))
 
     parts = sharded("test", [np.arange(30.0).reshape(10, 3)], 3, True, 0)
     found = []
@@ -276,7 +276,7 @@ def test_large_states_stay_with_their_shards(monkeypatch):
         monkeypatch.setattr(rounds_module, "SMALL", limit)
         rounds = Rounds(work, np.zeros(2), {"seen": np.zeros(2), "rounds": 0}, parts, 0, ())
         for number in range(20):
-            assert rounds.run(0, number)["rows"] == 10
+            assert rounds.run(0, number).rows == 10
         found.append((rounds.state.tobytes(), rounds.owns.tobytes()))
     assert found[0] == found[1]
 

@@ -1,0 +1,126 @@
+"""A model's metrics: what they have counted is added up over blocks and shards, and tells the metrics of all rows.
+
+The mean of blocks' metrics isn't the metric of all rows but for plain means. Keras's own metrics keep sums (of values
+and weights, of confusion counts) from which they tell their results, so that sums of states are states. Keras relies
+on it too where it trains on several devices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Counters", "Names", "plain"]
+
+Values = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of what a model tells, and how they are joined over rows.
+
+    Attributes
+    ----------
+    all : tuple of str
+        In the order in which Keras tells them.
+    means : tuple of str
+        Those of which the means over rows are told: they come from a `train_step` or `test_step` of the user's own, and
+        not from a metric, or from a metric whose states don't add up.
+    sums : int
+        How many numbers the metrics count in.
+    apart : tuple of str
+        Metrics whose states don't add up.
+    """
+
+    all: tuple[str, ...]
+    means: tuple[str, ...]
+    sums: int
+    apart: tuple[str, ...] = ()
+
+
+class Counters:
+    """The states of a model's metrics as numbers that add up."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self._fresh: Values | None = None
+
+    def names(self, logs: dict[str, Any], apart: tuple[str, ...] = ()) -> Names:
+        """Return the names of what a step has told; the metrics are as it left them."""
+        known = self.model.get_metrics_result()
+        means = [n for n in logs if n not in known]
+        if means:  # the step is the user's own, who may have told other things by a metric's name
+            means = [n for n in logs if n not in known or not np.array_equal(logs[n], known[n], equal_nan=True)]
+        means += [n for n in apart if n in logs and n not in means]
+        return Names(tuple(self.ordered(logs)), tuple(means), self.sums().size, apart)
+
+    def ordered(self, logs: dict[str, Any]) -> dict[str, Any]:
+        """Return what a step has told in the order of the metrics; compiled functions give it by the alphabet."""
+        names = [n for n in self.model.get_metrics_result() if n in logs]
+        return {n: logs[n] for n in names} | logs
+
+    def sums(self) -> Values:
+        """Return what has been counted since the last reset."""
+        found = _numbers(self.model.metrics_variables)
+        if self._fresh is None or self._fresh.size != found.size:
+            self.model.reset_metrics()
+            self._fresh = _numbers(self.model.metrics_variables)
+            self._write(found)
+        return found - self._fresh
+
+    def told(self, sums: Values) -> dict[str, Any]:
+        """Return what the metrics tell where so much has been counted."""
+        self.sums()
+        assert self._fresh is not None
+        self._write(self._fresh + sums)
+        return {name: plain(value) for name, value in self.model.get_metrics_result().items()}
+
+    def of_users(self) -> Iterator[Any]:
+        """Yield the metrics whose classes are the user's: only Keras's own are known to add up."""
+        for metric in self.model.metrics:
+            for one in getattr(metric, "metrics", None) or [metric]:
+                if type(one).__module__.partition(".")[0] != "keras":
+                    yield one
+
+    def apart(self, test: Callable[[int, int], Any], rows: int) -> tuple[str, ...]:
+        """Return the names of metrics whose states don't add up, as some rows show.
+
+        `test(begin, end)` evaluates these rows, in two batches where they are all.
+        """
+        metrics = list(self.of_users())
+        if not metrics:
+            return ()
+        states = []
+        for begin, end in ((0, 0), (0, rows // 2), (rows // 2, rows), (0, rows)):
+            self.model.reset_metrics()
+            if end > begin:
+                test(begin, end)
+            states.append([_numbers(m.variables) for m in metrics])
+        found = []
+        for metric, fresh, one, other, whole in zip(metrics, *states, strict=True):
+            summed = all(getattr(v, "aggregation", "sum") == "sum" for v in metric.variables)
+            if not summed or not np.allclose(one + other - fresh, whole, rtol=1e-4, atol=1e-5, equal_nan=True):
+                found.append(metric.name)
+        return tuple(found)
+
+    def _write(self, numbers: Values) -> None:
+        begin = 0
+        for variable in self.model.metrics_variables:
+            size = int(np.prod(variable.shape, dtype=np.int64))
+            variable.assign(numbers[begin : begin + size].reshape(variable.shape).astype(str(variable.dtype)))
+            begin += size
+
+
+def _numbers(variables: Any) -> Values:
+    return np.concatenate([*(np.array(v, np.float64).ravel() for v in variables), np.zeros(0)])
+
+
+def plain(value: Any) -> Any:
+    """Return a number as such, several as an array."""
+    found = np.asarray(value)
+    return float(found) if found.ndim == 0 else found
