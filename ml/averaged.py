@@ -57,7 +57,7 @@ class _Epoch:
     shuffle: bool
     scored: bool
     rounds: int
-    size: int | None
+    size: int | None = None
 
     def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, Told]:
         if self.rounds > 1:
@@ -153,7 +153,7 @@ def train_averaged(
     template = kind.template(estimator, classes, _few(arrays, labels), seed)
     first = 0 if start is None else kind.go_on(name, template, start)
     size, count = None, 1
-    if (is_async(average) or average == "epoch") and kind.steps != "rows" and len(parts) > 1:
+    if (is_async(average) or average == "epoch") and (kind.inner or kind).steps != "rows" and len(parts) > 1:
         _warn_of_few_steps(name, len(parts), min(parts.sizes) // _batch(estimator))
     if average != "epoch":
         size = -(-_batch(estimator) // (1 if is_async(average) else len(parts)))

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.exceptions import FitFailedWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ...arrays.core import as_array
 from ...arrays.verbs import compute
-from ...graph.errors import ArgumentError, bad
+from ...graph.errors import ArgumentError, BadValue, WindrowError, bad
+from ...workers.boundary import warn
 from ..fitted import METHODS, tags_of
 from ..rows import labels_as, labels_of
-from .folds import cut, given
+from .folds import cut, given, tested_whole
 from .journal import Journal
 from .learners import PartialFit
 from .results import Entry, best_of, cv_results
-from .scoring import check_scoring, worth
-from .trials import Told, Trials
+from .scoring import Scoring
+from .trials import Told, Trials, failed, failure
 
 if TYPE_CHECKING:
     from typing import Self
@@ -54,9 +56,10 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     shuffle: bool
     seed: int
     threshold: Any
-    refit: bool
+    refit: Any
     resume: Any
     batch_size: int
+    error_score: Any
     columns: tuple[str, ...] = ("iter", "n_resources")
     one_line = False
     """Whether the table has one line for a candidate, its last one, instead of one for each rung."""
@@ -77,6 +80,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         """
         operation = f"{type(self).__name__}.fit"
         self._check(operation)
+        self._scoring = Scoring.of(operation, self.scoring, self.refit, keras=not hasattr(self.estimator, "get_params"))
         candidates, plan = self.planned(operation)
         y = as_array(operation, "y", labels_as(y))
         X = as_array(operation, "X", X)
@@ -97,15 +101,20 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         )
         if validation_data is not None:
             folds = given(operation, every, *validation_data, tabular=learner.tabular)
+        if learner.whole:
+            folds = [tested_whole(fold) for fold in folds]
         rungs = _Rungs(self, operation, learner, folds, candidates, self._journal(operation, X, y, candidates))
         entries = rungs.run(plan)
+        _warn_of_failures(operation, entries, self.error_score)
         self._tell(entries, candidates, len(folds))
         if self.refit:
             self._refit(learner, every)
         return self
 
     def _check(self, operation: str) -> None:
-        check_scoring(operation, self.scoring)
+        wrong = isinstance(self.error_score, bool) or not isinstance(self.error_score, int | float | np.number)
+        if wrong and self.error_score != "raise":
+            raise ArgumentError(bad(operation, "error_score", self.error_score, "a number or 'raise'"))
         for name in ("shards", "seed"):
             value = getattr(self, name)
             least = 0 if name == "seed" else 1
@@ -119,15 +128,17 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         if not hasattr(self.estimator, "get_params"):
             from .models import Built
 
-            return Built.of(operation, self.estimator, self.batch_size, self.seed, X), None
+            return Built.of(operation, self.estimator, self.batch_size, self.seed, X, y), None
+        scorers = self._scoring.scorers.items()
         if y.ndim != 1:
             raise ArgumentError(bad(operation, "y", f"an array of {y.ndim} axes", "one value for each row"))
         if not is_classifier(self.estimator):
-            return PartialFit.of(operation, self.estimator, None, False, self.seed), None
+            return PartialFit.of(operation, self.estimator, None, False, self.seed, scorers), None
         classes = labels_of(operation, y)
         # A function of what a trial told asks for the loss too, where the classifier knows one.
-        loss = self.scoring == "loss" or (callable(self.scoring) and hasattr(self.estimator, "predict_proba"))
-        return PartialFit.of(operation, self.estimator, classes, loss, self.seed), np.asarray(y.compute())
+        given = self._scoring.given
+        loss = given == "loss" or (callable(given) and hasattr(self.estimator, "predict_proba"))
+        return PartialFit.of(operation, self.estimator, classes, loss, self.seed, scorers), np.asarray(y.compute())
 
     def _journal(self, operation: str, X: Any, y: Any, candidates: list[dict[str, Any]]) -> Journal:
         if self.resume is None:
@@ -146,13 +157,14 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             entries = list({e.candidate: e for e in entries}.values())
             entries.sort(key=lambda e: e.candidate)
             entries = [Entry(e.candidate, 0, 0, e.epochs, e.told, e.worth) for e in entries]
-        self.cv_results_ = cv_results(entries, candidates, self.columns)
+        several = tuple(self._scoring.scorers) if self._scoring.several else ()
+        self.cv_results_ = cv_results(entries, candidates, self.columns, several, self.error_score)
         self.best_index_ = best_of(entries)
         self.best_params_ = self.cv_results_["params"][self.best_index_]
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_score_ = entries[self.best_index_].mean
         self.best_epochs_ = entries[self.best_index_].epochs
         self.n_splits_ = splits
-        self.multimetric_ = False
+        self.multimetric_ = self._scoring.several
 
     def _refit(self, learner: Any, every: Any) -> None:
         begin, self._by = time.perf_counter(), learner
@@ -191,6 +203,19 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         return tags_of(super().__sklearn_tags__(), self.estimator)
 
 
+def _warn_of_failures(operation: str, entries: list[Entry], error_score: Any) -> None:
+    """Warn of trials that failed, as scikit-learn does; raise where all did."""
+    wrong = [e for e in entries if any(t.error for t in e.told)]
+    if not wrong:
+        return
+    first = next(t.error for t in wrong[0].told if t.error)
+    if len(wrong) == len(entries):
+        expected = "parameters with which some trial succeeds"
+        raise BadValue(bad(operation, "estimator", f"one of which all {len(entries)} trials failed: {first}", expected))
+    text = f"{operation}: {len(wrong)} of {len(entries)} trials failed, and have the score {error_score}: {first}"
+    warn(text, FitFailedWarning)
+
+
 class _Rungs:
     """Trains rung after rung, or reads what the folder has of them."""
 
@@ -205,7 +230,8 @@ class _Rungs:
     ) -> None:
         self.search, self.operation, self.learner = search, operation, learner
         self.candidates, self.journal = candidates, journal
-        self.trials = Trials(learner, folds, search.shards, search.seed)
+        self.catches = search.error_score != "raise"
+        self.trials = Trials(learner, folds, search.shards, search.seed, catches=self.catches)
         self.models: dict[int, tuple[int, list[list[bytes]]]] = {}
         """Of each candidate: its epochs, and a model for each fold and shard."""
         self.spent: dict[int, list[tuple[float, float]]] = {}
@@ -236,19 +262,23 @@ class _Rungs:
     def _entry(self, rung: Rung, candidate: int, told: list[Told]) -> Entry:
         before = self.spent.get(candidate, [(0.0, 0.0)] * len(told))
         told = [
-            Told(t.score, t.loss, t.fit_time + fit, t.score_time + test)
+            replace(t, fit_time=t.fit_time + fit, score_time=t.score_time + test)
             for t, (fit, test) in zip(told, before, strict=True)
         ]
         self.spent[candidate] = [(t.fit_time, t.score_time) for t in told]
         params = self.candidates[candidate]
-        values = [worth(self.operation, self.search.scoring, t, params, rung.epochs) for t in told]
+        scoring = self.search._scoring
+        values = [
+            float(self.search.error_score) if t.error else scoring.worth(self.operation, t, params, rung.epochs)
+            for t in told
+        ]
         return Entry(candidate, rung.bracket, rung.iteration, rung.epochs, told, values)
 
     def _train(self, rung: Rung) -> list[list[Told]]:
         told: dict[int, list[Told]] = {}
         for candidate in rung.candidates:
             if candidate not in self.models:
-                first = self.learner.pack(self.learner.start(self.candidates[candidate]))
+                first = self._first(candidate)
                 self.models[candidate] = 0, [[first] * self.search.shards for _ in self.trials.folds]
         for begin in sorted({self.models[c][0] for c in rung.candidates}):
             some = [c for c in rung.candidates if self.models[c][0] == begin]
@@ -257,6 +287,18 @@ class _Rungs:
             told.update(zip(some, tests, strict=True))
         self.models = {c: self.models[c] for c in rung.candidates}
         return [told[c] for c in rung.candidates]
+
+    def _first(self, candidate: int) -> bytes:
+        """Return the model of a candidate before it has learnt, or what stands for one that can't be made."""
+        try:
+            packed: bytes = self.learner.pack(self.learner.start(self.candidates[candidate]))
+        except WindrowError:  # what is wrong with all of them
+            raise
+        except Exception as error:
+            if not self.catches:
+                raise
+            packed = failed(error)
+        return packed
 
     # ---------------------------------------------------------------- the folder
 
@@ -267,7 +309,7 @@ class _Rungs:
         for candidate in rung.candidates:
             for fold, shards in enumerate(self.models[candidate][1]):
                 for shard, packed in enumerate(shards):
-                    found = self.learner.arrays(self.learner.unpack(packed))
+                    found = None if failure(packed) else self.learner.arrays(self.learner.unpack(packed))
                     for leaf, value in enumerate(found or ()):
                         arrays[f"{candidate}.{fold}.{shard}.{leaf}"] = value
         lines = [[asdict(fold) for fold in trial] for trial in told]

@@ -18,7 +18,7 @@ from ..shards import sharded
 if TYPE_CHECKING:
     from ...arrays.array import Array
 
-__all__ = ["Fold", "cut"]
+__all__ = ["Fold", "cut", "given", "tested_whole"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,14 @@ def given(operation: str, every: Fold, X: Any, y: Any, *, tabular: bool) -> list
     """Return one fold of all rows, tested on others."""
     array = _whole(operation, "validation_data", X, tabular)
     return [Fold(every.steps, (array, beside(operation, "validation_data", y, array, wide=True)))]
+
+
+def tested_whole(fold: Fold) -> Fold:
+    """Return a fold whose rows to test on are one block."""
+    if fold.test is None:
+        return fold
+    X, y = (regrid(a, Grid([Axis.regular(n, max(1, n)) for n in a.shape])) for a in fold.test)
+    return Fold(fold.steps, (X, y))
 
 
 def _whole(operation: str, argument: str, X: Any, tabular: bool) -> Array:

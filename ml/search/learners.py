@@ -16,6 +16,8 @@ from ..fitted import over_rows, score
 from ..state import Layout
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..averageable import Averageable
 
 __all__ = ["PartialFit", "joined", "merged"]
@@ -37,15 +39,20 @@ class PartialFit:
         Whether a classifier tells its log loss on test rows; a regressor tells the mean square anyway.
     seed : int
         Of estimators that have no `random_state` of their own.
+    scorers : tuple of (str, callable)
+        Scikit-learn's, each of which sees all rows of a test.
     """
 
     estimator: Any
     classes: Values | None
     loss: bool
     seed: int
+    scorers: tuple[tuple[str, Callable[..., float]], ...] = ()
 
     @classmethod
-    def of(cls, operation: str, estimator: Any, classes: Values | None, loss: bool, seed: int) -> PartialFit:
+    def of(
+        cls, operation: str, estimator: Any, classes: Values | None, loss: bool, seed: int, scorers: Any = ()
+    ) -> PartialFit:
         """Return the learner; an estimator that learns from all rows at once is named."""
         if not hasattr(estimator, "partial_fit"):
             expected = (
@@ -53,7 +60,7 @@ class PartialFit:
                 'within joblib.parallel_config("windrow")'
             )
             raise ArgumentError(bad(operation, "estimator", type(estimator).__name__, expected))
-        return cls(estimator, classes, loss, seed)
+        return cls(estimator, classes, loss, seed, tuple(scorers))
 
     tabular = True
     """Whether rows are lists of features, and nothing of more axes."""
@@ -62,6 +69,15 @@ class PartialFit:
     def outputs(self) -> int:
         """Outputs whose moments a test tells: those of regressors, whose R² can't be added up."""
         return 1 if is_regressor(self.estimator) else 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether a test must have its rows in one chunk."""
+        return bool(self.scorers)
+
+    def width(self, models: list[bytes]) -> int:
+        """Return how many numbers a test tells."""
+        return 3 + 3 * self.outputs + len(self.scorers)
 
     def check(self, operation: str, argument: str, params: dict[str, Any]) -> None:
         """Raise where a parameter is none of the estimator's."""
@@ -101,7 +117,17 @@ class PartialFit:
         return model
 
     def tell(self, model: Any, X: Values, y: Values) -> Values:
-        """Return what rows tell: how many they are, sums of score and loss, and for R² each output's moments."""
+        """Return what rows tell: rows, sums of score and loss, for R² each output's moments, and scores of all rows."""
+        scores = [float(scorer(model, X, y)) for _, scorer in self.scorers]
+        return np.concatenate([self._sums(model, X, y), scores])
+
+    def merged(self, model: bytes, told: Values) -> tuple[float, float, dict[str, float]]:
+        """Return score, loss and scorers' scores of all blocks of test rows."""
+        first = 3 + 3 * self.outputs
+        names = [name for name, _ in self.scorers]
+        return *merged(told[:, :first]), dict(zip(names, told[0, first:].tolist(), strict=True))
+
+    def _sums(self, model: Any, X: Values, y: Values) -> Values:
         out = np.zeros(3 + 3 * self.outputs)
         out[0] = len(X)
         X, y = np.ascontiguousarray(X), np.ascontiguousarray(y)

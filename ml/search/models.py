@@ -23,6 +23,8 @@ from .learners import joined
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..keras.metrics import Names
+
 __all__ = ["Built"]
 
 Values = np.ndarray[Any, Any]
@@ -45,18 +47,20 @@ class Built:
     seed: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    target: tuple[tuple[int, ...], np.dtype[Any]]
     outputs: int = 0
     tabular: bool = False
+    whole: bool = False
 
     @classmethod
-    def of(cls, operation: str, build: Any, size: Any, seed: int, X: Any) -> Built:
+    def of(cls, operation: str, build: Any, size: Any, seed: int, X: Any, y: Any) -> Built:
         """Return the learner."""
         if not callable(build) or isinstance(build, type):
             expected = "an estimator of scikit-learn, or a function that builds a Keras model"
             raise ArgumentError(bad(operation, "estimator", build, expected))
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise ArgumentError(bad(operation, "batch_size", size, "a positive integer"))
-        return cls(build, int(size), seed, X.shape[1:], X.dtype)
+        return cls(build, int(size), seed, X.shape[1:], X.dtype, (y.shape[1:], y.dtype))
 
     def check(self, operation: str, argument: str, params: dict[str, Any]) -> None:
         """Raise where a parameter is none of the function's."""
@@ -113,14 +117,42 @@ class Built:
             return recipe, {**copy.variables.shared(), "rate": state["rate"]}, copy.variables.own()
 
     def tell(self, model: Model, X: Values, y: Values) -> Values:
-        """Return what rows tell: how many they are, sums of score and loss."""
+        """Return what rows tell: how many they are, sums of means, and what the metrics have counted."""
         recipe, state, own = model
         if not len(X):
-            return np.zeros(3)
+            return np.zeros(1)
         with borrowed(recipe) as copy:
+            names = copy.tells(*self._rows(X, y))
             copy.variables.put(state, own)
             told = copy.test((X, column(y)), max(self.size, TESTED))
-        return np.array([1.0, _score(told), told["loss"]]) * len(X)
+            means = [told[n] for n in names.means]
+            return np.concatenate([np.array([1.0, *means]) * len(X), copy.counters.sums()])
+
+    def width(self, models: list[bytes]) -> int:
+        """Return how many numbers a test tells, of the model that counts the most."""
+        recipes = {recipe.name: recipe for recipe, _, _ in map(self.unpack, models)}
+        return max((1 + len(n.means) + n.sums for n in map(self._names, recipes.values())), default=1)
+
+    def merged(self, model: bytes, told: Values) -> tuple[float, float, dict[str, float]]:
+        """Return score, loss and all metrics of all blocks of test rows."""
+        recipe, _, _ = self.unpack(model)
+        names, sums = self._names(recipe), np.add.reduce(told, axis=0)
+        end = 1 + len(names.means)
+        means = dict(zip(names.means, (sums[1:end] / sums[0]).tolist(), strict=True))
+        with borrowed(recipe) as copy:
+            found = copy.told(names, means, sums[end : end + names.sums], self._rows()[0])
+        numbers = {name: float(value) for name, value in found.items() if np.ndim(value) == 0}
+        return _score(numbers), numbers["loss"], numbers
+
+    def _names(self, recipe: Recipe) -> Names:
+        with borrowed(recipe) as copy:
+            return copy.tells(*self._rows())
+
+    def _rows(self, *some: Values) -> tuple[Any, Any]:
+        """Return a row of zeros, and a function for others."""
+        X, y = (np.zeros((1, *shape), dtype) for shape, dtype in ((self.shape, self.dtype), self.target))
+        rows = (X, column(y))
+        return rows, lambda: (some[0], column(some[1])) if some else rows
 
     @staticmethod
     def mean(models: list[Model], rows: list[int]) -> list[Model]:

@@ -43,8 +43,17 @@ class Entry:
         return float(np.mean(self.worth))
 
 
-def cv_results(entries: list[Entry], candidates: list[dict[str, Any]], more: tuple[str, ...]) -> dict[str, Any]:
-    """Return the table: a line for each entry; `more` are the names of columns of their own."""
+def cv_results(
+    entries: list[Entry],
+    candidates: list[dict[str, Any]],
+    more: tuple[str, ...],
+    several: tuple[str, ...] = (),
+    error_score: float = np.nan,
+) -> dict[str, Any]:
+    """Return the table: a line for each entry; `more` are the names of columns of their own.
+
+    `several` are the names of scores, where there is more than one; what failed has `error_score`.
+    """
     found: dict[str, Any] = {}
     for name in ("fit_time", "score_time"):
         times = np.array([[getattr(t, name) for t in e.told] for e in entries])
@@ -57,11 +66,15 @@ def cv_results(entries: list[Entry], candidates: list[dict[str, Any]], more: tup
                 column[line] = p[name]
         found[f"param_{name}"] = column
     found["params"] = params
-    scores = np.array([e.worth for e in entries], np.float64)
-    for fold in range(scores.shape[1]):
-        found[f"split{fold}_test_score"] = scores[:, fold]
-    found["mean_test_score"], found["std_test_score"] = scores.mean(axis=1), scores.std(axis=1)
-    found["rank_test_score"] = _ranks(found["mean_test_score"])
+    tables = {"score": [e.worth for e in entries]}
+    if several:
+        tables = {n: [[t.scores.get(n, error_score) for t in e.told] for e in entries] for n in several}
+    for name, table in tables.items():
+        scores = np.array(table, np.float64)
+        for fold in range(scores.shape[1]):
+            found[f"split{fold}_test_{name}"] = scores[:, fold]
+        found[f"mean_test_{name}"], found[f"std_test_{name}"] = scores.mean(axis=1), scores.std(axis=1)
+        found[f"rank_test_{name}"] = _ranks(scores.mean(axis=1))
     columns = {
         "iter": [e.iteration for e in entries],
         "n_resources": [e.epochs for e in entries],

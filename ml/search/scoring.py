@@ -2,37 +2,105 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from sklearn.metrics import get_scorer, get_scorer_names
 
 from ...graph.errors import ArgumentError, bad
 
 if TYPE_CHECKING:
     from .trials import Told
 
-__all__ = ["check_scoring", "worth"]
+__all__ = ["Scoring"]
+
+OWN = ("score", "loss", "time")
 
 
-def check_scoring(operation: str, scoring: Any) -> None:
-    """Raise where scoring is none."""
-    if scoring not in ("score", "loss", "time") and not callable(scoring):
-        raise ArgumentError(bad(operation, "scoring", scoring, "'score', 'loss', 'time' or a function of a dict"))
+@dataclass(frozen=True)
+class Scoring:
+    """What `scoring=` asks for.
+
+    Attributes
+    ----------
+    given : str or callable
+        What a trial is worth: one of ours, a name of `scorers` or of a Keras model's metric, or a function of a dict.
+    scorers : dict of str to callable
+        Scikit-learn's scorers, `scorer(estimator, X, y)`.
+    several : bool
+        Whether each of them has its columns in the table.
+    """
+
+    given: Any
+    scorers: dict[str, Any]
+    several: bool = False
+
+    @classmethod
+    def of(cls, operation: str, scoring: Any, refit: Any, *, keras: bool) -> Scoring:
+        """Return what is asked for; raise where it is nothing."""
+        if isinstance(scoring, str) and (scoring in OWN or keras):
+            return cls(scoring, {})
+        if isinstance(scoring, list | tuple | set) and scoring and all(isinstance(n, str) for n in scoring):
+            scoring = {name: name for name in scoring}
+        if isinstance(scoring, dict) and scoring and not keras:
+            if not isinstance(refit, str) or refit not in scoring:
+                expected = f"the name of the score by which trials are compared, of {sorted(map(str, scoring))}"
+                raise ArgumentError(bad(operation, "refit", refit, expected))
+            return cls(refit, {n: _scorer(operation, one) for n, one in scoring.items()}, several=True)
+        if callable(scoring) and _of_dict(scoring):
+            return cls(scoring, {})
+        if (isinstance(scoring, str) or callable(scoring)) and not keras:
+            return cls("scoring", {"scoring": _scorer(operation, scoring)})
+        expected = "'score', 'loss', 'time', " + (
+            "the name of a metric" if keras else "scikit-learn's names or scorers"
+        )
+        raise ArgumentError(bad(operation, "scoring", scoring, f"{expected}, or a function of a dict"))
+
+    def worth(self, operation: str, told: Told, params: dict[str, Any], epochs: int) -> float:
+        """Return what one fold of a trial is worth; losses and times are negative."""
+        if not callable(self.given):
+            own = {"score": told.score, "loss": -told.loss, "time": -told.fit_time}
+            if self.given in own and self.given not in self.scorers:
+                return own[self.given]
+            name = str(self.given)
+            if name in told.scores:
+                return told.scores[name]
+            if name.removeprefix("neg_") in told.scores:
+                return -told.scores[name.removeprefix("neg_")]
+            expected = f"'score', 'loss', 'time' or a metric of the model: {sorted(told.scores)}"
+            raise ArgumentError(bad(operation, "scoring", name, expected))
+        given = {"score": told.score, "loss": told.loss, "time": told.fit_time, **told.scores, "epochs": epochs}
+        found = self.given(given | {"params": dict(params)})
+        try:
+            return float(found)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(bad(operation, "scoring", f"a function that gave {found!r}", "a number")) from error
 
 
-def worth(operation: str, scoring: Any, told: Told, params: dict[str, Any], epochs: int) -> float:
-    """Return what one fold of a trial is worth; losses and times are negative."""
-    if scoring == "score":
-        return told.score
-    if scoring == "loss":
-        return -told.loss
-    if scoring == "time":
-        return -told.fit_time
-    given = {"score": told.score, "loss": told.loss, "time": told.fit_time, "epochs": epochs, "params": dict(params)}
-    found = scoring(given)
+def _scorer(operation: str, scoring: Any) -> Any:
+    if callable(scoring):
+        return scoring
     try:
-        return float(found)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(bad(operation, "scoring", f"a function that gave {found!r}", "a number")) from error
+        return get_scorer(scoring)
+    except ValueError as error:
+        names = difflib.get_close_matches(str(scoring), get_scorer_names(), 3) or ["accuracy", "r2", "neg_log_loss"]
+        expected = f"'score', 'loss', 'time', a function, or a name that scikit-learn knows, such as {names}"
+        raise ArgumentError(bad(operation, "scoring", scoring, expected)) from error
+
+
+def _of_dict(function: Any) -> bool:
+    """Tell whether a function takes the one dict, and not (estimator, X, y)."""
+    if hasattr(function, "_score_func"):
+        return False
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    needed = [p for p in found if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return len(needed) < 2
 
 
 def better_first(scores: list[float]) -> list[int]:

@@ -62,11 +62,14 @@ class GridSearch(Search):
         Passes over the training rows.
     patience : int, optional
         A trial ends when it has not become better for so many epochs; it is worth what it was at the end.
-    scoring : {"score", "loss", "time"} or callable
+    scoring : {"score", "loss", "time"}, str, callable, or dict or list of these
         What a trial is worth. "score": accuracy of a classifier, R² of a regressor, else the estimator's own score,
         averaged over chunks by their rows. Losses (log loss, mean square) and times (seconds of training) are negative.
-        A function gets a dict with "score", "loss" (NaN where there is none), "time", "epochs" and "params", and
-        returns a number, greater being better.
+        A function of one argument gets a dict with "score", "loss" (NaN where there is none), "time", "epochs" and
+        "params", and returns a number, greater being better. Scikit-learn's names ("neg_log_loss"), scorers and
+        functions of (estimator, X, y) see all rows of a test, brought together on a rank; of several, by names, each
+        has its columns, and `refit` names the one by which trials are compared. Of a Keras model: the name of one of
+        its metrics, of all rows; with "neg_" before it where less is better.
     cv : int, optional
         Folds, each tested on once. None: one share of the rows is held out.
     test_size : float
@@ -78,12 +81,14 @@ class GridSearch(Search):
     seed : int
     threshold : float, optional
         The search ends after the first rung in which a trial is worth so much.
-    refit : bool
+    refit : bool or str
         Whether the best parameters are trained again on all rows, for as many epochs.
     resume : path, optional
         A folder: what is found is written there, and a search that was stopped goes on from it.
     batch_size : int
         Of Keras models.
+    error_score : float or "raise"
+        What a trial is worth that raises; the search goes on, and warns at its end. It raises when all trials do.
 
     Attributes
     ----------
@@ -126,9 +131,10 @@ class GridSearch(Search):
         shuffle: bool = True,
         seed: int = 0,
         threshold: float | None = None,
-        refit: bool = True,
+        refit: bool | str = True,
         resume: Any = None,
         batch_size: int = 32,
+        error_score: Any = np.nan,
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid
@@ -144,6 +150,7 @@ class GridSearch(Search):
         self.refit = refit
         self.resume = resume
         self.batch_size = batch_size
+        self.error_score = error_score
 
     def planned(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
@@ -156,7 +163,8 @@ class RandomSearch(Search):
 
     Parameters
     ----------
-    estimator, epochs, patience, scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size
+    estimator, epochs, patience, scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size,
+        error_score
         As in `GridSearch`.
     param_distributions : dict or list of dicts
         Lists of values, or distributions with `rvs` such as SciPy's, by the names of parameters.
@@ -196,9 +204,10 @@ class RandomSearch(Search):
         shuffle: bool = True,
         seed: int = 0,
         threshold: float | None = None,
-        refit: bool = True,
+        refit: bool | str = True,
         resume: Any = None,
         batch_size: int = 32,
+        error_score: Any = np.nan,
     ) -> None:
         self.estimator = estimator
         self.param_distributions = param_distributions
@@ -215,6 +224,7 @@ class RandomSearch(Search):
         self.refit = refit
         self.resume = resume
         self.batch_size = batch_size
+        self.error_score = error_score
 
     def planned(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
@@ -228,7 +238,8 @@ class HalvingSearch(Search):
 
     Parameters
     ----------
-    estimator, scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size
+    estimator, scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size,
+        error_score
         As in `GridSearch`.
     param_distributions : dict or list of dicts
         Lists of values, or distributions with `rvs`, by the names of parameters.
@@ -280,9 +291,10 @@ class HalvingSearch(Search):
         shuffle: bool = True,
         seed: int = 0,
         threshold: float | None = None,
-        refit: bool = True,
+        refit: bool | str = True,
         resume: Any = None,
         batch_size: int = 32,
+        error_score: Any = np.nan,
     ) -> None:
         self.estimator = estimator
         self.param_distributions = param_distributions
@@ -300,6 +312,7 @@ class HalvingSearch(Search):
         self.refit = refit
         self.resume = resume
         self.batch_size = batch_size
+        self.error_score = error_score
 
     def planned(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
@@ -324,7 +337,8 @@ class Hyperband(Search):
 
     Parameters
     ----------
-    estimator, scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size
+    estimator, scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size,
+        error_score
         As in `GridSearch`.
     param_distributions : dict or list of dicts
         Lists of values, or distributions with `rvs`, by the names of parameters. Each bracket draws anew.
@@ -377,9 +391,10 @@ class Hyperband(Search):
         shuffle: bool = True,
         seed: int = 0,
         threshold: float | None = None,
-        refit: bool = True,
+        refit: bool | str = True,
         resume: Any = None,
         batch_size: int = 32,
+        error_score: Any = np.nan,
     ) -> None:
         self.estimator = estimator
         self.param_distributions = param_distributions
@@ -395,6 +410,7 @@ class Hyperband(Search):
         self.refit = refit
         self.resume = resume
         self.batch_size = batch_size
+        self.error_score = error_score
 
     def planned(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""

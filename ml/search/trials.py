@@ -9,7 +9,7 @@ a chain of its own, and the models are averaged, in the order of shards, after e
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from ...arrays.payload import payload
 from ...arrays.verbs import compute
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
-from .learners import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,25 +28,50 @@ if TYPE_CHECKING:
     from ...arrays.array import Array
     from .folds import Fold
 
-__all__ = ["Told", "Trials"]
+__all__ = ["Told", "Trials", "failed", "failure"]
 
 Values = np.ndarray[Any, Any]
 HEAD = 32
 """Bytes before a model: its size, the rows it saw in this epoch, the seconds it was trained, and none."""
 SPARE = 1 << 14
 """Bytes that a model may grow by before blocks must."""
+FAILED, NOTE = b"failed:", 1024
+"""How what stands for a model begins where its training raised, and the most bytes of what was raised."""
+TEXT = 16
+"""Numbers in which a test tells what was raised."""
 STEPS, BYTES = 16, 1 << 26
 """Chunks that a task trains on, and their bytes, at most: what is lost with a rank is trained again from there."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a trial told of one fold after some epochs."""
+    """What a trial told of one fold after some epochs.
+
+    Attributes
+    ----------
+    score, loss, fit_time, score_time : float
+    scores : dict of str to float
+        By the names of scorers, or of a Keras model's metrics.
+    error : str
+        Of a trial that failed, what was raised.
+    """
 
     score: float
     loss: float
     fit_time: float
     score_time: float
+    scores: dict[str, float] = field(default_factory=dict)
+    error: str = ""
+
+
+def failed(error: Exception) -> bytes:
+    """Return what stands for a model whose training raised."""
+    return FAILED + f"{type(error).__name__}: {error}".encode()[:NOTE]
+
+
+def failure(packed: bytes) -> str:
+    """Return what was raised in place of a model; nothing where it is one."""
+    return packed[len(FAILED) :].decode(errors="replace") if packed.startswith(FAILED) else ""
 
 
 @dataclass(frozen=True)
@@ -86,20 +110,34 @@ class _Steps:
     learner: Any
     packed: _Packed
     seed: int
+    catches: bool
 
     def __call__(self, block: Values, where: Values, *rows: Values, block_id: Any) -> Values:
         state = block[0]
         if not self.packed.fits(state):
             return block
         _, seen, seconds = self.packed.read(state)
-        model = self.learner.unpack(self.packed.model(state))
+        given = self.packed.model(state)
+        if failure(given):
+            return block
         begin = time.perf_counter()
+        try:
+            made, seen = self._trained(given, seen, where, rows, int(block_id[1]))
+        except Exception as error:
+            if not self.catches:
+                raise
+            made, seen = failed(error), 1
+        return self.packed.write(made, seen, seconds + time.perf_counter() - begin)[None]
+
+    def _trained(
+        self, given: bytes, seen: int, where: Values, rows: tuple[Values, ...], shard: int
+    ) -> tuple[bytes, int]:
+        model = self.learner.unpack(given)
         for fold, epoch, place, at in where.tolist():
-            generator = np.random.Generator(np.random.Philox([self.seed, fold, epoch, place, int(block_id[1])]))
+            generator = np.random.Generator(np.random.Philox([self.seed, fold, epoch, place, shard]))
             model = self.learner.train(model, rows[2 * at], rows[2 * at + 1], generator)
             seen = (seen if place else 0) + len(rows[2 * at])
-        seconds += time.perf_counter() - begin
-        return self.packed.write(self.learner.pack(model), seen, seconds)[None]
+        return self.learner.pack(model), seen
 
 
 @dataclass(frozen=True)
@@ -114,6 +152,9 @@ class _Mean:
         if not all(self.packed.fits(b) for b in each):
             return blocks
         heads = [self.packed.read(b) for b in each]
+        wrong = next((m for m in map(self.packed.model, each) if failure(m)), None)
+        if wrong is not None:
+            return np.concatenate([self.packed.write(wrong, h[1], h[2]) for h in heads])[None]
         models = self.learner.mean([self.learner.unpack(self.packed.model(b)) for b in each], [h[1] for h in heads])
         packed = [self.packed.write(self.learner.pack(m), h[1], h[2]) for m, h in zip(models, heads, strict=True)]
         return np.concatenate(packed)[None]
@@ -121,17 +162,25 @@ class _Mean:
 
 @dataclass(frozen=True)
 class _Tell:
-    """Tests a model on one chunk: what the learner tells, and the seconds."""
+    """Tests a model on one chunk: the seconds, what the learner tells, and what was raised, as text."""
 
     learner: Any
     packed: _Packed
+    width: int
+    catches: bool
 
     def __call__(self, block: Values, X: Values, y: Values) -> Values:
-        out = np.zeros(4 + 3 * self.learner.outputs)
-        if self.packed.fits(block[0]):
+        out = np.zeros(1 + self.width + TEXT)
+        if self.packed.fits(block[0]) and not failure(self.packed.model(block[0])):
             begin = time.perf_counter()
-            model = self.learner.unpack(self.packed.model(block[0]))
-            out[1:] = self.learner.tell(model, X, y)
+            try:
+                told = self.learner.tell(self.learner.unpack(self.packed.model(block[0])), X, y)
+                out[1 : 1 + len(told)] = told
+            except Exception as error:
+                if not self.catches:
+                    raise
+                text = failed(error)[len(FAILED) :][: 8 * TEXT]
+                out[1 + self.width :].view(np.uint8)[: len(text)] = np.frombuffer(text, np.uint8)
             out[0] = time.perf_counter() - begin
         return out[None]
 
@@ -147,10 +196,12 @@ class Trials:
     shards : int
         Of each trial.
     seed : int
+    catches : bool
+        Whether what a trial raises is told, and the others go on.
     """
 
-    def __init__(self, learner: Any, folds: Sequence[Fold], shards: int, seed: int) -> None:
-        self.learner, self.folds, self.shards, self.seed = learner, folds, shards, seed
+    def __init__(self, learner: Any, folds: Sequence[Fold], shards: int, seed: int, *, catches: bool = False) -> None:
+        self.learner, self.folds, self.shards, self.seed, self.catches = learner, folds, shards, seed, catches
         self.room = 1 << 12
 
     def advance(
@@ -173,8 +224,10 @@ class Trials:
         """
         least = max(len(p) for trial in models for fold in trial for p in fold) + HEAD + SPARE
         self.room = max(self.room, -(-least // 4096) * 4096)
+        whole = [shard for trial in models for fold in trial for shard in fold if not failure(shard)]
+        width = self.learner.width(whole)
         while True:
-            found = self._computed(models, begin, end)
+            found = self._computed(models, begin, end, width)
             packed = _Packed(self.room)
             largest = max(packed.read(b)[0] for states, _ in found for row in states for b in row)
             if largest <= self.room - HEAD:
@@ -190,24 +243,31 @@ class Trials:
         ]
         return made, told
 
-    @staticmethod
-    def _told(packed: _Packed, states: Values, tests: Values) -> Told:
-        score, loss = merged(tests[:, 1:])
-        return Told(score, loss, sum(packed.read(b)[2] for b in states), float(tests[:, 0].sum()))
+    def _told(self, packed: _Packed, states: Values, tests: Values) -> Told:
+        model = packed.model(states[0])
+        spent = sum(packed.read(b)[2] for b in states), float(tests[:, 0].sum())
+        texts = [bytes(np.ascontiguousarray(t[-TEXT:]).view(np.uint8)).rstrip(b"\0") for t in tests]
+        wrong = failure(model) or next((t.decode(errors="replace") for t in texts if t), "")
+        if wrong:
+            return Told(float("nan"), float("nan"), *spent, error=wrong)
+        score, loss, scores = self.learner.merged(model, tests[:, 1:-TEXT])
+        return Told(score, loss, *spent, scores)
 
-    def _computed(self, models: list[list[list[bytes]]], begin: int, end: int) -> list[tuple[Values, Values | None]]:
+    def _computed(
+        self, models: list[list[list[bytes]]], begin: int, end: int, width: int
+    ) -> list[tuple[Values, Values | None]]:
         """Return each fold's models, (trials, shards, room), and what tests told, (trials, blocks, numbers)."""
         lazy: list[Array] = []
         for number, fold in enumerate(self.folds):
             states = self._trained([trial[number] for trial in models], number, begin, end)
-            lazy += [states] if fold.test is None else [states, self._tested(states, fold.test)]
+            lazy += [states] if fold.test is None else [states, self._tested(states, fold.test, width)]
         made = compute(*lazy)
         made = list(made) if isinstance(made, tuple) else [made]
         found: list[tuple[Values, Values | None]] = []
         for fold in self.folds:
             states = made.pop(0).reshape(len(models), self.shards, self.room)
-            width = 4 + 3 * self.learner.outputs
-            tests = None if fold.test is None else made.pop(0).reshape(len(models), -1, width)
+            columns = 1 + width + TEXT
+            tests = None if fold.test is None else made.pop(0).reshape(len(models), -1, columns)
             found.append((states, tests))
         return found
 
@@ -216,7 +276,7 @@ class Trials:
         first = np.stack([np.concatenate([packed.write(p, 0, 0.0) for p in trial]) for trial in models])
         grid = Grid([Axis.regular(len(models), 1), Axis.regular(self.shards * self.room, self.room)])
         states = from_array(first, chunks=(1, self.room))
-        work = payload("search", _Steps(self.learner, packed, self.seed), (), {})
+        work = payload("search", _Steps(self.learner, packed, self.seed, self.catches), (), {})
         for steps in self._tasks(fold, number, begin, end):
             chosen = sorted({step[2] for step in steps})
             where = np.array([[number, epoch, place, chosen.index(at)] for epoch, place, at in steps])
@@ -250,12 +310,12 @@ class Trials:
         mean = payload("search", _Mean(self.learner, packed), (), {})
         return regrid(make(MapBlocks(mean, ((0, 1),)), (regrid(states, whole),), whole, np.uint8), grid)
 
-    def _tested(self, states: Array, test: tuple[Array, Array]) -> Array:
+    def _tested(self, states: Array, test: tuple[Array, Array], width: int) -> Array:
         X, y = test
-        width = 4 + 3 * self.learner.outputs
+        columns = 1 + width + TEXT
         blocks = X.expr.grid.axes[0].count
         first = regrid(states[:, : self.room], Grid([states.expr.grid.axes[0], Axis.regular(self.room, self.room)]))
-        grid = Grid([first.expr.grid.axes[0], Axis.regular(blocks * width, width)])
-        tell = payload("search", _Tell(self.learner, _Packed(self.room)), (), {})
+        grid = Grid([first.expr.grid.axes[0], Axis.regular(blocks * columns, columns)])
+        tell = payload("search", _Tell(self.learner, _Packed(self.room), width, self.catches), (), {})
         ways = ((0, None), (1, None), (1, *(None,) * (y.ndim - 1)))
         return make(MapBlocks(tell, ways), (first, X, y), grid, np.float64)

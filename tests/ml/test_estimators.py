@@ -33,6 +33,7 @@ import windrow as wr
 from windrow.ml import Averaged, Fitted
 from windrow.ml.averageable import _KNOWN, _SEVERAL, averageable
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*steps an epoch:UserWarning")
 WEIGHTS = "SGD takes weights as longer steps, not as repeated rows; scikit-learn expects this failure of its own too"
 EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
@@ -333,7 +334,7 @@ def test_refusals_of_shapes_and_kinds(data):
         (lambda: model.fit(lazy, None), wr.BadValue, "'y' is None"),
         (lambda: model.fit(lazy, t).predict(wr.ones((3, 2))), wr.ShapeError, "3 features"),
         (lambda: ours.SGDClassifier().fit(lazy, np.ones(300)), wr.BadValue, "1 class"),
-        (lambda: ours.SGDRegressor().partial_fit(lazy, t), wr.ArgumentError, "rows in memory"),
+        (lambda: ours.SGDClassifier().partial_fit(lazy, k), wr.BadValue, "'classes' is None"),
         (lambda: Averaged(SGDClassifier(), epochs=1).fit(X, k, (k == 1).astype(float)), wr.BadValue, "1 class"),
     ):
         with pytest.raises(error, match=match):

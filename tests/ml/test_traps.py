@@ -21,6 +21,8 @@ from windrow.ml.passes import in_order, shuffled
 from windrow.ml.rounds import Round
 from windrow.ml.state import Layout
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*steps an epoch:UserWarning")
+
 
 @pytest.fixture(scope="module")
 def data():
