@@ -95,7 +95,7 @@ def train(
         rows, to the state that all share, and goes on from there. When all keep step that comes to averaging as often.
     batch_size : int or "auto"
         Rows of a batch; the last one of a shard may have fewer. "auto": doubled from 32 as long as that gives at least
-        15 % more rows a second, up to 4096 rows and so that a shard makes 16 steps an epoch. It is measured on the
+        15 % more rows a second, as memory suffices, and so that a shard makes 16 steps an epoch. It is measured on the
         driver and told by `history.batch_size`; to get the same state again, give that number.
     shards : int, optional
         None: the number of ranks (of threads, on the embedded engine).

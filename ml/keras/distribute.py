@@ -99,7 +99,7 @@ class Distributed:
             A row for each sample; y of one axis becomes a column, as Keras's losses expect.
         batch_size : int or "auto", optional
             Rows of a batch on each shard; None: 32. "auto": doubled from 32 as long as that gives at least 15 % more
-            rows a second, up to 4096 rows and so that a shard makes 16 steps an epoch. It is measured on the driver
+            rows a second, as memory suffices, and so that a shard makes 16 steps an epoch. It is measured on the driver
             and told by `batch_size_`; to get the same weights again, give that number.
         epochs : int
             Which epoch is the last: with `resume` those of the checkpoint are among them.
