@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,6 +147,7 @@ class Distributed:
         Returns
         -------
         keras.callbacks.History
+            Its `seconds` are those that each epoch took, with the evaluation of validation data.
 
         Examples
         --------
@@ -207,17 +209,21 @@ class Distributed:
             rounds.owns = before.own
         outer = Outer(rounds, outer_momentum, [] if before is None else before.speed)
         bar = Progress("fit", epochs, sum(parts.sizes), done, shown=verbose not in (0, 2))
+        seconds: list[float] = []
         listeners = _listeners(given, self.model, epochs, verbose)
         listeners.on_train_begin()
+        self.model.history.seconds = seconds
         try:
             with rounds, bar:
                 for epoch in range(done, epochs):
                     listeners.on_epoch_begin(epoch)
+                    begin = time.perf_counter()
                     _take_rate(rounds, self.model)
                     logs = told_of(recipe, names, outer.epoch(epoch, count, bar), some)
                     lost = lost or _lost(epoch, logs)
                     Variables(self.model).put(rounds.state)
                     logs |= _held_out(self.model, recipe, held, size)
+                    seconds.append(time.perf_counter() - begin)
                     bar.epoch(epoch, logs)
                     bar.hide()
                     listeners.on_epoch_end(epoch, logs)

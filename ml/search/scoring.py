@@ -73,7 +73,7 @@ class Scoring:
             expected = f"'score', 'loss', 'time' or a metric of the model: {sorted(told.scores)}"
             raise ArgumentError(bad(operation, "scoring", name, expected))
         given = {"score": told.score, "loss": told.loss, "time": told.fit_time, **told.scores, "epochs": epochs}
-        found = self.given(given | {"params": dict(params)})
+        found: Any = self.given(given | {"params": dict(params)})
         try:
             return float(found)
         except (TypeError, ValueError) as error:

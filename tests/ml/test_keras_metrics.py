@@ -146,6 +146,16 @@ def test_every_metric_is_that_of_all_rows(kind, weighted):
     compare(kind, weighted)
 
 
+def test_weights_must_weigh_something():
+    X, y, _ = rows("one")
+    model, lazy = distribute(made("one", names=FEW)), wr.from_array(X, chunks=(100, 5))
+    for given in (X, lazy):
+        with pytest.raises(wr.BadValue, match=r"evaluate: argument 'sample_weight' is zero for every row"):
+            model.evaluate(given, y, sample_weight=np.zeros(ROWS))
+        with pytest.raises(wr.BadValue, match=r"fit: argument 'sample_weight' is zero for every row"):
+            model.fit(given, y, sample_weight=np.zeros(ROWS), shards=2)
+
+
 def test_lists_are_in_the_order_of_keras():
     X, y, _ = rows("one")
     model = made("one", names=FEW)

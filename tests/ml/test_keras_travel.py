@@ -75,7 +75,10 @@ def bare(kind):
 def test_models_without_variables_get_them(data, kind):
     X, y = data
     lazy = wr.from_array(X, chunks=(100, 5))
-    told = distribute(bare(kind)).fit(lazy, y, shards=2, epochs=2).history
+    history = distribute(bare(kind)).fit(lazy, y, shards=2, epochs=2)
+    told = history.history
+    assert len(history.seconds) == 2
+    assert min(history.seconds) > 0
     assert told["loss"][1] < told["loss"][0]
     wanted = bare(kind)
     np.testing.assert_allclose(

@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 import pytest
+from sklearn.exceptions import FitFailedWarning
 
 import windrow as wr
 
@@ -82,3 +83,31 @@ def test_bad_functions_are_named():
         GridSearch("model", {"units": [1]}).fit(X, y)
     with pytest.raises(wr.WindrowError, match="batch_size"):
         GridSearch(build, SPACE, batch_size=0).fit(X, y)
+
+
+def fragile(rate):
+    if rate < 0:
+        raise ZeroDivisionError("no rate")
+    model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(1, "sigmoid")])
+    metrics = [keras.metrics.AUC(name="auc"), "mae"]
+    model.compile(keras.optimizers.SGD(rate), "binary_crossentropy", metrics=metrics, run_eagerly=True)
+    return model
+
+
+def test_metrics_of_all_rows_by_their_names():
+    X, y = data()
+    held = X[::2], y[::2]  # in chunks of 40
+    with pytest.warns(FitFailedWarning, match="1 of 2 trials failed.*ZeroDivisionError: no rate"):
+        search = GridSearch(fragile, {"rate": [0.5, -1.0]}, epochs=1, scoring="auc", batch_size=100).fit(
+            X, y, validation_data=held
+        )
+    assert search.best_params_ == {"rate": 0.5}
+    told = search.best_estimator_.evaluate(*(a.compute() for a in held), return_dict=True)
+    assert search.best_score_ == pytest.approx(told["auc"], abs=1e-6)
+    assert np.isnan(search.cv_results_["mean_test_score"][1])
+    less = GridSearch(fragile, {"rate": [0.5]}, epochs=1, scoring="neg_mae", batch_size=100).fit(
+        X, y, validation_data=held
+    )
+    assert less.best_score_ == pytest.approx(-told["mae"], abs=1e-6)
+    with pytest.raises(wr.ArgumentError, match=r"'scoring' is 'f1'.*\['auc', 'loss', 'mae'\]"):
+        GridSearch(fragile, {"rate": [0.5]}, epochs=1, scoring="f1").fit(X, y)
