@@ -173,6 +173,20 @@ def test_the_janitor_ends_ranks_and_deletes_when_the_driver_dies(tmp_path):
     assert tmp_path.exists()
 
 
+def test_the_janitor_asks_a_launcher_that_stays_to_end():
+    driver, launcher = sleeper(), sleeper()
+    with start_janitor(driver.pid) as process:
+        assert process.stdin is not None
+        process.stdin.write(f"launcher {launcher.pid}\n".encode())
+        process.stdin.flush()
+        time.sleep(0.3)
+        assert launcher.poll() is None
+        driver.kill()
+        driver.wait()
+        assert launcher.wait(8) == -15
+        assert process.wait(8) == 0
+
+
 def test_the_janitor_ends_late_ranks_alone():
     late, other = sleeper(), sleeper()
     with start_janitor(os.getpid()) as process:

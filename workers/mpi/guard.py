@@ -50,6 +50,10 @@ class Guard:
         """Guard the launcher."""
         self._tell(f"daemon {pid}")
 
+    def launcher(self, pid: int) -> None:
+        """End the launcher too, when this process has ended: it would wait for ranks that it can't reach."""
+        self._tell(f"launcher {pid}")
+
     def folders(self, paths: Iterable[str]) -> None:
         """Delete these in the end."""
         self._tell(*(f"folder {path}" for path in paths))

@@ -5,6 +5,7 @@ It reads lines from its standard input, whose other end only the driver holds, a
 - ``guard PID``: a rank on this host. Its process is held by a pidfd, so that its number cannot come to mean
   another.
 - ``daemon PID``: the launcher, which is given time to leave by itself.
+- ``launcher PID``: one that waits for ranks it can't reach, as `mpirun` does: it is asked to end, then killed.
 - ``folder PATH``: a folder to delete in the end.
 - ``leave SECONDS PID…``: these ranks have been told to stop; what is still there after that many seconds is
   killed.
@@ -24,6 +25,7 @@ import time
 
 RANK_GRACE = 0.5
 DAEMON_GRACE = 1.5
+ASKED_GRACE = 4.0
 KILLED_LIMIT = 2.0
 
 
@@ -34,6 +36,7 @@ class Janitor:
         self.driver = driver
         self.ranks: dict[int, int] = {}
         self.daemons: dict[int, int] = {}
+        self.launchers: dict[int, int] = {}
         self.folders: list[str] = []
         self.leaving: list[tuple[float, list[int]]] = []
         self.rest = b""
@@ -72,8 +75,8 @@ class Janitor:
     def obey(self, line: str) -> None:
         """Carry out one line."""
         word, _, what = line.partition(" ")
-        if word in ("guard", "daemon"):
-            held = self.ranks if word == "guard" else self.daemons
+        if word in ("guard", "daemon", "launcher"):
+            held = {"guard": self.ranks, "daemon": self.daemons, "launcher": self.launchers}[word]
             fd = None if int(what) in held else open_process(int(what))
             if fd is not None:
                 held[int(what)] = fd
@@ -99,7 +102,13 @@ class Janitor:
         """End what is left, or wait for it, and delete the folders."""
         if not kill_ranks:
             await_end(list(self.ranks.values()), None)
-        for processes, grace in ((self.ranks, RANK_GRACE), (self.daemons, DAEMON_GRACE)):
+        for fd in await_end(list(self.launchers.values()), DAEMON_GRACE if self.launchers else 0):
+            kill(fd, signal.SIGTERM)
+        for processes, grace in (
+            (self.ranks, RANK_GRACE),
+            (self.daemons, DAEMON_GRACE),
+            (self.launchers, ASKED_GRACE),
+        ):
             for fd in await_end(list(processes.values()), grace):
                 kill(fd)
             await_end(list(processes.values()), KILLED_LIMIT)
@@ -115,10 +124,10 @@ def open_process(pid: int) -> int | None:
         return None
 
 
-def kill(fd: int) -> None:
-    """SIGKILL a process, if it is still there."""
+def kill(fd: int, number: int = signal.SIGKILL) -> None:
+    """Send a signal to a process, if it is still there."""
     with contextlib.suppress(OSError):
-        signal.pidfd_send_signal(fd, signal.SIGKILL)
+        signal.pidfd_send_signal(fd, number)
 
 
 def await_end(fds: list[int], limit: float | None) -> list[int]:

@@ -72,6 +72,7 @@ class MpiLink:
         self._reported: set[int] = set()
         self._remote = any(not x.same_node for x in self.peers)
         self._traffic = 0.0
+        self.out_of_reach: set[int] = set()  # declared dead, and perhaps alive: nobody here could kill them
         self.closed = False
         comm.Barrier()  # every bell hangs, every arena is mapped: from here on a rank may die
 
@@ -151,6 +152,8 @@ class MpiLink:
         if fd is not None:
             with contextlib.suppress(OSError):
                 signal.pidfd_send_signal(fd, signal.SIGKILL)
+        else:
+            self.out_of_reach.add(rank)
         self._mailbox.bury(rank)
 
     @property

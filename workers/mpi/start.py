@@ -22,7 +22,8 @@ from ..config import UnknownSetting, config
 from . import doors, environment, private
 from .exits import die_instead_of_exiting, end_rank
 from .guard import guard
-from .rollcall import RollCall
+from .processes import name_of
+from .rollcall import LAUNCHERS, RollCall
 from .spawning import SpawnWatch, launchers
 
 if TYPE_CHECKING:
@@ -140,15 +141,15 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
 def _prepare_to_spawn(ranks: int) -> None:
     """Refuse where MPI would wait for ever; make a process that descends from a rank one that may."""
     instead = "leave out ranks=: the embedded engine computes here"
-    if not _has_network:
-        raise ClusterError(
-            f"Cluster: ranks={ranks} in a rank of a job on one host, whose MPI has no network by which others could "
-            f"join; set WINDROW_INTERFACE=lo for all ranks, or {instead}"
-        )
     if environment.mpi_before_fork():
         raise ClusterError(
             f"Cluster: ranks={ranks} in a process forked from one in which MPI was initialised, where MPI does not "
             f"work; start the process by multiprocessing.get_context('spawn'), or {instead}"
+        )
+    if not _has_network:
+        raise ClusterError(
+            f"Cluster: ranks={ranks} in a rank of a job on one host, whose MPI has no network by which others could "
+            f"join; set WINDROW_INTERFACE=lo for all ranks, or {instead}"
         )
     job = environment.inherited_job()
     if job is None:
@@ -225,6 +226,8 @@ def leave(link: MpiLink, status: int = 0) -> NoReturn:
         end_rank(status)
     from mpi4py import MPI
 
+    if link.rank == 0 and link.out_of_reach:
+        _end_launcher(link)
     at_once = bool(link.dead) or environment.ulfm_enabled() or environment.under_mpirun() is None
     link.close()
     if not at_once:
@@ -236,6 +239,20 @@ def leave(link: MpiLink, status: int = 0) -> NoReturn:
                 time.sleep(0.001)
             MPI.Finalize()
     end_rank(status)
+
+
+def _end_launcher(link: MpiLink) -> None:
+    """See to it that the job ends, whose launcher would wait for ranks on other hosts that nobody reaches."""
+    who = ", ".join(f"rank {r} (host {link.peers[r].host}, pid {link.peers[r].pid})" for r in sorted(link.out_of_reach))
+    name, parent = name_of(os.getppid()), os.getppid()
+    if name in LAUNCHERS:
+        what = (
+            f"so {name} is ended, and its status isn't the script's; the processes there may have to be killed by hand"
+        )
+        guard().launcher(parent)
+    else:
+        what = "and their launcher, which isn't this process's parent, may wait for them"
+    print(f"windrow: the script has ended; {who} could not be killed from here, {what}", file=sys.stderr, flush=True)
 
 
 def _watchdog(status: int) -> None:
