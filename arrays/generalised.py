@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.errors import ArgumentError, ShapeError, bad
+from ..graph.errors import ArgumentError, ChunksError, ShapeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import BlockFunction, MapBlocks
 from .align import regrid
 from .calls import Packed
 from .core import as_array, check_axis, check_dtype, make
+from .mapping import declared
 from .ops.moving import moveaxis
 from .payload import name_of, payload, refuse_captured
 from .signatures import Signature, core_sizes, read
@@ -37,6 +38,8 @@ def apply_gufunc(
     output_dtypes: Any = None,
     output_sizes: dict[str, int] | None = None,
     vectorize: bool = False,
+    allow_rechunk: bool = True,
+    meta: Any = None,
     **kwargs: Any,
 ) -> Any:
     """Apply a function that works along some axes, the core axes, to all positions along the others.
@@ -64,6 +67,10 @@ def apply_gufunc(
         Lengths of core axes that only results have. None: found by calling `func` on ones.
     vectorize : bool
         Whether `func` takes core axes only, and is to be called for each position.
+    allow_rechunk : bool
+        Whether core axes in several chunks are brought into one; else they are an error.
+    meta : array or sequence of array, optional
+        dask's way to tell the dtypes: empty arrays of them.
     **kwargs
         Handed on to `func`.
 
@@ -94,6 +101,17 @@ def apply_gufunc(
     if vectorize:
         refuse_captured("apply_gufunc", func)
         called = np.vectorize(func, signature=signature.strip().rstrip(","))
+    if not allow_rechunk and any(
+        axis.count > 1
+        for a, core in zip(arrays, form.inputs, strict=True)
+        for axis in a.expr.grid.axes[a.ndim - len(core) :]
+    ):
+        raise ChunksError(
+            bad("apply_gufunc", "allow_rechunk", allow_rechunk, "True, since a core axis has several chunks")
+        )
+    if meta is not None and output_dtypes is None:
+        several = meta if isinstance(meta, tuple | list) else (meta,)
+        output_dtypes = [declared("apply_gufunc", None, each) for each in several]
     outer, arrays = _outer(arrays, form)
     shapes, dtypes = _results(
         form, called, arrays, sizes, output_dtypes, dict(output_sizes or {}), kwargs, name_of(func)

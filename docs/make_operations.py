@@ -203,6 +203,7 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "reduction": lambda f, a: f(a["x"], np.max, np.max),
     "repeat": lambda f, a: f(a["x"], 2, axis=0),
     "reshape": lambda f, a: f(a["x"], (4, 36)),
+    "reshape_blockwise": lambda f, a: f(a["x"], 144),
     "roll": lambda f, a: f(a["x"], 3, axis=0),
     "searchsorted": lambda f, a: f(np.linspace(0, 1, 9), a["line"]),
     "select": lambda f, a: f([a["b"]], [a["x"]]),

@@ -84,6 +84,7 @@ from .arrays.align import *
 from .arrays.along import *
 from .arrays.array import Array
 from .arrays.arrow import *
+from .arrays.blockshapes import *
 from .arrays.coarse import *
 from .arrays.creation import *
 from .arrays.cumulative import *

@@ -298,6 +298,33 @@ def test_pad_by_a_function():
         same(wr.pad(x, ((1, 0), (0, 3)), filled, value=5), np.pad(DATA, ((1, 0), (0, 3)), filled, value=5))
 
 
+@some
+def test_reshape_blockwise(chunks):
+    cube = DATA.reshape(4, 3, 10)
+    x = wr.from_array(cube, chunks=((1, 3), 2, (3, 3, 4)))
+    for shape in ((4, 30), (12, 10), 120, -1):
+        found = wr.reshape_blockwise(x, shape)
+        assert found.npartitions == x.npartitions
+        for ours, theirs in zip(found.blocks, x.blocks, strict=True):
+            np.testing.assert_array_equal(ours.compute().ravel(), theirs.compute().ravel())
+        same(wr.reshape_blockwise(found, (4, 3, 10), x.chunks), cube)
+    y = wr.from_array(DATA, chunks=chunks)
+    assert sorted(wr.reshape_blockwise(y, -1).compute()) == sorted(DATA.ravel())
+    for arguments in (((5, 24),), ((6, 2, 10),), ((12, 10), ((12,), (10,)))):
+        with pytest.raises(ValueError, match="reshape_blockwise"):
+            wr.reshape_blockwise(x, *arguments)
+
+
+def test_core_axes_in_several_chunks():
+    x = wr.from_array(DATA, chunks=(5, 4))
+    for more in ({}, {"allow_rechunk": True}, {"meta": np.zeros(0)}):
+        same(wr.apply_gufunc(lambda a: a.sum(-1), "(i)->()", x, **more), DATA.sum(-1), 1e-13)
+    with pytest.raises(ValueError, match=r"apply_gufunc: argument 'allow_rechunk' is False"):
+        wr.apply_gufunc(lambda a: a.sum(-1), "(i)->()", x, allow_rechunk=False)
+    low, high = wr.apply_gufunc(lambda a: (a, -a), "()->(),()", x, meta=(np.zeros(0, "f4"), np.zeros(0)))
+    assert (low.dtype, high.dtype) == (np.float32, np.float64)
+
+
 def test_ufuncs_of_plain_arrays_compute_at_once():
     for found, expected in (
         (wr.sqrt(np.arange(4)), np.sqrt(np.arange(4))),
