@@ -93,7 +93,8 @@ def map_overlap(
     """
     if isinstance(func, Node | np.ndarray) and args and callable(args[0]):
         func, args = args[0], (func, *args[1:])
-    arrays, places, called, extra = arguments("map_overlap", func, args, kwargs)
+    function: Any = func
+    arrays, places, called, extra = arguments("map_overlap", function, args, kwargs)
     if not arrays:
         raise ArgumentError(bad("map_overlap", "args", args, "at least one array"))
     if depth is None:
@@ -102,7 +103,7 @@ def map_overlap(
         extra = extra[3:]
     if depth is None:
         raise ArgumentError(bad("map_overlap", "depth", depth, "elements of margin, such as depth=1"))
-    known, label, wants = declared("map_overlap", dtype, meta), token or name or name_of(func), wanted(func)
+    known, label, wants = declared("map_overlap", dtype, meta), token or name or name_of(function), wanted(function)
     if align_arrays:
         _, arrays = matched("map_overlap", arrays)
     depths, ends = _for_each("depth", depth, arrays), _for_each("boundary", boundary, arrays)

@@ -148,8 +148,8 @@ def reduction(
 def _fan(split_every: Any, axes: tuple[int, ...], ndim: int) -> int | dict[int, int]:
     """Return how many partial results are combined at once: in all, or along axes."""
     given = split_every if isinstance(split_every, Mapping) else {}
-    named = {check_axis("reduction", a, ndim, "split_every"): n for a, n in given.items()}
-    every = FAN if split_every is None or named else split_every
+    named: dict[int, Any] = {check_axis("reduction", a, ndim, "split_every"): n for a, n in given.items()}
+    every: Any = FAN if split_every is None or named else split_every
     if any(not is_integer(n) or n < 2 for n in (every, *named.values())):
         raise ShapeError(bad("reduction", "split_every", split_every, "integers from 2 on"))
     return {a: int(named.get(a, FAN)) for a in axes} if named else int(every)
