@@ -58,7 +58,7 @@ def to_arrow(x: Node) -> pyarrow.Array:
         pin: Any = x.expr.pin
         cluster = pin.cluster
         flat: Any = cluster.chunk(x.expr, 0).reshape(-1).view(_Held)
-        flat.pin = cluster.keep(x.expr)  # its own: release(x) doesn't free it
+        flat.pin = cluster.keep([x.expr])[0]  # its own: release(x) doesn't free it
     else:
         flat = np.asarray(compute(x)).reshape(-1)
     if x.dtype.kind in "iuf" and x.dtype.isnative:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..graph.expr import walk
 from ..graph.lower import lower
-from ..scheduler.cluster import running
+from ..scheduler.cluster import Kept, running
 from ..scheduler.html import size_text, table
 from .deferred import outlined
 
@@ -68,7 +68,10 @@ def _made_by(x: Node) -> str:
     """Tell the last operation, and what computing the array would take."""
     expr = x.expr
     if expr.pin is not None:
-        return f"{expr.label}, persisted"
+        if not isinstance(expr.pin, Kept) or expr.pin.complete:
+            return f"{expr.label}, persisted"
+        if expr.pin.held:
+            return f"{expr.label}, persisting"
     count = sum(1 for _ in islice(walk([expr]), NODES + 1))
     if count > NODES:
         return f"{expr.label}, more than {NODES:,} operations"

@@ -53,9 +53,16 @@ def counted(mask: Array) -> Array:
 
 
 def _selected(x: Array, mask: Array) -> Generator[Any, Any, Array]:
-    """Count what each chunk has of it; the mask is kept meanwhile, and as long as the result lives."""
+    """Count what each chunk has of it; the mask is kept meanwhile, and as long as the result lives.
+
+    What a user's function makes is kept too: it isn't called twice, and may not give the same twice.
+    """
     x, mask = flattened(x, mask)
-    mask = persist(regrid(mask, Grid(x.expr.grid.axes[:1])))
+    mask = regrid(mask, Grid(x.expr.grid.axes[:1]))
+    if x.expr.foreign:
+        x, mask = persist(x, mask)
+    else:
+        mask = persist(mask)
     counts = yield counted(mask)
     return _by_counts(x, mask, counts)
 

@@ -1,15 +1,17 @@
-"""What makes arrays run: compute, persist, release."""
+"""What makes arrays run: compute, persist, wait, release."""
 
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.errors import ArgumentError, bad
-from ..graph.expr import unpinned
-from ..scheduler.cluster import current
+from ..graph.errors import ArgumentError, WaitTimeout, bad
+from ..graph.expr import unpinned, walk
+from ..scheduler.cluster import Kept, current
 from .core import Node, wrap
 from .deferred import evaluate, resolved
 from .peek import element
@@ -18,12 +20,14 @@ from .scalars import stays_array
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..graph.expr import Expr
     from .array import Array
 
 __all__ = [
     "compute",
     "persist",
     "release",
+    "wait",
 ]
 
 
@@ -111,10 +115,69 @@ def persist(*arrays: Any) -> Any:
         if not isinstance(array, Node):
             raise ArgumentError(bad("persist", "arrays", array, "Windrow arrays"))
     plain = resolved([a.expr for a in arrays])
+    pins = current().keep(plain)
     kept: tuple[Array, ...] = tuple(
-        wrap(replace(unpinned(a.expr), pin=current().keep(root))) for a, root in zip(arrays, plain, strict=True)
+        wrap(replace(unpinned(a.expr), pin=pin)) for a, pin in zip(arrays, pins, strict=True)
     )
     return kept[0] if len(kept) == 1 else kept
+
+
+def wait(*arrays: Any, timeout: float | None = None) -> None:
+    """Wait until what was persisted is there.
+
+    Parameters
+    ----------
+    *arrays : Array, or lists, tuples and dicts of them
+        What `persist` has returned, and arrays made from that.
+    timeout : float, optional
+        Seconds after which to wait no longer.
+
+    Raises
+    ------
+    WaitTimeout
+        A `TimeoutError`: not all is there after so many seconds. The computation goes on.
+    Exception
+        What the computation has raised.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.persist(wr.arange(1000) ** 2)
+    >>> wr.wait(x)
+    >>> wr.wait(x, timeout=10)
+    """
+    if not arrays:
+        raise ArgumentError(bad("wait", "arrays", arrays, "at least one persisted array"))
+    number = isinstance(timeout, int | float | np.integer | np.floating) and not isinstance(timeout, bool)
+    if timeout is not None and not (number and timeout >= 0):
+        raise ArgumentError(bad("wait", "timeout", timeout, "None, or seconds"))
+    deadline = None if timeout is None else time.monotonic() + min(float(timeout), threading.TIMEOUT_MAX)
+    given: list[Node] = []
+    for value in arrays:
+        before = len(given)
+        _mapped(value, given.append)
+        if len(given) == before:
+            raise ArgumentError(bad("wait", "arrays", value, "persisted Windrow arrays"))
+    kept: dict[Kept, Expr] = {}
+    for array in given:
+        pins = {
+            node.pin: node for node in walk([array.expr], _settled) if isinstance(node.pin, Kept) and node.pin.known
+        }
+        if not pins:
+            raise ArgumentError(bad("wait", "arrays", array, "arrays that were persisted: y = x.persist(); wait(y)"))
+        kept |= pins
+    for place, (pin, node) in enumerate(kept.items()):
+        if not pin.wait(deadline):
+            made = f", made at {node.origin.where}" if node.origin.where else ""
+            raise WaitTimeout(
+                f"wait: after {timeout} s {len(kept) - place} of {len(kept)} persisted arrays may not be there yet: "
+                f"{node.label}{made}, {pin.job.done} of {pin.job.total} tasks are done"
+            )
+
+
+def _settled(node: Expr) -> bool:
+    """Whether nothing below a node has to be waited for."""
+    return node.pin is not None or not node.pinned
 
 
 def release(array: Array) -> None:

@@ -45,6 +45,10 @@ class ClusterError(WindrowError, RuntimeError):
     """The cluster is closed, was started wrongly, or has lost what it can't do without."""
 
 
+class WaitTimeout(WindrowError, TimeoutError):
+    """What was waited for isn't there yet; it goes on."""
+
+
 class SourceChanged(WindrowError, RuntimeError):
     """A file behind an array has changed since the array was made."""
 

@@ -11,7 +11,7 @@ from .origin import NOWHERE, Origin, spoken
 from .token import token_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from .grid import Grid
 
@@ -65,12 +65,15 @@ class Expr:
     """Whether it, or something below it, depends on values that must be known before it is lowered."""
     foreign: bool = field(default=False, init=False)
     """Whether it, or something below it that isn't kept, calls a user's function."""
+    pinned: bool = field(default=False, init=False)
+    """Whether it, or something below it, has a pin."""
 
     def __post_init__(self) -> None:
         waits = self.op.deferred or any(e.deferred for e in self.operands)
         object.__setattr__(self, "deferred", waits)
         foreign = self.pin is None and (self.op.foreign or any(e.foreign for e in self.operands))
         object.__setattr__(self, "foreign", foreign)
+        object.__setattr__(self, "pinned", self.pin is not None or any(e.pinned for e in self.operands))
         if not self.token:
             name = token_of(type(self.op).__name__, self.op, [e.token for e in self.operands], self.grid, self.dtype)
             object.__setattr__(self, "token", name)
@@ -101,8 +104,8 @@ class Expr:
         return self.grid.size * self.dtype.itemsize
 
 
-def walk(roots: list[Expr]) -> Iterator[Expr]:
-    """Yield every node under the roots once, operands before their users."""
+def walk(roots: list[Expr], ends: Callable[[Expr], bool] | None = None) -> Iterator[Expr]:
+    """Yield every node under the roots once, operands before their users; where it `ends` nothing below."""
     seen: set[str] = set()
     stack = [(root, False) for root in reversed(roots)]
     while stack:
@@ -112,7 +115,8 @@ def walk(roots: list[Expr]) -> Iterator[Expr]:
         elif node.token not in seen:
             seen.add(node.token)
             stack.append((node, True))
-            stack.extend((child, False) for child in reversed(node.operands))
+            if ends is None or not ends(node):
+                stack.extend((child, False) for child in reversed(node.operands))
 
 
 def unpinned(node: Expr) -> Expr:
@@ -122,7 +126,10 @@ def unpinned(node: Expr) -> Expr:
     computed from the beginning. What has no pin below it stays the same node.
     """
     done: dict[str, Expr] = {}
-    for each in walk([node]):
+    for each in walk([node], lambda e: not e.pinned):
+        if not each.pinned:
+            done[each.token] = each
+            continue
         operands = tuple(done[child.token] for child in each.operands)
         same = each.pin is None and all(a is b for a, b in zip(operands, each.operands, strict=True))
         done[each.token] = each if same else replace(each, operands=operands, pin=None)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .access import ByBlock
+from .expr import walk
 from .generated import generated, is_cheap
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise, Scalar
@@ -46,7 +47,7 @@ def lower(roots: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
         Tells by its token whether an expression has chunks already (or a stage that makes them): it is read.
     """
     simple = simplify(roots, stored)
-    nodes = _walk_until(simple, stored)
+    nodes = list(walk(simple, lambda node: stored(node.token)))
     users: dict[str, list[tuple[Expr, int]]] = {n.token: [] for n in nodes}
     for node in nodes:
         if not stored(node.token):
@@ -60,23 +61,6 @@ def lower(roots: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
         for node in nodes
         if homes[node.token] == node.token and not stored(node.token)
     ]
-
-
-def _walk_until(roots: list[Expr], stored: Callable[[str], bool]) -> list[Expr]:
-    seen: dict[str, Expr] = {}
-    stack = [(r, False) for r in reversed(roots)]
-    done: set[str] = set()
-    while stack:
-        node, ready = stack.pop()
-        if ready:
-            if node.token not in seen:
-                seen[node.token] = node
-        elif node.token not in done:
-            done.add(node.token)
-            stack.append((node, True))
-            if not stored(node.token):
-                stack.extend((child, False) for child in reversed(node.operands))
-    return list(seen.values())
 
 
 def _homes(

@@ -17,11 +17,14 @@ from .kinds.mapping import MapBlocks
 from .program import Call, Load, Product, Program
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .expr import DType
     from .grid import Grid, Index
     from .kinds.source import HostData
+
+Reads = tuple[tuple[int, ...], list[Rows]]
+"""What a stage's tasks read of each input, and how many blocks the inputs' tasks cover."""
 
 FOLD_BYTES = 1 << 18
 FOLD_BLOCKS = 4096
@@ -64,7 +67,13 @@ class Stage:
     @cached_property
     def foreign(self) -> bool:
         """Whether a user's function is called: nobody knows how long that takes, and the user sees the blocks."""
-        return any(isinstance(v, Call) and isinstance(v.op, MapBlocks) for v in self.program.values)
+        return bool(self.functions)
+
+    @cached_property
+    def functions(self) -> frozenset[tuple[str, str]]:
+        """The users' functions that are called: their names, and the line that made the operation."""
+        calls = (v.op for v in self.program.values if isinstance(v, Call) and isinstance(v.op, MapBlocks))
+        return frozenset((op.label, self.origin) for op in calls)
 
     @cached_property
     def costly(self) -> bool:
@@ -167,6 +176,21 @@ class Stage:
             frame, within = value.frame_blocks(self.domain, blocks)
             return value.access.rows(frame, grids, within)
         return value.op.rows(self.domain, grids[0], grids[1], blocks)
+
+
+def relations(stages: Sequence[Stage], folds: Callable[[str], int | None]) -> dict[str, Reads]:
+    """Return what stages read, by token; `folds` tells how many blocks a task covers of an input that isn't among them.
+
+    Where it doesn't know that, nothing is found.
+    """
+    own = {stage.token: stage.fold for stage in stages}
+    found: dict[str, Reads] = {}
+    for stage in stages:
+        known = [own[token] if token in own else folds(token) for token in stage.inputs]
+        given = tuple(fold for fold in known if fold is not None)
+        if len(given) == len(known):
+            found[stage.token] = given, stage.all_reads(given)
+    return found
 
 
 def _unravel(block: int, counts: tuple[int, ...]) -> tuple[int, ...]:

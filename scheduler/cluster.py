@@ -15,6 +15,7 @@ from ..graph.errors import ArgumentError, ClusterError, bad
 from ..graph.expr import Expr, walk
 from ..graph.kinds.source import Host
 from ..graph.lower import lower
+from ..graph.stage import relations
 from ..workers.config import config
 from ..workers.embedded import EmbeddedTransport
 from ..workers.output import COMPUTE
@@ -56,9 +57,22 @@ class Kept:
         """Whether the chunks are (or will be) there."""
         return self._finalizer.alive and self.job.error is None
 
-    def wait(self) -> None:
-        """Wait until all chunks are stored; raise what stopped the computation."""
-        Gather(self.cluster.engine, self.job, []).run()
+    @property
+    def known(self) -> bool:
+        """Whether there is something to wait for: chunks, or the error that came instead."""
+        return self._finalizer.alive
+
+    @property
+    def complete(self) -> bool:
+        """Whether all chunks have been stored; one that a dead rank has taken with it is made again."""
+        return self.held and self.job.finished
+
+    def wait(self, deadline: float | None = None) -> bool:
+        """Wait until all chunks are stored, at most until `deadline`; tell whether they are.
+
+        What stopped the computation is raised.
+        """
+        return Gather(self.cluster.engine, self.job, []).run(deadline)
 
 
 class Cluster:
@@ -150,7 +164,7 @@ class Cluster:
         unique = {root.token: root for root in roots}
         gather = self._gather(list(unique.values()))
         try:
-            self.engine.request(Submit(gather.job))
+            self.engine.request(Submit((gather.job,)))
             gather.run()
         except BaseException:  # an interrupt outside of `gather.run`: the job must not stay
             gather.cancel()
@@ -171,29 +185,52 @@ class Cluster:
         sinks: dict[str, Array] = {}
         if self.engine.shared:
             stages, names, sinks = _with_sinks(stages, names, results)
-        job = Job(stages, names, results, sinks)
+        wanted = set(names)
+        name = ", ".join(dict.fromkeys(stage.name for stage in stages if stage.token in wanted))
+        job = Job(stages, names, results, relations(stages, self._fold), sinks, name=name)
         self._watch(roots)
         return Gather(self.engine, job, [root.token for root in roots])
 
-    def keep(self, root: Expr) -> Kept:
-        """Start computing an expression behind the caller's back, and keep its chunks."""
+    def keep(self, roots: Sequence[Expr]) -> list[Kept]:
+        """Start computing expressions behind the caller's back, and keep their chunks; what they share is done once."""
         self._open()
-        stages = self.stages([root])
-        self._watch([root])
         with self._lock:
-            known = self._kept.get(root.token)
-            if known is not None and known[1].error is None:
-                self._kept[root.token] = (known[0] + 1, known[1])
-                return Kept(self, root.token, known[1])
-            job = Job(stages, [root.token], None)
-            kept = Kept(self, root.token, job)
-            self.engine.request(Submit(job))  # before others learn that it is stored
-            self._kept[root.token] = (1, job)
-        return kept
+            known = {root.token for root in roots if self.stored(root.token)}
+            kept = [self._another(root.token) if root.token in known else None for root in roots]
+            fresh = list({root.token: root for root in roots if root.token not in known}.values())
+            stages = self.stages(fresh)
+            reads = relations(stages, self._fold)
+            made = {stage.token: stage for stage in stages}
+            self._watch(fresh)
+            jobs = tuple(
+                Job([], [token], None, name=made[token].name, fold=made[token].fold)
+                for token in (root.token for root in fresh)
+            )
+            try:
+                if jobs:
+                    jobs[0].stages, jobs[0].reads = stages, reads
+                    self.engine.request(Submit(jobs))  # before others learn that it is stored
+                    self._kept |= {job.targets[0]: (0, job) for job in jobs}
+                return [
+                    self._another(root.token) if one is None else one for root, one in zip(roots, kept, strict=True)
+                ]
+            except BaseException:  # an interrupt
+                for job in jobs:
+                    self._drop(job.targets[0], job)
+                raise
+
+    def _another(self, token: str) -> Kept:
+        count, job = self._kept[token]
+        self._kept[token] = (count + 1, job)
+        return Kept(self, token, job)
 
     def stages(self, roots: Sequence[Expr]) -> list[Stage]:
         """Return the stages that computing these expressions would run."""
         return lower(list(roots), self.stored)
+
+    def _fold(self, token: str) -> int | None:
+        found = self._kept.get(token)
+        return None if found is None else found[1].fold
 
     def chunk(self, root: Expr, block: int) -> Array:
         """Return one chunk of a persisted array, read-only and in place where it lies on this node."""
@@ -249,7 +286,7 @@ class Cluster:
         """Learn when the user's arrays go: what ranks were sent of them is kept until then, so it is sent once."""
         if self.engine.shared:
             return
-        for node in walk(list(roots)):
+        for node in walk(list(roots), lambda node: self.stored(node.token)):
             if isinstance(node.op, Host) and node.op.data.file is None and node.token not in self._watched:
                 self._watched.add(node.token)
                 weakref.finalize(node.op, self._unwatch, node.token)
@@ -338,12 +375,13 @@ def _with_sinks(
     Small blocks take the common way: many of them are run and copied at once.
     """
     read = {token for stage in stages for token in stage.inputs}
+    numbers = {name: number for number, name in enumerate(names)}
     sinks: dict[str, Array] = {}
     made: dict[str, Stage] = {}
     for stage in stages:
         large = stage.grid.largest * stage.dtype.itemsize >= SINK_BYTES
-        if stage.token in names and stage.token not in read and stage.data is None and stage.fold == 1 and large:
-            result = results[names.index(stage.token)]
+        if stage.token in numbers and stage.token not in read and stage.data is None and stage.fold == 1 and large:
+            result = results[numbers[stage.token]]
             token = f"{stage.token}/{id(result):x}"
             made[stage.token] = stage.renamed(token)
             sinks[token] = result
@@ -357,7 +395,7 @@ def _info(engine: Engine) -> list[dict[str, Any]]:
     for rank, peer in enumerate(engine.transport.peers):
         if not engine.ledger.alive[rank]:
             continue
-        chunks = sum(r.stored_on(rank) for r in engine.ledger.records.values())
+        chunks = sum(r.stored_on(rank) for r in engine.ledger.holding)
         arena = engine.ledger.arenas[rank]
         rows.append(
             {
@@ -367,7 +405,7 @@ def _info(engine: Engine) -> list[dict[str, Any]]:
                 "arena_used": arena.used,
                 "arena_size": arena.size,
                 "chunks": chunks,
-                "state": "busy" if engine.inflight[rank] else "idle",
+                "state": "busy" if engine.ledger.given[rank] else "idle",
             }
         )
     return rows

@@ -37,7 +37,7 @@ class Delivery:
         try:
             slabs = [self.slab(record, task) for task in tasks.tolist()]
         except Exception as error:  # the user's file could not be read
-            self.engine.fail(record.stage.token, error)
+            self.engine.fail(record, tasks, error)
             return
         if all(s is not None for s in slabs):
             job.tell(Arrival(number, record.stage, tasks, tuple(s for s in slabs if s is not None)))

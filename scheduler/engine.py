@@ -31,10 +31,10 @@ from ..workers.protocol import (
     Output,
     Places,
     Pong,
+    Recall,
     Refused,
     Run,
     Setup,
-    Skip,
     Spilled,
     Stop,
 )  # fmt: skip
@@ -44,18 +44,25 @@ from ..workers.urgency import answer_soon
 from .delivery import Delivery
 from .failure import exception_of
 from .heartbeat import Heartbeat
-from .job import Ask, Cancel, Close, Gathered, Job, Release, Request, Submit, Uncache
+from .job import Ask, Cancel, Close, Gathered, Job, Release, Request, Submit, Uncache, Watch
+from .jobs import Jobs
 from .ledger import Batch, Ledger
 from .memory import Spiller
+from .planning import Stopped
 from .record import Record, State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..graph.grid import Index
+    from ..graph.stage import Stage
 
 log = logging.getLogger("windrow")
 Array = np.ndarray[Any, Any]
+LATE = 0.05
+"""Seconds for which a rank has ended no batch. Until it does it gets nothing ahead, and what it has is taken back."""
+TRIAL = 0.2
+"""Seconds after which a user's function that still runs on another rank is called on rank 0 too."""
 
 
 class Engine:
@@ -85,13 +92,14 @@ class Engine:
         self.ledger = Ledger(arenas, threads)
         self.local = Rank(transport, threads[0], spill_folder)
         self.shared = transport.size == 1
-        self.inflight = [0] * transport.size
-        self.jobs: list[Job] = []
+        self.jobs = Jobs()
         self.sinks: dict[str, Array] = {}
         self.spiller = Spiller(self)
         self.delivery = Delivery(self)
         self.heartbeat = Heartbeat(transport, heartbeat)
         self.losses: list[str] = []
+        self._moved = [0.0] * transport.size
+        self._recalled: set[int] = set()
         self._inbox: SimpleQueue[Request] = SimpleQueue()
         self._closing = False
         setup = Setup(threads[0], spill_folder, tuple(sys.path), os.getcwd())
@@ -130,10 +138,11 @@ class Engine:
                     self._event(message)
                 for event in self.local.events():
                     self._event(event)
-                while not self._inbox.empty():
+                for _ in range(self._inbox.qsize()):  # what comes meanwhile has its own wake
                     self._request(self._inbox.get())
                 self.heartbeat.check(time.monotonic(), self.ledger.alive)
                 self._dispatch()
+                self._forget()
         except BaseException as error:
             log.exception("the engine ended")
             for job in self.jobs:
@@ -165,7 +174,7 @@ class Engine:
 
     def _request(self, request: Request) -> None:
         if isinstance(request, Submit):
-            self._submit(request.job)
+            self._submit(request.jobs)
         elif isinstance(request, Cancel):
             self._end(request.job)
         elif isinstance(request, Gathered):
@@ -174,12 +183,11 @@ class Engine:
         elif isinstance(request, Release):
             self._end(request.job)
             self._unhold(request.job)
-            if not self.jobs:
-                self._forget()
+        elif isinstance(request, Watch):
+            if request.job in self.jobs:
+                self.jobs.watch(request.job, self.ledger.records)
         elif isinstance(request, Uncache):
             self.ledger.uncache(request.token)
-            if not self.jobs:
-                self._forget()
         elif isinstance(request, Ask):
             try:
                 request.answer.put((request.question(self), None))
@@ -188,66 +196,68 @@ class Engine:
         elif isinstance(request, Close):
             self._closing = True
 
-    def _submit(self, job: Job) -> None:
+    def _submit(self, jobs: tuple[Job, ...]) -> None:
+        error: BaseException
         try:
-            self._enter(job)
-        except Exception as error:  # one job's trouble, such as more tasks than memory can list, is not the engine's
+            self._enter(jobs)
+            return
+        except Stopped:
+            error = ClusterError("the computation was cancelled")
+        except Exception as found:  # one job's trouble, such as more tasks than memory can list, is not the engine's
+            error = found
+        for job in jobs:
             job.fail(error)
             self._end(job)
-            self.ledger.plan()
-
-    def _enter(self, job: Job) -> None:
-        known = {s.token for s in job.stages} | self.ledger.records.keys()
-        if not known.issuperset(token for s in job.stages for token in s.inputs):
-            job.fail(ClusterError("a persisted array was released while a computation that reads it began"))
-            return
-        new = self.ledger.add(job.stages, self.shared)
-        self.local.blas.before(job.stages)
-        if new:
-            self.local.handle(Define(tuple(new)))
-            remote = tuple(s if s.data is None or s.data.file is not None else replace(s, data=None) for s in new)
-            for rank in range(1, self.transport.size):
-                if self.ledger.alive[rank]:
-                    self.transport.send(rank, Define(remote))
-        self.jobs.append(job)
-        self.sinks.update(job.sinks)
-        for token in job.sinks:
-            self.ledger.records[token].bytes[:] = 0
-        job.tokens = self._reach(list(job.targets))
-        for token in job.targets:
-            if job.results is None:
-                self.ledger.hold(token)
-                job.held.append(token)
-            else:
-                job.claims[token] = self.ledger.owe(token)
         self.ledger.plan()
-        job.total = self.waiting(job)
-        for number, token in enumerate(job.targets):
-            record = self.ledger.records[token]
-            stored = np.flatnonzero(record.state == State.STORED)
-            if len(stored):
-                self.delivery.deliver(job, number, record, stored)
-        self._check(job)
 
-    def _reach(self, tokens: list[str]) -> set[str]:
-        found: set[str] = set()
-        while tokens:
-            token = tokens.pop()
-            if token not in found:
-                found.add(token)
-                tokens.extend(edge.record.stage.token for edge in self.ledger.records[token].inputs)
-        return found
+    def _enter(self, jobs: tuple[Job, ...]) -> None:
+        def stop() -> bool:
+            return all(job.cancelled for job in jobs)
 
-    def waiting(self, job: Job) -> int:
-        """Number of a job's tasks that are still to be stored."""
-        records = [self.ledger.records[t] for t in job.tokens if t in self.ledger.records]
-        return sum(r.nready + r.nrunning + int((r.state == State.WAITING).sum()) for r in records)
+        stages = [stage for job in jobs for stage in job.stages]
+        reads = {token: found for job in jobs for token, found in job.reads.items()}
+        own = {stage.token for stage in stages}
+        if not all(token in own or token in self.ledger.records for stage in stages for token in stage.inputs):
+            raise ClusterError("a persisted array was released while a computation that reads it began")
+        new = self.ledger.add(stages, self.shared, reads, stop)
+        self.local.blas.before(stages)
+        if new:
+            self._define(new)
+        for job in jobs:
+            self.jobs.add(job)
+            job.stages, job.reads = [], {}
+            self.sinks.update(job.sinks)
+            for token in job.sinks:
+                self.ledger.records[token].bytes[:] = 0
+            for token in job.targets:
+                if job.results is None:
+                    self.ledger.hold(token)
+                    job.held = True
+                else:
+                    job.claims[token] = self.ledger.owe(token)
+        self.ledger.plan(stop)
+        for job in jobs:
+            if job.results is None:
+                self._check(job)
+                continue
+            self.jobs.watch(job, self.ledger.records)
+            for number, token in enumerate(job.targets):
+                record = self.ledger.records[token]
+                if record.nstored:
+                    self.delivery.deliver(job, number, record, np.flatnonzero(record.state == State.STORED))
+
+    def _define(self, stages: list[Stage]) -> None:
+        self.local.handle(Define(tuple(stages)))
+        remote = tuple(s if s.data is None or s.data.file is not None else replace(s, data=None) for s in stages)
+        for rank in range(1, self.transport.size):
+            if self.ledger.alive[rank]:
+                self.transport.send(rank, Define(remote))
 
     def _end(self, job: Job) -> None:
         """Take a job's wishes back; what runs for it finishes and is dropped."""
         if job not in self.jobs:
             return
-        self.jobs.remove(job)
+        self.jobs.finish(job)
         for token in job.sinks:
             self.sinks.pop(token, None)
         for claim in job.claims.values():
@@ -256,26 +266,25 @@ class Engine:
         if not job.finished:
             job.fail(ClusterError("the computation was cancelled"))
         self.ledger.plan()
-        self._skip()
-        self._forget()
-
-    def _skip(self) -> None:
-        """Have ranks pass over batches that nobody wants any more, where they haven't begun."""
-        wanted = set().union(*(job.tokens for job in self.jobs))
-        for rank in range(self.transport.size):
-            mine = [b for b in self.ledger.batches.values() if b.rank == rank]
-            numbers = tuple(b.number for b in mine if b.record.stage.token not in wanted and not b.record.kept)
-            if numbers and self.ledger.alive[rank]:
-                self.send(rank, Skip(numbers))
+        self._recall([b for b in self.ledger.batches.values() if self.ledger.unwanted(b)])
 
     def _unhold(self, job: Job) -> None:
-        for token in job.held:
-            self.ledger.unhold(token)
-        job.held.clear()
+        """Let go of what a job holds, and of the job."""
+        if job.held:
+            job.held = False
+            self.ledger.unhold(job.targets[0])
+        self.jobs.leave(job)
+
+    def _recall(self, batches: list[Batch]) -> None:
+        """Have ranks give batches back, where they haven't begun."""
+        asked = [b for b in batches if b.number not in self._recalled]
+        self._recalled.update(b.number for b in asked)
+        for rank in {b.rank for b in asked}:
+            self.send(rank, Recall(tuple(b.number for b in asked if b.rank == rank)))
 
     def _forget(self) -> None:
         gone = tuple(self.ledger.forget())
-        if not self.jobs:
+        if not len(self.jobs):
             self.local.blas.after()
         if gone:
             for rank in range(self.transport.size):
@@ -291,18 +300,17 @@ class Engine:
         assert isinstance(event, Event), event
         self.heartbeat.heard(event.rank, time.monotonic())
         if isinstance(event, Done):
-            batch = self.ledger.batches.get(event.batch)
+            self._moved[event.rank] = time.monotonic()
+            self._recalled.discard(event.batch)
             done = self.ledger.done(event.batch, event.seconds)
-            if batch is not None and done is not None:
-                self.inflight[batch.rank] -= 1
+            if done is not None:
                 self._stored(*done)
         elif isinstance(event, Failed):
             self._failed(event)
         elif isinstance(event, Refused):
-            if event.batch in self.ledger.batches:
-                self.inflight[event.rank] -= 1
-                self.ledger.refused(event.batch)
-                self.ledger.plan()
+            self._recalled.discard(event.batch)
+            self.ledger.refused(event.batch)
+            self.ledger.plan()
         elif isinstance(event, Spilled):
             self.spiller.spilled(event)
         elif isinstance(event, Output):
@@ -311,35 +319,37 @@ class Engine:
             assert isinstance(event, Pong)
 
     def _stored(self, record: Record, tasks: Index) -> None:
-        for job in list(self.jobs):
-            if record.stage.token in job.tokens:
-                job.done += len(tasks)
-                for number, token in enumerate(job.targets):
-                    if token == record.stage.token:
-                        self.delivery.deliver(job, number, record, tasks)
+        token = record.stage.token
+        self.jobs.stored(token, tasks)
+        for job, number in self.jobs.wanting(token):
+            if job.results is None:
                 self._check(job)
+            else:
+                self.delivery.deliver(job, number, record, tasks)
 
     def _check(self, job: Job) -> None:
-        if job.results is None and all(self.ledger.records[t].complete for t in job.targets):
+        if self.ledger.records[job.targets[0]].complete:
             job.finished = True
-            self.jobs.remove(job)
+            self.jobs.finish(job)
             job.tell()
 
     def _failed(self, event: Failed) -> None:
+        self._moved[event.rank] = time.monotonic()
+        self._recalled.discard(event.batch)
         batch = self.ledger.batches.get(event.batch)
         if batch is None:
             return
-        self.inflight[event.rank] -= 1
         stage = batch.record.stage
+        tasks = np.array([event.block // stage.fold]) if event.block >= 0 else batch.tasks
         self.ledger.refused(event.batch)
-        self.fail(stage.token, exception_of(event, stage, self.transport.peers[event.rank]))
+        self.fail(batch.record, tasks, exception_of(event, stage, self.transport.peers[event.rank]))
 
-    def fail(self, token: str, error: BaseException) -> None:
-        """End all jobs that need a stage with an exception."""
-        for job in list(self.jobs):
-            if token in job.tokens:
-                job.fail(error)
-                self._end(job)
+    def fail(self, record: Record, tasks: Index, error: BaseException) -> None:
+        """End all jobs that need some tasks with an exception; what was persisted and needs them is there no more."""
+        for job in self.jobs.affected(self.ledger.dependents(record, tasks)):
+            job.spoil(error)
+            self._end(job)
+            self._unhold(job)
         self.ledger.plan()
 
     def _lost(self, ranks: tuple[int, ...]) -> None:
@@ -347,7 +357,6 @@ class Engine:
             if not self.ledger.alive[rank]:
                 continue
             loss = self.ledger.lose(rank)
-            self.inflight[rank] = 0
             peer = self.transport.peers[rank]
             text = (
                 f"rank {rank} (host {peer.host}, pid {peer.pid}) was lost: {loss.lost} chunks lost, "
@@ -356,6 +365,7 @@ class Engine:
             self.losses.append(text)
             log.warning(text)
         self.spiller.lost(ranks)
+        self.jobs.watch_again(self.ledger.records)
         self._give_up_deadly()
 
     def _give_up_deadly(self) -> None:
@@ -371,36 +381,57 @@ class Engine:
             if stage.origin:
                 error.add_note(f"the operation was created at {stage.origin}")
             record.deaths.clear()
-            self.fail(stage.token, error)
+            self.fail(record, np.array([task]), error)
 
     # ---------------------------------------------------------------- dispatch
 
     def _dispatch(self) -> None:
-        depth = 0
-        while depth < 2:
-            depth += 1
+        now, given = time.monotonic(), self.ledger.given
+        late = [not self.shared and bool(g) and now - t > LATE for g, t in zip(given, self._moved, strict=True)]
+        for depth in (1, 2):
             for rank, threads in enumerate(self.ledger.threads):
-                while self.ledger.alive[rank] and self.inflight[rank] < depth * threads:
-                    batch = self.ledger.take(rank, ahead=self.inflight[rank] >= threads)
+                if not self.ledger.alive[rank] or (depth == 2 and late[rank]):
+                    continue
+                while len(given[rank]) < depth * threads:
+                    batch = self.ledger.take(rank, ahead=len(given[rank]) >= threads)
                     if batch is None:
                         break
-                    self.inflight[rank] += 1
+                    if len(given[rank]) == 1:
+                        self._moved[rank] = now
                     self._start(batch)
+        if not self.ledger.batches and (batch := self.ledger.take(0, alone=True)) is not None:
+            self._moved[0] = now
+            self._start(batch)
+        if any(late):
+            self._take_back([rank for rank, is_late in enumerate(late) if is_late])
+            for mine, moved in zip(given, self._moved, strict=True):
+                if now - moved > TRIAL:
+                    for batch in list(mine.values())[:1]:
+                        self.ledger.trust(batch.record)
         self.spiller.relieve()
-        if self.ledger.dropped:
-            dropped, self.ledger.dropped = self.ledger.dropped, []
+        if self.ledger.slabs.dropped:
+            dropped, self.ledger.slabs.dropped = self.ledger.slabs.dropped, []
             for owner, source in dropped:
                 for rank, alive in enumerate(self.ledger.alive):
                     if alive:
                         self.send(rank, Drop(owner, source))
 
+    def _take_back(self, late: list[int]) -> None:
+        """Let idle ranks have what late ones have been given ahead."""
+        ledger = self.ledger
+        free = [
+            n - len(g) for n, g, ok in zip(ledger.threads, ledger.given, ledger.alive, strict=True) if ok and len(g) < n
+        ]
+        ahead = [b for rank in late for b in list(ledger.given[rank].values())[ledger.threads[rank] :]]
+        if free and ahead:
+            self._recall(ahead[: sum(free)])
+
     def _start(self, batch: Batch) -> None:
         try:
             command = self._command(batch)
         except Exception as error:  # the user's array or file could not be read
-            self.inflight[batch.rank] -= 1
             self.ledger.refused(batch.number)
-            self.fail(batch.record.stage.token, error)
+            self.fail(batch.record, batch.tasks, error)
             return
         self.send(batch.rank, command)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from queue import Empty
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..graph.errors import ClusterError
 from ..workers.config import config
-from .job import Arrival, Cancel, Gathered, Job, Submit
+from .job import Arrival, Cancel, Gathered, Job, Submit, Watch
 from .progress import Bar
 
 if TYPE_CHECKING:
@@ -32,17 +33,25 @@ class Gather:
 
     def start(self) -> None:
         """Hand the job to the engine, for who waits for several at once."""
-        self.engine.request(Submit(self.job))
+        self.engine.request(Submit((self.job,)))
 
-    def run(self) -> None:
-        """Return when all results are complete (or all chunks stored); raise what stopped the job."""
+    def run(self, deadline: float | None = None) -> bool:
+        """Wait until all results are complete (or all chunks stored), or for the deadline; tell whether they are.
+
+        What stopped the job is raised.
+        """
         job = self.job
         bar = Bar(config.progress, self.engine, job)
+        if job.results is None and not job.finished:
+            self.engine.request(Watch(job))
         try:
             while not job.finished or (job.error is None and self._open):
                 idle, arrival = False, None
+                left = TICK if deadline is None else deadline - time.monotonic()
+                if left <= 0:
+                    return False
                 try:
-                    arrival = job.arrivals.get(timeout=TICK)
+                    arrival = job.arrivals.get(timeout=min(TICK, left))
                 except Empty:
                     idle = True
                 if idle:  # outside of except, so that what is raised here doesn't tell of Empty
@@ -61,6 +70,7 @@ class Gather:
         finally:
             bar.close()
         self.finish()
+        return True
 
     def took(self, arrival: Arrival | None) -> bool:
         """Copy what has arrived; tell whether all results are complete."""
@@ -85,6 +95,7 @@ class Gather:
         """Cancel the job; a second Ctrl-C at this moment must not leave it running."""
         while True:
             try:
+                self.job.cancelled = True  # seen by the engine while it plans
                 self.engine.request(Cancel(self.job))
                 return
             except KeyboardInterrupt:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..graph.grid import Index
-    from ..graph.stage import Stage
+    from ..graph.stage import Reads, Stage
     from .ledger import Claim
 
 Array = np.ndarray[Any, Any]
@@ -32,23 +32,29 @@ class Arrival:
 class Job:
     """Stages to run and the tokens that are wanted.
 
-    With `results` (a user's array for each target) the chunks are gathered; else they are held. `sinks` are the
-    results that kernels write themselves, by token: nobody else may read such a stage. Who waits for several jobs at
-    once gives them one `listener`, which is told instead of `arrivals`.
+    With `results` (a user's array for each target) the chunks are gathered; else those of the one target are held.
+    `reads` has what the stages read, by token, as `graph.stage.relations` finds it. `sinks` are the results that
+    kernels write themselves, by token: nobody else may read such a stage. Who waits for several jobs at once gives
+    them one `listener`, which is told instead of `arrivals`. `cancelled` is set by the calling thread, at once.
     """
 
     stages: list[Stage]
     targets: list[str]
     results: list[Array] | None
+    reads: dict[str, Reads] = field(default_factory=dict)
     sinks: dict[str, Array] = field(default_factory=dict)
     arrivals: SimpleQueue[Arrival | None] = field(default_factory=SimpleQueue)
     finished: bool = False
     error: BaseException | None = None
     total: int = 0
     done: int = 0
-    tokens: set[str] = field(default_factory=set)
+    cancelled: bool = False
+    name: str = ""
+    """What makes the targets, for people."""
+    fold: int = 1
+    """Blocks that a task of the held target covers."""
     claims: dict[str, Claim] = field(default_factory=dict)
-    held: list[str] = field(default_factory=list)
+    held: bool = False
     listener: SimpleQueue[tuple[Job, Arrival | None]] | None = None
 
     def tell(self, arrival: Arrival | None = None) -> None:
@@ -64,12 +70,17 @@ class Job:
             self.error, self.finished = error, True
             self.tell()
 
+    def spoil(self, error: BaseException) -> None:
+        """End the job with an exception, though it may be through: what it holds was lost and can't be made again."""
+        self.fail(error)
+        self.error = self.error or error
+
 
 @dataclass(frozen=True, slots=True)
 class Submit:
-    """Request: run a job."""
+    """Request: run jobs; those behind the first may use its stages."""
 
-    job: Job
+    jobs: tuple[Job, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +107,13 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
+class Watch:
+    """Request: count a job's tasks; somebody waits for it."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
 class Uncache:
     """Request: the user's array behind a stage is gone; what was sent of it need not be kept."""
 
@@ -115,4 +133,4 @@ class Close:
     """Request: end the engine."""
 
 
-Request = Submit | Cancel | Gathered | Release | Uncache | Ask | Close
+Request = Submit | Cancel | Gathered | Release | Watch | Uncache | Ask | Close

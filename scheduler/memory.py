@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..workers.protocol import Spill, Spilled
 from .arena import Arena
 from .failure import out_of_memory
+from .record import State
 
 if TYPE_CHECKING:
     from ..graph.grid import Index
@@ -21,14 +24,16 @@ class Spiller:
         self.engine = engine
         self.pending: dict[int, tuple[int, Record, Index, Index]] = {}
         self.why = ""
+        """Why the disk refused the last that was to be spilled; empty where some of it was taken."""
         self._number = 0
+        self._taken = False
 
     def relieve(self) -> None:
         """Act if the engine is stuck: spill on every rank that holds something, else fail the jobs that wait."""
         ledger = self.engine.ledger
         if ledger.batches or self.pending:
             return
-        stuck = next((r for r in ledger.active if r.nready), None)
+        stuck = ledger.ready.first()
         if stuck is None or ledger.gathering():
             return
         needed = int(stuck.bytes.max())
@@ -45,6 +50,7 @@ class Spiller:
             self._give_up(stuck, needed, f"the disk refused what was to be spilled ({self.why})")
             self.why = ""
             return
+        self._taken = False
         for rank, alive in enumerate(ledger.alive):
             if alive and ledger.arenas[rank].size >= room:
                 self._spill(rank, max(room, ledger.arenas[rank].size // 8))
@@ -66,8 +72,9 @@ class Spiller:
             return
         rank, record, tasks, offsets = found
         if event.source < 0:
-            self.why = event.why
+            self.why = event.why if not self._taken else ""
         else:
+            self.why, self._taken = "", True
             self.engine.ledger.spilled(rank, record, tasks, offsets, event.source, event.offsets)
 
     def lost(self, ranks: tuple[int, ...]) -> None:
@@ -79,5 +86,5 @@ class Spiller:
         alive = [a for a, ok in zip(ledger.arenas, ledger.alive, strict=True) if ok]
         best = max(alive, key=lambda a: a.free)
         error = out_of_memory(record.stage, needed, best.free, best.size, why)
-        self.engine.fail(record.stage.token, error)
+        self.engine.fail(record, np.flatnonzero(record.state == State.READY), error)
         self.engine.transport.wake()  # the next one that is stuck, if any, is looked at without another event

@@ -248,8 +248,7 @@ class Bar:
     def __init__(self, setting: str, engine: Engine, job: Job) -> None:
         self._display, self._job = Display(setting, DELAY, "task"), job
         self._watch, self._note, self._asked = Watch(engine), "", 0.0
-        wanted = set(job.targets)
-        self._name = ", ".join(dict.fromkeys(s.name for s in job.stages if s.token in wanted)) or "compute"
+        self._name = job.name or "compute"
 
     def update(self) -> None:
         """Show how many tasks of all are done."""

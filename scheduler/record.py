@@ -49,15 +49,18 @@ class Record:
     """A stage's tasks.
 
     state, owner, offset, source (-1: the owner's arena, else a spill file) say what is known of a task;
-    `left` counts readers that aren't done, `missing` inputs that aren't stored, `gather` gathers to the user
-    that are owed. `hold` keeps all chunks (persisted arrays).
+    `left` counts gathers that are owed and readers that aren't done, `missing` inputs that aren't stored, `gather`
+    gathers to the user that are owed. `hold` keeps all chunks (persisted arrays). Inputs have smaller numbers than
+    their readers. `leading` and `listed` belong to `ready.Ready`.
     """
 
     stage: Stage
+    number: int = 0
     inputs: list[Input] = field(default_factory=list)
-    users: list[tuple[Record, Input]] = field(default_factory=list)
+    users: dict[Record, Input] = field(default_factory=dict)
     hold: int = 0
     nstored: int = 0
+    nwaiting: int = 0
     nrunning: int = 0
     seconds: float = 0.0
     in_place: bool = False
@@ -65,7 +68,10 @@ class Record:
     viewed: bool = False
     deaths: dict[int, int] = field(default_factory=dict)
     queues: dict[int, deque[Index]] = field(default_factory=dict)
+    lengths: dict[int, int] = field(default_factory=dict)
     nready: int = 0
+    leading: int = 0
+    listed: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         n = self.stage.ntasks
@@ -90,6 +96,11 @@ class Record:
         return self.nstored == self.ntasks
 
     @property
+    def busy(self) -> int:
+        """Number of tasks that wait, are ready, or run."""
+        return self.nwaiting + self.nrunning
+
+    @property
     def is_waiting(self) -> NDArray[np.bool_]:
         """Which tasks wait or are ready."""
         found: NDArray[np.bool_] = (self.state == State.WAITING) | (self.state == State.READY)
@@ -106,6 +117,11 @@ class Record:
         """Whether chunks stay when nobody is to read them."""
         return self.hold > 0 or self.in_place or self.cached
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing depends on the record: it may be forgotten."""
+        return not (self.hold or self.cached or self.owed or self.nwaiting or self.nrunning or self.users)
+
     def stored_on(self, rank: int) -> int:
         """Return the number of slabs that a rank holds."""
         return int(np.count_nonzero((self.owner == rank) & (self.state == State.STORED)))
@@ -115,30 +131,43 @@ class Record:
         self.state[tasks] = State.READY
         self.nready += len(tasks)
         for rank in distinct(preferred).tolist():
-            self.queues.setdefault(rank, deque()).append(tasks[preferred == rank])
+            mine = tasks[preferred == rank]
+            self.queues.setdefault(rank, deque()).append(mine)
+            self.lengths[rank] = self.lengths.get(rank, 0) + len(mine)
 
-    def dequeue(self, rank: int, limit: int, spare: int) -> Index:
-        """Take up to `limit` ready tasks: the rank's own first, else from the longest queue, but for `spare`."""
-        queue = self.queues.get(rank)
-        if not queue:
-            length, rank = max((sum(map(len, q)), r) for r, q in self.queues.items()) if self.queues else (0, rank)
+    def dequeue(self, rank: int, limit: int, spare: int) -> tuple[Index, int]:
+        """Take up to `limit` ready tasks: the rank's own first, else from the longest queue, but for `spare`.
+
+        Return them and the queue they were in.
+        """
+        if not self.lengths.get(rank):
+            length, rank = max(((n, r) for r, n in self.lengths.items()), default=(0, rank))
             if length <= spare:
-                return np.zeros(0, np.int64)
+                return np.zeros(0, np.int64), rank
             limit = min(limit, length - spare)
-            queue = self.queues[rank]
+        queue = self.queues[rank]
         run = queue.popleft()
         tasks, rest = run[:limit], run[limit:]
         if len(rest):
             queue.appendleft(rest)
         self.nready -= len(tasks)
-        return tasks
+        self.lengths[rank] -= len(tasks)
+        return tasks, rank
 
     def put_back(self, rank: int, tasks: Index) -> None:
-        """Return tasks that were taken and could not be placed."""
+        """Return tasks that were taken from a rank's queue and could not be placed."""
         self.nready += len(tasks)
-        self.queues.setdefault(rank, deque()).appendleft(tasks)
+        self.lengths[rank] += len(tasks)
+        self.queues[rank].appendleft(tasks)
 
-    def clear_queues(self) -> None:
-        """Forget which tasks are ready."""
-        self.queues.clear()
-        self.nready = 0
+    def withdraw(self, tasks: Index) -> None:
+        """Let tasks wait or be ready no longer."""
+        self.state[tasks] = State.RELEASED
+        self.nwaiting -= len(tasks)
+        if self.nready:
+            self.nready = 0
+            for rank, queue in self.queues.items():
+                left = [run[self.state[run] == State.READY] for run in queue]
+                self.queues[rank] = deque(run for run in left if len(run))
+                self.lengths[rank] = sum(map(len, left))
+                self.nready += self.lengths[rank]

@@ -67,6 +67,9 @@ class EmbeddedTransport:
         """Everything is in place."""
         done(False)
 
+    def note(self, slot: int, text: str) -> None:
+        """What ends this process ends the user's own."""
+
     def declare_dead(self, rank: int) -> None:
         """There is no other rank."""
 

@@ -66,8 +66,8 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Skip:
-    """Command: nobody wants these batches any more; those that haven't begun are refused."""
+class Recall:
+    """Command: give these batches back; those that haven't begun are refused at once."""
 
     batches: tuple[int, ...]
 
@@ -124,7 +124,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Event: a batch came to nothing: its inputs could not be read (their owner is gone), or it was skipped."""
+    """Event: a batch came to nothing: its inputs could not be read (their owner is gone), or it was recalled."""
 
     rank: int
     batch: int
@@ -157,5 +157,5 @@ class Pong:
     rank: int
 
 
-Command = Setup | Define | Forget | Run | Skip | Spill | Drop | Ping | Stop
+Command = Setup | Define | Forget | Run | Recall | Spill | Drop | Ping | Stop
 Event = Done | Failed | Refused | Spilled | Output | Pong

@@ -34,9 +34,9 @@ from .protocol import (
     Output,
     Ping,
     Pong,
+    Recall,
     Refused,
     Run,
-    Skip,
     Spill,
     Spilled,
 )
@@ -44,6 +44,7 @@ from .reader import HOST, Located, Place, Reader, region_of, spacing, strided, t
 from .spill import SpillFile
 
 if TYPE_CHECKING:
+    from ..graph.grid import Index
     from ..graph.stage import Stage
     from .transport import Bytes, Transport
 
@@ -59,12 +60,12 @@ class Rank:
         self.stages: dict[str, Stage] = {}
         self.spills: dict[int, SpillFile] = {}
         self.blas = BlasLimit()
-        self._skipped: set[int] = set()
+        self._waiting: dict[int, tuple[Run, Reader]] = {}
         self._folder = spill_folder
-        self._work: SimpleQueue[tuple[Run, Reader] | None] = SimpleQueue()
+        self._work: SimpleQueue[int | None] = SimpleQueue()
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._threads = [
-            threading.Thread(target=self._compute, name=f"{COMPUTE}{i}", daemon=True) for i in range(threads)
+            threading.Thread(target=self._compute, args=(i,), name=f"{COMPUTE}{i}", daemon=True) for i in range(threads)
         ]
         for thread in self._threads:
             thread.start()
@@ -76,8 +77,9 @@ class Rank:
         elif isinstance(command, Define):
             self.blas.before(command.stages)
             self.stages.update((s.token, s) for s in command.stages)
-        elif isinstance(command, Skip):
-            self._skipped.update(command.batches)
+        elif isinstance(command, Recall):
+            for batch in command.batches:
+                self.give_back(batch)
         elif isinstance(command, Forget):
             for token in command.tokens:
                 self.stages.pop(token, None)
@@ -139,6 +141,7 @@ class Rank:
             return place.owner == HOST or memory(place) is not None
 
         reader = Reader(stage, producers, [Located(places) for places in run.inputs], memory)
+        self._waiting[run.batch] = run, reader
         remote = {
             (number, task)
             for number, places in enumerate(run.inputs)
@@ -149,25 +152,38 @@ class Rank:
         if remote:
             _Fetch(self, run, reader, remote).start()
         else:
-            self._work.put((run, reader))
+            self.begin_soon(run.batch)
 
-    def _compute(self) -> None:
+    def begin_soon(self, batch: int) -> None:
+        """Have a batch run whose inputs are at hand."""
+        self._work.put(batch)
+
+    def give_back(self, batch: int) -> None:
+        """Refuse a batch, unless it has begun."""
+        if self._waiting.pop(batch, None) is not None:
+            self.emit(Refused(self.rank, batch))
+
+    def _compute(self, slot: int) -> None:
         arena = self.transport.arena(self.rank)
         assert arena is not None
-        while (item := self._work.get()) is not None:
+        while (number := self._work.get()) is not None:
+            item = self._waiting.pop(number, None)
+            if item is None:  # given back
+                continue
             run, reader = item
+            told = self.rank == 0 and reader.stage.foreign
+            if told:
+                self.transport.note(slot, _described(reader.stage, run.tasks))
             begin = time.perf_counter()
             try:
-                if run.batch in self._skipped:
-                    self._skipped.discard(run.batch)
-                    self.emit(Refused(self.rank, run.batch))
-                else:
-                    self._run(run, reader, arena)
-                    self.emit(Done(self.rank, run.batch, time.perf_counter() - begin))
+                self._run(run, reader, arena)
+                self.emit(Done(self.rank, run.batch, time.perf_counter() - begin))
             except BlockError as error:
                 self.emit(_failure(self.rank, run.batch, error.block, error.error))
             except BaseException as error:
                 self.emit(_failure(self.rank, run.batch, -1, error))
+            if told:
+                self.transport.note(slot, "")
             item = run = reader = None  # type: ignore[assignment] # a batch keeps the user's arrays alive
 
     def _run(self, run: Run, reader: Reader, arena: Bytes) -> None:
@@ -234,9 +250,9 @@ class _Fetch:
         self.failed |= not ok
         if self.pending == 0:
             if self.failed:
-                self.rank.emit(Refused(self.rank.rank, self.run.batch))
+                self.rank.give_back(self.run.batch)
             else:
-                self.rank._work.put((self.run, self.reader))
+                self.rank.begin_soon(self.run.batch)
 
     def _wanted(self) -> list[tuple[int, int, tuple[Any, ...]]]:
         """Return (input, block, take) for all that the batch reads; an empty take is the whole block."""
@@ -276,6 +292,13 @@ def _target(stage: Stage, task: int, arena: Bytes, offset: int, sink: Array | No
         return arena[lo:hi].view(stage.dtype).reshape(shape)
 
     return place
+
+
+def _described(stage: Stage, tasks: Index) -> str:
+    """Return what a batch of single blocks calls a user's function on."""
+    first, last = (stage.grid.index(int(task)) for task in (tasks[0], tasks[-1]))
+    blocks = f"block {first}" if len(tasks) == 1 else f"one of the blocks {first} to {last}"
+    return f"{stage.name} on {blocks}" + (f", created at {stage.origin}" if stage.origin else "")
 
 
 def _failure(rank: int, batch: int, block: int, error: BaseException) -> Failed:

@@ -84,6 +84,12 @@ class Transport(Protocol):
         `ok` is False when the owner died, or did not answer within the watchdog's limit.
         """
 
+    def note(self, slot: int, text: str) -> None:
+        """Note what a compute thread of the driver is at, to be told should it end this process; empty: nothing.
+
+        Callable from any thread.
+        """
+
     def declare_dead(self, rank: int) -> None:
         """Kill a rank that hangs (where it can be reached), and report it lost like any other."""
 

@@ -160,6 +160,7 @@ from .graph.errors import (
     OutOfMemory,
     ShapeError,
     SourceChanged,
+    WaitTimeout,
     WindrowError,
 )
 from .scheduler.cluster import Cluster

@@ -68,7 +68,9 @@ def test_nothing_is_computed():
     x.explain()._repr_html_()
     assert ran == []
     assert unsized.shape == (None,)
-    assert cells(x.persist()._repr_html_())["made by"].endswith(", persisted")
+    kept = x.persist()
+    wr.wait(kept)
+    assert cells(kept._repr_html_())["made by"].endswith(", persisted")
 
 
 def test_long_graphs_are_not_lowered():

@@ -56,7 +56,7 @@ def test_results_beyond_the_arena():
 
 
 def test_a_block_larger_than_the_arena_is_refused():
-    with cluster("1 MiB"), pytest.raises(wr.OutOfMemory, match=r"full: .*8,000,000 bytes.*1,048,576"):
+    with cluster("1 MiB"), pytest.raises(wr.OutOfMemory, match=r"ones: .*8,000,000 bytes.*1,048,576"):
         wr.ones((1000, 1000), chunks=1000).persist().compute()
 
 

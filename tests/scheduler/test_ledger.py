@@ -23,6 +23,7 @@ from windrow.graph.kinds.source import Host, HostData, Random
 from windrow.graph.lower import lower
 from windrow.scheduler.arena import Arena
 from windrow.scheduler.ledger import SPARE, Batch, Claim, Ledger
+from windrow.scheduler.planning import Stopped
 from windrow.scheduler.record import Record, State
 
 F8 = np.dtype("f8")
@@ -135,8 +136,19 @@ class Simulation:
                 self.held[token] = self.held.get(token, 0) + 1
         else:
             job.claims = [self.ledger.owe(token) for token in job.tokens]
-        self.ledger.plan()
         self.jobs.append(job)
+        patience = self.rng.choice([0, 1, 3, 1000, 1000, 1000])
+
+        def stop() -> bool:
+            nonlocal patience
+            patience -= 1
+            return patience < 0
+
+        try:
+            self.ledger.plan(stop)
+        except Stopped:
+            self.end(job)
+            return
         for claim in job.claims:
             self.arrive(claim, np.flatnonzero(claim.record.state == State.STORED))
 
@@ -150,8 +162,9 @@ class Simulation:
             assert place[0] == -2 or self.holds(place) == name
             self.ledger.gathered(claim, np.array([task]))
 
-    def end(self) -> None:
-        job = self.jobs.pop(self.rng.randrange(len(self.jobs)))
+    def end(self, job: Job | None = None) -> None:
+        job = job or self.rng.choice(self.jobs)
+        self.jobs.remove(job)
         if job.claims:
             for claim in job.claims:
                 self.ledger.gathered(claim)
@@ -228,9 +241,9 @@ class Simulation:
         self.ledger.spilled(rank, record, tasks, offsets, source, places)
 
     def drop(self) -> None:
-        for file in self.ledger.dropped:
+        for file in self.ledger.slabs.dropped:
             del self.files[file]
-        self.ledger.dropped = []
+        self.ledger.slabs.dropped = []
 
     # ------------------------------------------------------------ what must always hold
 
@@ -252,7 +265,7 @@ class Simulation:
             assert (missing[waiting] > 0).all()
             assert not missing[record.state == State.READY].any()
             left = record.gather.astype(int)
-            for user, edge in record.users:
+            for user, edge in record.users.items():
                 busy = np.isin(user.state, [State.WAITING, State.READY, State.RUNNING])
                 left += np.bincount(edge.reads.of(np.flatnonzero(busy)), minlength=record.ntasks)
             assert (record.left == left).all()
@@ -264,7 +277,7 @@ class Simulation:
                 assert record.hold or record.cached or not idle.any(), "a chunk is kept that nobody wants"
             if record.hold:
                 assert (todo | (record.state == State.STORED)).all(), "a held chunk is neither there nor to come"
-        for _, rank, _, nbytes in self.ledger._doomed:
+        for _, rank, _, nbytes in self.ledger.slabs.doomed:
             used[rank] += Arena.padded(nbytes)
         for rank, ok in enumerate(self.ledger.alive):
             assert not ok or self.ledger.arenas[rank].used == used[rank]

@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import mmap
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from .janitor import NOTE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+SLOTS = 256
+"""Threads that can note what they are at."""
+
 _guard: Guard | None = None
+
+
+class Notes:
+    """Memory that outlives this process: what each of its threads is at, for the janitor to tell."""
+
+    def __init__(self) -> None:
+        # Numbers below 5 are where the janitor expects its own.
+        low = os.memfd_create("windrow-notes")
+        self.descriptor = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, 10)
+        os.close(low)
+        os.ftruncate(self.descriptor, SLOTS * NOTE_BYTES)
+        self._memory = mmap.mmap(self.descriptor, SLOTS * NOTE_BYTES)
+
+    def write(self, slot: int, text: str) -> None:
+        """Note what a thread is at; an empty text: nothing."""
+        if slot < SLOTS:
+            raw = text.encode("utf-8", "replace")[: NOTE_BYTES - 2]
+            at = slot * NOTE_BYTES
+            self._memory[at : at + 2 + len(raw)] = len(raw).to_bytes(2, "little") + raw
 
 
 class Guard:
@@ -25,22 +51,32 @@ class Guard:
 
     def __init__(self, kill_ranks: bool = True) -> None:
         read, self._write = os.pipe()
+        self.notes = Notes() if kill_ranks else None
+        told: list[str] = []
+        actions: list[Any] = []
+        if self.notes is not None:
+            told.append("tell")
+            stderr = _lasting_stderr()
+            actions += [(os.POSIX_SPAWN_DUP2, stderr, 3), (os.POSIX_SPAWN_DUP2, self.notes.descriptor, 4)]
         self.owner = os.getpid()
         script = str(Path(__file__).with_name("janitor.py"))
         # Its output goes nowhere: it lives longer than the driver, and who reads the driver's pipes waits for
-        # their end.
+        # their end. What it has to tell it tells at once, and closes what it was given for it.
         self.pid = os.posix_spawn(
             sys.executable,
-            [sys.executable, "-I", "-S", "-E", script, str(self.owner), "kill" if kill_ranks else "wait"],
+            [sys.executable, "-I", "-S", "-E", script, str(self.owner), "kill" if kill_ranks else "wait", *told],
             {"PATH": os.defpath},
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, read, 0),
+                *actions,
                 (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
                 (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
             ],
             setsid=True,
         )
         os.close(read)
+        if self.notes is not None:
+            os.close(stderr)
 
     def processes(self, pids: Iterable[int]) -> None:
         """Guard ranks on this host."""
@@ -58,6 +94,10 @@ class Guard:
         """Delete these in the end."""
         self._tell(*(f"folder {path}" for path in paths))
 
+    def quiet(self) -> None:
+        """Tell that this process is about to leave in good order."""
+        self._tell("quiet")
+
     def leaving(self, pids: Iterable[int], limit: float) -> None:
         """Tell that these ranks were asked to stop: what is left after `limit` seconds is killed."""
         self._tell("leave " + " ".join([str(limit), *map(str, pids)]))
@@ -66,6 +106,27 @@ class Guard:
         """Write to the janitor; without one (killed by somebody) the rest of the job goes on unguarded."""
         with contextlib.suppress(OSError):
             os.write(self._write, "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
+
+
+def _lasting_stderr() -> int:
+    """Return a descriptor of what shows errors when this process is gone: mpirun drops what it has said by then."""
+    found = -1
+    if "OMPI_COMM_WORLD_RANK" in os.environ:
+        with contextlib.suppress(OSError):
+            found = os.open(f"/proc/{os.getppid()}/fd/2", os.O_WRONLY | os.O_APPEND | os.O_NOCTTY | os.O_CLOEXEC)
+    if found < 0:
+        found = os.dup(2) if _is_open(2) else os.open(os.devnull, os.O_WRONLY)
+    high = fcntl.fcntl(found, fcntl.F_DUPFD_CLOEXEC, 10)
+    os.close(found)
+    return high
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def guard(kill_ranks: bool = True) -> Guard:

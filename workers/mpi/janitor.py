@@ -9,6 +9,10 @@ It reads lines from its standard input, whose other end only the driver holds, a
 - ``folder PATH``: a folder to delete in the end.
 - ``leave SECONDS PID…``: these ranks have been told to stop; what is still there after that many seconds is
   killed.
+- ``quiet``: the driver leaves in good order.
+
+With "tell" as the third argument, file 3 is the driver's standard error, and file 4 a memory in which the driver
+notes which of its users' functions run: when it ends without a word, they are named.
 
 When the driver is gone, by whatever end, the ranks get half a second to leave, then SIGKILL: a rank that sits
 in C code holding the interpreter's lock hears nothing else. Then the folders go, and then the janitor.
@@ -27,6 +31,7 @@ RANK_GRACE = 0.5
 DAEMON_GRACE = 1.5
 ASKED_GRACE = 4.0
 KILLED_LIMIT = 2.0
+NOTE_BYTES = 512
 
 
 class Janitor:
@@ -82,6 +87,8 @@ class Janitor:
                 held[int(what)] = fd
         elif word == "folder":
             self.folders.append(what)
+        elif word == "quiet":
+            hush()
         elif word == "leave":
             seconds, *pids = what.split()
             self.leaving.append((time.monotonic() + float(seconds), [int(p) for p in pids]))
@@ -114,6 +121,32 @@ class Janitor:
             await_end(list(processes.values()), KILLED_LIMIT)
         for folder in self.folders:
             remove(folder)
+
+
+def notes() -> list[str]:
+    """Return what the driver has noted; a note has its length in two bytes before it."""
+    with contextlib.suppress(OSError):
+        data = os.pread(4, os.fstat(4).st_size, 0)
+        slots = [data[at : at + NOTE_BYTES] for at in range(0, len(data), NOTE_BYTES)]
+        found = [slot[2 : 2 + int.from_bytes(slot[:2], "little")] for slot in slots]
+        return [text.decode("utf-8", "replace") for text in found if text]
+    return []
+
+
+def hush() -> None:
+    """Let go of the driver's standard error: whoever reads it waits for its end."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for fd in (3, 4):
+        os.dup2(nothing, fd, inheritable=False)  # closed ones would come again for something else
+    os.close(nothing)
+
+
+def speak(driver: int) -> None:
+    """Say what the driver was at when it ended."""
+    for text in notes():
+        with contextlib.suppress(OSError):
+            os.write(3, f"windrow: rank 0, the driver (pid {driver}), ended while it ran {text}\n".encode())
+    hush()
 
 
 def open_process(pid: int) -> int | None:
@@ -173,6 +206,8 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     janitor = Janitor(int(sys.argv[1]))
     janitor.watch()
+    if "tell" in sys.argv[3:]:
+        speak(janitor.driver)
     janitor.finish(kill_ranks="wait" not in sys.argv[2:])
 
 

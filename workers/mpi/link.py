@@ -18,6 +18,7 @@ from mpi4py import MPI
 
 from ..transport import Bytes, RanksLost, Region
 from .fetch import MESSAGE, REFUSED, REQUEST, RING_EVERY, Fetcher
+from .guard import guard
 from .handshake import greet, token
 from .mailbox import Mailbox
 from .memory import Arena, PeerMemory, arena_name
@@ -73,6 +74,7 @@ class MpiLink:
         self._remote = any(not x.same_node for x in self.peers)
         self._traffic = 0.0
         self.out_of_reach: set[int] = set()  # declared dead, and perhaps alive: nobody here could kill them
+        self._notes = guard().notes if self.rank == 0 else None
         self.closed = False
         comm.Barrier()  # every bell hangs, every arena is mapped: from here on a rank may die
 
@@ -143,6 +145,11 @@ class MpiLink:
         else:
             self._traffic = time.monotonic()
 
+    def note(self, slot: int, text: str) -> None:
+        """Note what a compute thread of the driver is at; see `Transport.note`."""
+        if self._notes is not None:
+            self._notes.write(slot, text)
+
     def declare_dead(self, rank: int) -> None:
         """Count a rank as dead, one that is silent, say: the next `poll` reports it.
 
@@ -197,6 +204,8 @@ class MpiLink:
         if self.closed:
             return
         self.closed = True
+        if self._notes is not None:
+            guard().quiet()
         deadline = time.monotonic() + 1.0
         while not self._mailbox.idle and time.monotonic() < deadline:
             self._step([])

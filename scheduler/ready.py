@@ -1,0 +1,93 @@
+"""Which stage's ready tasks go next: records that have some, in the two orders in which they may go."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from heapq import merge
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .record import Record
+
+SPARE = 4
+"""Tasks in a rank's queue that are left to it while others have something to do."""
+FEW = 4
+"""A stage has few tasks when there are no more than so many for each thread that computes."""
+
+_ALL, _LONG = -1, -2
+_Entry = tuple[int, int, "Record"]
+
+
+class Ready:
+    """Records with ready tasks: all of them, those with a long queue, and those with tasks for one rank.
+
+    Each lies in two orders: the latest stages first, or as `leading` says. A change costs no more than finding a place.
+    """
+
+    def __init__(self, ranks: int) -> None:
+        self._lists: dict[tuple[bool, int], list[_Entry]] = {
+            (leading, kind): [] for leading in (False, True) for kind in (_ALL, _LONG, *range(ranks))
+        }
+
+    def update(self, record: Record) -> None:
+        """Note that a record's queues have changed."""
+        now = {rank for rank, length in record.lengths.items() if length}
+        if now:
+            now.add(_ALL)
+            if max(record.lengths.values()) > SPARE:
+                now.add(_LONG)
+        if now == record.listed:
+            return
+        for leading, key in ((False, -record.number), (True, record.leading)):
+            entry = (key, record.number, record)
+            for kind in now - record.listed:
+                insort(self._lists[leading, kind], entry)
+            for kind in record.listed - now:
+                entries = self._lists[leading, kind]
+                del entries[bisect_left(entries, entry)]
+        record.listed = now
+
+    def first(self) -> Record | None:
+        """Return the record that goes first, if there is any."""
+        entries = self._lists[False, _ALL]
+        return entries[0][2] if entries else None
+
+    def candidates(self, rank: int, ahead: bool, leading: bool) -> Iterator[Record]:
+        """Yield records that a rank may take tasks from; nothing may change until it is through.
+
+        What is run `ahead` comes from the rank's own queues, or from long ones.
+        """
+        if not ahead:
+            for _, _, record in self._lists[leading, _ALL]:
+                yield record
+            return
+        last = None
+        for _, _, record in merge(self._lists[leading, rank], self._lists[leading, _LONG]):
+            if record is not last:
+                yield record
+            last = record
+
+
+def set_leading(records: Sequence[Record], slots: int) -> None:
+    """Put records that are planned together, the latest first, into the order in which they lead on.
+
+    Last come those that lead to no other, and share an input with one that does. Where stages have few tasks, the
+    longest chain tells how long it takes: among these, its begin goes first. `slots` is the number of threads.
+    """
+    among = set(records)
+    leads = {edge.record for r in records for edge in r.inputs} & among
+    fed = {edge.record for r in leads for edge in r.inputs}
+    last = {r for r in among - leads if any(edge.record in fed for edge in r.inputs)}
+    height = dict.fromkeys(records, 1)
+    for r in records:
+        for edge in r.inputs:
+            if edge.record in among:
+                height[edge.record] = max(height[edge.record], height[r] + 1)
+    few = [r for r in records if r not in last and r.ntasks <= FEW * slots]
+    longest = iter(sorted(few, key=height.__getitem__, reverse=True))
+    chosen = set(few)
+    order = [next(longest) if r in chosen else r for r in records if r not in last] + [r for r in records if r in last]
+    for place, r in zip(records, order, strict=True):
+        r.leading = -place.number

@@ -1,0 +1,88 @@
+"""Where slabs lie: the ranges of all arenas, and the spill files, by whose slabs they are still needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .arena import Arena
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..graph.grid import Index
+    from .record import Record
+
+
+class Slabs:
+    """Places slabs and takes them back."""
+
+    def __init__(self, arenas: Sequence[int]) -> None:
+        self.arenas = [Arena(size) for size in arenas]
+        self.dropped: list[tuple[int, int]] = []
+        """Files that nothing is left in: (rank, number)."""
+        self.doomed: list[tuple[set[int], int, int, int]] = []
+        """Ranges that are taken back when batches have ended: (these, rank, offset, bytes)."""
+        self._files: dict[tuple[int, int], int] = {}
+
+    def place(self, rank: int, sizes: Index) -> Index:
+        """Return where slabs go in a rank's arena: as many of them, the first ones, as fit."""
+        arena = self.arenas[rank]
+        if len(sizes) > 1 and not np.ptp(sizes) and (base := arena.take_run(int(sizes[0]), len(sizes))) is not None:
+            return base + np.arange(len(sizes)) * Arena.padded(int(sizes[0]))
+        offsets = []
+        for nbytes in sizes.tolist():
+            offset = arena.take(nbytes)
+            if offset is None:
+                break
+            offsets.append(offset)
+        return np.array(offsets, np.int64)
+
+    def give(self, rank: int, offsets: Index, sizes: Index) -> None:
+        """Take ranges of an arena back."""
+        for offset, nbytes in zip(offsets.tolist(), sizes.tolist(), strict=True):
+            self.arenas[rank].give(offset, nbytes)
+
+    def free(self, record: Record, tasks: Index) -> None:
+        """Take back what tasks are stored in."""
+        columns = (record.owner[tasks], record.offset[tasks], record.source[tasks], record.bytes[tasks])
+        for rank, offset, source, nbytes in zip(*(c.tolist() for c in columns), strict=True):
+            if source < 0:
+                self.arenas[rank].give(offset, nbytes)
+            else:
+                self._leave(rank, source)
+
+    def _leave(self, rank: int, source: int) -> None:
+        self._files[rank, source] -= 1
+        if not self._files[rank, source]:
+            del self._files[rank, source]
+            self.dropped.append((rank, source))
+
+    def move(self, rank: int, offsets: Index, sizes: Index, source: int, batches: Mapping[int, object]) -> None:
+        """Note that slabs have gone to a file; their ranges are taken back when the batches under way have ended."""
+        if len(offsets):
+            self._files[rank, source] = len(offsets)
+        else:
+            self.dropped.append((rank, source))
+        for offset, nbytes in zip(offsets.tolist(), sizes.tolist(), strict=True):
+            self.doomed.append((set(batches), rank, offset, nbytes))
+        self.bury(batches)
+
+    def bury(self, batches: Mapping[int, object], number: int = -1) -> None:
+        """Take back the ranges that no batch reads any more, now that one has ended."""
+        rest = []
+        for readers, rank, offset, nbytes in self.doomed:
+            readers.discard(number)
+            readers &= batches.keys()
+            if readers:
+                rest.append((readers, rank, offset, nbytes))
+            else:
+                self.arenas[rank].give(offset, nbytes)
+        self.doomed = rest
+
+    def lose(self, rank: int, batches: Mapping[int, object]) -> None:
+        """Forget a rank's slabs."""
+        self.doomed = [d for d in self.doomed if d[1] != rank]
+        self._files = {k: n for k, n in self._files.items() if k[0] != rank}
+        self.bury(batches)

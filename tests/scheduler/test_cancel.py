@@ -1,0 +1,114 @@
+"""Ctrl-C while a computation is built or planned: that ends, and the next one begins at once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from windrow.graph.stage import Stage
+from windrow.scheduler.ledger import Ledger
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture
+def interrupts():
+    """SIGUSR1 as a Ctrl-C."""
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    yield
+    signal.signal(signal.SIGUSR1, before)
+
+
+def chain(n):
+    """As many stages as that."""
+    x = wr.random.default_rng(1).random((60, 60), chunks=20)
+    for _ in range(n):
+        x = x @ x
+    return x
+
+
+@pytest.mark.parametrize("phase", ["add", "plan"])
+def test_the_engine_stops_planning(monkeypatch, interrupts, phase):
+    whole = getattr(Ledger, phase)
+    asked: list[bool] = []
+
+    def watched(self, *args):
+        *args, stop = args or [None]
+        if stop is None:
+            return whole(self)
+
+        def asking():
+            if len(asked) == 5:
+                os.kill(os.getpid(), signal.SIGUSR1)
+                deadline = time.monotonic() + 10
+                while not stop() and time.monotonic() < deadline:
+                    time.sleep(0.005)
+            asked.append(stop())
+            return asked[-1]
+
+        return whole(self, *args, asking)
+
+    with wr.Cluster(threads=2, memory="64 MiB") as cluster:
+        monkeypatch.setattr(Ledger, phase, watched)
+        with pytest.raises(KeyboardInterrupt):
+            chain(40).compute()
+        deadline = time.monotonic() + 10
+        while cluster.engine.ask(lambda engine: len(engine.ledger.records)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert asked == [False] * 5 + [True]
+        monkeypatch.undo()
+        assert np.isfinite(float(chain(2).sum()))
+        assert cluster.engine.ask(lambda engine: (len(engine.jobs), len(engine.ledger.active))) == (0, 0)
+
+
+def test_what_is_read_is_found_on_the_calling_thread(monkeypatch):
+    """So that Ctrl-C ends it, and the engine goes on meanwhile."""
+    threads = set()
+    found = Stage.all_reads
+
+    def noted(self, folds):
+        threads.add(threading.current_thread())
+        return found(self, folds)
+
+    monkeypatch.setattr(Stage, "all_reads", noted)
+    with wr.Cluster(threads=2, memory="64 MiB"):
+        x = wr.random.default_rng(1).random((60, 60), chunks=20).persist()
+        wr.wait((x @ x).persist())
+        (x @ x.T).sum().compute()
+    assert threads == {threading.main_thread()}
+
+
+def test_interrupts_at_any_moment(interrupts):
+    with wr.Cluster(threads=2, memory="64 MiB") as cluster:
+        pid = os.getpid()
+        ended = 0
+        for k in range(12):
+            timer = threading.Timer(0.002 + 0.01 * k, os.kill, (pid, signal.SIGUSR1))
+            with contextlib.suppress(KeyboardInterrupt):
+                timer.start()
+                while True:
+                    chain(30).compute()
+            ended += 1
+            timer.join()
+            assert float(wr.ones(10).sum()) == 10
+        assert ended == 12
+
+        def state(engine):
+            ledger = engine.ledger
+            return [len(engine.jobs), len(ledger.batches), sum(map(len, ledger.given)), len(ledger.records)]
+
+        deadline = time.monotonic() + 10
+        while any(cluster.engine.ask(state)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert cluster.engine.ask(state) == [0, 0, 0, 0]
