@@ -187,7 +187,7 @@ class Cluster:
             stages, names, sinks = _with_sinks(stages, names, results)
         wanted = set(names)
         name = ", ".join(dict.fromkeys(stage.name for stage in stages if stage.token in wanted))
-        job = Job(stages, names, results, relations(stages, self._fold), sinks, name=name)
+        job = Job(stages, names, results, relations(stages, self._fold), sinks, name=name, relied=self._relied(stages))
         self._watch(roots)
         return Gather(self.engine, job, [root.token for root in roots])
 
@@ -208,7 +208,7 @@ class Cluster:
             )
             try:
                 if jobs:
-                    jobs[0].stages, jobs[0].reads = stages, reads
+                    jobs[0].stages, jobs[0].reads, jobs[0].relied = stages, reads, self._relied(stages)
                     self.engine.request(Submit(jobs))  # before others learn that it is stored
                     self._kept |= {job.targets[0]: (0, job) for job in jobs}
                 return [
@@ -227,6 +227,11 @@ class Cluster:
     def stages(self, roots: Sequence[Expr]) -> list[Stage]:
         """Return the stages that computing these expressions would run."""
         return lower(list(roots), self.stored)
+
+    def _relied(self, stages: Sequence[Stage]) -> list[Job]:
+        tokens = dict.fromkeys(token for stage in stages for token in stage.inputs)
+        found = (self._kept.get(token) for token in tokens)
+        return [kept[1] for kept in found if kept is not None]
 
     def _fold(self, token: str) -> int | None:
         found = self._kept.get(token)

@@ -218,6 +218,9 @@ class Engine:
         reads = {token: found for job in jobs for token, found in job.reads.items()}
         own = {stage.token for stage in stages}
         if not all(token in own or token in self.ledger.records for stage in stages for token in stage.inputs):
+            for error in (other.error for job in jobs for other in job.relied):
+                if error is not None:
+                    raise error
             raise ClusterError("a persisted array was released while a computation that reads it began")
         new = self.ledger.add(stages, self.shared, reads, stop)
         self.local.blas.before(stages)
@@ -225,7 +228,7 @@ class Engine:
             self._define(new)
         for job in jobs:
             self.jobs.add(job)
-            job.stages, job.reads = [], {}
+            job.stages, job.reads, job.relied = [], {}, []
             self.sinks.update(job.sinks)
             for token in job.sinks:
                 self.ledger.records[token].bytes[:] = 0

@@ -48,6 +48,8 @@ class Job:
     error: BaseException | None = None
     total: int = 0
     done: int = 0
+    relied: list[Job] = field(default_factory=list)
+    """What makes the persisted arrays that the stages read."""
     cancelled: bool = False
     name: str = ""
     """What makes the targets, for people."""

@@ -139,6 +139,8 @@ def test_an_array_released_between_planning_and_running():
         def late(roots):
             stages = plan(roots)
             wr.release(kept)
+            for _ in range(2):  # the engine has forgotten it
+                made.engine.ask(lambda engine: None)
             return stages
 
         made.stages = late
@@ -164,3 +166,26 @@ def test_all_that_is_stuck_is_given_up_when_the_disk_refuses(monkeypatch):
             a.expr.pin.wait()
         with pytest.raises(wr.OutOfMemory, match="No space left"):
             b.expr.pin.wait()
+
+
+def test_what_failed_before_it_was_read_raises_its_own_error():
+    """Also where it failed between planning and running."""
+    with cluster() as made:
+        failed = wr.map_blocks(lambda b: 1 / 0, wr.ones((10, 10), chunks=5), dtype=float)
+        plan = made.stages
+
+        def late(roots):
+            stages = plan(roots)
+            if kept:
+                with pytest.raises(ZeroDivisionError):
+                    kept[0].expr.pin.wait()
+                made.engine.ask(lambda engine: None)
+            return stages
+
+        kept = []
+        made.stages = late
+        kept.append(failed.persist())
+        with pytest.raises(ZeroDivisionError):
+            kept[0].sum().compute()
+        made.stages = plan
+        kept.clear()
