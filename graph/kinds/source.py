@@ -138,9 +138,8 @@ class HostData:
     def pick(self, where: tuple[slice, ...], picks: Picks) -> np.ndarray[Any, Any]:
         """Return what is picked of a rectangle of files, along each axis, and read no more."""
         assert self.file is not None
-        if self._opened is None:
-            self._opened = self.file.open()
-        return self._opened.read(where, picks)
+        self._opened = opened = self._opened or self.file.open()
+        return opened.read(where, picks)
 
     def _fitting(self, source: Any, found: Any, where: tuple[slice, ...]) -> np.ndarray[Any, Any]:
         """Return what a source that isn't NumPy's gave for a rectangle; raise where it isn't what it said of itself."""

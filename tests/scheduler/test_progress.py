@@ -95,9 +95,9 @@ print(shell.user_ns["made"], kept)
 """
 
 
-def test_one_bar_in_a_notebook(launch):
+def test_one_bar_in_a_notebook(launch, tmp_path):
     pytest.importorskip("IPython")
-    ended = launch(0, "-c", NOTEBOOK, IPYTHONDIR="ipython", WINDROW_THREADS="1")
+    ended = launch(0, "-c", NOTEBOOK, IPYTHONDIR=str(tmp_path), WINDROW_THREADS="1")
     value, kept = ended.last.split(" ", 1)
     assert value == "24.0"
     shown = [keys for update, keys in eval(kept) if not update]
