@@ -251,7 +251,7 @@ def test_what_makes_little_of_much_is_no_single_task():
     x = wr.ones((4_000_000, 20), chunks=(200_000, 20))
     assert tasks_of(x.T @ x, "matmul") >= 10
     counts = wr.histogram(wr.ones(20_000_000, chunks=1_000_000), 10, (0, 2))[0]
-    assert tasks_of(counts, "counts") == 20
+    assert tasks_of(counts, "histogram") == 20
 
 
 def test_sums_of_short_rows():
