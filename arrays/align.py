@@ -16,7 +16,7 @@ from ..workers.config import config
 from .core import Node, as_array, broadcast_shape, check_dtype, check_shape, grid_for, make, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from .array import Array
 
@@ -35,6 +35,15 @@ def regrid(x: Node, grid: Grid) -> Array:
     if expr.pin is None and (isinstance(op, Source) or (isinstance(op, Host) and op.data.in_place)):
         return wrap(Expr(op, (), grid, expr.dtype, expr.origin))
     return make(rechunk_move(x.ndim), (x,), grid, x.dtype)
+
+
+def without_empty(x: Node, axes: Iterable[int]) -> Array:
+    """Return the array without its empty chunks along axes, which many functions don't take."""
+    found = list(x.expr.grid.axes)
+    for i in axes:
+        if not found[i].is_regular:
+            found[i] = Axis.of_sizes(n for n in found[i].sizes() if n)
+    return regrid(x, Grid(found))
 
 
 def rechunk(x: Any, chunks: Any = "auto") -> Array:

@@ -11,6 +11,7 @@ from ..graph.errors import ArgumentError, ShapeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
 from ..workers.kernels.returned import plain
+from .align import without_empty
 from .calls import Along
 from .core import as_array, check_axes, check_axis, check_dtype, check_shape, make
 from .generalised import apply_gufunc
@@ -75,7 +76,7 @@ def apply_along_axis(
         dtype = made.dtype if dtype is None else dtype
         shape = made.shape if shape is None else shape
     lengths, known = check_shape("apply_along_axis", shape), check_dtype("apply_along_axis", "dtype", dtype)
-    array = whole(array, (at,))
+    array = without_empty(whole(array, (at,)), [i for i in range(array.ndim) if i != at])
     axes = list(array.expr.grid.axes)
     axes[at : at + 1] = [Axis.regular(n, max(1, n)) for n in lengths]
     way = tuple(None if i == at else i if i < at else i - 1 + len(lengths) for i in range(array.ndim))

@@ -15,7 +15,7 @@ from ..graph.errors import ArgumentError, AxisError, DTypeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import BlockFunction
 from ..graph.kinds.move import Move, Route
-from .align import regrid
+from .align import without_empty
 from .core import as_array, check_axis, check_dtype, make
 from .ops.elementwise import where
 from .ops.outputs import deliver
@@ -87,10 +87,8 @@ def accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, operat
 
 def _in_parts(ufunc: str, x: Array, at: int, dtype: np.dtype[Any]) -> Array:
     """Scan an axis of several chunks."""
+    x = without_empty(x, (at,))
     axes = list(x.expr.grid.axes)
-    if not axes[at].is_regular:
-        axes[at] = Axis.of_sizes(n for n in axes[at].sizes() if n)
-    x = regrid(x, Grid(axes))
     params = (ufunc, at, dtype)
     count = axes[at].count
     axes[at] = Axis.regular(count, 1)

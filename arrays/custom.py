@@ -91,8 +91,13 @@ def blockwise(
         axes[name] = Axis.of_sizes(int(s) for s in sizes)
     if any(name not in axes for name in out) or len(set(out)) != len(out):
         raise ArgumentError(bad("blockwise", "out_ind", out_ind, f"different names among {sorted(map(str, axes))}"))
-    arrays = [regrid(a, Grid([Axis.regular(1, 1) if n == 1 else axes[i] for n, i in zip(a.shape, names, strict=True)]))
-              for a, names in zip(arrays, named, strict=True)]  # fmt: skip
+    arrays = [
+        regrid(
+            a,
+            Grid([axes[i] if n == axes[i].length else Axis.regular(1, 1) for n, i in zip(a.shape, names, strict=True)]),
+        )
+        for a, names in zip(arrays, named, strict=True)
+    ]
     grid = Grid([_adjusted(axes[name], (adjust_chunks or {}).get(name), name) for name in out])
     refuse_captured("blockwise", func)
     called: Any = func

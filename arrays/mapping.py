@@ -196,6 +196,7 @@ def matched(operation: str, arrays: list[Array]) -> tuple[list[Axis], list[Array
     lengths = [{a.shape[i - ndim + a.ndim] for a in arrays if i - ndim + a.ndim >= 0} - {1} for i in range(ndim)]
     if all(len(n) < 2 for n in lengths):
         axes = common_axes(arrays, tuple(max(n, default=1) for n in lengths))
+        axes = [a if a.length != 1 else _largest(arrays, i - ndim, 1) for i, a in enumerate(axes)]
     else:
         numbered = by_number(operation, arrays)
         axes = [
@@ -205,7 +206,7 @@ def matched(operation: str, arrays: list[Array]) -> tuple[list[Axis], list[Array
     fitted = []
     for array in arrays:
         mine = [
-            own if len(lengths[i]) > 1 or own.length == 1 else axes[i]
+            own if len(lengths[i]) > 1 else axes[i] if own.length == axes[i].length else Axis.regular(1, 1)
             for i, own in enumerate(array.expr.grid.axes, ndim - array.ndim)
         ]
         fitted.append(regrid(array, Grid(mine)))

@@ -10,7 +10,7 @@ import numpy as np
 from ..graph.errors import ArgumentError, ShapeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
-from .align import regrid
+from .align import regrid, without_empty
 from .calls import Added, Before, Partial
 from .core import as_array, check_axes, check_axis, is_integer, make
 from .mapping import declared
@@ -105,6 +105,7 @@ def reduction(
     """
     array = as_array("reduction", "x", x)
     axes = check_axes("reduction", axis, array.ndim)
+    array = without_empty(array, axes)
     if not is_integer(output_size) or output_size < 1:
         raise ArgumentError(bad("reduction", "output_size", output_size, "an integer from 1 on"))
     own, size = tuple(range(array.ndim)), int(output_size)
@@ -245,8 +246,11 @@ def cumreduction(
     if known is None:
         sample = [np.ones((1,) * array.ndim, array.dtype)]
         known = np.asarray(sampled("cumreduction", func, sample, (), {"axis": at}, name_of(func))).dtype
+    array = without_empty(array, (at,))
     own, grid = tuple(range(array.ndim)), array.expr.grid
     here = make(MapBlocks(payload("cumreduction", func, (), {"axis": at}), (own,)), (array,), grid, known)
+    if array.shape[at] == 0:
+        return deliver("cumreduction", here, out)  # type: ignore[no-any-return]
     ends, counted = here, list(grid.axes)
     counted[at] = Axis.regular(counted[at].count, 1)
     if preop is not None:

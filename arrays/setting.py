@@ -289,7 +289,7 @@ def _where(x: Array, mask: Any, value: Array) -> Array:
     scalar: Any = value
     if isinstance(value.expr.op, Full):
         scalar = x.dtype.type(value.expr.op.value) if x.dtype.kind in "biufc" else value
-    return regrid(apply("setitem", "where", (condition, scalar, x), np.where), x.expr.grid)
+    return regrid(astype(apply("setitem", "where", (condition, scalar, x), np.where), x.dtype), x.expr.grid)
 
 
 def _chosen(x: Array, items: list[Any], value: Any) -> Array | None:

@@ -247,6 +247,8 @@ def repeat(a: Any, repeats: Any, /, axis: int | None = None) -> Array:
         array, axis = array.reshape(-1), 0
     at = check_axis("repeat", axis, array.ndim)
     counts = np.asarray(repeats.compute() if isinstance(repeats, Node) else repeats)  # type: ignore[attr-defined]
+    if counts.size == 0:
+        counts = counts.astype(np.int64)
     if counts.dtype.kind not in "iub" or (counts < 0).any():
         raise ShapeError(bad("repeat", "repeats", repeats, "integers that are not negative"))
     try:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, FileError, ShapeError, bad
+from ..errors import ArgumentError, DTypeError, FileError, ShapeError, WindrowError, bad
 from ..expr import Op
 
 Picks = tuple[range | np.ndarray[Any, np.dtype[np.int64]], ...]
@@ -127,6 +127,8 @@ class HostData:
             source: Any = self.array
             try:
                 found = source[where]
+            except WindrowError:
+                raise
             except Exception as error:
                 at = ", ".join(f"{s.start}:{s.stop}" for s in where)
                 raise FileError(
