@@ -25,7 +25,7 @@ from coverage import CoverageData
 from sites import Mutant, draw, lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"graph": 0.85, "scheduler": 0.85, "workers": 0.75, "arrays": 0.75, "ml": 0.75}
@@ -41,6 +41,8 @@ ON_RANKS = {
 SECONDS = 60.0
 """Of tests that are run for one change at most, by the time they took unchanged."""
 EMBEDDED = "not slow and not ranks"
+INTERRUPTS = "tests/scheduler/test_cancel.py"
+"""Not run under coverage, whose own locks an interrupt at any moment can't take."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--folders", default=",".join(FOLDERS))
     parser.add_argument("--jobs", type=int, default=2, help="copies of the tree that are worked on at once")
     parser.add_argument("--coverage", type=Path, help="a folder that keeps the run under coverage for the next time")
+    parser.add_argument("--tests", nargs="*", default=[], help="files or folders of tests, instead of all of them")
+    parser.add_argument("--embedded", action="store_true", help="only lines that embedded tests run: no tests on ranks")
     return parser.parse_args()
 
 
@@ -86,21 +90,23 @@ def environment(at: Path) -> dict[str, str]:
     return dict(os.environ) | {"PYTHONPATH": str(at / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def covered(folder: Path | None, at: Path) -> tuple[CoverageData, dict[str, float]]:
-    """Run the embedded tests under coverage; return which lines each runs, and how long each takes."""
+def covered(folder: Path | None, at: Path, tests: list[str]) -> tuple[CoverageData, dict[str, float]]:
+    """Run the embedded tests under coverage; return which lines each runs, and how long each takes that passes."""
     folder = folder or at
     data, report = folder / "coverage", folder / "report.xml"
     if not (data.exists() and report.exists()):
         folder.mkdir(parents=True, exist_ok=True)
         (at / "coveragerc").write_text(f"[run]\ndata_file = {data}\nconcurrency = thread\n")
         words = ["--cov=windrow", "--cov-config=coveragerc", "--cov-context=test", "--cov-report=", "--timeout=600"]
-        pytest(at, "-m", EMBEDDED, *words, f"--junitxml={report}", "-o", "junit_family=xunit1", limit=5400)
+        words += [f"--ignore={INTERRUPTS}"]
+        pytest(at, "-m", EMBEDDED, *words, f"--junitxml={report}", "-o", "junit_family=xunit1", *tests, limit=5400)
         (folder / "root").write_text(str(at))
     lines = CoverageData(str(data))
     lines.read()
     times = {}
     for case in tree.parse(report).iter("testcase"):
-        times[f"{case.get('file')}::{case.get('name')}"] = float(case.get("time") or 0)
+        if case.find("failure") is None and case.find("error") is None:
+            times[f"{case.get('file')}::{case.get('name')}"] = float(case.get("time") or 0)
     return lines, times
 
 
@@ -110,23 +116,29 @@ class Tests:
     def __init__(self, lines: CoverageData, times: dict[str, float], root: str) -> None:
         self.times = times
         self._lines, self._root = lines, root
+        self._files: dict[str, dict[int, list[str]]] = {}
+
+    def running(self, file: str, line: int) -> set[str]:
+        """Return the embedded tests that run a line."""
+        if file not in self._files:
+            self._files[file] = self._lines.contexts_by_lineno(f"{self._root}/{file}")
+        return {c.rpartition("|")[0] for c in self._files[file].get(line, [])} & self.times.keys()
 
     def of(self, mutant: Mutant, chance: random.Random) -> list[str]:
         """Return embedded tests that run a changed line: as many as take `SECONDS`, drawn, the quick ones first."""
-        known = self._lines.contexts_by_lineno(f"{self._root}/{mutant.file}")
-        found = sorted({c.partition("|")[0] for c in known.get(mutant.line, []) if c})
+        found = sorted(self.running(mutant.file, mutant.line))
         chance.shuffle(found)
         chosen, seconds = [], 0.0
         for test in found:
-            seconds += self.times.get(test, 1.0)
+            seconds += self.times[test]
             if seconds > SECONDS and chosen:
                 break
             chosen.append(test)
-        return sorted(chosen, key=lambda test: self.times.get(test, 1.0))
+        return sorted(chosen, key=self.times.__getitem__)
 
 
-def drawn(folder: str, number: int, seed: int) -> Iterator[Mutant]:
-    """Yield changes of a folder's lines."""
+def drawn(folder: str, number: int, seed: int, runs: Callable[[str, int], bool]) -> Iterator[Mutant]:
+    """Yield changes of a folder's lines, of those that `runs` says are run."""
     chance = random.Random(f"{folder} {seed}")
     files = sorted(path for path in (ROOT / folder).rglob("*.py"))
     places = [(file, line) for file in files for line in lines_of(file)]
@@ -134,7 +146,8 @@ def drawn(folder: str, number: int, seed: int) -> Iterator[Mutant]:
     for file, line in places:
         if not number:
             return
-        found = draw(file, str(file.relative_to(ROOT)), line, chance)
+        name = str(file.relative_to(ROOT))
+        found = draw(file, name, line, chance) if runs(name, line) else None
         if found is not None:
             number -= 1
             yield found
@@ -167,7 +180,7 @@ def main() -> int:
         for number in range(options.jobs):
             copies.put(copy(Path(temporary) / str(number)))
         first = Path(temporary) / "0"
-        lines, times = covered(options.coverage, first)
+        lines, times = covered(options.coverage, first, options.tests)
         root = ((options.coverage or first) / "root").read_text()
         known = Tests(lines, times, root)
 
@@ -178,11 +191,14 @@ def main() -> int:
             finally:
                 copies.put(at)
 
+        def runs(file: str, line: int) -> bool:
+            return not options.embedded or bool(known.running(file, line))
+
         low = False
         for folder in folders:
             told = []
             with ThreadPoolExecutor(options.jobs) as pool:
-                for each in pool.map(one, list(drawn(folder, options.number, options.seed))):
+                for each in pool.map(one, list(drawn(folder, options.number, options.seed, runs))):
                     told.append(each)
                     if not each.killed:
                         print(f"survived  {each.mutant}  ({each.how})", flush=True)
