@@ -54,9 +54,10 @@ def test_chunks_that_were_chosen_stay():
     assert wide[::2].numblocks == (50, 1)
 
 
-@given(st.lists(st.integers(1, 20), min_size=1, max_size=120), st.integers(0, 40), st.integers(1, TINY))
-def test_what_is_merged(sizes, regular, unit):
+@given(st.lists(st.integers(1, 20), min_size=MANY - 2, max_size=80), st.integers(0, 40), st.integers(1, 60))
+def test_what_is_merged(sizes, regular, tiny):
     axis = Axis.of_sizes(sizes)
+    unit = TINY // tiny
     limit = min(regular or TINY, TINY // unit)
     found = tidied(axis, regular, unit)
     assert found.length == axis.length
@@ -65,5 +66,7 @@ def test_what_is_merged(sizes, regular, unit):
         assert found == axis
         return
     made = found.sizes()
-    assert all(n <= max(limit, max(sizes)) for n in made)
-    assert all(a + b > limit for a, b in pairwise(made))
+    assert all(a + b > limit for a, b in pairwise(made[:-1] if axis.is_regular else made))
+    borders = np.cumsum([0, *sizes])
+    for begin, end in pairwise(np.cumsum([0, *made]).tolist()):
+        assert end - begin <= limit or not ((borders > begin) & (borders < end)).any(), "merged beyond the limit"

@@ -19,11 +19,13 @@ from windrow.graph.expr import Expr
 from windrow.graph.grid import Axis, Grid
 from windrow.graph.kinds.contraction import Contract, split_for
 from windrow.graph.kinds.elementwise import Elementwise, Scalar
-from windrow.graph.kinds.move import Move, Route, rechunk
+from windrow.graph.kinds.mapping import BlockFunction
+from windrow.graph.kinds.move import Move, Route, joined, rechunk
 from windrow.graph.kinds.reduction import Level, Reduce, expand, reduced_grid
 from windrow.graph.kinds.source import Full, Random
-from windrow.graph.lower import lower
-from windrow.graph.program import Apply, Generate, Load, Product
+from windrow.graph.lower import lower, named
+from windrow.graph.origin import Origin
+from windrow.graph.program import Apply, Call, Generate, Load, Product
 from windrow.graph.simplify import simplify
 from windrow.graph.token import token_of
 
@@ -153,6 +155,136 @@ def test_what_is_stored_is_an_input():
     (stage,) = lower([root], lambda token: token == kept.token)
     assert stage.inputs == (kept.token,)
     assert lower([kept], lambda token: token == kept.token) == []
+
+
+def whole(*operands: Expr, axes=None, grid: Grid | None = None) -> Expr:
+    """A built-in function of whole blocks."""
+    return Expr(BlockFunction("signal:f", (), axes), operands, grid or operands[0].grid, F8)
+
+
+def test_elementwise_operands_of_functions_of_blocks_are_computed_with_them():
+    (stage,) = lower([whole(apply("sqrt", noise(SQUARE)))], nothing)
+    assert [type(v) for v in stage.program.values] == [Generate, Apply, Call]
+    assert stage.inputs == ()
+
+
+def test_what_functions_of_blocks_read_otherwise_is_a_stage_of_its_own():
+    """A block of it is no block of theirs: transposed, of another grid, or a product."""
+    square = grid_of((60, 60), (20, 20))
+    root = apply("sqrt", noise(square))
+    first, second = lower([whole(root, axes=((1, 0),))], nothing)
+    assert second.inputs == (first.token,) == (root.token,)
+    (load, _) = second.program.values
+    assert load.access.axes == (1, 0)
+    lengthwise = Grid([square.axes[0]])
+    first, second = lower([whole(root, axes=((0, None),), grid=lengthwise)], nothing)
+    assert second.inputs == (first.token,)
+    *_, first, second = lower([whole(matmul(noise(square), noise(square, 1)))], nothing)
+    assert isinstance(first.program.values[-1], Product)
+    assert second.inputs == (first.token,)
+
+
+def test_functions_of_blocks_that_several_read_run_once():
+    made = whole(apply("sqrt", noise(SQUARE)))
+    stages = lower([apply("multiply", apply("add", made, 1.0), made)], nothing)
+    assert [s.token == made.token for s in stages] == [True, False]
+    assert [type(v) for v in stages[1].program.values] == [Load, Apply, Apply]
+    narrow = whole(noise(grid_of((1, 60), (1, 15))))
+    row = Expr(Elementwise("add", (0, 1)), (noise(SQUARE), narrow), SQUARE, F8)
+    stages = lower([row], nothing)
+    assert narrow.token in {s.token for s in stages}, "broadcast, it would be called for each row of blocks"
+
+
+def test_a_function_of_blocks_is_no_part_of_a_sum_over_many_blocks():
+    made = whole(noise(grid_of((1000,), (1,))))
+    stages = lower([reduce(made, (0,))], nothing)
+    assert stages[0].token == made.token
+    assert len(stages) == 2
+
+
+def test_long_chains_are_cut():
+    x = root = noise(SQUARE)
+    for _ in range(200):
+        x = apply("add", x, 1.0)
+    stages = lower([x], nothing)
+    assert 3 <= len(stages) <= 5
+    assert all(len(s.program.values) <= 70 for s in stages)
+    assert sum(isinstance(v, Apply) for s in stages for v in s.program.values) == 200
+    assert root.token not in {s.token for s in stages}
+
+
+def test_broadcast_operands_run_along_the_last_axes():
+    row, column = noise(grid_of((60,), (15,)), 1), noise(grid_of((60, 1), (20, 1)), 2)
+    rows = apply("sqrt", row)
+    added = Expr(Elementwise("add", (0, 1)), (noise(SQUARE), rows), SQUARE, F8)
+    both = Expr(Elementwise("add", (0, 1)), (added, column), SQUARE, F8)
+    (stage,) = lower([both], nothing)
+    generated = [v for v in stage.program.values if isinstance(v, Generate)]
+    assert [v.axes for v in generated] == [(0, 1), (1,), (0, None)]
+    assert [v.full for v in generated] == [(True, True), (False, True), (True, False)]
+
+
+def test_transposes_go_into_contractions():
+    a, b = noise(grid_of((60, 40), (20, 10)), 1), noise(grid_of((60, 30), (20, 15)), 2)
+    product = matmul(transpose(a), b)
+    (simple,) = simplify([product], nothing)
+    assert simple.token == product.token
+    assert simple.operands == (a, b)
+    assert (simple.op.left, simple.op.right, simple.op.out) == ((1, 0), (1, 2), (0, 2))
+    kept = transpose(a)
+    (simple,) = simplify([matmul(kept, b)], lambda token: token == kept.token)
+    assert simple.operands == (kept, b)
+    assert simple.op.left == (0, 1)
+    turned = Expr(rechunk(2), (transpose(a),), Grid([Axis.regular(40, 40), Axis.regular(60, 20)]), F8)
+    (simple,) = simplify([matmul(turned, b)], nothing)
+    assert simple.operands[0].grid == turned.grid, "other chunks have to be made first"
+
+
+@pytest.mark.parametrize("count", [64, 65, 200])
+def test_joins_of_many_become_trees(count):
+    parts = [noise(grid_of((2,), (1,)), k) for k in range(count)]
+    root = Expr(joined("concatenate", [2] * count, 1, 0), tuple(parts), grid_of((2 * count,), (3,)), F8)
+    (simple,) = simplify([root], nothing)
+    assert simple.token == root.token
+    assert simple.grid == root.grid
+    if count == 64:
+        assert simple.operands == tuple(parts)
+        return
+    assert len(simple.operands) == -(-count // 64)
+    assert sum(e.shape[0] for e in simple.operands) == 2 * count
+    begins = [-route.axes[0][1].start for route in simple.op.routes]
+    assert begins == [128 * k for k in range(len(begins))]
+    leaves = [leaf for e in simple.operands for leaf in (e.operands or (e,))]
+    assert leaves == parts
+    borders = {3 * k for k in range(2 * count)} | {128 * k for k in range(4)}
+    for at, each in zip(begins, simple.operands, strict=True):
+        if each.operands:
+            assert {at + b for b in np.cumsum(each.grid.axes[0].sizes()).tolist()} <= borders | {2 * count}
+
+
+def test_what_is_only_renamed_is_copied():
+    x = noise(SQUARE)
+    (simple,) = simplify([Expr(rechunk(2), (x,), SQUARE, F8)], nothing)
+    assert isinstance(simple.op, Elementwise)
+    assert simple.op.function == "copy"
+    (simple,) = simplify([Expr(rechunk(2), (x,), grid_of((60, 60), (15, 20)), F8)], nothing)
+    assert isinstance(simple.op, Move)
+
+
+def test_stages_are_named_by_all_that_runs_in_them():
+    called = Origin("cumsum", "script.py", 3)
+    other = Origin("mean", "script.py", 4)
+    x = noise(SQUARE)
+    one = Expr(Elementwise("sqrt", (0,)), (x,), SQUARE, F8, called)
+    two = Expr(Elementwise("negative", (0,)), (one,), SQUARE, F8, other)
+    assert named([x, one]) == "random+cumsum"
+    assert named([one, two, one]) == "cumsum+mean"
+    (stage,) = lower([two], nothing)
+    assert stage.name == "random+cumsum+mean"
+    assert stage.origin == "script.py:4"
+    partial, final = lower([reduce(noise(grid_of((10**6,), (1000,))), (0,))], nothing)
+    assert partial.name.endswith(" (partial)")
+    assert "partial" not in final.name
 
 
 def test_cheap_sources_are_generated_where_they_are_used():

@@ -38,8 +38,6 @@ ON_RANKS = {
     "ml": ["tests/ml"],
 }
 """What is run for lines that no embedded test runs."""
-SECONDS = 60.0
-"""Of tests that are run for one change at most, by the time they took unchanged."""
 EMBEDDED = "not slow and not ranks"
 INTERRUPTS = "tests/scheduler/test_cancel.py"
 """Not run under coverage, whose own locks an interrupt at any moment can't take."""
@@ -63,6 +61,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="copies of the tree that are worked on at once")
     parser.add_argument("--coverage", type=Path, help="a folder that keeps the run under coverage for the next time")
     parser.add_argument("--tests", nargs="*", default=[], help="files or folders of tests, instead of all of them")
+    parser.add_argument("--seconds", type=float, default=60, help="of tests for a change, by what they took unchanged")
     parser.add_argument("--embedded", action="store_true", help="only lines that embedded tests run: no tests on ranks")
     return parser.parse_args()
 
@@ -124,16 +123,15 @@ class Tests:
             self._files[file] = self._lines.contexts_by_lineno(f"{self._root}/{file}")
         return {c.rpartition("|")[0] for c in self._files[file].get(line, [])} & self.times.keys()
 
-    def of(self, mutant: Mutant, chance: random.Random) -> list[str]:
-        """Return embedded tests that run a changed line: as many as take `SECONDS`, drawn, the quick ones first."""
+    def of(self, mutant: Mutant, most: float, chance: random.Random) -> list[str]:
+        """Return embedded tests that run a changed line: drawn, as many as take `most` seconds, quick ones first."""
         found = sorted(self.running(mutant.file, mutant.line))
         chance.shuffle(found)
         chosen, seconds = [], 0.0
         for test in found:
-            seconds += self.times[test]
-            if seconds > SECONDS and chosen:
-                break
-            chosen.append(test)
+            if seconds + self.times[test] <= most or not chosen:
+                seconds += self.times[test]
+                chosen.append(test)
         return sorted(chosen, key=self.times.__getitem__)
 
 
@@ -153,15 +151,15 @@ def drawn(folder: str, number: int, seed: int, runs: Callable[[str, int], bool])
             yield found
 
 
-def tried(mutant: Mutant, tests: list[str], at: Path) -> Told:
-    """Run tests with a change in place."""
+def tried(mutant: Mutant, tests: list[str], seconds: float, at: Path) -> Told:
+    """Run tests with a change in place; they take so many seconds without."""
     file = at / mutant.file
     before = file.read_text()
     file.write_text(mutant.code)
     try:
         if tests:
             (at / "chosen").write_text("\n".join(tests))
-            status = pytest(at, "-x", "-m", EMBEDDED, "--timeout=60", "@chosen", limit=4 * SECONDS + 60)
+            status = pytest(at, "-x", "-m", EMBEDDED, "--timeout=60", "@chosen", limit=4 * seconds + 60)
             how = f"{len(tests)} tests"
         else:
             where = ON_RANKS[mutant.file.partition("/")[0]]
@@ -187,7 +185,8 @@ def main() -> int:
         def one(mutant: Mutant) -> Told:
             at = copies.get()
             try:
-                return tried(mutant, known.of(mutant, random.Random(str(mutant))), at)
+                tests = known.of(mutant, options.seconds, random.Random(str(mutant)))
+                return tried(mutant, tests, options.seconds, at)
             finally:
                 copies.put(at)
 

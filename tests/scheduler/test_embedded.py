@@ -113,6 +113,26 @@ def test_functions_that_fail():
         del failed
 
 
+def test_as_many_blocks_run_at_once_as_there_are_threads(tmp_path):
+    """Each block waits for the others, so that none ends where they are run one after the other."""
+
+    def meet(block, block_id):
+        import time
+        from pathlib import Path
+
+        folder = Path(where)
+        (folder / str(block_id[0])).touch()
+        deadline = time.monotonic() + 20
+        while len(list(folder.iterdir())) < 3:
+            assert time.monotonic() < deadline, "alone"
+            time.sleep(0.005)
+        return block
+
+    where = str(tmp_path)
+    with wr.Cluster(threads=3, memory="64 MiB"):
+        assert float(wr.map_blocks(meet, wr.ones(3, chunks=1), dtype=float).sum()) == 3
+
+
 def test_dropping_what_still_runs():
     def slow(block):
         time.sleep(0.02)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
-import pytest
 
 from windrow.graph.axismap import Slice
 from windrow.graph.expr import Expr
@@ -17,13 +14,11 @@ from windrow.graph.kinds.reduction import Reduce, reduced_grid
 from windrow.graph.kinds.source import Host, HostData, Random
 from windrow.graph.lower import lower
 from windrow.scheduler.arena import Arena
-from windrow.scheduler.heartbeat import Heartbeat
 from windrow.scheduler.job import Job
 from windrow.scheduler.jobs import Jobs
 from windrow.scheduler.ledger import BATCH_BYTES, BATCH_SECONDS, Batch, Ledger, Loss
 from windrow.scheduler.record import Record, State
 from windrow.scheduler.slabs import Slabs
-from windrow.workers.protocol import Ping
 
 F8 = np.dtype("f8")
 MIB = 1 << 17
@@ -282,6 +277,38 @@ def test_partial_results_are_freed_as_they_are_read():
     assert most < 64 << 10
 
 
+def test_what_nobody_is_to_read_any_more_goes_at_once():
+    """Also where what reads the rest of it is yet to come."""
+    x = numbers(4)
+    half = Expr(Move("slice", (Route(((0, Slice()),)),)), (x,), Grid([Axis.regular(2 * MIB, MIB)]), F8)
+    ledger = held(x, root(half))
+    record = ledger.records[x.token]
+    while not record.complete:
+        run(ledger)
+    ledger.unhold(x.token)
+    assert (record.state == State.STORED).tolist() == [True, True, False, False]
+    assert ledger.arenas[0].used == 2 * Arena.padded(1 << 20)
+    assert ledger.forget() == []
+    run_all(ledger)
+    assert not record.nstored
+    assert ledger.forget() == [], "a lost chunk would be made from it again"
+    ledger.unhold(root(half).token)
+    assert set(ledger.forget()) == {x.token, root(half).token}
+    assert ledger.arenas[0].used == 0
+
+
+def test_what_waits_for_nobody_is_not_run():
+    x = numbers(4)
+    half = Expr(Move("slice", (Route(((0, Slice()),)),)), (x,), Grid([Axis.regular(2 * MIB, MIB)]), F8)
+    ledger = held(root(x), root(half))
+    ledger.unhold(root(x).token)
+    left = ledger.records[root(half).token]
+    assert ledger.waiting() == sum(r.nwaiting for r in {left, *(e.record for e in left.inputs)})
+    run_all(ledger)
+    assert left.complete
+    assert not ledger.records[root(x).token].nstored
+
+
 # -------------------------------------------------------------------- deaths and failures
 
 
@@ -380,66 +407,3 @@ def test_a_loss_adds_to_what_a_job_counts():
     jobs.watch_again(ledger.records)
     assert job.total == 8 + lost
     assert job.done == 8
-
-
-# -------------------------------------------------------------------- silence
-
-
-class Line:
-    """What a heartbeat does to ranks of another host: rank 2 of three."""
-
-    def __init__(self) -> None:
-        self.size = 3
-        self.peers = [SimpleNamespace(host="far", pid=0, same_node=False)] * 3
-        self.asked: list[int] = []
-        self.dead: list[int] = []
-
-    def send(self, rank: int, command: object) -> None:
-        assert isinstance(command, Ping)
-        self.asked.append(rank)
-
-    def declare_dead(self, rank: int) -> None:
-        self.dead.append(rank)
-
-
-@pytest.fixture
-def beat(monkeypatch):
-    """A heartbeat of twelve seconds that began at 100."""
-    monkeypatch.setattr("windrow.scheduler.heartbeat.time", SimpleNamespace(monotonic=lambda: 100.0))
-    line = Line()
-    return Heartbeat(line, 12.0), line
-
-
-ALL = [True] * 3
-
-
-def test_who_is_quiet_is_asked_and_who_stays_silent_is_given_up(beat):
-    heartbeat, line = beat
-    for now in range(101, 104):
-        heartbeat.check(now, ALL)
-    assert line.asked == [], "a third of the limit"
-    heartbeat.check(104, ALL)
-    assert line.asked == [1, 2]
-    heartbeat.check(105, ALL)
-    assert line.asked == [1, 2], "asked again after a sixth of the limit"
-    heartbeat.heard(1, 105.5)
-    for now in range(106, 113):
-        heartbeat.check(now, ALL)
-    assert line.dead == []
-    assert line.asked == [1, 2, 2, 1, 2], "who has spoken is asked later"
-    heartbeat.check(112.5, ALL)
-    assert line.dead == [2]
-    heartbeat.check(114, [True, True, False])
-    assert line.dead == [2]
-
-
-def test_time_in_which_nobody_listened_does_not_count(beat):
-    heartbeat, line = beat
-    heartbeat.check(101, ALL)
-    heartbeat.check(161, ALL)
-    assert line.asked == line.dead == []
-    for now in range(162, 173):
-        heartbeat.check(now, ALL)
-    assert line.dead == []
-    heartbeat.check(173, ALL)
-    assert line.dead == [1, 2], "sixty of the seconds are no silence"
