@@ -291,7 +291,7 @@ def by_lines(recipe: Callable[..., Steps], *given: Any) -> Steps:
     while len(made) < rows[0].shape[0]:
         made += [(yield from recipe(*(x[len(made)] for x in rows), *params))]
     shape = tuple(n for i, n in enumerate(arrays[0].shape) if i != axis)
-    found = stack(made).reshape(*shape, *made[0].shape)
+    found = astype(stack(made), made[0].dtype).reshape(*shape, *made[0].shape)  # stack gives native bytes
     return moveaxis(found, -1, axis) if made[0].ndim == 1 else found
 
 

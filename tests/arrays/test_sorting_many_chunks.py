@@ -137,3 +137,13 @@ def test_on_ranks(launch, tmp_path):
     done = launch(3, str(program))
     assert done.status == 0, done.err
     assert done.last == "right"
+
+
+@pytest.mark.parametrize("dtype", [">i8", ">f4", "<f8"])
+def test_lines_beside_each_other_keep_the_byte_order(dtype, monkeypatch):
+    monkeypatch.setattr(wholes, "SMALLEST", 1)
+    a = np.random.default_rng(0).integers(0, 100, (2, 300, 3)).astype(dtype)
+    x = wr.from_array(a, chunks=(1, 20, 3))
+    for found in (wr.sort(x, 1), wr.sort(x + 0, 1).astype(dtype), wr.partition(x, 5, 1)):
+        assert found.compute().dtype == found.dtype == a.dtype
+        np.testing.assert_array_equal(found.compute(), np.sort(a, 1))
