@@ -49,8 +49,9 @@ def map_blocks(
         dict that has for each array, by its place among `args`, and for the result, by None, "shape", "num-chunks",
         "chunk-location" and "array-location", and for the result "chunk-shape" and "dtype" too.
     *args : array or anything
-        Arrays, NumPy's too, whose chunks are brought together as for elementwise functions; where lengths don't
-        broadcast, chunks are matched by their numbers. Anything else is handed on as it is.
+        Lazy arrays, whose chunks are brought together as for elementwise functions; where lengths don't broadcast,
+        chunks are matched by their numbers. Anything else is handed on as it is, NumPy's arrays whole, such as tables
+        to look up in: `from_array` makes them lazy. Where no argument is lazy, NumPy's arrays are cut into chunks.
     name, token : str, optional
         The operation's name in representations and drawings, in place of the function's.
     dtype : dtype, optional
@@ -178,7 +179,8 @@ def arguments(
         if isinstance(value, Node):
             expected = f"lazy arrays by position, not by keywords of {name_of(func)!r}"
             raise ArgumentError(bad(operation, name, value, expected))
-    places = [i for i, value in enumerate(args) if isinstance(value, Node | np.ndarray)]
+    places = [i for i, value in enumerate(args) if isinstance(value, Node)]
+    places = places or [i for i, value in enumerate(args) if isinstance(value, np.ndarray)]
     arrays = [as_array(operation, f"args[{i}]", args[i]) for i in places]
     if places == list(range(len(places))):
         return arrays, places, func, args[len(places) :]

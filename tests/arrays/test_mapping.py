@@ -37,7 +37,7 @@ def test_several_arrays_and_further_arguments():
     y = wr.from_array(DATA[0], chunks=2)
     got = wr.map_blocks(lambda a, b, c, d=0: a * b + c - d, x, y, 5, d=2)
     np.testing.assert_array_equal(got.compute(), DATA * DATA[0] + 3)
-    got = wr.map_blocks(lambda a, b: a + b, x, DATA[:, :1])
+    got = wr.map_blocks(lambda a, b: a + b, x, wr.from_array(DATA[:, :1]))
     np.testing.assert_array_equal(got.compute(), DATA + DATA[:, :1])
 
 

@@ -67,6 +67,8 @@ def missing(dtype: np.dtype[Any]) -> Any:
 def weighted(x: Array, weights: Array, axes: tuple[int, ...], q: Any, skip: bool) -> Array:
     """Return weighted quantiles over axes."""
     function = np.nanquantile if skip else np.quantile
+    if weights.ndim < x.ndim:  # np.nanquantile takes them for those of a line
+        weights = np.broadcast_to(np.expand_dims(weights, [i for i in range(x.ndim) if i not in axes]), x.shape)
     return np.asarray(function(x, q, axis=axes if x.ndim > 1 else 0, weights=weights, method="inverted_cdf"))
 
 
