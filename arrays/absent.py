@@ -77,7 +77,7 @@ def missing_function(name: str, space: str) -> AttributeError:
     meant = near(name, getattr(sys.modules[module], "__all__", ()))
     if name.startswith("_"):
         pass
-    elif not space and name in FUNCTIONS:
+    elif name in FUNCTIONS:
         text += f"; {FUNCTIONS[name]}"
     elif hasattr(getattr(np, space, None) if space else np, name):
         text += f"; those of NumPy that are like it are not here: {reason(name, space)} (see docs/operations.md)"

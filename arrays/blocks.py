@@ -57,6 +57,10 @@ class BlockView:
     def __len__(self) -> int:
         return self.size
 
+    def ravel(self) -> list[Array]:
+        """Return an array for each chunk, in C order."""
+        return list(self)
+
     def __iter__(self) -> Iterator[Array]:
         return (self[index] for index in np.ndindex(*self.shape))
 

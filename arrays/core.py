@@ -136,6 +136,10 @@ class Node:
         """Sizes of the chunks along each axis."""
         return self.expr.grid.chunks()
 
+    @chunks.setter
+    def chunks(self, chunks: Any) -> None:
+        raise AttributeError("chunks of an array can't be set; write x = x.rechunk(chunks)", name="chunks", obj=self)
+
     @property
     def chunksize(self) -> tuple[int, ...]:
         """Shape of the largest chunk."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "apply_gufunc",
+    "as_gufunc",
+    "gufunc",
 ]
 
 
@@ -138,6 +141,88 @@ def apply_gufunc(
     return tuple(found) if form.several else found[0]
 
 
+def gufunc(
+    pyfunc: Callable[..., Any],
+    *,
+    signature: str,
+    vectorize: bool = False,
+    axes: Sequence[Any] | None = None,
+    axis: int | None = None,
+    keepdims: bool = False,
+    output_sizes: dict[str, int] | None = None,
+    output_dtypes: Any = None,
+    allow_rechunk: bool = True,
+    meta: Any = None,
+) -> Callable[..., Any]:
+    """Return a function of arrays that applies `pyfunc` as `apply_gufunc` does.
+
+    Parameters
+    ----------
+    pyfunc : callable
+    signature : str
+    vectorize, axes, axis, keepdims, output_sizes, output_dtypes, allow_rechunk, meta : optional
+        As with `apply_gufunc`.
+
+    Returns
+    -------
+    callable
+        Takes arrays; keywords are handed on to `pyfunc`.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> spread = wr.gufunc(lambda x: x.max(axis=-1) - x.min(axis=-1), signature="(i)->()")
+    >>> spread(wr.arange(6, chunks=2).reshape(2, 3)).compute()
+    array([2, 2])
+    """
+    read("gufunc", signature)
+
+    @functools.wraps(pyfunc)
+    def applied(*args: Any, **kwargs: Any) -> Any:
+        return apply_gufunc(
+            pyfunc,
+            signature,
+            *args,
+            axes=axes,
+            axis=axis,
+            keepdims=keepdims,
+            output_dtypes=output_dtypes,
+            output_sizes=output_sizes,
+            vectorize=vectorize,
+            allow_rechunk=allow_rechunk,
+            meta=meta,
+            **kwargs,
+        )
+
+    return applied
+
+
+def as_gufunc(signature: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate a function so that it takes arrays, as `gufunc` does.
+
+    Parameters
+    ----------
+    signature : str
+    **options
+        As with `gufunc`.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> @wr.as_gufunc("(i)->()", vectorize=True, output_dtypes=float)
+    ... def middle(x):
+    ...     return (x[0] + x[-1]) / 2
+    >>> middle(wr.arange(6, chunks=2).reshape(2, 3)).compute()
+    array([1., 4.])
+    """
+    return functools.partial(gufunc, signature=signature, **options)
+
+
 def _places(form: Signature, axes: Any, axis: Any, keepdims: bool) -> tuple[list[Any], list[Any]]:
     """Return where the core axes of arguments are, and where those of results go."""
     count = len(form.inputs)
@@ -151,6 +236,8 @@ def _places(form: Signature, axes: Any, axis: Any, keepdims: bool) -> tuple[list
         )
     given: list[Any] = [tuple(range(-len(c), 0)) for c in (*form.inputs, *form.outputs)]
     if axes is not None:
+        if not isinstance(axes, list | tuple):
+            raise ArgumentError(bad("apply_gufunc", "axes", axes, "a list that has an entry for each argument"))
         named = [(a,) if isinstance(a, int | np.integer) else tuple(a) for a in axes]
         if len(named) == count and not any(form.outputs):
             named += [()] * len(form.outputs)
@@ -243,6 +330,9 @@ def _results(
         found = [np.asarray(m) for m in parts]
         known = [check_dtype("apply_gufunc", "func", f.dtype) for f in found] if known is None else known
         for core, array in zip(form.outputs, found, strict=True):
+            if array.ndim < len(core):
+                came = f"{name!r}, which returned an array of shape {array.shape} for ones"
+                raise ShapeError(bad("apply_gufunc", "func", came, f"one that ends with the core axes {core}"))
             sizes |= {n: m for n, m in zip(core, array.shape[array.ndim - len(core) :], strict=True) if n not in sizes}
     return [tuple(int(sizes[n]) for n in core) for core in form.outputs], known
 

@@ -139,6 +139,8 @@ DRAWS: tuple[Callable[..., Any], ...] = (
 EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "apply_along_axis": lambda f, a: f(np.sort, 1, a["x"]),
     "apply_gufunc": lambda f, a: f(np.sort, "(i)->(i)", a["x"], output_dtypes=float),
+    "as_gufunc": lambda f, a: f("(i)->(i)", output_dtypes=float)(np.sort)(a["x"]),
+    "gufunc": lambda f, a: f(np.sort, signature="(i)->(i)", output_dtypes=float)(a["x"]),
     "apply_over_axes": lambda f, a: f(wr.sum, a["x"], [0, 1]),
     "arange": lambda f, a: f(12, chunks=5),
     "array": lambda f, a: f(np.ones(12), chunks=5),

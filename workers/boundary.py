@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
-from types import FunctionType, TracebackType
+from types import FunctionType, MethodType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..graph import origin
@@ -69,11 +69,26 @@ def guarded(function: Callable[..., Any], inner: bool = False) -> Callable[..., 
         except BaseException as error:
             known = retried(function, keywords, error)
             if known is None:
+                _name_call(function, args, error)
                 cut(error, inner)
                 raise
         return public(*args, **known)
 
     return public
+
+
+def _name_call(function: Callable[..., Any], args: tuple[Any, ...], error: BaseException) -> None:
+    """Let Python's error of a call that doesn't fit a method's parameters name what the user called."""
+    own, _, method = function.__qualname__.rpartition(".")
+    if type(error) is not TypeError or not own or (error.__traceback__ and error.__traceback__.tb_next):
+        return
+    if method == "__call__" and args:
+        _, method = _instances.get(id(args[0]), (None, type(args[0]).__name__))
+    elif method == "__init__":
+        method = own
+    error.args = tuple(
+        a.replace(f"{function.__qualname__}()", f"{method}()") if isinstance(a, str) else a for a in error.args
+    )
 
 
 def cut(error: BaseException, inner: bool = False) -> None:
@@ -181,6 +196,12 @@ def publish(module: str, names: Iterable[str] | None = None, plain: bool = False
                 origin.publish(value, own if space.get(own) is value or own in done else name)
                 done.add(own)
                 space[name] = _handed(value)
+        elif isinstance(value, MethodType):
+            if _mine(value):  # bound before its class was made public
+                for each in type(value.__self__).__mro__:
+                    if _mine(each):
+                        _publish_class(each, plain, False, indexed)
+                space[name] = getattr(value.__self__, value.__name__)
         elif _mine(kind) and not issubclass(kind, BaseException):
             if value is not kind:
                 _instances[id(value)] = (value, name)
