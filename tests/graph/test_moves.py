@@ -19,9 +19,11 @@ FILL = -7
 
 @st.composite
 def axes(draw, length=None, least=0):
-    """An axis of a length (any if None), cut anyhow, chunks of size zero included."""
+    """An axis of a length (any if None), cut evenly or anyhow, chunks of size zero included."""
     if length is None:
         length = draw(st.integers(least, 20))
+    if draw(st.booleans()):
+        return Axis.regular(length, draw(st.integers(1, 6)))
     cuts = sorted(draw(st.lists(st.integers(0, length), max_size=5)))
     return Axis.of_sizes(np.diff([0, *cuts, length]).tolist())
 
@@ -42,6 +44,7 @@ def apply(way, out: Axis, source: Axis) -> np.ndarray:
         target = result[out.start(chunk) : out.stop(chunk)]
         for s in segments:
             block = x[source.start(s.block) : source.stop(s.block)]
+            assert block[s.take].size, "a block is read for nothing"
             target[s.put] = block[s.take]
     return result
 
