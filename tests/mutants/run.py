@@ -89,8 +89,8 @@ def environment(at: Path) -> dict[str, str]:
     return dict(os.environ) | {"PYTHONPATH": str(at / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def covered(folder: Path | None, at: Path, tests: list[str]) -> tuple[CoverageData, dict[str, float]]:
-    """Run the embedded tests under coverage; return which lines each runs, and how long each takes that passes."""
+def covered(folder: Path | None, at: Path, tests: list[str]) -> tuple[CoverageData, dict[str, float], set[str]]:
+    """Run the embedded tests under coverage; return which lines each runs, how long each takes, and which fail."""
     folder = folder or at
     data, report = folder / "coverage", folder / "report.xml"
     if not (data.exists() and report.exists()):
@@ -102,18 +102,20 @@ def covered(folder: Path | None, at: Path, tests: list[str]) -> tuple[CoverageDa
         (folder / "root").write_text(str(at))
     lines = CoverageData(str(data))
     lines.read()
-    times = {}
+    times, failed = {}, set()
     for case in tree.parse(report).iter("testcase"):
-        if case.find("failure") is None and case.find("error") is None:
-            times[f"{case.get('file')}::{case.get('name')}"] = float(case.get("time") or 0)
-    return lines, times
+        test = f"{case.get('file')}::{case.get('name')}"
+        times[test] = float(case.get("time") or 0)
+        if case.find("failure") is not None or case.find("error") is not None:
+            failed.add(test)
+    return lines, times, failed
 
 
 class Tests:
     """Which tests are run for a line."""
 
-    def __init__(self, lines: CoverageData, times: dict[str, float], root: str) -> None:
-        self.times = times
+    def __init__(self, lines: CoverageData, times: dict[str, float], failed: set[str], root: str) -> None:
+        self.times, self._failed = times, failed
         self._lines, self._root = lines, root
         self._files: dict[str, dict[int, list[str]]] = {}
 
@@ -121,7 +123,7 @@ class Tests:
         """Return the embedded tests that run a line."""
         if file not in self._files:
             self._files[file] = self._lines.contexts_by_lineno(f"{self._root}/{file}")
-        return {c.rpartition("|")[0] for c in self._files[file].get(line, [])} & self.times.keys()
+        return {c.rpartition("|")[0] for c in self._files[file].get(line, [])} - self._failed - {""}
 
     def of(self, mutant: Mutant, most: float, chance: random.Random) -> list[str]:
         """Return embedded tests that run a changed line: drawn, as many as take `most` seconds, quick ones first."""
@@ -129,10 +131,13 @@ class Tests:
         chance.shuffle(found)
         chosen, seconds = [], 0.0
         for test in found:
-            if seconds + self.times[test] <= most or not chosen:
-                seconds += self.times[test]
+            if seconds + self._time(test) <= most or not chosen:
+                seconds += self._time(test)
                 chosen.append(test)
-        return sorted(chosen, key=self.times.__getitem__)
+        return sorted(chosen, key=self._time)
+
+    def _time(self, test: str) -> float:
+        return self.times.get(test, 1.0)
 
 
 def drawn(folder: str, number: int, seed: int, runs: Callable[[str, int], bool]) -> Iterator[Mutant]:
@@ -178,9 +183,9 @@ def main() -> int:
         for number in range(options.jobs):
             copies.put(copy(Path(temporary) / str(number)))
         first = Path(temporary) / "0"
-        lines, times = covered(options.coverage, first, options.tests)
+        lines, times, failed = covered(options.coverage, first, options.tests)
         root = ((options.coverage or first) / "root").read_text()
-        known = Tests(lines, times, root)
+        known = Tests(lines, times, failed, root)
 
         def one(mutant: Mutant) -> Told:
             at = copies.get()

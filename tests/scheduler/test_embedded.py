@@ -150,6 +150,46 @@ def test_dropping_what_still_runs():
         assert float(wr.ones(4).sum()) == 4
 
 
+def test_what_is_there_already_needs_no_waiting():
+    """Arrays that are read where they lie, several at once, before and behind some that have to be made."""
+    with cluster():
+        a, b = np.arange(10.0), np.arange(20.0)
+        made = wr.ones(6, chunks=2) * 3
+        kept = wr.persist(wr.from_array(a, chunks=5), made, wr.from_array(b, chunks=5), made + 1)
+        wr.wait(*kept, timeout=20)
+        assert [float(x.sum()) for x in kept] == [45, 18, 190, 24]
+        del kept
+
+
+def test_the_cluster_that_was_made_last_computes_until_it_is_closed():
+    with wr.Cluster(threads=1, memory="16 MiB") as outer:
+        with wr.Cluster(threads=2, memory="16 MiB") as inner:
+            assert wr.cluster() is inner
+            kept = wr.ones(8, chunks=4).persist()
+            assert wr.cluster() is inner
+        assert wr.cluster() is outer
+        assert float(wr.ones(4).sum()) == 4
+        with pytest.raises(wr.ClusterError):
+            kept.expr.pin.wait()
+    other = wr.Cluster(threads=1, memory="16 MiB")
+    with wr.Cluster(threads=1, memory="16 MiB") as last:
+        other.close()
+        assert wr.cluster() is last
+    assert wr.cluster() not in (outer, inner, other, last)
+
+
+def test_all_clusters_are_closed_at_the_end_of_the_process(launch):
+    text = """
+import atexit
+made = []
+atexit.register(lambda: print([each.closed for each in made]))  # comes after what is registered later
+import windrow as wr
+made += [wr.Cluster(threads=1, memory="16 MiB") for _ in range(4)]
+assert float(wr.ones(4).sum()) == 4
+"""
+    assert launch(0, "-c", text, limit=40).last == "[True, True, True, True]"
+
+
 def test_nothing_to_compute():
     with cluster() as made:
         assert made.run([]) == []
