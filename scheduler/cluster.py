@@ -460,7 +460,7 @@ def running() -> Cluster | None:
 
 @atexit.register
 def _close_all() -> None:
-    for cluster in list(_clusters):
+    for cluster in _clusters.copy():  # closing takes it out
         cluster.close()
 
 
