@@ -17,7 +17,7 @@ from .kinds.mapping import MapBlocks
 from .program import Call, Load, Product, Program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from .expr import DType
     from .grid import Grid, Index
@@ -178,19 +178,11 @@ class Stage:
         return value.op.rows(self.domain, grids[0], grids[1], blocks)
 
 
-def relations(stages: Sequence[Stage], folds: Callable[[str], int | None]) -> dict[str, Reads]:
-    """Return what stages read, by token; `folds` tells how many blocks a task covers of an input that isn't among them.
-
-    Where it doesn't know that, nothing is found.
-    """
-    own = {stage.token: stage.fold for stage in stages}
-    found: dict[str, Reads] = {}
-    for stage in stages:
-        known = [own[token] if token in own else folds(token) for token in stage.inputs]
-        given = tuple(fold for fold in known if fold is not None)
-        if len(given) == len(known):
-            found[stage.token] = given, stage.all_reads(given)
-    return found
+def relations(stages: Sequence[Stage], folds: Mapping[str, int]) -> dict[str, Reads]:
+    """Return what stages read, by token; `folds` has how many blocks a task covers of inputs that aren't among them."""
+    folds = {**folds, **{stage.token: stage.fold for stage in stages}}
+    given = {stage.token: tuple(folds[token] for token in stage.inputs) for stage in stages}
+    return {stage.token: (given[stage.token], stage.all_reads(given[stage.token])) for stage in stages}
 
 
 def _unravel(block: int, counts: tuple[int, ...]) -> tuple[int, ...]:

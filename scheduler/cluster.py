@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import os
 import threading
 import weakref
@@ -25,6 +26,7 @@ from .html import cluster_html
 from .job import Close, Job, Release, Submit, Uncache
 from .launch import check_launch, end_ranks, start_ranks
 from .limits import arena_bytes, usable_cores
+from .record import State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -164,7 +166,7 @@ class Cluster:
         unique = {root.token: root for root in roots}
         gather = self._gather(list(unique.values()))
         try:
-            self.engine.request(Submit((gather.job,)))
+            gather.start()
             gather.run()
         except BaseException:  # an interrupt outside of `gather.run`: the job must not stay
             gather.cancel()
@@ -179,7 +181,7 @@ class Cluster:
         return gather
 
     def _gather(self, roots: list[Expr]) -> Gather:
-        stages = self.stages(roots)
+        stages, relied = self._lowered(roots)
         results = [np.empty(root.shape, root.dtype) for root in roots]
         names = [root.token for root in roots]
         sinks: dict[str, Array] = {}
@@ -187,9 +189,10 @@ class Cluster:
             stages, names, sinks = _with_sinks(stages, names, results)
         wanted = set(names)
         name = ", ".join(dict.fromkeys(stage.name for stage in stages if stage.token in wanted))
-        job = Job(stages, names, results, relations(stages, self._fold), sinks, name=name, relied=self._relied(stages))
+        made_by = [kept.job for kept in relied.values()]
+        job = Job(stages, names, results, relations(stages, _folds(relied)), sinks, name=name, relied=made_by)
         self._watch(roots)
-        return Gather(self.engine, job, [root.token for root in roots])
+        return Gather(self.engine, job, [root.token for root in roots], list(relied.values()))
 
     def keep(self, roots: Sequence[Expr]) -> list[Kept]:
         """Start computing expressions behind the caller's back, and keep their chunks; what they share is done once."""
@@ -198,8 +201,8 @@ class Cluster:
             known = {root.token for root in roots if self.stored(root.token)}
             kept = [self._another(root.token) if root.token in known else None for root in roots]
             fresh = list({root.token: root for root in roots if root.token not in known}.values())
-            stages = self.stages(fresh)
-            reads = relations(stages, self._fold)
+            stages, relied = self._lowered(fresh)
+            reads = relations(stages, _folds(relied))
             made = {stage.token: stage for stage in stages}
             self._watch(fresh)
             jobs = tuple(
@@ -208,7 +211,8 @@ class Cluster:
             )
             try:
                 if jobs:
-                    jobs[0].stages, jobs[0].reads, jobs[0].relied = stages, reads, self._relied(stages)
+                    jobs[0].stages, jobs[0].reads = stages, reads
+                    jobs[0].relied = [kept.job for kept in relied.values()]
                     self.engine.request(Submit(jobs))  # before others learn that it is stored
                     self._kept |= {job.targets[0]: (0, job) for job in jobs}
                 return [
@@ -228,14 +232,21 @@ class Cluster:
         """Return the stages that computing these expressions would run."""
         return lower(list(roots), self.stored)
 
-    def _relied(self, stages: Sequence[Stage]) -> list[Job]:
-        tokens = dict.fromkeys(token for stage in stages for token in stage.inputs)
-        found = (self._kept.get(token) for token in tokens)
-        return [kept[1] for kept in found if kept is not None]
+    def _lowered(self, roots: Sequence[Expr]) -> tuple[list[Stage], dict[str, Kept]]:
+        """Return the stages to run, and what is stored that they, or the caller, will read, by token.
 
-    def _fold(self, token: str) -> int | None:
-        found = self._kept.get(token)
-        return None if found is None else found[1].fold
+        As long as these objects are there nobody releases it: until the job is handed in, after which its reads count.
+        """
+        found: dict[str, Kept | None] = {}
+
+        def stored(token: str) -> bool:
+            if token not in found:
+                with self._lock:
+                    found[token] = self._another(token) if self.stored(token) else None
+            return found[token] is not None
+
+        stages = lower(list(roots), stored)
+        return stages, {token: kept for token, kept in found.items() if kept is not None}
 
     def chunk(self, root: Expr, block: int) -> Array:
         """Return one chunk of a persisted array, read-only and in place where it lies on this node."""
@@ -248,8 +259,10 @@ class Cluster:
             record = engine.ledger.records.get(root.token)
             if record is None:
                 raise ClusterError("chunk: the array was released meanwhile")
-            record.viewed = True  # it stays where it is
             stage = record.stage
+            if record.state[block // stage.fold] != State.STORED:  # a dead rank took it along: it is being made again
+                return None
+            record.viewed = True  # it stays where it is
             slab = engine.delivery.slab(record, block // stage.fold)
             if slab is None:
                 return None
@@ -372,6 +385,10 @@ class Cluster:
         return cluster_html(self)
 
 
+def _folds(kept: dict[str, Kept]) -> dict[str, int]:
+    return {token: one.job.fold for token, one in kept.items()}
+
+
 def _with_sinks(
     stages: list[Stage], names: list[str], results: list[Array]
 ) -> tuple[list[Stage], list[str], dict[str, Array]]:
@@ -387,7 +404,7 @@ def _with_sinks(
         large = stage.grid.largest * stage.dtype.itemsize >= SINK_BYTES
         if stage.token in numbers and stage.token not in read and stage.data is None and stage.fold == 1 and large:
             result = results[numbers[stage.token]]
-            token = f"{stage.token}/{id(result):x}"
+            token = f"{stage.token}/{next(_numbers)}"
             made[stage.token] = stage.renamed(token)
             sinks[token] = result
     stages = [made.get(s.token, s) for s in stages]
@@ -416,6 +433,7 @@ def _info(engine: Engine) -> list[dict[str, Any]]:
     return rows
 
 
+_numbers = itertools.count()
 _clusters: list[Cluster] = []
 _guard = threading.RLock()
 _child = False  # forked from a process that had clusters

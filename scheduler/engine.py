@@ -209,6 +209,7 @@ class Engine:
             job.fail(error)
             self._end(job)
         self.ledger.plan()
+        self._forget()  # what was entered when it stopped is known to no rank: the next one enters it anew
 
     def _enter(self, jobs: tuple[Job, ...]) -> None:
         def stop() -> bool:
@@ -368,6 +369,7 @@ class Engine:
             self.losses.append(text)
             log.warning(text)
         self.spiller.lost(ranks)
+        self._recalled &= self.ledger.batches.keys()
         self.jobs.watch_again(self.ledger.records)
         self._give_up_deadly()
 

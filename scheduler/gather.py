@@ -14,6 +14,8 @@ from .job import Arrival, Cancel, Gathered, Job, Submit, Watch
 from .progress import Bar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..graph.grid import Index
     from ..graph.stage import Stage
     from .engine import Engine
@@ -25,15 +27,17 @@ TICK = 0.1
 class Gather:
     """Brings a job's results together; a keyboard interrupt cancels the job."""
 
-    def __init__(self, engine: Engine, job: Job, names: list[str]) -> None:
+    def __init__(self, engine: Engine, job: Job, names: list[str], relied: Sequence[object] = ()) -> None:
         self.engine, self.job = engine, job
+        self._relied = relied
         self.results: dict[str, Array] = dict(zip(names, job.results or [], strict=True)) if names else {}
         self._open = dict.fromkeys(range(len(names)))
         self._seen: dict[int, Array] = {}
 
     def start(self) -> None:
-        """Hand the job to the engine, for who waits for several at once."""
+        """Hand the job to the engine. What it relies on may be released from then on: it has what it needs."""
         self.engine.request(Submit((self.job,)))
+        self._relied = ()
 
     def run(self, deadline: float | None = None) -> bool:
         """Wait until all results are complete (or all chunks stored), or for the deadline; tell whether they are.

@@ -333,8 +333,6 @@ class Ledger(Planner):
         self._rest(record)
         self.slabs.bury(self.batches, number)
 
-    # ---------------------------------------------------------------- releasing
-
     # ---------------------------------------------------------------- loss and spill
 
     def lose(self, rank: int) -> Loss:
@@ -342,6 +340,9 @@ class Ledger(Planner):
         self.alive[rank] = False
         before = self.waiting()
         lost = again = 0
+        for batch in self._suspects(rank):
+            for task in batch.tasks.tolist():
+                batch.record.deaths[task] = batch.record.deaths.get(task, 0) + 1
         for batch in self.given[rank].values():
             record, tasks = batch.record, batch.tasks
             del self.batches[batch.number]
@@ -349,9 +350,6 @@ class Ledger(Planner):
             record.nrunning -= len(tasks)
             again += len(tasks)
             self._refused.append((record, tasks))
-            if record.stage.foreign:
-                for task in tasks.tolist():
-                    record.deaths[task] = record.deaths.get(task, 0) + 1
             self._rest(record)
         self.given[rank] = {}
         for record in list(self.holding):
@@ -364,6 +362,14 @@ class Ledger(Planner):
         self.slabs.lose(rank, self.batches)
         self._plan_again()
         return Loss(rank, lost, max(0, self.waiting() - before - again))
+
+    def _suspects(self, rank: int) -> list[Batch]:
+        """Return the batches that may have ended a rank: of those that call users' functions, as many as it can run.
+
+        What was given ahead hadn't begun. It may be another user's, and mustn't answer for what it stood behind.
+        """
+        foreign = [batch for batch in self.given[rank].values() if batch.record.stage.foreign]
+        return foreign[: self.threads[rank]]
 
     def waiting(self) -> int:
         """Number of tasks that wait or are ready."""
@@ -394,7 +400,7 @@ class Ledger(Planner):
     def spilled(self, rank: int, record: Record, tasks: Index, offsets: Index, source: int, places: Index) -> None:
         """Note that slabs are in a spill file now; their arena ranges go when all that runs now has ended."""
         current = record.in_arena[tasks] & (record.owner[tasks] == rank) & (record.offset[tasks] == offsets)
-        current &= record.gather[tasks] == 0
+        current &= (record.gather[tasks] == 0) & (not record.viewed)
         tasks, offsets, places = tasks[current], offsets[current], places[current]
         record.source[tasks] = source
         record.offset[tasks] = places

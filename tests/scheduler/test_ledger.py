@@ -70,7 +70,7 @@ class Flight:
     reads: list[tuple[Place, Name]]
 
 
-@dataclass
+@dataclass(eq=False)
 class Job:
     """What a user asked for: chunks held, or gathered (then with claims)."""
 

@@ -1,0 +1,147 @@
+"""One thing meets another at the worst moment: releases, cancellations, spills, views and deaths in between."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from windrow.graph.lower import lower
+from windrow.scheduler import cluster as clusters
+from windrow.scheduler.job import Submit
+from windrow.scheduler.ledger import Ledger
+
+pytestmark = pytest.mark.timeout(60)
+
+REMADE = """
+import os, signal, sys, time
+import numpy as np
+import windrow as wr
+
+def slow(block):
+    import time
+    time.sleep(0.7)
+    return block + 7
+
+with wr.Cluster(ranks=3, memory="64 MiB") as cluster:
+    kept = wr.map_blocks(slow, wr.arange(30, chunks=10), dtype=int).persist()
+    wr.wait(kept)
+    owners = cluster.engine.ask(lambda engine: engine.ledger.records[kept.expr.token].owner.tolist())
+    block = next(k for k, owner in enumerate(owners) if owner)
+    pid = next(row["pid"] for row in cluster.info() if row["rank"] == owners[block])
+    os.kill(pid, signal.SIGKILL)
+    while not cluster.losses:
+        time.sleep(0.005)
+    time.sleep(0.2)
+    print(cluster.chunk(kept.expr, block).tolist() == list(range(10 * block + 7, 10 * block + 17)))
+"""
+
+
+@pytest.fixture
+def cluster():
+    with wr.Cluster(threads=2, memory="64 MiB") as cluster:
+        yield cluster
+
+
+@pytest.mark.parametrize("use", ["itself", "read", "persisted"])
+def test_what_a_computation_reads_is_released_before_it_is_handed_in(monkeypatch, cluster, use):
+    def numbers():
+        return wr.arange(100, chunks=10) + 1
+
+    kept = [numbers().persist()]
+    wr.wait(*kept)
+    whole = clusters.relations
+
+    def released(*args):
+        kept.pop().release()
+        time.sleep(0.05)
+        cluster.engine.ask(lambda engine: None)
+        return whole(*args)
+
+    monkeypatch.setattr(clusters, "relations", released)
+    if use == "itself":
+        assert numbers().compute().tolist() == list(range(1, 101))
+    else:
+        found = numbers() * 2
+        if use == "persisted":
+            found = found.persist()
+            monkeypatch.undo()
+        assert found.compute().tolist() == list(range(2, 202, 2))
+    assert len(cluster._kept) == (use == "persisted")
+
+
+def test_what_stopped_while_it_was_entered_is_entered_anew_by_the_next(monkeypatch, cluster):
+    x = wr.random.default_rng(1).random((40, 40), chunks=20)
+    y = (x @ x) @ x
+    expected = y.compute()
+    first, second = (cluster._gather([y.expr]) for _ in range(2))
+    whole, answers = Ledger.add, [iter([False, False, True])]
+
+    def add(self, stages, in_place, reads, stop):
+        answer = answers.pop() if answers else None
+        return whole(self, stages, in_place, reads, stop if answer is None else lambda: next(answer))
+
+    def both(engine):
+        monkeypatch.setattr(Ledger, "add", add)
+        for gather in (first, second):
+            engine.request(Submit((gather.job,)))
+
+    cluster.engine.ask(both)
+    assert second.run(time.monotonic() + 20)
+    assert np.array_equal(second.results[y.expr.token], expected)
+    with pytest.raises(wr.ClusterError, match="cancelled"):
+        first.run(time.monotonic() + 20)
+
+
+def test_a_result_that_is_written_in_place_has_a_name_of_its_own(cluster):
+    x = wr.ones((200, 200), chunks=(100, 200)) + 1
+    stages = lower([x.expr], lambda token: False)
+    result = np.empty(x.shape)
+    made = [clusters._with_sinks(stages, [x.expr.token], [result])[2] for _ in range(2)]
+    assert all(made), "it isn't written in place"
+    assert not made[0].keys() & made[1].keys(), "one that was cancelled may still run"
+
+
+def test_what_is_looked_at_stays_though_it_was_to_be_spilled():
+    x = wr.random.default_rng(1).random(1000, chunks=100)
+    ledger = Ledger([1 << 20], [1])
+    ledger.add(lower([x.expr], lambda token: False), True)
+    ledger.hold(x.expr.token)
+    ledger.plan()
+    while (batch := ledger.take(0)) is not None:
+        ledger.done(batch.number, 0.0)
+    ((record, tasks),) = ledger.victims(0, 1 << 20)
+    offsets = record.offset[tasks].copy()
+    record.viewed = True
+    ledger.spilled(0, record, tasks, offsets, 5, np.arange(len(tasks)) * 800)
+    assert (record.source == -1).all()
+    assert np.array_equal(record.offset[tasks], offsets)
+    assert ledger.slabs.dropped == [(0, 5)]
+
+
+def test_only_what_can_have_begun_answers_for_a_death():
+    x = wr.ones((40, 40), chunks=20)
+    ledger = Ledger([1 << 24] * 3, [1] * 3)
+    batches = []
+    for function in (np.negative, np.positive):
+        y = wr.map_blocks(function, x, dtype=float)
+        ledger.add(lower([y.expr], lambda token: False), True)
+        ledger.hold(y.expr.token)
+        ledger.plan()
+        batches.append(ledger.take(1))
+    running, ahead = batches
+    assert running is not None
+    assert ahead is not None
+    ledger.lose(1)
+    assert running.record.deaths
+    assert running.record is ahead.record or not ahead.record.deaths
+    assert sum(map(len, (running.record.deaths, ahead.record.deaths))) == len(running.tasks)
+
+
+@pytest.mark.ranks
+def test_a_chunk_that_is_being_made_again_is_waited_for(launch):
+    ended = launch(0, "-c", REMADE, limit=50)
+    assert ended.status == 0, ended.err[-2000:]
+    assert ended.last == "True"
