@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -218,7 +219,8 @@ class Engine:
         stages = [stage for job in jobs for stage in job.stages]
         reads = {token: found for job in jobs for token, found in job.reads.items()}
         own = {stage.token for stage in stages}
-        if not all(token in own or token in self.ledger.records for stage in stages for token in stage.inputs):
+        read = chain.from_iterable([*(stage.inputs for stage in stages), *(job.targets for job in jobs)])
+        if not all(token in own or token in self.ledger.records for token in read):
             for error in (other.error for job in jobs for other in job.relied):
                 if error is not None:
                     raise error

@@ -195,26 +195,6 @@ def test_nothing_to_compute():
         assert made.run([]) == []
 
 
-def test_an_array_released_between_planning_and_running():
-    with cluster() as made:
-        kept = wr.arange(10).persist()
-        root = (kept + 1).sum().expr
-        plan = made.stages
-
-        def late(roots):
-            stages = plan(roots)
-            wr.release(kept)
-            for _ in range(2):  # the engine has forgotten it
-                made.engine.ask(lambda engine: None)
-            return stages
-
-        made.stages = late
-        with pytest.raises(wr.ClusterError, match="released"):
-            made.run([root])
-        made.stages = plan
-        assert int(made.run([root])[0]) == 55
-
-
 def test_all_that_is_stuck_is_given_up_when_the_disk_refuses(monkeypatch):
     def refuse(folder, slabs):
         if refuse.calls:

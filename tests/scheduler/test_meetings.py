@@ -72,6 +72,32 @@ def test_what_a_computation_reads_is_released_before_it_is_handed_in(monkeypatch
     assert len(cluster._kept) == (use == "persisted")
 
 
+@pytest.mark.parametrize("use", ["itself", "read"])
+def test_what_a_computation_reads_fails_before_it_is_handed_in(monkeypatch, cluster, tmp_path, use):
+    gate = tmp_path / "gate"
+
+    def fails(block):
+        while not gate.exists():
+            time.sleep(0.01)
+        raise ZeroDivisionError("at the gate")
+
+    kept = wr.map_blocks(fails, wr.ones(4), dtype=float).persist()
+    whole = clusters.relations
+
+    def failed(*args):
+        gate.touch()
+        with pytest.raises(ZeroDivisionError):
+            wr.wait(kept)
+        cluster.engine.ask(lambda engine: None)
+        time.sleep(0.05)
+        cluster.engine.ask(lambda engine: None)
+        return whole(*args)
+
+    monkeypatch.setattr(clusters, "relations", failed)
+    with pytest.raises(ZeroDivisionError, match="at the gate"):
+        (kept if use == "itself" else kept + 1).compute()
+
+
 def test_what_stopped_while_it_was_entered_is_entered_anew_by_the_next(monkeypatch, cluster):
     x = wr.random.default_rng(1).random((40, 40), chunks=20)
     y = (x @ x) @ x
