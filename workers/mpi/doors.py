@@ -53,7 +53,7 @@ def doors(pids: Iterable[int]) -> list[Door]:
 
 
 def confine(found: Iterable[Door], device: str = LOOPBACK) -> None:
-    """Bind sockets of this process or its launcher to an interface, as far as the kernel lets this user."""
+    """Bind sockets of this process or its launcher to an interface, or to none, as far as the kernel lets this user."""
     for door in found:
         if not door.device:
             with contextlib.suppress(OSError), _taken(door.pid, door.descriptor) as taken:

@@ -135,6 +135,7 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
             MPI = _mpi()
         if ranks == 1:
             return _linked(MPI.COMM_SELF.Dup(), arena_bytes, transport, True)
+        doors.confine(_listening, "")  # an earlier link's: further ranks come by the interface that MPI has chosen
         return _spawned(MPI, ranks - 1, list(argv), arena_bytes, transport)
 
 
