@@ -98,6 +98,17 @@ def test_auto_chunks_fit_the_limit_and_are_not_small(shape, dtype):
     assert nbytes * 2 ** len(shape) >= limit or grid.nblocks == 1
 
 
+def test_axes_of_one_position_take_nothing_of_a_chunk():
+    (alone,) = normalize("zeros", "auto", (10**6,), F8, 1 << 16).chunks()
+    assert alone[0] == (1 << 16) // 8
+    assert normalize("zeros", "auto", (1, 10**6, 1), F8, 1 << 16).chunks() == ((1,), alone, (1,))
+    square = normalize("zeros", "auto", (3, 10**4, 10**4), F8, 3 * 100 * 100 * 8)
+    assert square.chunks()[0] == (3,)
+    assert square.largest == 3 * 100 * 100
+    fixed = normalize("zeros", (1, 50, "auto"), (10, 100, 10**6), F8, 50 * 1000 * 8)
+    assert fixed.largest == 50 * 1000
+
+
 @pytest.mark.parametrize(
     ("text", "count"), [("64 MiB", 64 << 20), ("1.5GB", 1_500_000_000), ("8", 8), (7, 7), ("2k", 2048)]
 )
