@@ -6,6 +6,7 @@ import gc
 import threading
 import time
 from contextlib import contextmanager
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -188,6 +189,27 @@ made += [wr.Cluster(threads=1, memory="16 MiB") for _ in range(4)]
 assert float(wr.ones(4).sum()) == 4
 """
     assert launch(0, "-c", text, limit=40).last == "[True, True, True, True]"
+
+
+def test_blocks_that_lie_side_by_side_are_handed_over_as_one():
+    with cluster() as made:
+        x = wr.map_blocks(lambda block: block + 1, wr.arange(512, chunks=1), dtype=int)
+        listener = SimpleQueue()
+        gather = made.prepared(x.expr, listener)
+        gather.start()
+        seen, together = np.zeros(512, np.int64), 0
+        while not seen.all():
+            job, arrival = listener.get(timeout=30)
+            assert job is gather.job
+            if isinstance(arrival.slabs, np.ndarray):
+                together += len(arrival.tasks)
+                seen[arrival.tasks] = arrival.slabs.copy().view(np.int64).reshape(-1)
+            else:
+                seen[arrival.tasks] = [slab.view(np.int64)[0] for slab in arrival.slabs]
+            gather.took(arrival)
+        gather.finish()
+        assert seen.tolist() == list(range(1, 513))
+        assert together
 
 
 def test_nothing_to_compute():
