@@ -212,6 +212,19 @@ def test_blocks_that_lie_side_by_side_are_handed_over_as_one():
         assert together
 
 
+@pytest.mark.parametrize("sizes", [(1, 2, 3, 2), (8, 8, 8, 5), (0, 4, 0, 1)])
+def test_small_blocks_of_several_sizes(sizes):
+    """They take as many bytes of the arena, and lie at equal distances, but are not alike."""
+    with cluster():
+        a = np.arange(100 * sum(sizes))
+        x = wr.map_blocks(lambda block: block * 2, wr.from_array(a, chunks=(sizes * 100,)), dtype=int)
+        assert np.array_equal(x.compute(), a * 2)
+        kept = x.persist()
+        assert np.array_equal(kept.compute(), a * 2)
+        assert np.array_equal(kept[3:-7:5].compute(), a[3:-7:5] * 2)
+        del kept
+
+
 def test_nothing_to_compute():
     with cluster() as made:
         assert made.run([]) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from windrow.graph.axismap import Slice
@@ -17,6 +19,7 @@ from windrow.scheduler.arena import Arena
 from windrow.scheduler.job import Job
 from windrow.scheduler.jobs import Jobs
 from windrow.scheduler.ledger import BATCH_BYTES, BATCH_SECONDS, Batch, Ledger, Loss
+from windrow.scheduler.progress import status
 from windrow.scheduler.record import Record, State
 from windrow.scheduler.slabs import Slabs
 
@@ -407,3 +410,31 @@ def test_a_loss_adds_to_what_a_job_counts():
     jobs.watch_again(ledger.records)
     assert job.total == 8 + lost
     assert job.done == 8
+
+
+def test_what_each_rank_has_been_at_for_longest():
+    ledger = held(numbers(64), ranks=2)
+    (record,) = ledger.records.values()
+    first, later, other = (ledger.take(rank) for rank in (0, 0, 1))
+    assert first is not None
+    assert later is not None
+    assert other is not None
+    found = status(SimpleNamespace(ledger=ledger))
+    last = len(first.tasks) - 1
+    assert found.busy[0] == (first.number, 0, f"blocks (0,) to ({last},) of random")
+    begin, end = int(other.tasks[0]), int(other.tasks[-1])
+    assert found.busy[1:] == [(other.number, 1, f"blocks ({begin},) to ({end},) of random")]
+    count = len(first.tasks) + len(later.tasks) + len(other.tasks)
+    assert found.used == count * Arena.padded(1 << 20)
+    assert found.size == 2 << 30
+    ledger.done(first.number, 1e6)
+    ledger.lose(1)
+    single = ledger.take(0)
+    assert single is not None
+    assert len(single.tasks) == 1
+    found = status(SimpleNamespace(ledger=ledger))
+    assert [busy.batch for busy in found.busy] == [later.number]
+    assert found.size == 1 << 30
+    ledger.done(later.number, 1e6)
+    assert status(SimpleNamespace(ledger=ledger)).busy == [(single.number, 0, f"block ({single.tasks[0]},) of random")]
+    assert record.nrunning == 1
