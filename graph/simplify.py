@@ -81,7 +81,7 @@ def _in_groups(node: Expr, at: int, operands: tuple[Expr, ...]) -> tuple[Move, t
             axes = list(node.grid.axes)
             axes[at] = Axis.of_sizes(np.diff(distinct(np.concatenate([[begin], inside, [end]]))))
             op = joined(name, lengths, ndim, at)
-            found.append(Expr(op, group, Grid(axes), node.dtype, node.origin) if len(group) > 1 else group[0])
+            found.append(group[0] if len(group) == 1 else Expr(op, group, Grid(axes), node.dtype, node.origin))
             begin = end
         operands = tuple(found)
     return joined(name, [e.shape[at] for e in operands], ndim, at), operands

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -21,7 +22,7 @@ from ..workers.boundary import publish, warn
 from .asynchronous import PUSHES, Asynchronous
 from .averageable import Averageable, averageable, partial_fit
 from .checked import FLOATS, checked, several
-from .fitted import METHODS, Supervised, over_rows, score, tags_of
+from .fitted import METHODS, Supervised, of_model, over_rows, score, tags_of
 from .passes import in_order, order_of, shuffled
 from .progress import Progress
 from .rounds import Round, Rounds, Told
@@ -66,7 +67,7 @@ class _Epoch:
             return state, own, Told(0.0)
         estimator = copy.deepcopy(self.template)
         self.kind.put(estimator, state, own)
-        told = {"score": float(estimator.score(*rows[:2]))} if self.scored else {}
+        told = self._score(estimator, rows) if self.scored else np.zeros(0)
         if self.kind.steps == "batches":  # it draws numbers in each step
             names = [at.seed, at.epoch, at.shard, *([at.number] if self.rounds > 1 else [])]
             estimator.set_params(random_state=np.random.RandomState(names))
@@ -77,7 +78,17 @@ class _Epoch:
             partial_fit(estimator, self.classes, some)
         if before is not None and self.kind.inner is None:
             _keep_absent(estimator, before, self.classes, rows[1])
-        return self.kind.state(estimator), self.kind.own(estimator), Told(float(len(rows[0])), told)
+        return self.kind.state(estimator), self.kind.own(estimator), Told(float(len(rows[0])), sums=told)
+
+    def _score(self, estimator: Any, rows: Sequence[Values]) -> Values:
+        """Return the score times what the rows weigh, and what they weigh: as much as they count in the loss."""
+        weight = rows[2].astype(np.float64) if len(rows) > 2 else np.ones(len(rows[0]))
+        classes = getattr(estimator, "class_weight", None)
+        if classes is not None and rows[1].ndim == 1:
+            each = compute_class_weight(classes, classes=self.classes, y=self.classes)
+            weight *= each[np.searchsorted(self.classes, rows[1])]
+        whole = float(weight.sum())
+        return np.array([whole * float(estimator.score(*rows[:2], sample_weight=weight)), whole] if whole else [0.0, 0])
 
     def _part(self, rows: tuple[Values, ...], at: Round) -> tuple[Values, ...]:
         """Return the rows of a round, in the order of the epoch."""
@@ -133,8 +144,9 @@ def train_averaged(
 ) -> tuple[Any, History]:
     """Return a fitted copy of an estimator, trained on shards and averaged, and its history.
 
-    With `tol`, training ends when the score on the training rows has not risen by so much for `patience` epochs. It
-    goes on from `start`, where that has learnt something; `classes` are those that labels may have.
+    With `tol`, training ends when the score on the training rows, weighed as their losses are, has not risen by so much
+    for `patience` epochs: each epoch tells that of the model it begins with. It goes on from `start`, where that has
+    learnt something; `classes` are those that labels may have.
     """
     name = f"{type(estimator).__name__}.{operation}"
     kind = averageable(name, estimator)
@@ -160,10 +172,9 @@ def train_averaged(
         batches = -(-max(parts.sizes) // size)
         count = PUSHES if average == "async" else -(-batches // min(period_of(name, average, batches), batches))
     work = _Epoch(template, kind, classes, shuffle, tol is not None, count, size)
-    told = ("score",) if tol is not None else ()
-    given = (work, kind.state(template), kind.own(template), parts, seed, told)
+    given = (work, kind.state(template), kind.own(template), parts, seed, ())
     run = range(first, first + epochs)
-    rounds = Asynchronous(*given, run, count) if is_async(average) else Rounds(*given)
+    rounds = Asynchronous(*given, run, count) if is_async(average) else Rounds(*given, 2 if work.scored else 0)
     history, seen = History(), 0
     best, since = -np.inf, 0
     with rounds, Progress(name, epochs, sum(parts.sizes)) as progress:
@@ -171,11 +182,12 @@ def train_averaged(
             begin = time.perf_counter()
             made = rounds.epoch(epoch, count, progress)
             seen += round(made.rows)
-            history.add(epoch - first, made.means, time.perf_counter() - begin)
-            progress.epoch(epoch - first, made.means)
-            if tol is not None:
-                since = 0 if made.means["score"] > best + tol else since + 1
-                best = max(best, made.means["score"])
+            told = {"score": float(made.sums[0] / (made.sums[1] or 1.0))} if tol is not None else {}
+            history.add(epoch - first, told, time.perf_counter() - begin)
+            progress.epoch(epoch - first, told)
+            if tol is not None and epoch:  # the first score is that of a model that has learnt nothing
+                since = 0 if told["score"] > best + tol else since + 1
+                best = max(best, told["score"])
                 if since >= patience:
                     break
     kind.put(template, rounds.state, rounds.task.own.unpack(rounds.owns[0]))
@@ -208,16 +220,13 @@ def _arrays(name: str, estimator: Any, X: Any, y: Any, sample_weight: Any, known
     rows = samples(name, X)
     arrays = [rows]
     required = estimator.__sklearn_tags__().target_tags.required
-    if y is None and (required or sample_weight is not None):
-        raise BadValue(bad(name, "y", None, "a target for each row"))
     labels = classes = None
-    if y is not None and required:
+    if required or (y is None and sample_weight is not None):
         wide = several(estimator) or not is_classifier(estimator)
         target = beside(name, "y", y, rows, wide=wide)
+        if target.shape[1:] == (1,) and estimator.__sklearn_tags__().target_tags.single_output:
+            target = beside(name, "y", target, rows)  # says that it was a column
         if is_classifier(estimator):
-            single = estimator.__sklearn_tags__().target_tags.single_output
-            if target.ndim == 2 and target.shape[1] == 1 and single:
-                target = target.reshape(-1)
             labels = np.asarray(target.compute())
             classes = _classes(name, estimator, labels) if known is None else _among(name, labels, known)
         arrays.append(target)
@@ -323,16 +332,16 @@ class FitsByAveraging(Supervised):
 def _partial_fit(cls: Any, own: Any) -> Any:
     """Return the `partial_fit` of a class, by scikit-learn's own signature: an epoch for Windrow arrays."""
     signature = inspect.signature(own)
+    name = "partial_fit"
 
-    @wraps(own)
-    def partial_fit(self: Any, X: Any, y: Any, *args: Any, **keywords: Any) -> Any:
+    def partial_fit(model: Any, X: Any, y: Any, *args: Any, **keywords: Any) -> Any:
         if not is_lazy(X, y, *args, *keywords.values()):
-            return super(cls, self).partial_fit(X, y, *args, **keywords)
-        given = signature.bind(self, X, y, *args, **keywords).arguments
-        classes = _known(f"{cls.__name__}.partial_fit", self, given.get("classes"))
-        return self._learn("partial_fit", X, y, given.get("sample_weight"), epochs=1, start=self, classes=classes)
+            return super(cls, model).partial_fit(X, y, *args, **keywords)
+        given = signature.bind(model, X, y, *args, **keywords).arguments
+        classes = _known(f"{cls.__name__}.{name}", model, given.get("classes"))
+        return model._learn(name, X, y, given.get("sample_weight"), epochs=1, start=model, classes=classes)
 
-    return available_if(lambda model: hasattr(super(cls, model), "partial_fit"))(partial_fit)
+    return available_if(lambda model: hasattr(super(cls, model), name))(wraps(own)(of_model(partial_fit)))
 
 
 def _known(name: str, model: Any, classes: Any) -> Any:
@@ -342,7 +351,7 @@ def _known(name: str, model: Any, classes: Any) -> Any:
     before = getattr(model, "classes_", None)
     if before is None and classes is None:
         raise BadValue(bad(name, "classes", None, "the labels of all classes in the first call"))
-    found: Values = np.asarray(before) if classes is None else np.unique(classes)
+    found: Values = np.asarray(before) if classes is None else np.unique(np.asarray(classes))
     if before is not None and not np.array_equal(found, np.asarray(before)):
         raise BadValue(bad(name, "classes", list(found), f"those of the first call: {list(before)}"))
     return found
@@ -435,7 +444,15 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         if name not in METHODS:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         getattr(self.__dict__.get("estimator_", self.__dict__.get("estimator")), name)  # what it can't do we don't have
-        return _Said(self, name)
+        model = self
+
+        def call(X: Any) -> Any:
+            check_is_fitted(model, "estimator_")
+            if isinstance(X, Node):
+                return over_rows(model.estimator_, name, X)
+            return getattr(model.estimator_, name)(validate_data(model, X, reset=False, dtype=FLOATS, order="C"))
+
+        return of_model(call)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Return R² or the accuracy: a number, or for Windrow arrays a lazy one."""
@@ -450,21 +467,6 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         tags = tags_of(super().__sklearn_tags__(), self.estimator)
         tags.non_deterministic = False
         return tags
-
-
-@dataclass(frozen=True)
-class _Said:
-    """A method of the fitted estimator, lazy for Windrow arrays."""
-
-    model: Averaged
-    name: str
-
-    def __call__(self, X: Any) -> Any:
-        check_is_fitted(self.model, "estimator_")
-        fitted = self.model.estimator_
-        if isinstance(X, Node):
-            return over_rows(fitted, self.name, X)
-        return getattr(fitted, self.name)(validate_data(self.model, X, reset=False, dtype=FLOATS, order="C"))
 
 
 publish(__name__, ("Averaged",))

@@ -17,13 +17,16 @@ from ..arrays.payload import payload
 from ..graph.errors import ArgumentError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
-from ..workers.boundary import publish
+from ..graph.origin import publish as publish_code
+from ..workers.boundary import guarded, publish
 from .rows import beside, same_features, samples
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..arrays.array import Array
 
-__all__ = ["Fitted", "Lazily", "Supervised", "over_rows", "tags_of"]
+__all__ = ["Fitted", "Lazily", "Supervised", "of_model", "over_rows", "tags_of"]
 
 PACKAGE = __name__.partition(".")[0]
 METHODS = (
@@ -41,6 +44,12 @@ def tags_of(tags: Any, estimator: Any) -> Any:
         tags.regressor_tags, tags.target_tags = told.regressor_tags, told.target_tags
         tags.transformer_tags = told.transformer_tags
     return tags
+
+
+def of_model(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function public that is the method `name` of a `model`: two of its variables."""
+    publish_code(call, lambda frame: f"{type(frame.f_locals['model']).__name__}.{frame.f_locals['name']}")
+    return guarded(call)
 
 
 class _Called:
@@ -212,7 +221,6 @@ class _Lazy:
             return own
         name = self.name
 
-        @wraps(own)
         def call(X: Any, *args: Any, **keywords: Any) -> Any:
             if name in _FOR_ARRAYS and any(isinstance(v, Node) for v in (X, *args, *keywords.values())):
                 return _FOR_ARRAYS[name](model, X, *args, **keywords)
@@ -221,7 +229,7 @@ class _Lazy:
                 return over_rows(model, name, X)
             return own(X, *args, **keywords)
 
-        return call
+        return wraps(own)(of_model(call))
 
 
 def _fit_transform(model: Any, X: Any, y: Any = None, **keywords: Any) -> Any:
@@ -257,10 +265,15 @@ class Fitted:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "estimator":
             raise AttributeError(name)
-        if name in METHODS:
-            getattr(self.estimator, name)  # what it can't do it doesn't have
-            return lambda X: over_rows(self.estimator, name, X)
-        return getattr(self.estimator, name)
+        found = getattr(self.estimator, name)  # what it can't do it doesn't have
+        if name not in METHODS:
+            return found
+        model = self
+
+        def call(X: Any) -> Array:
+            return over_rows(model.estimator, name, X)
+
+        return of_model(call)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Return R² for a regressor, the accuracy for a classifier, or what else is its score, lazily."""

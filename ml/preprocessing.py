@@ -28,7 +28,8 @@ __all__ = ["MaxAbsScaler", "MinMaxScaler", "StandardScaler"]
 
 def _go_on(model: Any, X: Any, **keywords: Any) -> Any:
     """Learn from further rows: what these alone give is put beside what was learnt before."""
-    new: Any = clone(model).fit(X, **keywords)
+    new: Any = clone(model)
+    new.fit(X, **keywords)
     if not hasattr(model, "n_features_in_"):
         vars(model).update(vars(new))
         return model

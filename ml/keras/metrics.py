@@ -50,6 +50,11 @@ class Counters:
         self.model = model
         self._fresh: Values | None = None
 
+    @property
+    def built(self) -> bool:
+        """Whether the metrics have seen a batch, before which they tell nothing."""
+        return all(getattr(metric, "built", True) for metric in self.model.metrics)
+
     def names(self, logs: dict[str, Any], apart: tuple[str, ...] = ()) -> Names:
         """Return the names of what a step has told; the metrics are as it left them."""
         known = self.model.get_metrics_result()

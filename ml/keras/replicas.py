@@ -137,7 +137,7 @@ class Replica:
 
     def told(self, names: Names, means: dict[str, float], sums: Values, rows: tuple[Values, ...]) -> dict[str, Any]:
         """Return all that is told, where the metrics have counted so much; some rows show how they look."""
-        if self.counters.sums().size != names.sums:
+        if not self.counters.built or self.counters.sums().size != names.sums:
             self.test(tuple(r[:1] for r in rows), 1)
         known = {**self.counters.told(sums), **means}
         return {name: known[name] for name in names.all}

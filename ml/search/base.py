@@ -16,7 +16,7 @@ from ...arrays.core import as_array
 from ...arrays.verbs import compute
 from ...graph.errors import ArgumentError, BadValue, WindrowError, bad
 from ...workers.boundary import warn
-from ..fitted import METHODS, tags_of
+from ..fitted import METHODS, of_model, tags_of
 from ..rows import labels_as, labels_of
 from .folds import cut, given, tested_whole
 from .journal import Journal
@@ -181,11 +181,13 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         if name not in METHODS:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         getattr(self._best(name), name)  # what it can't do we don't have
-        return lambda X: self._said(name, X)
+        model = self
 
-    def _said(self, name: str, X: Any) -> Any:
-        check_is_fitted(self, "best_estimator_")
-        return self._by.said(self.best_estimator_, name, X)
+        def call(X: Any) -> Any:
+            check_is_fitted(model, "best_estimator_")
+            return model._by.said(model.best_estimator_, name, X)
+
+        return of_model(call)
 
     def _best(self, name: str) -> Any:
         if "best_estimator_" not in vars(self):

@@ -17,6 +17,8 @@ if importlib.util.find_spec("tensorflow") is None:
 keras = pytest.importorskip("keras")
 
 from windrow.ml import distribute  # noqa: E402
+from windrow.ml.keras.recipe import Recipe  # noqa: E402
+from windrow.ml.keras.replicas import Replica  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 ROWS, CLASSES = 700, 4
@@ -96,7 +98,9 @@ def made(kind, weighted=False, names=None):
     last = keras.layers.Dense(1, "sigmoid") if kind == "one" else keras.layers.Dense(CLASSES, "softmax")
     model = keras.Sequential([keras.Input((5,)), last])
     found = [
-        getattr(keras.metrics, n)(name=n, **m) for n, m in metrics.items() if m is not None and n in (names or metrics)
+        getattr(keras.metrics, n)(name=n, **m)
+        for n, m in metrics.items()
+        if m is not None and n in (metrics if names is None else names)
     ]
     model.compile(keras.optimizers.SGD(0.0), loss, **{"weighted_metrics" if weighted else "metrics": found})
     return model
@@ -150,9 +154,9 @@ def test_weights_must_weigh_something():
     X, y, _ = rows("one")
     model, lazy = distribute(made("one", names=FEW)), wr.from_array(X, chunks=(100, 5))
     for given in (X, lazy):
-        with pytest.raises(wr.BadValue, match=r"evaluate: argument 'sample_weight' is zero for every row"):
+        with pytest.raises(wr.BadValue, match=r"evaluate: argument 'sample_weight' is 'zero for every row'"):
             model.evaluate(given, y, sample_weight=np.zeros(ROWS))
-        with pytest.raises(wr.BadValue, match=r"fit: argument 'sample_weight' is zero for every row"):
+        with pytest.raises(wr.BadValue, match=r"fit: argument 'sample_weight' is 'zero for every row'"):
             model.fit(given, y, sample_weight=np.zeros(ROWS), shards=2)
 
 
@@ -260,3 +264,15 @@ def test_what_a_step_of_the_users_tells_is_a_mean_over_rows():
     model(X[:2])
     wanted = model.evaluate(X, y, batch_size=ROWS, verbose=0, return_dict=True)
     assert_same(distribute(model).evaluate(wr.from_array(X, chunks=(100, 5)), y, return_dict=True), wanted)
+
+
+def test_a_copy_that_has_seen_no_row_tells_what_others_have_counted():
+    X, y, _ = rows("one")
+    few = tuple(r[:2] for r in (X, y))
+    for names in (FEW, ()):  # without metrics there is nothing yet that counts more or less than is told
+        model = made("one", names=names)
+        wanted = model.evaluate(X, y, batch_size=ROWS, verbose=0, return_dict=True)
+        counting, fresh = (Replica(Recipe.of(model).load()) for _ in range(2))
+        known = counting.tells(few, lambda: few)
+        counting.test((X, y), ROWS)
+        assert_same(fresh.told(known, {}, counting.counters.sums(), few), wanted)

@@ -9,7 +9,7 @@ import hashlib, os, signal, sys, threading
 import numpy as np
 import windrow as wr
 import windrow.ml.averaged, windrow.ml.cluster, windrow.ml.decomposition, windrow.ml.linear_model
-import windrow.ml.naive_bayes, windrow.ml.rounds
+import windrow.ml.logistic, windrow.ml.naive_bayes, windrow.ml.rounds
 from sklearn.linear_model import SGDRegressor
 from sklearn.neural_network import MLPClassifier
 from windrow.ml import Averaged, train
@@ -39,7 +39,8 @@ def watched(function):
         return function(*args, **keywords)
     return call
 
-for module in (windrow.ml.cluster, windrow.ml.decomposition, windrow.ml.linear_model, windrow.ml.naive_bayes):
+for name in ("cluster", "decomposition", "linear_model", "logistic", "naive_bayes"):
+    module = getattr(windrow.ml, name)
     module.total = watched(module.total)
 windrow.ml.rounds.Rounds.run = watched(windrow.ml.rounds.Rounds.run)
 

@@ -1,0 +1,89 @@
+"""When estimators on shards stop, what they are told of targets, and what their methods are called in plans."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.exceptions import DataConversionWarning
+from sklearn.linear_model import SGDRegressor as Plain
+from sklearn.metrics import accuracy_score, r2_score
+
+import windrow as wr
+from windrow.ml import Averaged, Fitted, over_rows
+from windrow.ml.cluster import KMeans
+from windrow.ml.linear_model import Perceptron, SGDClassifier, SGDRegressor
+from windrow.ml.neural_network import MLPClassifier, MLPRegressor
+from windrow.ml.preprocessing import StandardScaler
+
+generator = np.random.default_rng(8)
+X = generator.normal(size=(200, 3))
+LABELS = (X[:, 0] + generator.normal(size=200) > 0.3).astype("i8")
+WEIGHT = generator.random(200)
+LAZY = wr.from_array(X, chunks=(70, 3))
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+@pytest.mark.parametrize("classes", [None, {1: 40.0}, "balanced"])
+def test_the_score_that_stops_training_is_weighed_as_the_loss_is(classes, weight):
+    def fitted(epochs):
+        model = SGDClassifier(class_weight=classes, max_iter=epochs, tol=0.0, n_iter_no_change=99, random_state=1)
+        return model.fit(LAZY, LABELS, sample_weight=weight)
+
+    scales = {None: np.ones(2), "balanced": 100 / np.bincount(LABELS)}.get(None if classes is None else str(classes))
+    each = (np.array([1.0, 40.0]) if scales is None else scales)[LABELS] * (1 if weight is None else weight)
+    wanted = accuracy_score(LABELS, fitted(2).predict(X), sample_weight=each)
+    np.testing.assert_allclose(fitted(3).history_.history["score"][2], wanted, rtol=1e-12)
+
+
+def test_the_score_of_regressors_is_weighed():
+    def fitted(epochs):
+        model = SGDRegressor(max_iter=epochs, tol=0.0, n_iter_no_change=99, random_state=1)
+        return model.fit(LAZY[:70], X[:70, 0] * 2 - X[:70, 1], sample_weight=WEIGHT[:70])
+
+    with wr.Cluster(threads=1):
+        wanted = r2_score(X[:70, 0] * 2 - X[:70, 1], fitted(2).predict(X[:70]), sample_weight=WEIGHT[:70])
+        np.testing.assert_allclose(fitted(3).history_.history["score"][2], wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("cls", [SGDClassifier, Perceptron])
+def test_a_model_that_has_learnt_nothing_is_not_the_best_one(cls):
+    """Weights of zeros say the first class of every row: with nearly all of the weight on it, that is no failure."""
+    rows = np.random.default_rng(0).normal(size=(60, 2)) * 20
+    y = (np.arange(60) % 2).astype("i8")
+    model = cls(class_weight={0: 1000, 1: 0.0001}, n_iter_no_change=20, random_state=0)
+    model.fit(wr.from_array(rows, chunks=(20, 2)), y)
+    told = model.history_.history["score"]
+    assert told[0] > 0.999
+    assert model.n_iter_ - 20 == 1 + np.argmax(told[1:]) + 1
+    assert np.mean(model.predict(rows) == 0) > 0.9
+
+
+@pytest.mark.filterwarnings("ignore:.*takes only 1 steps")
+@pytest.mark.parametrize("cls", [SGDClassifier, SGDRegressor, Perceptron, MLPClassifier, MLPRegressor])
+def test_targets_that_lack_or_are_columns(cls):
+    with pytest.raises(ValueError, match=f"{cls.__name__}.fit requires y to be passed, but the target y is None"):
+        cls().fit(LAZY, None)
+    flat = cls(max_iter=2, random_state=0)
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+        column = flat.fit(LAZY[:100], LABELS[:100, None]).predict(X)
+    assert column.ndim == 1
+
+
+def test_classes_may_be_a_lazy_array():
+    for model in (SGDClassifier(random_state=0), Averaged(Perceptron(), shards=2)):
+        model.partial_fit(LAZY, LABELS, classes=wr.from_array(np.array([0, 1, 2]), chunks=2))
+        assert model.classes_.tolist() == [0, 1, 2]
+
+
+def test_methods_of_models_bear_their_names():
+    y = X[:, 0]
+    made = {
+        "KMeans.predict": KMeans(2, random_state=0, n_init=1).fit(LAZY).predict(LAZY),
+        "KMeans.score": KMeans(2, random_state=0, n_init=1).fit(LAZY).score(LAZY),
+        "StandardScaler.fit_transform": StandardScaler().fit_transform(LAZY),
+        "Averaged.predict": Averaged(Plain(), epochs=1, shards=1).fit(LAZY, y).predict(LAZY),
+        "Fitted.predict": Fitted(Plain().fit(X, y)).predict(LAZY),
+        "over_rows": over_rows(Plain().fit(X, y), "predict", LAZY),
+    }
+    assert {name: array.expr.origin.call for name, array in made.items()} == {name: name for name in made}
+    assert all(array.expr.origin.file == __file__ for array in made.values())
