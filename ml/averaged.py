@@ -26,7 +26,7 @@ from .fitted import METHODS, Supervised, of_model, over_rows, score, tags_of
 from .passes import in_order, order_of, shuffled
 from .progress import Progress
 from .rounds import Round, Rounds, Told
-from .rows import beside, is_lazy, samples, some_weight
+from .rows import beside, is_lazy, same_features, samples, some_weight
 from .shards import sharded
 from .training import History, is_async, period_of
 
@@ -153,6 +153,8 @@ def train_averaged(
     if isinstance(epochs, bool) or not isinstance(epochs, int | np.integer) or epochs < 1:
         raise ArgumentError(bad(name, "epochs", epochs, "a positive integer"))
     period_of(name, average, 1)
+    if start is not None:
+        same_features(name, start, samples(name, X))
     arrays, labels, found = _arrays(name, estimator, X, y, sample_weight, classes)
     classes = found
     estimator = _weighted(estimator, labels, classes)

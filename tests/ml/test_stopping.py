@@ -75,6 +75,14 @@ def test_classes_may_be_a_lazy_array():
         assert model.classes_.tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("model", [SGDClassifier(), Averaged(Perceptron(), shards=1), SGDClassifier(warm_start=True)])
+def test_going_on_takes_rows_of_as_many_features(model):
+    model.fit(LAZY, LABELS)
+    go_on = model.fit if getattr(model, "warm_start", False) else model.partial_fit
+    with pytest.raises(wr.ShapeError, match=r"X has 2 features, but .* is expecting 3 features as input"):
+        go_on(LAZY[:, :2], LABELS)
+
+
 def test_methods_of_models_bear_their_names():
     y = X[:, 0]
     made = {
