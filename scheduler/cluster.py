@@ -7,6 +7,7 @@ import itertools
 import os
 import threading
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..workers.config import config
 from ..workers.embedded import EmbeddedTransport
 from ..workers.output import COMPUTE
 from .engine import Engine
-from .gather import Gather
+from .gather import Gather, insist
 from .html import cluster_html
 from .job import Close, Job, Release, Submit, Uncache
 from .launch import check_launch, end_ranks, start_ranks
@@ -46,9 +47,9 @@ LEAST_MEMORY = 1 << 16
 class Kept:
     """The chunks of a persisted array: they are freed when this object goes, or by `release`."""
 
-    def __init__(self, cluster: Cluster, token: str, job: Job) -> None:
+    def __init__(self, cluster: Cluster, token: str, job: Job, number: int) -> None:
         self.cluster, self.token, self.job = cluster, token, job
-        self._finalizer = weakref.finalize(self, cluster._drop, token, job)
+        self._finalizer = weakref.finalize(self, insist, partial(cluster._drop, token, job, number))
 
     def release(self) -> None:
         """Free the chunks now; arrays made from them compute them again."""
@@ -149,7 +150,7 @@ class Cluster:
 
     def _start(self, transport: Transport, arena: int, threads: int) -> None:
         self._lock = threading.RLock()
-        self._kept: dict[str, tuple[int, Job]] = {}
+        self._kept: dict[str, tuple[set[int], Job]] = {}
         self._watched: set[str] = set()
         size = transport.size
         self.engine = Engine(transport, [arena] * size, [threads] * size, config.heartbeat, config.spill_dir)
@@ -214,19 +215,19 @@ class Cluster:
                     jobs[0].stages, jobs[0].reads = stages, reads
                     jobs[0].relied = [kept.job for kept in relied.values()]
                     self.engine.request(Submit(jobs))  # before others learn that it is stored
-                    self._kept |= {job.targets[0]: (0, job) for job in jobs}
+                    self._kept |= {job.targets[0]: (set(), job) for job in jobs}
                 return [
                     self._another(root.token) if one is None else one for root, one in zip(roots, kept, strict=True)
                 ]
             except BaseException:  # an interrupt
                 for job in jobs:
-                    self._drop(job.targets[0], job)
+                    self._drop(job.targets[0], job, -1)
                 raise
 
     def _another(self, token: str) -> Kept:
-        count, job = self._kept[token]
-        self._kept[token] = (count + 1, job)
-        return Kept(self, token, job)
+        users, job = self._kept[token]
+        users.add(number := next(_numbers))
+        return Kept(self, token, job, number)
 
     def stages(self, roots: Sequence[Expr]) -> list[Stage]:
         """Return the stages that computing these expressions would run."""
@@ -289,15 +290,15 @@ class Cluster:
             return False
         return True
 
-    def _drop(self, token: str, job: Job) -> None:
+    def _drop(self, token: str, job: Job, number: int) -> None:
+        """Free what is kept when the last one who holds it lets go; may be called twice."""
         with self._lock:
-            count, known = self._kept.get(token, (0, job))
-            if known is not job:
-                return
-            if count > 1:
-                self._kept[token] = (count - 1, job)
-                return
-            self._kept.pop(token, None)
+            users, known = self._kept.get(token, (set(), job))
+            if known is job:
+                users.discard(number)
+                if users:
+                    return
+                self._kept.pop(token, None)
         self.engine.request(Release(job))
 
     def _watch(self, roots: Sequence[Expr]) -> None:
@@ -307,7 +308,7 @@ class Cluster:
         for node in walk(list(roots), lambda node: self.stored(node.token)):
             if isinstance(node.op, Host) and node.op.data.file is None and node.token not in self._watched:
                 self._watched.add(node.token)
-                weakref.finalize(node.op, self._unwatch, node.token)
+                weakref.finalize(node.op, insist, partial(self._unwatch, node.token))
 
     def _unwatch(self, token: str) -> None:
         self._watched.discard(token)

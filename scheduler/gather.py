@@ -14,7 +14,7 @@ from .job import Arrival, Cancel, Gathered, Job, Submit, Watch
 from .progress import Bar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..graph.grid import Index
     from ..graph.stage import Stage
@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 TICK = 0.1
+
+
+def insist(act: Callable[[], None]) -> None:
+    """Do what may be done twice until it is done, whatever Ctrl-C comes at this moment."""
+    while True:
+        try:
+            act()
+            return
+        except KeyboardInterrupt:
+            continue
 
 
 class Gather:
@@ -97,13 +107,12 @@ class Gather:
 
     def cancel(self) -> None:
         """Cancel the job; a second Ctrl-C at this moment must not leave it running."""
-        while True:
-            try:
-                self.job.cancelled = True  # seen by the engine while it plans
-                self.engine.request(Cancel(self.job))
-                return
-            except KeyboardInterrupt:
-                continue
+
+        def ask() -> None:
+            self.job.cancelled = True  # seen by the engine while it plans
+            self.engine.request(Cancel(self.job))
+
+        insist(ask)
 
     def _copy(self, arrival: Arrival) -> None:
         stage, number, tasks = arrival.stage, arrival.target, arrival.tasks

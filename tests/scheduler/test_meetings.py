@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import windrow as wr
 from windrow.graph.lower import lower
 from windrow.scheduler import cluster as clusters
-from windrow.scheduler.job import Submit
+from windrow.scheduler.job import Release, Submit
 from windrow.scheduler.ledger import Ledger
 
 pytestmark = pytest.mark.timeout(60)
@@ -164,6 +165,29 @@ def test_only_what_can_have_begun_answers_for_a_death():
     assert running.record.deaths
     assert running.record is ahead.record or not ahead.record.deaths
     assert sum(map(len, (running.record.deaths, ahead.record.deaths))) == len(running.tasks)
+
+
+def test_chunks_are_freed_though_ctrl_c_comes_meanwhile(monkeypatch, cluster):
+    """Interrupts in finalizers are lost; what was to be done must not be."""
+    whole, interrupts = cluster.engine.request, [KeyboardInterrupt]
+
+    def request(asked):
+        if isinstance(asked, Release) and interrupts:
+            raise interrupts.pop()
+        whole(asked)
+
+    kept = [(wr.arange(100, chunks=10) + 1).persist() for _ in range(2)]
+    wr.wait(*kept)
+    monkeypatch.setattr(cluster.engine, "request", request)
+    kept.pop()
+    assert interrupts, "the other one holds them"
+    kept.pop()
+    assert not interrupts
+    deadline = time.monotonic() + 10
+    while cluster.info()[0]["arena_used"] and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+    assert not cluster.info()[0]["arena_used"]
 
 
 @pytest.mark.ranks
