@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.graph.axismap import Fixed, Halo, Place, Runs, Slice, Spread, Take
+from windrow.graph.axismap import Fixed, Halo, Place, Runs, Slice, Spread, Take, gather_segments, grouped
 from windrow.graph.grid import Axis, Grid
 from windrow.graph.kinds.move import Move, Route, rechunk
 from windrow.graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
@@ -234,3 +234,25 @@ def test_composed_moves_are_one(outer):
     assert composed is not None
     got = assemble(composed, Grid.single(expected.shape), [(Grid([Axis.regular(6, 4), Axis.regular(10, 3)]), x)])
     assert np.array_equal(got, expected)
+
+
+@pytest.mark.parametrize("most", [5, (1 << 16) - 1, 1 << 16, (1 << 16) + 5, 1 << 40])
+def test_codes_are_grouped_whatever_their_size(most):
+    """Numbers that agree in their last sixteen bits are different ones."""
+    code = np.array([0, most, 3, 0, most - 1, 3, most, 1, most & 0xFFFF, 0])
+    found = grouped(code)
+    assert [c for c, _ in found] == sorted(set(code.tolist()))
+    for value, where in found:
+        assert where.tolist() == np.flatnonzero(code == value).tolist(), "each once, in order"
+    assert grouped(code[:0]) == []
+    assert [(c, w.tolist()) for c, w in grouped(np.sort(code)[-2:] * 0 + most)] == [(most, [0, 1])]
+
+
+def test_positions_in_many_chunks_are_taken_from_their_own():
+    source = Axis.regular(300_000, 2)
+    index = np.array([3, 131_073, 262_143, 2, 131_072, 131_074, 131_073])
+    found = gather_segments(index, np.arange(len(index)), source)
+    assert [s.block for s in found] == [1, 65_536, 65_537, 131_071]
+    for s in found:
+        assert (s.take + 2 * s.block).tolist() == index[s.put].tolist()
+    assert sorted(p for s in found for p in s.put.tolist()) == list(range(len(index)))
