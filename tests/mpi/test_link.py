@@ -125,8 +125,15 @@ def test_ranks_end_with_rank_0(job, how):
     assert time.monotonic() - begin < 8  # the start included; the rank in C code would sleep for a minute
 
 
-def test_one_process_spawns_again_and_again(job):
-    done = job(3, "spawn_twice.py", how="spawn")
+ORDINARY = ("setpriv", "--bounding-set=-net_raw,-net_admin", "--inh-caps=-net_raw,-net_admin")
+"""As a user who may bind a socket to an interface, but not take it off again."""
+
+
+@pytest.mark.parametrize("through", [(), ORDINARY], ids=["as it is", "ordinary"])
+def test_one_process_spawns_again_and_again(job, through):
+    if through and (os.geteuid() or shutil.which(through[0]) is None):
+        pytest.skip("not root, or no setpriv")
+    done = job(3, "spawn_twice.py", how="spawn", through=through)
     assert done.returncode == 7, done.stdout + done.stderr
     assert "lives" in done.stdout
 

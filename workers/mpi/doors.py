@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import ipaddress
 import os
 import socket
@@ -58,6 +59,16 @@ def confine(found: Iterable[Door], device: str = LOOPBACK) -> None:
         if not door.device:
             with contextlib.suppress(OSError), _taken(door.pid, door.descriptor) as taken:
                 taken.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
+
+
+@functools.cache
+def releasable() -> bool:
+    """Whether this user may take a socket off an interface again: the kernel asks for a capability."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tried:
+        for device in (LOOPBACK, ""):
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
+        return True
+    return False
 
 
 def _listening() -> dict[str, tuple[str, int]]:

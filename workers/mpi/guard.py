@@ -54,6 +54,7 @@ class Guard:
         self.notes = Notes() if kill_ranks else None
         told: list[str] = []
         actions: list[Any] = []
+        stderr = -1
         if self.notes is not None:
             told.append("tell")
             stderr = _lasting_stderr()

@@ -302,10 +302,12 @@ def _linked(comm: Intracomm, arena_bytes: int, transport: str, guarding: bool) -
     link = MpiLink(comm, arena_bytes, transport)
     if guarding:
         guard().processes(x.pid for x in link.peers if x.rank != link.rank and x.same_node)
+    # A driver spawns further ranks by its sockets: it keeps them as they are where it couldn't take them off again.
+    mine = _listening if _folders is None or doors.releasable() else []
     if all(x.same_node for x in link.peers):
-        doors.confine([*_listening, *doors.doors(launchers())])
+        doors.confine([*mine, *doors.doors(launchers())])
     elif config.interface in (name for _, name in socket.if_nameindex()):
-        doors.confine(_listening, config.interface)
+        doors.confine(mine, config.interface)
     return link
 
 
