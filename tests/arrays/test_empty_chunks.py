@@ -22,7 +22,7 @@ def test_blocks_of_axes_of_one_position(chunks):
     same = {
         "map_blocks": wr.map_blocks(np.negative, x),
         "beside one": wr.map_blocks(lambda a, b: -a * b, one, x),
-        "beside NumPy's": wr.map_blocks(lambda a, b: -a * b, x, np.ones((4, 1))),
+        "beside NumPy's": wr.map_blocks(lambda a, b: -a * b, x, wr.asarray(np.ones((4, 1)))),
         "blockwise": wr.blockwise(np.negative, "ij", x, "ij"),
         "map_overlap": wr.map_overlap(np.negative, x, depth=1, boundary=0),
         "open ends": wr.map_overlap(np.negative, x, depth=(1, 0), boundary="none"),
