@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -101,7 +103,7 @@ def test_on_ranks(launch, tmp_path):
     ended = launch(3, "program.py")
     assert ended.status == 0, ended.err
     lines = ended.out.splitlines()
-    told = "DTypeError <lambda>: the function returned dtype complex128 for block ({}, 0)"  # that of the quicker rank
-    assert lines[0].startswith((told.format(0), told.format(1)))
+    told = r"DTypeError <lambda>: the function returned dtype complex128 for block \([01], [01]\)"
+    assert re.match(told, lines[0])
     assert lines[1].startswith("ArgumentError <lambda>: the function returned a masked array")
     assert lines[2:] == [str([[0.0, 0.0, 1.0, 1.0]] * 2 + [[2.0, 2.0, 3.0, 3.0]] * 2), "32.0"]
