@@ -12,7 +12,7 @@ from windrow.workers.mpi import environment
 from windrow.workers.mpi.doors import confine, doors
 
 LISTS = """
-    import json, os, sys
+    import json, os, sys, time
     import windrow as wr
     from windrow.workers.mpi.doors import doors
     from windrow.workers.mpi.processes import children, name_of
@@ -27,7 +27,12 @@ LISTS = """
     top = os.getpid() if {python} or {spawned} else os.getppid()
     pids = below(top)
     assert {{row["pid"] for row in wr.cluster().info()}} <= set(pids)
-    print(json.dumps([(name_of(x.pid), x.address, x.device, x.open) for x in doors(pids)]))
+    for _ in range(50):  # each rank closes its own when it has joined: some a moment later than others
+        found = [(name_of(x.pid), x.address, x.device, x.open) for x in doors(pids)]
+        if not any(is_open for name, *_, is_open in found if name != "prterun"):
+            break
+        time.sleep(0.1)
+    print(json.dumps(found))
 """
 
 
