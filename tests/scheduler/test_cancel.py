@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import threading
@@ -28,6 +27,13 @@ def interrupts():
     before = signal.signal(signal.SIGUSR1, interrupt)
     yield
     signal.signal(signal.SIGUSR1, before)
+
+
+def press(over, delay):
+    """Press Ctrl-C after a while, and again each second until it is over."""
+    while not over.wait(delay):
+        os.kill(os.getpid(), signal.SIGUSR1)
+        delay = 1.0
 
 
 def chain(n):
@@ -89,18 +95,31 @@ def test_what_is_read_is_found_on_the_calling_thread(monkeypatch):
     assert threads == {threading.main_thread()}
 
 
-def test_interrupts_at_any_moment(interrupts):
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_interrupts_at_any_moment():
+    """Python loses a Ctrl-C that comes while something is finalized: it is pressed again."""
+    armed = False
+
+    def interrupt(number, frame):
+        if armed:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
     with wr.Cluster(threads=2, memory="64 MiB") as cluster:
-        pid = os.getpid()
         ended = 0
         for k in range(12):
-            timer = threading.Timer(0.002 + 0.01 * k, os.kill, (pid, signal.SIGUSR1))
-            with contextlib.suppress(KeyboardInterrupt):
-                timer.start()
+            over = threading.Event()
+            presses = threading.Thread(target=press, args=(over, 0.002 + 0.01 * k))
+            presses.start()
+            try:
+                armed = True
                 while True:
                     chain(30).compute()
+            except KeyboardInterrupt:
+                armed = False
+            over.set()
+            presses.join()
             ended += 1
-            timer.join()
             assert float(wr.ones(10).sum()) == 10
         assert ended == 12
 
@@ -112,3 +131,4 @@ def test_interrupts_at_any_moment(interrupts):
         while any(cluster.engine.ask(state)) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert cluster.engine.ask(state) == [0, 0, 0, 0]
+    signal.signal(signal.SIGUSR1, before)
