@@ -225,6 +225,20 @@ def test_small_blocks_of_several_sizes(sizes):
         del kept
 
 
+@pytest.mark.parametrize("sizes", [(5, 5, 5, 3), (1, 2, 3, 2), (90_000, 40_000)])
+def test_a_block_is_looked_at_where_it_lies(sizes):
+    """Also one of several that a task made."""
+    a = np.arange(sum(sizes))
+    with cluster() as made:
+        kept = (wr.from_array(a, chunks=(sizes,)) * 2).persist()
+        for number in range(len(sizes)):
+            block = made.chunk(kept.expr, number)
+            assert np.array_equal(block, a[kept.expr.grid.block_slices(number)] * 2)
+            assert np.shares_memory(block, made.chunk(kept.expr, number))
+            assert not block.flags.writeable
+        del kept, block
+
+
 def test_nothing_to_compute():
     with cluster() as made:
         assert made.run([]) == []

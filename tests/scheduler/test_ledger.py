@@ -275,6 +275,7 @@ class Simulation:
                     used[record.owner[task]] += Arena.padded(int(record.bytes[task]))
                 idle = (record.state == State.STORED) & (left == 0)
                 assert record.hold or record.cached or not idle.any(), "a chunk is kept that nobody wants"
+            assert record.hold or (left[waiting | (record.state == State.READY)] > 0).all(), "a task waits for nobody"
             if record.hold:
                 assert (todo | (record.state == State.STORED)).all(), "a held chunk is neither there nor to come"
         for _, rank, _, nbytes in self.ledger.slabs.doomed:

@@ -18,7 +18,7 @@ from windrow.graph.lower import lower
 from windrow.scheduler.arena import Arena
 from windrow.scheduler.job import Job
 from windrow.scheduler.jobs import Jobs
-from windrow.scheduler.ledger import BATCH_BYTES, BATCH_SECONDS, Batch, Ledger, Loss
+from windrow.scheduler.ledger import BATCH_BYTES, BATCH_SECONDS, SPARE, Batch, Ledger, Loss
 from windrow.scheduler.progress import status
 from windrow.scheduler.record import Record, State
 from windrow.scheduler.slabs import Slabs
@@ -217,6 +217,23 @@ def test_an_idle_rank_takes_from_the_longest_queue():
     assert batch.tasks.tolist() == [8], "rank 2 has more left than rank 1"
 
 
+def test_a_few_tasks_are_left_to_their_rank():
+    ledger = held(numbers(15), ranks=3)
+    (record,) = ledger.records.values()
+    while queues(record).get(0):
+        run(ledger, 0, seconds=1e-9)
+    ahead = ledger.take(0, ahead=True)
+    assert ahead is not None
+    assert len(ahead.tasks) == 1
+    assert ledger.take(0, ahead=True) is not None
+    assert ledger.take(0, ahead=True) is None, "each other rank is left what it will soon have run"
+    assert [len(tasks) for tasks in queues(record).values()] == [SPARE, SPARE]
+    for spare in (SPARE, SPARE + 1, 100):
+        assert not len(record.dequeue(0, 10, spare)[0])
+    assert record.nready == 2 * SPARE
+    assert ledger.take(0) is not None, "it has nothing to do"
+
+
 # -------------------------------------------------------------------- what is kept, and what goes to disk
 
 
@@ -343,6 +360,45 @@ def test_a_death_costs_nothing_that_nobody_wants():
     assert there
     ledger.unhold(y.token)
     assert ledger.lose(1) == Loss(1, here, here)
+
+
+def test_what_is_lost_while_it_is_read_is_not_made_again_for_nobody():
+    x = numbers(4)
+    reader, other = root(x), Expr(rechunk(1), (x,), Grid([Axis.regular(4 * MIB, 4 * MIB)]), F8)
+    ledger = held(x, reader, other, ranks=2)
+    record = ledger.records[x.token]
+    while not record.complete:
+        run(ledger, 1)
+    batch = ledger.take(0)
+    while batch is not None and batch.record.stage.token != reader.token:
+        ledger.refused(batch.number)
+        batch = ledger.take(0)
+    assert batch is not None
+    ledger.lose(1)
+    assert record.nwaiting == 4
+    for node in (x, reader, other):
+        ledger.unhold(node.token)
+    assert record.nwaiting == len(batch.tasks), "it is being read"
+    ledger.done(batch.number, 0.01)
+    assert ledger.waiting() == 0
+    assert ledger.take(0) is None
+    ledger.forget()
+    assert not ledger.records
+
+
+def test_what_a_rank_holds_is_what_it_has_stored():
+    ledger = held(numbers(12), ranks=3)
+    (record,) = ledger.records.values()
+    there = [0, 0, 0]
+    for rank in (0, 1, 1, 2):
+        there[rank] += len(run(ledger, rank).tasks)
+    failed, running = ledger.take(0), ledger.take(1)
+    assert failed is not None
+    assert running is not None
+    ledger.refused(failed.number)
+    assert [record.stored_on(rank) for rank in range(3)] == there
+    ledger.lose(1)
+    assert [record.stored_on(rank) for rank in range(3)] == [there[0], 0, there[2]]
 
 
 def test_a_failure_concerns_what_waits_for_it():
