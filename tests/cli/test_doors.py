@@ -53,6 +53,25 @@ def test_a_job_on_one_host_is_closed_to_others(jobs, mpi, how, interface):
         assert any(name != "prterun" for name, *_ in found) is bool(interface)
 
 
+@pytest.mark.ranks
+def test_ranks_that_a_driver_spawns_meet_over_the_loopback_interface(jobs, mpi):
+    """So that several networks of the host don't matter; what else the driver starts is told nothing of it."""
+    done = jobs.script(
+        "spawn",
+        """
+        import os
+        import windrow as wr
+
+        def told(block):
+            return block + (os.environ.get("OMPI_MCA_btl_tcp_if_include") == "lo")
+
+        print(wr.map_blocks(told, wr.zeros(60, chunks=1), dtype=float).sum().compute() > 0)
+        print(os.environ.get("OMPI_MCA_btl_tcp_if_include"))
+        """,
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["True", "None"]), done.stderr
+
+
 def test_a_socket_that_is_confined_is_no_open_door():
     with socket.socket() as wide, socket.socket() as narrow, socket.socket(socket.AF_INET6) as loop:
         for each, address in ((wide, "0.0.0.0"), (narrow, "127.0.0.1"), (loop, "::1")):

@@ -138,6 +138,27 @@ def test_one_process_spawns_again_and_again(job, through):
     assert "lives" in done.stdout
 
 
+@pytest.fixture
+def bridge():
+    """A second network of this host, on which nobody else is."""
+    name = f"wr{os.getpid() % 10**8}"
+    lines = (f"link add {name} type bridge", f"addr add 10.99.0.1/24 dev {name}", f"link set {name} up")
+    if os.geteuid() or shutil.which("ip") is None:
+        pytest.skip("not root, or no ip: no further network can be made")
+    try:
+        for line in lines:
+            if subprocess.run(["ip", *line.split()], check=False, capture_output=True).returncode:
+                pytest.skip("no further network can be made here")
+        yield
+    finally:
+        subprocess.run(["ip", "link", "del", name], check=False, capture_output=True)
+
+
+def test_ranks_meet_on_a_host_with_several_networks(job, bridge):
+    """Large messages go over all networks that MPI uses, each of which is begun when the doors are closed."""
+    check(job(3, "messages.py", how="spawn"), "order", "large")
+
+
 def test_ctrl_c_reaches_the_driver_alone(tmp_path):
     pid, terminal = pty.fork()  # the child leads a session of its own, as a notebook kernel does
     if pid == 0:

@@ -77,6 +77,34 @@ def test_exports_are_what_recovery_needs():
     assert found["PRTE_MCA_state_base_recoverable"] == "1"
 
 
+HOSTS = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES", "PBS_NODEFILE", "LSB_HOSTS", "PE_HOSTFILE", "FLUX_JOB_ID")
+BY_MPIRUN = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1", "PMIX_NAMESPACE": "a@1"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "words", "asked", "found"),
+    [
+        ({}, "", None, "lo"),
+        ({"SLURM_JOB_NUM_NODES": "1"}, "", None, "lo"),
+        ({"SLURM_JOB_NUM_NODES": "2"}, "", None, None),
+        ({"PBS_NODEFILE": "/nodes"}, "", None, None),
+        ({"OMPI_MCA_btl_tcp_if_exclude": "eth0"}, "", None, None),
+        ({"OMPI_MCA_btl_tcp_if_include": "eth1"}, "", "eth0", "eth1"),
+        ({}, "", "eth0", "eth0"),
+        (BY_MPIRUN, "mpirun -n 1 python script.py", None, "lo"),
+        (BY_MPIRUN, "mpirun --host a,b -n 1 python script.py", None, None),
+        ({}, "bash -H a", None, "lo"),
+    ],
+)
+def test_spawned_ranks_meet_over_loopback_unless_somebody_asks_for_hosts(monkeypatch, variables, words, asked, found):
+    for name in [*HOSTS, *(x for x in os.environ if x.startswith(("OMPI_", "PRTE_", "PMIX_", "SLURM_", "PMI_")))]:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(environment, "words_of", lambda pid: words.split())
+    assert environment.chosen_interface(asked) == found
+
+
 def test_importing_the_package_does_not_start_mpi():
     code = "import sys, windrow.workers.mpi.start, windrow.workers.mpi.environment;sys.exit('mpi4py' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,7 +1,7 @@
 """Where processes of a job can be reached over the network, and keeping that to this host.
 
-Open MPI and its launcher listen on all interfaces, whatever they are told to use. Where all ranks are on one host their
-sockets are bound to the loopback interface as soon as that is known: from other hosts they are closed then. Between
+Open MPI and its launcher listen on all interfaces, whatever they are told to use. Where ranks meet over the loopback
+interface alone their sockets are bound to it, as soon as all are there: from other hosts they are closed then. Between
 ranks that a launcher has started on one host there are none at all (`environment.rank_settings`).
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import ipaddress
 import os
 import socket
@@ -17,10 +16,11 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .environment import LOOPBACK
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LOOPBACK = "lo"
 _LISTENS = "0A"
 _PIDFD_GETFD = 438  # on all architectures
 _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
@@ -54,21 +54,11 @@ def doors(pids: Iterable[int]) -> list[Door]:
 
 
 def confine(found: Iterable[Door], device: str = LOOPBACK) -> None:
-    """Bind sockets of this process or its launcher to an interface, or to none, as far as the kernel lets this user."""
+    """Bind sockets of this process or its launcher to an interface, as far as the kernel lets this user."""
     for door in found:
         if not door.device:
             with contextlib.suppress(OSError), _taken(door.pid, door.descriptor) as taken:
                 taken.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
-
-
-@functools.cache
-def releasable() -> bool:
-    """Whether this user may take a socket off an interface again: the kernel asks for a capability."""
-    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tried:
-        for device in (LOOPBACK, ""):
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
-        return True
-    return False
 
 
 def _listening() -> dict[str, tuple[str, int]]:

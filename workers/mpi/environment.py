@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .processes import words_of
+
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
@@ -33,11 +35,25 @@ _FT_ENABLE = "OMPI_MCA_mpi_ft_enable"
 FAULT_TOLERANCE = {_FT_ENABLE: "1", "PRTE_MCA_state_base_recoverable": "1"}
 # btl/ofi alone takes a second of every MPI_Init; osc/ucx does not work with fault tolerance and says so each
 # time.
-_BTL = "OMPI_MCA_btl"
-QUICK = {_BTL: "^ofi", "OMPI_MCA_osc": "^ucx"}
+BTL = "OMPI_MCA_btl"
+QUICK = {BTL: "^ofi", "OMPI_MCA_osc": "^ucx"}
 NO_NETWORK = "^ofi,tcp"
+LOOPBACK = "lo"
 # Which network interface ranks use, and which the launcher, between hosts; it refuses the loopback interface.
 _INTERFACE, _LAUNCHER_INTERFACE = "OMPI_MCA_btl_tcp_if_include", "PRTE_MCA_prte_if_include"
+_NOT_INTERFACE = "OMPI_MCA_btl_tcp_if_exclude"
+# Where several hosts were asked for: numbers of nodes, lists of hosts, and the words that give `mpirun` such a list.
+_NODES = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
+_HOST_LISTS = (
+    "PRTE_MCA_prte_default_hostfile",
+    "PRTE_MCA_default_hostfile",
+    "LSB_DJOB_HOSTFILE",
+    "LSB_HOSTS",
+    "PBS_NODEFILE",
+    "PE_HOSTFILE",
+    "FLUX_JOB_ID",
+)
+_HOST_WORDS = ("host", "H", "hostfile", "machinefile", "default-hostfile", "add-host", "add-hostfile")
 # More ranks than cores are the user's decision, not an error.
 OVERSUBSCRIBE = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
 # The process that is the rank, and which rank: a job that was launched inside of this one has another name.
@@ -194,15 +210,57 @@ def rank_settings(alone: bool, interface: str | None) -> dict[str, str]:
     if interface is not None:
         found[_INTERFACE] = interface
     elif alone:
-        found[_BTL] = NO_NETWORK
+        found[BTL] = NO_NETWORK
     return {name: value for name, value in found.items() if name not in os.environ}
 
 
-def prepare_driver(interface: str | None = None) -> None:
-    """Set what a process needs that starts MPI itself and spawns ranks; what is set already stays."""
+def spawn_settings(interface: str | None) -> dict[str, str]:
+    """Return what a driver that spawns ranks decides of the network, for itself and for them, who inherit it.
+
+    Parameters
+    ----------
+    interface
+        The one that they meet over; None for what MPI finds.
+    """
+    found = {} if interface is None else {_INTERFACE: interface}
+    if interface not in (None, LOOPBACK):
+        found[_LAUNCHER_INTERFACE] = interface
+    return {name: value for name, value in found.items() if name not in os.environ}
+
+
+def chosen_interface(asked: str | None) -> str | None:
+    """Return the interface over which a driver and the ranks that it spawns meet; None for what MPI finds.
+
+    On one host that is the loopback interface alone: of several networks MPI would use all, and sockets that are bound
+    to the loopback interface later don't hear all of them.
+
+    Parameters
+    ----------
+    asked
+        The interface that the user asks for.
+    """
+    found = os.environ.get(_INTERFACE, asked)
+    if found is not None:
+        return found
+    return None if _NOT_INTERFACE in os.environ or _several_hosts() else LOOPBACK
+
+
+def interface_in_force() -> str | None:
+    """Return the interface that MPI is told to use, if it is initialised now."""
+    return os.environ.get(_INTERFACE)
+
+
+def _several_hosts() -> bool:
+    """Tell whether ranks that are spawned may come to lie on other hosts: somebody has given a list of them."""
+    if any(os.environ.get(name, "1") not in ("", "1") for name in _NODES) or any(x in os.environ for x in _HOST_LISTS):
+        return True
+    launched = _told(os.environ) is not None
+    return launched and any(word.lstrip("-") in _HOST_WORDS for word in words_of(os.getppid()) if word.startswith("-"))
+
+
+def prepare_driver() -> None:
+    """Set what a process needs that starts MPI itself, spawns ranks or is spawned; what is set already stays."""
     env = os.environ
-    if interface is not None:
-        _set_missing(env, {_INTERFACE: interface} | ({} if interface == "lo" else {_LAUNCHER_INTERFACE: interface}))
     _set_missing(env, AS_ROOT | FAULT_TOLERANCE | QUICK)
     wheel = Path(sys.prefix) / "lib" / "libmpi.so"
     if wheel.exists():  # MPI came as a wheel: it finds its own files only when told where

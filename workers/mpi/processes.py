@@ -24,6 +24,13 @@ def name_of(pid: int) -> str:
     return ""
 
 
+def words_of(pid: int) -> list[str]:
+    """Return the words of a process's command line; none when it is gone."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
+        return file.read().split("\0")
+    return []
+
+
 def state_of(pid: int) -> str:
     """Return the letter of a process's state, such as R, S, T (stopped) or Z (ended); empty when it is gone."""
     with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:

