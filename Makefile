@@ -3,6 +3,8 @@
 
 BIN := .venv/bin
 PY := $(BIN)/python
+# Tests that start ranks run one after another, beside those that don't (tests/conftest.py).
+PYTEST := $(PY) -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 LINES := 500
 FOLDERS := $(wildcard graph scheduler workers arrays ml tests examples benchmarks src)
 
@@ -40,6 +42,9 @@ export PRTE_ALLOW_RUN_AS_ROOT := 1
 export PRTE_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
+# Tests start hundreds of Pythons, and each would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help run test test-all lint types imports size docs conformance bench ml mutants clean
 
 help: ## this list
@@ -53,10 +58,10 @@ else
 endif
 
 test: lint types imports size ## all checks and the tests; ARGS goes to pytest
-	$(PY) -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 test-all: .venv/.all lint types imports size ## make test and what takes long
-	HYPOTHESIS_EXAMPLES=200 $(PY) -m pytest -m "slow or not slow" $(ARGS)
+	HYPOTHESIS_EXAMPLES=200 $(PYTEST) -m "slow or not slow" $(ARGS)
 
 lint: .venv/.test ## ruff: rules and format
 	$(BIN)/ruff check

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import signal
@@ -26,9 +27,27 @@ if (
 ):  # begun in a shell's background: what is started would ignore it too
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # what one worker's tests leave isn't looked for by the other's
+    tempfile.tempdir = None
+    os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="tests-")
+    atexit.register(shutil.rmtree, os.environ["TMPDIR"], ignore_errors=True)
+
 SOURCE = Path(__file__).parents[1] / "src"
 AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 AS_ROOT += ("PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM")
+
+
+STARTS = {"job", "jobs", "launch", "mpi", "nothing_left", "programs"}  # fixtures of tests that start processes
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that start processes are one group, and the first one: two workers run them beside the others."""
+    starting = [x for x in items if x.get_closest_marker("ranks") or STARTS & set(getattr(x, "fixturenames", ()))]
+    grouped = set(map(id, starting))
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group("processes" if id(item) in grouped else item.path.stem))
+    items.sort(key=lambda x: id(x) not in grouped)
 
 
 @dataclass(frozen=True)
