@@ -57,8 +57,9 @@ def to_arrow(x: Node) -> pyarrow.Array:
     if x.expr.pin is not None and x.npartitions == 1:
         pin: Any = x.expr.pin
         cluster = pin.cluster
+        kept = cluster.keep([x.expr])[0]  # its own, taken before the chunk is looked for: release(x) doesn't free it
         flat: Any = cluster.chunk(x.expr, 0).reshape(-1).view(_Held)
-        flat.pin = cluster.keep([x.expr])[0]  # its own: release(x) doesn't free it
+        flat.pin = kept
     else:
         flat = np.asarray(compute(x)).reshape(-1)
     if x.dtype.kind in "iuf" and x.dtype.isnative:
