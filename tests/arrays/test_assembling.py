@@ -147,6 +147,8 @@ def test_select_and_piecewise(chunks):
     same(np.select([x > 5, x < 0], [x, y], 7), np.select([DATA > 5, DATA < 0], [DATA, floats], 7))
     same(wr.select([x[0, 0] > 5], [x]), np.select([DATA[0, 0] > 5], [DATA]))
     same(wr.select([x > 100], [1]), np.select([DATA > 100], [1]))
+    single = floats.astype("f4")
+    same(wr.select([x > 5, x > 1], [y.astype("f4"), 2], 0.5), np.select([DATA > 5, DATA > 1], [single, 2], 0.5))
     pieces = [lambda v: -v, lambda v, by=2: v * by, 3]
     same(np.piecewise(x, [x < 0, x > 2], pieces), np.piecewise(DATA, [DATA < 0, DATA > 2], pieces))
     same(wr.piecewise(y, [y < 0, y > 2], pieces[:2]), np.piecewise(floats, [floats < 0, floats > 2], pieces[:2]))

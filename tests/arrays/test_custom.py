@@ -228,6 +228,9 @@ def test_functions_of_lines(chunks, axis):
         np.apply_along_axis(lambda v: v[:2], axis, DATA),
     )
     same(np.apply_over_axes(np.sum, x, [0, axis]), np.apply_over_axes(np.sum, DATA, [0, axis]), 1e-13)
+    for shape in ((0, 3), (3, 0), (2, 0, 3)):
+        with pytest.raises(ValueError, match="at least one line"):
+            wr.apply_along_axis(np.cumsum, shape.index(3), wr.ones(shape))
     with pytest.raises(TypeError, match="ones"):
         wr.apply_along_axis(lambda line: line[99], axis, x)
     with pytest.raises(ValueError, match="axes"):

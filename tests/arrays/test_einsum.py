@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.graph.expr import walk
 
 RNG = np.random.default_rng(6)
 
@@ -98,6 +101,17 @@ def test_keywords():
     np.testing.assert_allclose(out, a @ b)
     check(wr.einsum("ij,jk", x, b), a @ b)
     check(wr.einsum("i,j", np.arange(3), np.float32(2) * np.arange(2, dtype="f4")), np.outer(np.arange(3), [0.0, 2.0]))
+
+
+@pytest.mark.parametrize("form", ["ij,jk->ik", "ij,jk,kl->il", "ij,jk,kl,li->", "ij,jk,ki->k"])
+def test_what_nobody_needs_is_summed_before_it_meets_the_rest(form):
+    terms = form.partition("->")[0].split(",")
+    operands = [wr.ones((20, 20)) for _ in terms]
+    for optimize in (False, True, ["einsum_path", tuple(range(len(terms)))]):
+        found = wr.einsum(form, *operands, optimize=optimize)
+        assert max(math.prod(node.shape) for node in walk([found.expr])) <= 400
+        same = np.einsum(form, *(np.ones((20, 20)) for _ in terms))
+        np.testing.assert_array_equal(found.compute(), same)
 
 
 @given(st.data())
@@ -244,6 +258,13 @@ def test_diagonals_of_any_chunks(data):
     check(wr.diagonal(x, k), a.diagonal(k))
     check(wr.diag(x[:, 0], k), np.diag(a[:, 0], k))
     check(wr.triu(x, k), np.triu(a, k))
+
+
+def test_a_diagonal_has_the_chunks_of_its_elements():
+    x = wr.arange(6, chunks=4)
+    assert wr.diag(x).chunks == ((4, 2), (4, 2))
+    assert wr.diag(x, 3).chunks == ((4, 2, 3), (3, 4, 2))
+    assert wr.diag(x, -3).chunks == ((3, 4, 2), (4, 2, 3))
 
 
 def test_a_diagonal_reads_its_chunks_alone():

@@ -39,6 +39,12 @@ def test_every_array_has_a_picture(shape):
         assert len(list(picture.iter("polygon"))) == (3 if axes == 3 else 1)
         numbers = [text.text for text in picture.iter("text")]
         assert set(map(str, shape[-3:])) <= set(numbers)
+        within = np.array([float(picture.get(side, "")) for side in ("width", "height")]) - 4
+        for face in picture.iter("polygon"):
+            corners = np.array([point.split(",") for point in face.get("points", "").split()], float)
+            np.testing.assert_allclose(corners[0] + corners[2], corners[1] + corners[3], atol=0.2)
+            assert (corners >= 0).all()
+            assert (corners <= within).all()
 
 
 def test_borders_are_drawn_where_they_are():

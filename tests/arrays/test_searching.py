@@ -94,8 +94,8 @@ def test_compress_and_extract(x):
         for axis in (0, 1, -1, None):
             same(wr.compress(condition, x, axis), np.compress(keep, DATA, axis))
     same(x.compress(keep, 1), DATA.compress(keep, 1))
-    same(wr.extract(x > 1, x), np.extract(DATA > 1, DATA))
-    same(wr.extract(DATA > 1, x), np.extract(DATA > 1, DATA))
+    for condition in (DATA > 1, (DATA > 1).tolist(), wr.from_array(DATA > 1, chunks=3)):
+        same(wr.extract(condition, x), np.extract(DATA > 1, DATA))
     with pytest.raises(ValueError, match="compress: argument 'condition'"):
         wr.compress(np.ones(8, bool), x, 0)
     with pytest.raises(ValueError, match="compress: argument 'condition'"):

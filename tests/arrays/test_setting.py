@@ -64,6 +64,7 @@ def test_lazy_keys():
     check(some, np.arange(some.sum() * 30.0).reshape(-1, 5, 6), mask[:, 0, 0])
     check(some, np.arange(some.sum() * 5.0).reshape(-1, 5, 1), mask[:, 0, 0])
     check(some, np.arange(6.0), mask[:, 0, 0])
+    check(some, np.arange(6.0).reshape(1, 1, 1, 1, 6), mask[:, 0, 0])
     check((slice(None), MASK[0, :, 0]), 8, (slice(None), mask[0, :, 0]))
     check((some, None, [0]), 8, (mask[:, 0, 0], None, [0]))
     check(([0, 2], slice(None), MASK[0, 0]), [[8], [9]], ([0, 2], slice(None), mask[0, 0]))

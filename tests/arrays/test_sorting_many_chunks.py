@@ -11,7 +11,7 @@ import pytest
 
 import windrow as wr
 from windrow.arrays import wholes
-from windrow.graph.grid import Axis
+from windrow.graph.grid import Axis, Grid
 
 KIN = {
     "sort": (wr.sort, np.sort),
@@ -112,6 +112,19 @@ def test_small_chunks_are_merged_by_bytes_and_borders_stay():
     assert merged.length == uneven.length
     assert merged.largest <= 2 * uneven.length // wholes.FEW_CHUNKS + 60_000
     assert merged.count < 70
+
+
+@pytest.mark.parametrize("axes", [{0}, {1}, {2}, {0, 1}, {1, 2}])
+def test_chunks_stay_about_as_large_where_lines_are_made_whole(axes):
+    grid = Grid([Axis.regular(600, 60), Axis.of_sizes([200, 300, 100]), Axis.regular(500, 50)])
+    found = wholes.whole_grid(grid, axes)
+    assert all(axis.count == 1 for a, axis in enumerate(found.axes) if a in axes)
+    assert all(axis.length == own.length for axis, own in zip(found.axes, grid.axes, strict=True))
+    assert grid.largest / 4 <= found.largest <= 1.5 * grid.largest
+    small = Grid([Axis.regular(100, 10), Axis.regular(100, 10)])
+    assert wholes.whole_grid(small, {0}).axes[1] == small.axes[1], (
+        "a task for each few lines is more work than it saves"
+    )
 
 
 @pytest.mark.ranks

@@ -163,14 +163,15 @@ def test_large_arguments_are_sent_once_and_read_only():
         assert kept(joblib.delayed(np.sum)(table) for _ in range(2)) == [100_000.0] * 2 != first
 
 
-def test_mapped_files_are_written_to(tmp_path):
-    out = np.memmap(tmp_path / "out", np.float64, "w+", shape=(4, 3))
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_mapped_files_are_written_to(tmp_path, order):
+    out = np.memmap(tmp_path / "out", np.float64, "w+", shape=(4, 3), order=order)
 
     def put(target, i):
         target[i] = i
 
     parallel()(joblib.delayed(put)(out, i) for i in range(4))
-    assert out[:, 0].tolist() == [0, 1, 2, 3]
+    assert out.tolist() == [[i] * 3 for i in range(4)]
 
 
 def test_calls_within_calls():
