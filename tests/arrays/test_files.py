@@ -61,6 +61,15 @@ def test_every_chunking_comes_back(tmp_path, shape):
     assert left(tmp_path) == ["x", "x.npy"]
 
 
+@pytest.mark.parametrize("sizes", [(1, 4, 2), (3, 3, 1), (0, 7), (2, 0, 5)])
+def test_uneven_chunks_come_back(tmp_path, sizes):
+    data = np.arange(21).reshape(7, 3)
+    wr.save(tmp_path / "x", wr.from_array(data, chunks=(sizes, (1, 2))))
+    loaded = wr.load(tmp_path / "x")
+    assert loaded.chunks == (sizes, (1, 2))
+    np.testing.assert_array_equal(loaded.compute(), data)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype_comes_back(tmp_path, dtype):
     data = np.arange(-3, 4).astype(dtype)
@@ -268,6 +277,9 @@ def test_broken_folders_do_not_load(tmp_path):
         (whole.replace('"shape": [4', '"shape": [5'), "incomplete|doesn't describe|elements"),
         (whole.replace("<f8", "|O"), "doesn't describe"),
         (whole.replace('"shape": [4', '"shape": [-4'), "doesn't describe"),
+        (whole.replace('"chunks": [2', '"chunks": [[5, -1]', 1), "doesn't describe"),
+        (whole.replace('"chunks": [2', '"chunks": [[1, 2]', 1), "doesn't describe"),
+        (whole.replace('"chunks": [2', '"chunks": [[3, 2]', 1), "doesn't describe"),
     ]:
         head.write_text(wrong)
         with pytest.raises(wr.FileFormatError, match=what):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.graph.expr import walk
 from windrow.workers.kernels.randoms.permuting import SORTED, Permutation
 
 GRIDS = st.lists(st.integers(1, 9), min_size=1, max_size=3).flatmap(
@@ -101,6 +102,15 @@ def test_permutation_of_many():
     np.testing.assert_array_equal(made.compute(), wr.random.default_rng(8).permutation(coarse).compute())
     assert wr.random.default_rng(8).permutation(wr.zeros((0, 3))).compute().shape == (0, 3)
     assert wr.random.default_rng(8).permutation(0).compute().shape == (0,)
+
+
+@pytest.mark.parametrize(("mib", "count", "joined"), [(8, 1000, 64), (1024, 1000, 250), (2**16, 8000, 1000)])
+def test_small_chunks_are_joined_before_each_sends_to_each(mib, count, joined):
+    x = wr.zeros(mib << 17, chunks=(mib << 17) // count)
+    made = wr.random.default_rng(8).permutation(x)
+    assert made.chunks == x.chunks
+    counts = [node.grid.axes[0].count for node in walk([made.expr])]
+    assert joined * 0.9 <= min(counts) <= joined * 1.1
 
 
 def test_sizes_that_depend_on_data():
