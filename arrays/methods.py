@@ -14,7 +14,7 @@ from .files.folder import save
 from .files.npy import to_npy
 from .files.parquet import to_parquet
 from .flat import FlatView
-from .ops import diagonals, joining, moving, products, reshaping, searching, taking, ufuncs
+from .ops import diagonals, extremes, joining, moving, products, reshaping, searching, spreads, taking, ufuncs
 from .ops import elementwise as ew
 from .ops import reductions as red
 from .positions import put
@@ -113,7 +113,7 @@ class Methods(Node):
         **options: Any,
     ) -> Array:
         """See `windrow.var`."""
-        return red.var(self, axis, dtype, out, ddof, keepdims, **options)
+        return spreads.var(self, axis, dtype, out, ddof, keepdims, **options)
 
     def std(
         self,
@@ -125,35 +125,35 @@ class Methods(Node):
         **options: Any,
     ) -> Array:
         """See `windrow.std`."""
-        return red.std(self, axis, dtype, out, ddof, keepdims, **options)
+        return spreads.std(self, axis, dtype, out, ddof, keepdims, **options)
 
     def min(self, axis: Axes = None, out: Any = None, keepdims: bool = False, *more: Any, **options: Any) -> Array:
         """See `windrow.min`."""
-        return red.min(self, axis, out, keepdims, *more, **options)
+        return extremes.min(self, axis, out, keepdims, *more, **options)
 
     def max(self, axis: Axes = None, out: Any = None, keepdims: bool = False, *more: Any, **options: Any) -> Array:
         """See `windrow.max`."""
-        return red.max(self, axis, out, keepdims, *more, **options)
+        return extremes.max(self, axis, out, keepdims, *more, **options)
 
     def any(self, axis: Axes = None, out: Any = None, keepdims: bool = False, **options: Any) -> Array:
         """See `windrow.any`."""
-        return red.any(self, axis, out, keepdims, **options)
+        return extremes.any(self, axis, out, keepdims, **options)
 
     def all(self, axis: Axes = None, out: Any = None, keepdims: bool = False, **options: Any) -> Array:
         """See `windrow.all`."""
-        return red.all(self, axis, out, keepdims, **options)
+        return extremes.all(self, axis, out, keepdims, **options)
 
     def argmin(self, axis: int | None = None, out: Any = None, **options: Any) -> Array:
         """See `windrow.argmin`."""
-        return red.argmin(self, axis, out, **options)
+        return extremes.argmin(self, axis, out, **options)
 
     def argmax(self, axis: int | None = None, out: Any = None, **options: Any) -> Array:
         """See `windrow.argmax`."""
-        return red.argmax(self, axis, out, **options)
+        return extremes.argmax(self, axis, out, **options)
 
     def ptp(self, axis: Axes = None, out: Any = None, keepdims: bool = False) -> Array:
         """See `windrow.ptp`."""
-        return red.ptp(self, axis, out, keepdims)
+        return extremes.ptp(self, axis, out, keepdims)
 
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True

@@ -14,9 +14,9 @@ from ..graph.kinds.move import Move, Route
 from .core import Node, as_array, make
 from .mapping import map_blocks
 from .ops.elementwise import astype
-from .ops.reductions import max as greatest
+from .ops.extremes import max as greatest
+from .ops.extremes import min as least
 from .ops.reductions import mean
-from .ops.reductions import min as least
 from .ops.taking import taken
 from .ops.ufuncs import rint
 from .wholes import whole

@@ -13,8 +13,8 @@ from ..graph.kinds.mapping import BlockFunction
 from .core import Node, check_shape, make, referred
 from .deferred import evaluate
 from .ops import elementwise as ew
+from .ops import extremes, ufuncs
 from .ops import reductions as red
-from .ops import ufuncs
 from .verbs import compute
 
 if TYPE_CHECKING:
@@ -289,5 +289,5 @@ def _difference(x: Array, y: Array, wrong: Array, count: int, verbose: bool) -> 
     mine, other = compute(x[where] if x.ndim else x, y[where] if y.ndim else y)
     text += f": {np.asarray(mine)[()]}, expected {np.asarray(other)[()]}"
     if count > 1 and x.dtype.kind in "iufc" and y.dtype.kind in "iufc":
-        text += f"; largest difference {compute(red.max(ufuncs.absolute(ufuncs.subtract(x, y))))}"
+        text += f"; largest difference {compute(extremes.max(ufuncs.absolute(ufuncs.subtract(x, y))))}"
     return text

@@ -26,6 +26,7 @@ import windrow as wr
 from windrow.arrays.absent import reason
 from windrow.arrays.core import Node, make
 from windrow.arrays.deferred import COPY, outlined
+from windrow.arrays.ops.universal import Ufunc
 from windrow.graph.access import ByBlock
 from windrow.graph.expr import Expr, walk
 from windrow.graph.kinds.contraction import Contract
@@ -352,19 +353,15 @@ def costs(kind: str, arrays: list[Any]) -> tuple[str, str]:
     return " and ".join(ways) or NONE, moves
 
 
-def summary(name: str, function: Any) -> str:
-    """Return the first line of a docstring; NumPy's own where many functions share one definition."""
-    doc = (inspect.getdoc(function) or "").strip()
-    if not inspect.isroutine(function):
-        theirs = (inspect.getdoc(getattr(np, name, None)) or "").strip()
-        lines = [line for line in theirs.splitlines() if line and not line.startswith(f"{name}(")]
-        doc = lines[0] if lines and hasattr(np, name) else doc
-    return doc.partition("\n")[0]
+def summary(function: Any) -> str:
+    """Return the line that says what a function does; that of a ufunc follows its signature."""
+    lines = (inspect.getdoc(function) or "").strip().splitlines() or [""]
+    return lines[2] if isinstance(function, Ufunc) else lines[0]
 
 
 def row(name: str, function: Any) -> Row:
     """Find out about one function."""
-    doc = summary(name, function)
+    doc = summary(function)
     arrays = example(name, function)
     if not arrays:
         return Row(name, AT_ONCE, NONE, NONE, doc)

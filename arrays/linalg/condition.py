@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph.errors import bad
 from ..ops.elementwise import astype, where
-from ..ops.reductions import any
+from ..ops.extremes import any
 from ..ops.ufuncs import divide, isnan, logical_and, logical_not, multiply
 from .common import MatrixError, matrices, real_dtype
 from .elimination import inverse

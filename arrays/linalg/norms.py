@@ -9,8 +9,8 @@ import numpy as np
 from ...graph.errors import ArgumentError, AxisError, ShapeError, bad
 from ..core import as_array, check_axis
 from ..ops.elementwise import astype, imag, real
+from ..ops.extremes import amax, amin
 from ..ops.moving import expand_dims, moveaxis
-from ..ops.reductions import amax, amin
 from ..ops.reductions import sum as summed
 from ..ops.ufuncs import abs, multiply, not_equal, power, sqrt
 from .common import real_dtype

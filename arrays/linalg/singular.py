@@ -9,10 +9,11 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from ..core import as_array
 from ..ops.elementwise import astype, real, where
+from ..ops.extremes import amax, any
 from ..ops.joining import concatenate
 from ..ops.moving import expand_dims, matrix_transpose
 from ..ops.products import matmul
-from ..ops.reductions import amax, any, count_nonzero
+from ..ops.reductions import count_nonzero
 from ..ops.ufuncs import abs, conjugate, divide, greater, multiply, not_equal
 from .common import by_blocks, matrices, real_dtype, stacked, wide
 from .eigen import eigh, eigvalsh

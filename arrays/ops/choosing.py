@@ -13,7 +13,7 @@ from ..align import regrid
 from ..core import Node, as_array, check_axes, check_shape, make
 from ..creation import zeros, zeros_like
 from ..deferred import unsized
-from . import reductions as red
+from . import extremes
 from .apply import choose
 from .broadcasting import broadcast_to
 from .elementwise import astype, where
@@ -309,10 +309,10 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
 def _trimmed(x: Array, ends: str, axes: tuple[int, ...]) -> Generator[Any, Any, Array]:
     """Find the first and the last place along each axis that isn't all zeros."""
     there = not_equal(x, np.zeros((), x.dtype)[()])
-    asked = [red.any(there)]
+    asked = [extremes.any(there)]
     for axis in axes:
-        along = red.any(there, tuple(i for i in range(x.ndim) if i != axis))
-        asked += [red.argmax(along), red.argmax(flip(along))]
+        along = extremes.any(there, tuple(i for i in range(x.ndim) if i != axis))
+        asked += [extremes.argmax(along), extremes.argmax(flip(along))]
     some, *places = yield tuple(asked)
     key = [slice(None)] * x.ndim
     for axis, first, behind in zip(axes, places[::2], places[1::2], strict=True):

@@ -12,7 +12,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ..align import regrid
 from ..core import as_array, check_axis, make
 from ..creation import full_like, zeros
-from . import reductions as red
+from . import extremes
 from .elementwise import imag, real
 from .joining import concatenate
 from .outputs import deliver
@@ -142,7 +142,7 @@ def real_if_close(a: Any, tol: float = 100) -> Array:
     if array.dtype.kind != "c":
         return array
     least = np.finfo(array.dtype).eps * tol if tol > 1 else tol
-    return real(array) if bool(red.all(less(absolute(imag(array)), least))) else array
+    return real(array) if bool(extremes.all(less(absolute(imag(array)), least))) else array
 
 
 def isposinf(x: Any, out: Any = None) -> Any:

@@ -14,10 +14,10 @@ from ...graph.keywords import refuse
 from ..core import Node, as_array, check_dtype
 from .diagonals import diagonal
 from .elementwise import astype
+from .extremes import any as any_of
 from .moving import expand_dims, squeeze, transpose
 from .outputs import deliver
 from .products import contract
-from .reductions import any as any_of
 from .reductions import sum as summed
 from .ufuncs import logical_and, multiply
 

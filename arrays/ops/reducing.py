@@ -11,10 +11,13 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.reduction import Reduce, accumulator, reduced_grid
+from ...graph.kinds.source import Constant
 from ..align import regrid
-from ..core import as_array, broadcast_shape, check_axes, is_integer, make
+from ..core import Node, as_array, broadcast_shape, check_axes, check_dtype, is_integer, make
 from .apply import cast, choose
 from .broadcasting import broadcast_to
+from .outputs import deliver
+from .ufuncs import UFUNCS, add, maximum, minimum, multiply
 
 if TYPE_CHECKING:
     from ...graph.expr import DType
@@ -130,3 +133,56 @@ def target_dtype(name: str, source: DType, dtype: DType | None) -> DType:
             raise DTypeError(bad(name, "a", source, "an array of numbers")) from error
     wide = np.dtype(np.float64) if source.kind in "biu" else native(source)
     return np.empty(0, wide).real.dtype if name in ("var", "std") else wide
+
+
+_STEPS = {"sum": add, "prod": multiply, "min": minimum, "max": maximum}
+_NEUTRAL = {"sum": 0, "prod": 1, "lcm": 1}
+
+
+def reduce_from(name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Array:
+    """Reduce what a mask leaves, from an initial value on; NumPy's mark for no value stands for None."""
+    if initial is np._NoValue:
+        initial = None
+    step = _STEPS.get(name, UFUNCS.get(getattr(np, name, None)))  # type: ignore[arg-type]
+    assert step is not None
+    if initial is not None and (isinstance(initial, Node) or np.ndim(initial) != 0):
+        raise ArgumentError(bad(name, "initial", initial, "a number"))
+    wanted = None if dtype is None else check_dtype(name, "dtype", dtype)
+    array = as_array(name, "a", a)
+    neutral = _NEUTRAL.get(name, step.ufunc.identity)
+    if neutral is None:
+        neutral = initial  # of functions that may take an element twice
+    if where is not True and neutral is None:
+        raise ArgumentError(bad(name, "initial", None, "a value for results that 'where' leaves no elements"))
+    left = masked(name, array, where, neutral)
+    axes = reduced_axes(name, axis, array.ndim)
+    target = target_dtype(name, array.dtype, wanted)
+    if math.prod(array.shape[i] for i in axes) == 0 and initial is not None:
+        grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
+        return make(Constant(np.asarray(initial).astype(target)[()]), (), grid, target)
+    empty = name in ("sum", "prod") or step.ufunc.identity is not None
+    found = reduce_to(name, left, axis, keepdims, wanted, empty=empty)
+    if initial is None:
+        return found
+    return step(found, np.asarray(initial).astype(target)[()])  # type: ignore[no-any-return]
+
+
+_REDUCTIONS = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max"}
+_LOGICAL = {"logical_and": "all", "logical_or": "any"}
+
+
+def reduce_by(ufunc: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Array:
+    """Return a ufunc's `reduce`."""
+    if ufunc in _LOGICAL and dtype in (None, bool, np.bool) and initial in (None, np._NoValue):
+        given = masked(ufunc, a, where, ufunc == "logical_and")
+        return deliver(ufunc, reduce_to(_LOGICAL[ufunc], given, axis, keepdims, None), out)  # type: ignore[no-any-return]
+    name = _REDUCTIONS.get(ufunc, ufunc)
+    if name == ufunc and (name not in FOLDS or dtype is not None):
+        raise ArgumentError(
+            f"{ufunc}.reduce doesn't take lazy arrays"
+            + (" with dtype: astype() first" if name in FOLDS else "; its order matters: rechunk() the axis to one "
+               f"chunk, then map_blocks() numpy.{ufunc}.reduce")
+        )  # fmt: skip
+    if name in ("min", "max") and dtype is not None:
+        a, dtype = cast(as_array(ufunc, "a", a), check_dtype(ufunc, "dtype", dtype)), None
+    return deliver(ufunc, reduce_from(name, a, axis, dtype, keepdims, initial, where), out)  # type: ignore[no-any-return]

@@ -16,6 +16,7 @@ from ..chosen import over_chosen
 from ..core import as_array, check_dtype, make
 from .apply import cast, choose, sample_dtypes, split
 from .outputs import deliver
+from .ufunc_docs import describe
 
 if TYPE_CHECKING:
     from ...graph.expr import DType
@@ -50,13 +51,15 @@ class Ufunc:
     name: str
 
     def __post_init__(self) -> None:
-        """Give the function a signature to look at, with as many operands as it takes."""
+        """Give the function a signature, with as many operands as it takes, and documentation of its own."""
         count = self.ufunc.nin
         names = ["x"] if count == 1 else [f"x{i + 1}" for i in range(count)]
         options = {"out": None, "where": True, "dtype": None, "casting": "same_kind"}
         parameters = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in names]
         parameters += [Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in options.items()]
-        object.__setattr__(self, "__signature__", Signature(parameters))
+        signature = Signature(parameters)
+        object.__setattr__(self, "__signature__", signature)
+        object.__setattr__(self, "__doc__", describe(self.name, str(signature), names, self.ufunc.nout))
 
     @property
     def ufunc(self) -> np.ufunc:
@@ -191,7 +194,7 @@ class Ufunc:
         dtype, out, keepdims, initial, where
             As for `windrow.sum`.
         """
-        from .reductions import reduce_by
+        from .reducing import reduce_by
 
         return reduce_by(self.name, array, axis, dtype, out, keepdims, initial, where)
 
@@ -254,6 +257,9 @@ class Ufunc:
         from .unbuffered import reduce_runs
 
         return deliver(f"{self.name}.reduceat", reduce_runs(self.ufunc, array, indices, axis, dtype), out)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Ufunc, (self.name,)
 
     def __repr__(self) -> str:
         return f"<windrow ufunc {self.name!r}>"

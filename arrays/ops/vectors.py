@@ -9,10 +9,11 @@ import numpy as np
 from ...graph.errors import DTypeError, ShapeError, bad
 from ..core import as_array, broadcast_shape, check_axis, grid_for
 from .elementwise import astype
+from .extremes import any
 from .joining import stack
 from .moving import expand_dims, moveaxis
 from .products import contract, matmul, tensordot
-from .reductions import any, sum
+from .reductions import sum
 from .taking import taken
 from .ufuncs import conjugate, multiply, subtract
 

@@ -12,7 +12,7 @@ from ...graph.kinds.mapping import BlockFunction
 from .. import wholes
 from ..align import regrid
 from ..core import Node, as_array, make
-from ..ops import reductions
+from ..ops import extremes, reductions
 from ..ops.elementwise import astype
 from ..ops.moving import expand_dims
 from ..ops.reshaping import ravel
@@ -177,7 +177,7 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
         op = BlockFunction(f"searching:{function}", params, axes=ways)
         grid = Grid([Axis.regular(axis.count, 1), *x.expr.grid.axes])
         each = make(op, (table, expand_dims(x, 0)), grid, dtype)
-        made: Array = (reductions.any if dtype.kind == "b" else reductions.sum)(each, axis=0)
+        made: Array = (extremes.any if dtype.kind == "b" else reductions.sum)(each, axis=0)
         return made
     grid, found = x.expr.grid, None
     for i in range(x.ndim):

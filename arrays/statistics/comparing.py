@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core import as_array
 from ..creation import constant
-from ..ops import reductions as red
+from ..ops import extremes
 from ..ops.elementwise import isclose
 from ..ops.ufuncs import equal, isnan, logical_and, logical_or
 
@@ -43,7 +43,7 @@ def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan
     >>> bool(wr.allclose(wr.ones(3), 1 + 1e-9))
     True
     """
-    return red.all(isclose(a, b, rtol, atol, equal_nan))
+    return extremes.all(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
@@ -71,7 +71,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
     found = equal(left, right)
     if equal_nan and left.dtype.kind in "fcmM" and right.dtype.kind in "fcmM":
         found = logical_or(found, logical_and(isnan(left), isnan(right)))
-    return red.all(found)
+    return extremes.all(found)
 
 
 def array_equiv(a1: Any, a2: Any) -> Array:
@@ -96,4 +96,4 @@ def array_equiv(a1: Any, a2: Any) -> Array:
         np.broadcast_shapes(left.expr.grid.shape, right.expr.grid.shape)
     except ValueError:
         return constant((), False, np.dtype(bool))
-    return red.all(equal(left, right))
+    return extremes.all(equal(left, right))

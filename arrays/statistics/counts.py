@@ -14,6 +14,7 @@ from ..align import regrid
 from ..core import as_array, make
 from ..creation import zeros
 from ..deferred import unsized
+from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype
 from ..ops.reducing import native
@@ -95,7 +96,7 @@ def _counted(x: Array, *rest: Any) -> Generator[Any, Any, Array]:
         if beyond == 0:
             length = guess if weights else max(least, int(counts.nonzero()[0].max(initial=-1)) + 1)
             return as_array("bincount", "x", counts[:length])
-    low, high = yield red.min(x), red.max(x)
+    low, high = yield extremes.min(x), extremes.max(x)
     if low < 0:
         raise ShapeError(f"bincount: argument 'x' is an array with {low}; expected no negative numbers")
     return _sums(x, weights, max(least, int(high) + 1))[:-1]

@@ -16,6 +16,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ..align import regrid
 from ..core import Node, as_array, make
 from ..deferred import unsized
+from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype
 from .widths import ESTIMATORS, estimated
@@ -185,7 +186,9 @@ def edges_of(operation: str, x: Array, bins: Any, given: Any) -> tuple[Array, bo
         return as_array(operation, "range", np.histogram_bin_edges(np.zeros(0, x.dtype), count, between)), True
     dtype = np.histogram_bin_edges(np.zeros(1, x.dtype), 1).dtype
     grid = Grid([Axis.regular(count + 1, count + 1)])
-    return make(BlockFunction("histograms:edges", (count,), ((), ())), (red.min(x), red.max(x)), grid, dtype), True
+    return make(
+        BlockFunction("histograms:edges", (count,), ((), ())), (extremes.min(x), extremes.max(x)), grid, dtype
+    ), True
 
 
 def _counted(x: Array, weights: Array | None, edges: Array, even: bool) -> Array:

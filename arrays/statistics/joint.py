@@ -11,6 +11,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..align import regrid
 from ..core import Node, as_array, make
+from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype
 from .histograms import binned, checked_count, checked_range, given_edges
@@ -154,7 +155,7 @@ def _edges(operation: str, x: Array, bins: Any, given: Any) -> Array:
         first, last = np.histogram_bin_edges(np.zeros(0), 1, between)
         return as_array(operation, "range", np.linspace(first, last, count + 1))
     grid = Grid([Axis.regular(count + 1, count + 1)])
-    ends = (red.min(x), red.max(x))
+    ends = (extremes.min(x), extremes.max(x))
     return make(BlockFunction("histograms:even_edges", (count,), ((), ())), ends, grid, np.float64)
 
 

@@ -11,6 +11,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.reduction import Reduce, reduced_count, reduced_grid
 from ..core import as_array, check_axis, check_dtype, make
 from ..creation import constant
+from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype, where
 from ..ops.outputs import deliver
@@ -389,7 +390,7 @@ def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, m
             raise ShapeError(bad(operation, "initial", None, "a number, since where= may leave nothing"))
         array = where(mask, array, array.dtype.type(initial))
     array = astype(array, native(array.dtype))
-    plain, pair = (red.min, fmin) if operation == "nanmin" else (red.max, fmax)
+    plain, pair = (extremes.min, fmin) if operation == "nanmin" else (extremes.max, fmax)
     axes = reduced_axes(operation, axis, array.ndim)
     grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
     some = reduced_count(array.shape, axes) > 0
@@ -442,11 +443,11 @@ def _position(operation: str, a: Any, axis: int | None, keepdims: bool) -> Array
     array = as_array(operation, "a", a)
     if axis is not None and (array.ndim or axis not in (0, -1)):
         axis = check_axis(operation, axis, array.ndim)
-    find, worst = (red.argmin, np.inf) if operation == "nanargmin" else (red.argmax, -np.inf)
+    find, worst = (extremes.argmin, np.inf) if operation == "nanargmin" else (extremes.argmax, -np.inf)
     if not _has_nan(array) or array.dtype.kind in "mM":
         return find(array, axis, keepdims=keepdims)
     lost = isnan(array)
     found = find(where(lost, array.dtype.type(worst), array), axis, keepdims=keepdims)
-    nothing = red.all(lost, axis, keepdims=keepdims)
+    nothing = extremes.all(lost, axis, keepdims=keepdims)
     grid = found.expr.grid
     return make(BlockFunction("checks:found", (operation,)), (found, nothing), grid, found.dtype)

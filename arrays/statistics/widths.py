@@ -9,6 +9,7 @@ import numpy as np
 
 from ...graph.kinds.source import Host, Source
 from ..core import as_array
+from ..ops import extremes, spreads
 from ..ops import reductions as red
 from ..ops.ufuncs import greater_equal, less_equal, logical_and
 from ..sorting.quantiles import percentile
@@ -34,7 +35,7 @@ def estimated(x: Array, name: str, between: tuple[Any, Any] | None) -> Generator
         x = x[logical_and(greater_equal(x, between[0]), less_equal(x, between[1]))]
     if x.expr.grid.size == 0:
         return as_array("histogram", "range", np.histogram_bin_edges(np.zeros(0, x.dtype), 1, between))
-    low, high = yield red.min(x), red.max(x)
+    low, high = yield extremes.min(x), extremes.max(x)
     span = np.array([low, high], x.dtype)
     first, last = np.histogram_bin_edges(span, 1, between)
     extent = float(np.ptp(span.astype(object))) if x.dtype.kind in "iu" else float(high - low)
@@ -61,14 +62,14 @@ def _rice(x: Array, extent: float, ends: tuple[Any, Any]) -> Asked:
 
 
 def _scott(x: Array, extent: float, ends: tuple[Any, Any]) -> Asked:
-    spread = yield red.std(x)
+    spread = yield spreads.std(x)
     return float((24.0 * math.pi**0.5 / x.size) ** (1.0 / 3.0) * spread)
 
 
 def _doane(x: Array, extent: float, ends: tuple[Any, Any]) -> Asked:
     if x.size <= 2:
         return 0.0
-    mean, spread = yield red.mean(x), red.std(x)
+    mean, spread = yield red.mean(x), spreads.std(x)
     if not spread > 0:
         return 0.0
     skewness = yield red.mean(((x - mean) / spread) ** 3)

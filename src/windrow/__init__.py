@@ -113,6 +113,7 @@ from .arrays.ops.diagonals import *
 from .arrays.ops.editing import *
 from .arrays.ops.einsum import *
 from .arrays.ops.elementwise import *
+from .arrays.ops.extremes import *
 from .arrays.ops.joining import *
 from .arrays.ops.moving import *
 from .arrays.ops.products import *
@@ -120,6 +121,7 @@ from .arrays.ops.reductions import *
 from .arrays.ops.reshaping import *
 from .arrays.ops.searching import *
 from .arrays.ops.splitting import *
+from .arrays.ops.spreads import *
 from .arrays.ops.stacking import *
 from .arrays.ops.taking import *
 from .arrays.ops.turning import *

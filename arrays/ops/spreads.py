@@ -1,0 +1,218 @@
+"""Reductions to what elements differ from their mean by: variances and standard deviations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, bad
+from ...graph.keywords import refuse
+from ..core import as_array, check_dtype
+from .apply import cast
+from .outputs import deliver
+from .reducing import Axes, counted, masked, reduce_to, target_dtype
+from .reductions import mean as mean_of
+from .ufuncs import absolute, divide, maximum, multiply, sqrt, subtract
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "std",
+    "var",
+]
+
+_SPREAD = ["axis", "dtype", "out", "ddof", "keepdims", "where", "mean", "correction"]
+
+
+def var(
+    a: Any,
+    axis: Axes = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: float | None = None,
+    **unknown: Any,
+) -> Array:
+    """Return the variance over axes, the mean squared difference from the mean.
+
+    Parameters
+    ----------
+    a : array
+        Of numbers or booleans.
+    axis : int, tuple of int or None, optional
+        The axes to reduce; None: all.
+    dtype : dtype, optional
+        Of floating-point numbers, in which to compute.
+    out : Array or numpy.ndarray, optional
+        A lazy array then stands for the result; a NumPy array is filled now.
+    ddof : number, optional
+        What is taken off the count of elements to divide by.
+    keepdims : bool, optional
+        Whether reduced axes stay, as size-1 axes.
+    where : array of bool, optional
+        Elements count where it holds; it broadcasts to the shape of `a`.
+    mean : array, optional
+        The mean where it is known, computed with `keepdims`.
+    correction : number, optional
+        The array API's name for `ddof`.
+
+    Returns
+    -------
+    Array
+        Of the shape of `a` without `axis`. dtype: float64 for integers and booleans, else that of `a`; real.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+    DTypeError
+        The elements are no numbers, or `dtype` is not of floating-point numbers.
+    ArgumentError
+        `ddof` is not a number, or `ddof` and `correction` are given.
+    ShapeError
+        `where` does not broadcast to the shape of `a`.
+
+    See Also
+    --------
+    numpy.var
+
+    Notes
+    -----
+    Counts, means and squared differences of chunks are merged, which stays exact where the mean is far from zero
+    [1]_.
+
+    .. [1] Chan, Golub and LeVeque, "Algorithms for computing the sample variance", The American Statistician 37,
+       1983.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.var(wr.arange(4), ddof=1).compute()
+    np.float64(1.6666666666666667)
+    """
+    refuse("var", unknown, _SPREAD)
+    found = _spread("var", a, axis, dtype, ddof, keepdims, where, mean, correction)
+    return deliver("var", found, out)  # type: ignore[no-any-return]
+
+
+def std(
+    a: Any,
+    axis: Axes = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: float | None = None,
+    **unknown: Any,
+) -> Array:
+    """Return the standard deviation over axes, the square root of the variance.
+
+    Parameters
+    ----------
+    a : array
+        Of numbers or booleans.
+    axis : int, tuple of int or None, optional
+        The axes to reduce; None: all.
+    dtype : dtype, optional
+        Of floating-point numbers, in which to compute.
+    out : Array or numpy.ndarray, optional
+        A lazy array then stands for the result; a NumPy array is filled now.
+    ddof : number, optional
+        What is taken off the count of elements to divide by.
+    keepdims : bool, optional
+        Whether reduced axes stay, as size-1 axes.
+    where : array of bool, optional
+        Elements count where it holds; it broadcasts to the shape of `a`.
+    mean : array, optional
+        The mean where it is known, computed with `keepdims`.
+    correction : number, optional
+        The array API's name for `ddof`.
+
+    Returns
+    -------
+    Array
+        Of the shape of `a` without `axis`. dtype: float64 for integers and booleans, else that of `a`; real.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+    DTypeError
+        The elements are no numbers, or `dtype` is not of floating-point numbers.
+    ArgumentError
+        `ddof` is not a number, or `ddof` and `correction` are given.
+    ShapeError
+        `where` does not broadcast to the shape of `a`.
+
+    See Also
+    --------
+    numpy.std
+
+    Notes
+    -----
+    Counts, means and squared differences of chunks are merged, which stays exact where the mean is far from zero
+    [1]_.
+
+    .. [1] Chan, Golub and LeVeque, "Algorithms for computing the sample variance", The American Statistician 37,
+       1983.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.std(wr.array([1.0, 3.0, 1.0, 3.0])).compute()
+    np.float64(1.0)
+    """
+    refuse("std", unknown, _SPREAD)
+    found = _spread("std", a, axis, dtype, ddof, keepdims, where, mean, correction)
+    return deliver("std", found, out)  # type: ignore[no-any-return]
+
+
+def _spread(
+    name: str,
+    a: Any,
+    axis: Axes,
+    dtype: Any,
+    ddof: float,
+    keepdims: bool,
+    where: Any,
+    known: Any,
+    correction: float | None,
+) -> Array:
+    """Return variances or standard deviations."""
+    if correction is not None:
+        if ddof:
+            raise ArgumentError(bad(name, "correction", correction, f"ddof or correction; ddof is {ddof!r}"))
+        ddof = correction
+    if isinstance(ddof, bool) or not isinstance(ddof, int | float | np.number):
+        raise ArgumentError(bad(name, "ddof", ddof, "a number"))
+    array = as_array(name, "a", a)
+    if dtype is not None:
+        wanted = check_dtype(name, "dtype", dtype)
+        if wanted.kind not in "fc":
+            raise DTypeError(bad(name, "dtype", wanted, "a dtype of floating-point numbers"))
+        array = cast(array, wanted)
+    if where is True and known is None:
+        return reduce_to(name, array, axis, keepdims, None, ddof=float(ddof))
+    return _spread_about(name, array, axis, float(ddof), keepdims, where, known)
+
+
+def _spread_about(name: str, array: Array, axis: Axes, ddof: float, keepdims: bool, where: Any, known: Any) -> Array:
+    """Add up squares of what is left when the mean is taken off."""
+    target = target_dtype(name, array.dtype, None)
+    wide = np.dtype(np.float32) if target == np.float16 else target
+    if known is None:
+        known = mean_of(array, axis, keepdims=True, where=where)
+    rest = absolute(subtract(cast(array, np.result_type(array.dtype, wide)), known))
+    squares = masked(name, multiply(rest, rest), where, 0)
+    count = counted(name, where, array.shape, axis, keepdims)
+    found = divide(reduce_to("sum", squares, axis, keepdims, None), maximum(subtract(count, ddof), 0.0))
+    return cast(sqrt(found) if name == "std" else found, target)
