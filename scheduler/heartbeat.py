@@ -2,6 +2,7 @@
 
 A rank whose I/O thread is well answers a ping within milliseconds, whatever its compute threads do. One that stays
 silent for the limit is killed, unless it is seen, on this host, to be computing (a call that keeps Python's lock).
+Ranks of other hosts are spoken to though they speak: they end when they hear nothing.
 """
 
 from __future__ import annotations
@@ -45,10 +46,11 @@ class Heartbeat:
         if missed > self.limit / 6:  # we did not listen ourselves (stopped, or a call kept Python's lock)
             self._heard = [heard + missed for heard in self._heard]
         for rank in range(1, self.transport.size):
-            quiet = now - self._heard[rank]
-            if not alive[rank] or quiet < self.limit / 3:
+            if not alive[rank]:
                 continue
-            if now - self._asked[rank] > self.limit / 6:
+            quiet, spoken = now - self._heard[rank], now - self._asked[rank]
+            far = not self.transport.peers[rank].same_node
+            if spoken > self.limit / 6 and (quiet >= self.limit / 3 or (far and spoken > self.limit / 3)):
                 self._asked[rank] = now
                 self._cpu[rank] = self._ticks(rank)
                 self.transport.send(rank, Ping())
@@ -62,9 +64,11 @@ class Heartbeat:
             log.warning("%s; it is computing in a call that keeps Python's lock", name)
             self._named.add(rank)
             return
-        what = "it is killed" if peer.same_node else "it is not listened to any more; it can't be killed from this host"
+        killer = self.transport.declare_dead(rank)
+        what = "it is not listened to any more; nobody is left who could kill it"
+        if killer is not None:
+            what = f"rank {killer}, on its host, is asked to kill it" if killer else "it is killed"
         log.warning("%s and counts as hung; %s", name, what)
-        self.transport.declare_dead(rank)
 
     def _stat(self, rank: int) -> list[str]:
         try:

@@ -70,8 +70,9 @@ class EmbeddedTransport:
     def note(self, slot: int, text: str) -> None:
         """What ends this process ends the user's own."""
 
-    def declare_dead(self, rank: int) -> None:
+    def declare_dead(self, rank: int) -> int | None:
         """There is no other rank."""
+        return None
 
     def close(self) -> None:
         """Drop the arena; arrays that still look into it keep it alive."""

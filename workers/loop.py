@@ -9,8 +9,9 @@ import traceback
 from collections import deque
 from typing import TYPE_CHECKING, NoReturn
 
+from .mpi.reach import Reach
 from .output import name_tasks
-from .protocol import Command, Output, Setup, Stop
+from .protocol import Command, Output, Pong, Setup, Stop
 from .rank import Rank
 from .transport import RanksLost, Transport
 from .urgency import answer_soon
@@ -23,7 +24,7 @@ SETUP_LIMIT = 60.0
 
 
 def serve(transport: Transport) -> bool:
-    """Run until rank 0 says stop, or is gone, which False tells."""
+    """Run until rank 0 says stop, or is gone or out of reach, which False tells."""
     inbox: deque[object] = deque()
     setup = _setup(transport, inbox)
     if not isinstance(setup, Setup):
@@ -32,6 +33,7 @@ def serve(transport: Transport) -> bool:
     rank = Rank(transport, setup.threads, setup.spill_folder)
     answer_soon()  # the threads that compute have begun, and don't inherit it
     name_tasks(rank.rank, lambda stream, text: rank.emit(Output(rank.rank, stream, text)))
+    reach = None if transport.peers[0].same_node else Reach(setup.heartbeat)
     while True:
         while inbox:
             message = inbox.popleft()
@@ -40,7 +42,11 @@ def serve(transport: Transport) -> bool:
                 sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
                 return stop
             if isinstance(message, Command):
+                if reach is not None:
+                    reach.heard()
                 rank.handle(message)
+        if reach is not None and reach.check(lambda: transport.send(0, Pong(rank.rank))):
+            return False
         for event in rank.events():
             transport.send(0, event)
         inbox.extend(transport.poll(POLL))

@@ -90,8 +90,8 @@ class Transport(Protocol):
         Callable from any thread.
         """
 
-    def declare_dead(self, rank: int) -> None:
-        """Kill a rank that hangs (where it can be reached), and report it lost like any other."""
+    def declare_dead(self, rank: int) -> int | None:
+        """Have a rank that hangs killed, and report it lost like any other; return by which rank, if there is one."""
 
     def close(self) -> None:
         """Leave: flush what is queued, as far as peers take it, and free what the rank holds."""

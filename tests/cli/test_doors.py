@@ -100,5 +100,9 @@ def test_what_a_rank_tells_mpi_of_the_network(monkeypatch):
     assert (asked["OMPI_MCA_btl"], asked["OMPI_MCA_btl_tcp_if_include"]) == ("^ofi", "10.0.0.0/8")
     monkeypatch.setenv("OMPI_MCA_btl", "tcp,self")
     assert "OMPI_MCA_btl" not in environment.rank_settings(True, None)
-    assert environment.exports("eth1")["PRTE_MCA_prte_if_include"] == "eth1"
+    exported = environment.exports("eth1")
+    assert exported["PRTE_MCA_prte_if_include"] == exported["OMPI_MCA_btl_tcp_if_include"] == "eth1"
+    monkeypatch.setenv("OMPI_MCA_btl_tcp_if_include", "eth1")
+    monkeypatch.delenv("OMPI_MCA_btl", raising=False)
+    assert environment.rank_settings(True, None)["OMPI_MCA_btl"] == "^ofi", "asked for by what is exported"
     assert "PRTE_MCA_prte_if_include" not in environment.exports()

@@ -202,11 +202,47 @@ def test_the_janitor_ends_ranks_and_deletes_when_the_driver_dies(tmp_path):
     assert tmp_path.exists()
 
 
+STUBBORN = """
+import signal, sys, time
+
+def asked(*_):
+    asked.times += 1
+    if asked.times == 2:
+        sys.exit(7)
+
+asked.times = 0
+signal.signal(signal.SIGTERM, asked)
+print("ready", flush=True)
+for _ in range(60):
+    time.sleep(1)
+"""
+
+
+def test_the_janitor_asks_a_launcher_that_waits_for_its_daemons_again():
+    driver = sleeper()
+    stubborn = [sys.executable, "-S", "-c", STUBBORN]
+    with (
+        subprocess.Popen(stubborn, stdout=subprocess.PIPE) as launcher,
+        start_janitor(driver.pid) as process,
+    ):
+        assert launcher.stdout is not None
+        launcher.stdout.readline()
+        assert process.stdin is not None
+        process.stdin.write(f"launcher {launcher.pid} 60\nlauncher {launcher.pid} 0.2\n".encode())
+        process.stdin.flush()
+        time.sleep(0.3)
+        assert launcher.poll() is None
+        driver.kill()
+        driver.wait()
+        assert launcher.wait(8) == 7
+        assert process.wait(8) == 0
+
+
 def test_the_janitor_asks_a_launcher_that_stays_to_end():
     driver, launcher = sleeper(), sleeper()
     with start_janitor(driver.pid) as process:
         assert process.stdin is not None
-        process.stdin.write(f"launcher {launcher.pid}\n".encode())
+        process.stdin.write(f"launcher {launcher.pid} 0.5\n".encode())
         process.stdin.flush()
         time.sleep(0.3)
         assert launcher.poll() is None

@@ -18,13 +18,15 @@ class Line:
         self.peers = [SimpleNamespace(host="far", pid=0, same_node=False)] * 3
         self.asked: list[int] = []
         self.dead: list[int] = []
+        self.killers: dict[int, int] = {}
 
     def send(self, rank: int, command: object) -> None:
         assert isinstance(command, Ping)
         self.asked.append(rank)
 
-    def declare_dead(self, rank: int) -> None:
+    def declare_dead(self, rank: int) -> int | None:
         self.dead.append(rank)
+        return self.killers.get(rank)
 
 
 @pytest.fixture
@@ -51,18 +53,52 @@ def test_who_is_quiet_is_asked_and_who_stays_silent_is_given_up(beat):
     for now in range(106, 113):
         heartbeat.check(now, ALL)
     assert line.dead == []
-    assert line.asked == [1, 2, 2, 1, 2], "who has spoken is asked later"
+    assert line.asked == [1, 2, 2, 1, 2, 1], "who has spoken is asked later"
     heartbeat.check(112.5, ALL)
     assert line.dead == [2]
     heartbeat.check(114, [True, True, False])
     assert line.dead == [2]
 
 
+def test_ranks_of_other_hosts_hear_of_rank_0_though_they_speak(beat):
+    heartbeat, line = beat
+    for now in range(101, 110):
+        heartbeat.heard(1, now)
+        heartbeat.heard(2, now)
+        heartbeat.check(now, ALL)
+    assert line.asked == [1, 2], "at 105, a third of the limit after the last time"
+    line.peers = [SimpleNamespace(host="near", pid=0, same_node=True)] * 3
+    for now in range(110, 120):
+        heartbeat.heard(1, now)
+        heartbeat.heard(2, now)
+        heartbeat.check(now, ALL)
+    assert line.asked == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("killers", "words"),
+    [
+        ({2: 0}, "it is killed"),
+        ({2: 1}, "rank 1, on its host, is asked to kill it"),
+        ({}, "it is not listened to any more"),
+    ],
+)
+def test_what_is_said_of_a_silent_rank_is_what_is_done(beat, caplog, killers, words):
+    heartbeat, line = beat
+    line.killers = killers
+    for now in range(101, 114):
+        heartbeat.heard(1, now)
+        heartbeat.check(now, ALL)
+    assert line.dead == [2]
+    assert words in caplog.text
+    assert ("killed" in caplog.text) is (killers == {2: 0})
+
+
 def test_time_in_which_nobody_listened_does_not_count(beat):
     heartbeat, line = beat
     heartbeat.check(101, ALL)
     heartbeat.check(161, ALL)
-    assert line.asked == line.dead == []
+    assert line.dead == []
     for now in range(162, 173):
         heartbeat.check(now, ALL)
     assert line.dead == []

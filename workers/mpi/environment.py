@@ -184,11 +184,11 @@ def exports(interface: str | None = None) -> dict[str, str]:
     Parameters
     ----------
     interface
-        The network interface that the launcher shall use between hosts.
+        The network interface that ranks and their launcher shall use between hosts.
     """
     found = FAULT_TOLERANCE | OVERSUBSCRIBE
-    if interface is not None:
-        found[_LAUNCHER_INTERFACE] = interface
+    if interface is not None:  # ranks of other hosts know nothing else of the setting
+        found |= {_INTERFACE: interface} | ({} if interface == LOOPBACK else {_LAUNCHER_INTERFACE: interface})
     if os.geteuid() == 0:
         found |= AS_ROOT
     return found
@@ -209,7 +209,7 @@ def rank_settings(alone: bool, interface: str | None) -> dict[str, str]:
     found = dict(QUICK)
     if interface is not None:
         found[_INTERFACE] = interface
-    elif alone:
+    elif alone and _INTERFACE not in os.environ:
         found[BTL] = NO_NETWORK
     return {name: value for name, value in found.items() if name not in os.environ}
 

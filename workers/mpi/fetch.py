@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from ..transport import Bytes, Region
     from .mailbox import Mailbox, Message
 
-MESSAGE, REQUEST, REFUSED, DATA = 1, 2, 3, 16  # tags; DATA + ticket is the answer to a request
+MESSAGE, REQUEST, REFUSED, GONE, DATA = 1, 2, 3, 4, 16  # tags; DATA + ticket is the answer to a request
 _TICKETS = 1 << 16
 _MOST_PIECES = 4096  # a Get of more separate pieces is slower than asking
 _MOST_GOT = 2**31 - 1  # bytes
+_CANCELLING = 1.0  # seconds: an answer that has begun to stream in, and stays away so long, stays away
 RING_EVERY = 0.001
 
 Done = Callable[[bool], None]
@@ -171,9 +172,14 @@ class Fetcher:
             # Cancelled once the answer streams in, a receive goes on all the same, into memory that must wait
             # for it.
             read.cancelled = True
+            read.deadline = now + _CANCELLING
             with contextlib.suppress(MPI.Exception):
                 read.request.Cancel()
-        return self._received(read)
+        found = self._received(read)
+        if found is None and dead and read.cancelled and now > read.deadline:
+            self._stuck.append(read)
+            return False
+        return found
 
     def _got(self, read: _Read) -> bool | None:
         """Look at a Get."""

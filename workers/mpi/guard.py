@@ -87,9 +87,9 @@ class Guard:
         """Guard the launcher."""
         self._tell(f"daemon {pid}")
 
-    def launcher(self, pid: int) -> None:
-        """End the launcher too, when this process has ended: it would wait for ranks that it can't reach."""
-        self._tell(f"launcher {pid}")
+    def launcher(self, pid: int, grace: float) -> None:
+        """End the launcher too, seconds after this process has ended: it may wait for ranks that it can't reach."""
+        self._tell(f"launcher {pid} {grace}")
 
     def folders(self, paths: Iterable[str]) -> None:
         """Delete these in the end."""

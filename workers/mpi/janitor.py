@@ -5,7 +5,8 @@ It reads lines from its standard input, whose other end only the driver holds, a
 - ``guard PID``: a rank on this host. Its process is held by a pidfd, so that its number cannot come to mean
   another.
 - ``daemon PID``: the launcher, which is given time to leave by itself.
-- ``launcher PID``: one that waits for ranks it can't reach, as `mpirun` does: it is asked to end, then killed.
+- ``launcher PID SECONDS``: one that may wait for ranks it can't reach, as `mpirun` does: so many seconds after the
+  driver's end it is asked to end, more than once since the first time it waits for its daemons, and then killed.
 - ``folder PATH``: a folder to delete in the end.
 - ``leave SECONDS PID…``: these ranks have been told to stop; what is still there after that many seconds is
   killed.
@@ -29,7 +30,7 @@ import time
 
 RANK_GRACE = 0.5
 DAEMON_GRACE = 1.5
-ASKED_GRACE = 4.0
+ASKED, ASKED_GRACE = 3, 2.0
 KILLED_LIMIT = 2.0
 NOTE_BYTES = 512
 
@@ -41,7 +42,7 @@ class Janitor:
         self.driver = driver
         self.ranks: dict[int, int] = {}
         self.daemons: dict[int, int] = {}
-        self.launchers: dict[int, int] = {}
+        self.launchers: dict[int, tuple[int, float]] = {}
         self.folders: list[str] = []
         self.leaving: list[tuple[float, list[int]]] = []
         self.rest = b""
@@ -80,11 +81,16 @@ class Janitor:
     def obey(self, line: str) -> None:
         """Carry out one line."""
         word, _, what = line.partition(" ")
-        if word in ("guard", "daemon", "launcher"):
-            held = {"guard": self.ranks, "daemon": self.daemons, "launcher": self.launchers}[word]
+        if word in ("guard", "daemon"):
+            held = {"guard": self.ranks, "daemon": self.daemons}[word]
             fd = None if int(what) in held else open_process(int(what))
             if fd is not None:
                 held[int(what)] = fd
+        elif word == "launcher":
+            pid, seconds = what.split()
+            fd = self.launchers[int(pid)][0] if int(pid) in self.launchers else open_process(int(pid))
+            if fd is not None:
+                self.launchers[int(pid)] = fd, float(seconds)
         elif word == "folder":
             self.folders.append(what)
         elif word == "quiet":
@@ -109,18 +115,21 @@ class Janitor:
         """End what is left, or wait for it, and delete the folders."""
         if not kill_ranks:
             await_end(list(self.ranks.values()), None)
-        for fd in await_end(list(self.launchers.values()), DAEMON_GRACE if self.launchers else 0):
-            kill(fd, signal.SIGTERM)
-        for processes, grace in (
-            (self.ranks, RANK_GRACE),
-            (self.daemons, DAEMON_GRACE),
-            (self.launchers, ASKED_GRACE),
-        ):
+        begin = time.monotonic()
+        for processes, grace in ((self.ranks, RANK_GRACE), (self.daemons, DAEMON_GRACE)):
             for fd in await_end(list(processes.values()), grace):
                 kill(fd)
             await_end(list(processes.values()), KILLED_LIMIT)
         for folder in self.folders:
             remove(folder)
+        for fd, seconds in self.launchers.values():
+            left = await_end([fd], max(0.0, begin + seconds - time.monotonic()))
+            for _ in range(ASKED):
+                if left:
+                    kill(fd, signal.SIGTERM)
+                    left = await_end([fd], ASKED_GRACE)
+            if left:
+                kill(fd)
 
 
 def notes() -> list[str]:

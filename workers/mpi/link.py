@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from mpi4py import MPI
 
 from ..transport import Bytes, RanksLost, Region
-from .fetch import MESSAGE, REFUSED, REQUEST, RING_EVERY, Fetcher
+from .exits import die
+from .fetch import GONE, MESSAGE, REFUSED, REQUEST, RING_EVERY, Fetcher
 from .guard import guard
 from .handshake import greet, token
 from .mailbox import Mailbox
@@ -68,12 +69,16 @@ class MpiLink:
         self._pidfds = {r: fd for r, fd in opened.items() if fd is not None}
         for rank, fd in self._pidfds.items():
             self._bell.watch(rank, fd)
+        # On other hosts than rank 0's each may be asked to kill the others.
+        near = [] if 0 in (self.rank, *roster.killable) else sorted(roster.killable)
+        held = {r: open_process(self.peers[r].pid) for r in near}
+        self._neighbours = {r: fd for r, fd in held.items() if fd is not None}
         self._mailbox = Mailbox(comm)
         self._fetcher = Fetcher(self._mailbox, roster.window, self._ring, self._own, fetch_limit)
         self._reported: set[int] = set()
         self._remote = any(not x.same_node for x in self.peers)
         self._traffic = 0.0
-        self.out_of_reach: set[int] = set()  # declared dead, and perhaps alive: nobody here could kill them
+        self._declared: set[int] = set()
         self._notes = guard().notes if self.rank == 0 else None
         self.closed = False
         comm.Barrier()  # every bell hangs, every arena is mapped: from here on a rank may die
@@ -125,10 +130,12 @@ class MpiLink:
             if message.tag == MESSAGE:
                 found.append(pickle.loads(message.buffer.data))
                 self._traffic = time.monotonic() if self._remote else 0.0
+            elif message.tag == GONE:
+                self._give_up(pickle.loads(message.buffer.data))
             elif message.tag in (REQUEST, REFUSED):
                 self._fetcher.answer(message)
         for rank in self._bell.take_ended():
-            self._mailbox.bury(rank)
+            self._mailbox.has_ended(rank)
         if len(self._mailbox.dead) > len(self._reported):
             lost = sorted(self._mailbox.dead - self._reported)
             self._reported.update(lost)
@@ -150,18 +157,38 @@ class MpiLink:
         if self._notes is not None:
             self._notes.write(slot, text)
 
-    def declare_dead(self, rank: int) -> None:
-        """Count a rank as dead, one that is silent, say: the next `poll` reports it.
+    def declare_dead(self, rank: int) -> int | None:
+        """Count a rank as dead, one that is silent, say: the next `poll` reports it. Return who kills it.
 
-        It is killed where it runs on this host. Elsewhere it may live on, and is not listened to any more.
+        On another host some rank there is asked to. All others are told, so that none waits for it; it is itself, and
+        ends when it hears that.
         """
-        fd = self._pidfds.get(rank)
+        self._declared.add(rank)
+        if rank in self._pidfds:
+            self._give_up(rank)
+            return self.rank
+        living = [x for x in self.peers if x.rank not in (self.rank, *self._mailbox.dead)]
+        for peer in living:
+            self._mailbox.send(peer.rank, GONE, pickle.dumps(rank, 5))
+            self._ring(peer.rank)
+        self._give_up(rank)
+        host = self.peers[rank].host
+        return next((x.rank for x in living if x.host == host and x.rank != rank), None)
+
+    def _give_up(self, rank: int) -> None:
+        """Bury a rank that was declared dead, and kill it where that is possible."""
+        if rank == self.rank:
+            die()
+        fd = self._pidfds.get(rank, self._neighbours.get(rank))
         if fd is not None:
             with contextlib.suppress(OSError):
                 signal.pidfd_send_signal(fd, signal.SIGKILL)
-        else:
-            self.out_of_reach.add(rank)
         self._mailbox.bury(rank)
+
+    @property
+    def out_of_reach(self) -> frozenset[int]:
+        """The ranks that were declared dead, and may be alive."""
+        return frozenset(self._declared - self._mailbox.ended)
 
     @property
     def dead(self) -> frozenset[int]:
@@ -210,9 +237,9 @@ class MpiLink:
         while not self._mailbox.idle and time.monotonic() < deadline:
             self._step([])
             self._bell.wait(RING_EVERY)
-        for fd in self._pidfds.values():
+        for fd in (*self._pidfds.values(), *self._neighbours.values()):
             os.close(fd)
-        self._pidfds = {}
+        self._pidfds, self._neighbours = {}, {}
         self._memory.close()
         self._arena.close()
         self._bell.close()

@@ -50,6 +50,7 @@ class Mailbox:
     def __init__(self, comm: MPI.Intracomm) -> None:
         self.comm = comm
         self.dead: set[int] = set()
+        self.ended: set[int] = set()  # those of the dead whose processes are known to have ended
         self._sending: list[_Sending] = []
         self._arriving: dict[int, deque[Message]] = {}
         self._abandoned: list[_Sending] = []
@@ -105,7 +106,12 @@ class Mailbox:
             ranks = MPI.Group.Translate_ranks(failed, None, self.comm.Get_group())
             failed.Free()
             for rank in ranks:
-                self.bury(rank)
+                self.has_ended(rank)
+
+    def has_ended(self, rank: int) -> None:
+        """Count a rank as dead whose process has ended."""
+        self.ended.add(rank)
+        self.bury(rank)
 
     def bury(self, rank: int) -> None:
         """Count a rank as dead: nothing more goes to it, nothing from it is handed out."""

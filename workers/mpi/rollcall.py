@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from .environment import Job
 
-LAUNCHERS = ("prterun", "prted", "prte", "mpirun")
+JOB_LAUNCHERS = ("prterun", "mpirun")
+"""Programs that launch one job and end with it."""
+LAUNCHERS = (*JOB_LAUNCHERS, "prted", "prte")
 """Programs whose children are the ranks, all of which they start at once."""
 _FIRST_LOOK = 0.1
 _EACH = 0.005  # seconds between looks, for each rank of the host: all look at all

@@ -23,7 +23,7 @@ from . import doors, environment, private
 from .exits import die_instead_of_exiting, end_rank
 from .guard import guard
 from .processes import name_of
-from .rollcall import LAUNCHERS, RollCall
+from .rollcall import JOB_LAUNCHERS, LAUNCHERS, RollCall
 from .spawning import SpawnWatch, launchers
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _PR_SET_PDEATHSIG = 1
 _FINALIZE_LIMIT = 5.0
 _STOPPING_LIMIT = 3.0
+_LAUNCHER_GRACE = 1.5
 _THREAD_MULTIPLE = 3  # in every MPI
 _NAMED = 1.0  # seconds in which the roll call ends a rank that MPI has told of a death, with the name of who died
 _folders: private.Folders | None = None
@@ -81,6 +82,8 @@ def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
             raise ClusterError(f"rank {job.rank} could not join the others: {error}") from error
     if job.rank and environment.ulfm_enabled():
         die_instead_of_exiting()
+    if job.rank == 0 and not all(x.same_node for x in link.peers) and name_of(os.getppid()) in JOB_LAUNCHERS:
+        guard().launcher(os.getppid(), config.heartbeat + _LAUNCHER_GRACE)
     return link
 
 
@@ -250,13 +253,11 @@ def _end_launcher(link: MpiLink) -> None:
     who = ", ".join(f"rank {r} (host {link.peers[r].host}, pid {link.peers[r].pid})" for r in sorted(link.out_of_reach))
     name, parent = name_of(os.getppid()), os.getppid()
     if name in LAUNCHERS:
-        what = (
-            f"so {name} is ended, and its status isn't the script's; the processes there may have to be killed by hand"
-        )
-        guard().launcher(parent)
+        what = f"so {name} is ended, and its status isn't the script's; behind a cut link ranks end by themselves"
+        guard().launcher(parent, _LAUNCHER_GRACE)
     else:
         what = "and their launcher, which isn't this process's parent, may wait for them"
-    print(f"windrow: the script has ended; {who} could not be killed from here, {what}", file=sys.stderr, flush=True)
+    print(f"windrow: the script has ended; {who} may be alive, {what}", file=sys.stderr, flush=True)
 
 
 def _watchdog(status: int) -> None:
