@@ -317,6 +317,26 @@ def test_what_nobody_is_to_read_any_more_goes_at_once():
     assert ledger.arenas[0].used == 0
 
 
+def test_what_nobody_wants_when_it_is_refused_is_not_run_again():
+    x = numbers(4)
+    ledger = held(x, root(x))
+    record = ledger.records[x.token]
+    while not record.complete:
+        run(ledger)
+    ledger.unhold(x.token)
+    batch = ledger.take(0)
+    assert batch is not None
+    assert batch.record.stage.token == root(x).token
+    ledger.unhold(root(x).token)
+    assert record.nstored == len(batch.tasks), "it is being read"
+    ledger.refused(batch.number)
+    assert ledger.plan() == 0
+    assert ledger.arenas[0].used == 0
+    assert ledger.take(0) is None
+    ledger.forget()
+    assert not ledger.records
+
+
 def test_what_waits_for_nobody_is_not_run():
     x = numbers(4)
     half = Expr(Move("slice", (Route(((0, Slice()),)),)), (x,), Grid([Axis.regular(2 * MIB, MIB)]), F8)
