@@ -40,6 +40,24 @@ with wr.Cluster(ranks=3, memory="64 MiB") as cluster:
 """
 
 
+def held(*arrays, ranks=1):
+    """A ledger in which arrays are persisted, and nothing has run."""
+    ledger = Ledger([1 << 30] * ranks, [1] * ranks)
+    ledger.add(lower([x.expr for x in arrays], lambda token: False), True)
+    for x in arrays:
+        ledger.hold(x.expr.token)
+    ledger.plan()
+    return ledger
+
+
+def stored(ledger, x, rank=0):
+    """Let a rank make all chunks of an array; return its record."""
+    record = ledger.records[x.expr.token]
+    while not record.complete:
+        ledger.done(ledger.take(rank).number, 0.01)
+    return record
+
+
 @pytest.fixture
 def cluster():
     with wr.Cluster(threads=2, memory="64 MiB") as cluster:
@@ -133,12 +151,8 @@ def test_a_result_that_is_written_in_place_has_a_name_of_its_own(cluster):
 
 def test_what_is_looked_at_stays_though_it_was_to_be_spilled():
     x = wr.random.default_rng(1).random(1000, chunks=100)
-    ledger = Ledger([1 << 20], [1])
-    ledger.add(lower([x.expr], lambda token: False), True)
-    ledger.hold(x.expr.token)
-    ledger.plan()
-    while (batch := ledger.take(0)) is not None:
-        ledger.done(batch.number, 0.0)
+    ledger = held(x)
+    stored(ledger, x)
     ((record, tasks),) = ledger.victims(0, 1 << 20)
     offsets = record.offset[tasks].copy()
     record.viewed = True
@@ -146,6 +160,46 @@ def test_what_is_looked_at_stays_though_it_was_to_be_spilled():
     assert (record.source == -1).all()
     assert np.array_equal(record.offset[tasks], offsets)
     assert ledger.slabs.dropped == [(0, 5)]
+
+
+def test_what_is_refused_when_nobody_wants_it_any_more_is_not_run_again():
+    x = wr.random.default_rng(1).random(1 << 19, chunks=1 << 17)
+    y = wr.sqrt(x)
+    ledger = held(x, y)
+    record = stored(ledger, x)
+    ledger.unhold(x.expr.token)
+    batch = ledger.take(0)
+    assert batch.record.stage.token == y.expr.token
+    ledger.unhold(y.expr.token)
+    assert record.nstored == len(batch.tasks), "it is being read"
+    ledger.refused(batch.number)
+    assert ledger.plan() == 0
+    assert ledger.arenas[0].used == 0
+    assert ledger.take(0) is None
+    ledger.forget()
+    assert not ledger.records
+
+
+def test_what_is_lost_while_it_is_read_is_not_made_again_for_nobody():
+    x = wr.random.default_rng(1).random(1 << 19, chunks=1 << 17)
+    y, wide = wr.sqrt(x), x.rechunk(1 << 19)
+    ledger = held(x, y, wide, ranks=2)
+    record = stored(ledger, x, rank=1)
+    batch = ledger.take(0)
+    while batch is not None and batch.record.stage.token != y.expr.token:
+        ledger.refused(batch.number)
+        batch = ledger.take(0)
+    assert batch is not None
+    ledger.lose(1)
+    assert record.nwaiting == 4
+    for each in (x, y, wide):
+        ledger.unhold(each.expr.token)
+    assert record.nwaiting == len(batch.tasks), "it is being read"
+    ledger.done(batch.number, 0.01)
+    assert ledger.waiting() == 0
+    assert ledger.take(0) is None
+    ledger.forget()
+    assert not ledger.records
 
 
 def test_only_what_can_have_begun_answers_for_a_death():

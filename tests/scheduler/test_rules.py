@@ -317,26 +317,6 @@ def test_what_nobody_is_to_read_any_more_goes_at_once():
     assert ledger.arenas[0].used == 0
 
 
-def test_what_nobody_wants_when_it_is_refused_is_not_run_again():
-    x = numbers(4)
-    ledger = held(x, root(x))
-    record = ledger.records[x.token]
-    while not record.complete:
-        run(ledger)
-    ledger.unhold(x.token)
-    batch = ledger.take(0)
-    assert batch is not None
-    assert batch.record.stage.token == root(x).token
-    ledger.unhold(root(x).token)
-    assert record.nstored == len(batch.tasks), "it is being read"
-    ledger.refused(batch.number)
-    assert ledger.plan() == 0
-    assert ledger.arenas[0].used == 0
-    assert ledger.take(0) is None
-    ledger.forget()
-    assert not ledger.records
-
-
 def test_what_waits_for_nobody_is_not_run():
     x = numbers(4)
     half = Expr(Move("slice", (Route(((0, Slice()),)),)), (x,), Grid([Axis.regular(2 * MIB, MIB)]), F8)
@@ -380,30 +360,6 @@ def test_a_death_costs_nothing_that_nobody_wants():
     assert there
     ledger.unhold(y.token)
     assert ledger.lose(1) == Loss(1, here, here)
-
-
-def test_what_is_lost_while_it_is_read_is_not_made_again_for_nobody():
-    x = numbers(4)
-    reader, other = root(x), Expr(rechunk(1), (x,), Grid([Axis.regular(4 * MIB, 4 * MIB)]), F8)
-    ledger = held(x, reader, other, ranks=2)
-    record = ledger.records[x.token]
-    while not record.complete:
-        run(ledger, 1)
-    batch = ledger.take(0)
-    while batch is not None and batch.record.stage.token != reader.token:
-        ledger.refused(batch.number)
-        batch = ledger.take(0)
-    assert batch is not None
-    ledger.lose(1)
-    assert record.nwaiting == 4
-    for node in (x, reader, other):
-        ledger.unhold(node.token)
-    assert record.nwaiting == len(batch.tasks), "it is being read"
-    ledger.done(batch.number, 0.01)
-    assert ledger.waiting() == 0
-    assert ledger.take(0) is None
-    ledger.forget()
-    assert not ledger.records
 
 
 def test_what_a_rank_holds_is_what_it_has_stored():
