@@ -237,6 +237,19 @@ def test_functions_of_lines(chunks, axis):
         wr.apply_over_axes(lambda a, axis: a.sum(), x, [0])
 
 
+def test_a_function_of_lines_is_tried_unless_all_is_said_of_what_it_returns():
+    tried = []
+
+    def ends(line):
+        tried.append(line)
+        return line[::2]
+
+    for told, count in (({}, 1), ({"dtype": float}, 1), ({"shape": 2}, 1), ({"dtype": float, "shape": 2}, 0)):
+        made = wr.apply_along_axis(ends, 1, wr.ones((4, 3)), **told)
+        assert (made.shape, made.dtype, len(tried)) == ((4, 2), float, count)
+        tried.clear()
+
+
 def test_functions_of_elements():
     x, y = wr.from_array(DATA, chunks=3), wr.from_array(DATA[0].copy(), chunks=(8, 2))
     least = wr.vectorize(lambda a, b: a if a < b else b)

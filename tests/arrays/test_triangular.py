@@ -145,6 +145,13 @@ def test_a_sample_of_the_range_gives_the_largest_singular_values():
         LA.svd_compressed(x, 5, "none")
 
 
+def test_small_singular_values_outlast_passes_that_keep_vectors_orthonormal():
+    u, v = (np.linalg.qr(random((n, 10)))[0] for n in (200, 80))
+    values = np.logspace(0, -9, 10)
+    found = LA.svd_compressed(wr.from_array((u * values) @ v.T, chunks=(60, 80)), 10, "QR", 4, seed=1).S.compute()
+    np.testing.assert_allclose(found, values, rtol=1e-5)
+
+
 def test_tall_and_wide_by_name():
     a = random((300, 5))
     x = wr.from_array(a, chunks=(40, 5))
