@@ -105,7 +105,7 @@ def _in_parts(ufunc: str, x: Array, at: int, dtype: np.dtype[Any]) -> Array:
         totals = make(BlockFunction("scans:total", params), (x,), Grid(axes), dtype)
         lines = whole(totals, {at})
         sums = make(BlockFunction("scans:scan", params), (lines,), lines.expr.grid, dtype)
-    before = _moved_on(sums, at, axes, dtype.type(0))
+    before = _moved_on(sums, at, axes, np.zeros((), dtype)[()])
     return make(BlockFunction("scans:seeded", params, where=True), (x, before), x.expr.grid, dtype)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..graph.errors import IndexingError, ShapeError, bad
 from .align import regrid
 from .core import Node, as_array, wrap
 from .ops.choosing import resize
@@ -41,13 +42,17 @@ class FlatView:
         return wrap(self.base.expr).reshape(-1)
 
     def __getitem__(self, key: Any) -> Array:
-        return self._line()[key]
+        return self._line()[... if isinstance(key, tuple) and not key else _checked(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         line = self._line()
         given = as_array("flat", "value", value)
-        chosen = line[key]
-        if given.size != 1 and given.size != chosen.size:  # as in NumPy: over and over, or as many as are set
+        chosen = line[_checked(key)]
+        if chosen.ndim == 0 and given.size != 1:
+            raise ShapeError(bad("flat", "value", given.shape, "one element, as one is set"))
+        if given.size == 0:
+            return
+        if given.size not in (1, chosen.size):  # as in NumPy: over and over, or as many as are set
             given = resize(given, chosen.size)
         line[key] = given.reshape(()) if given.size == 1 else given.reshape(chosen.shape)
         grid = self.base.expr.grid
@@ -68,3 +73,11 @@ class FlatView:
 
     def __repr__(self) -> str:
         return f"FlatView({self.base!r})"
+
+
+def _checked(key: Any) -> Any:
+    """Return a key that has no new axis and isn't one truth value, which NumPy's `flat` refuses."""
+    items = key if isinstance(key, tuple) else (key,)
+    if items == () or any(item is None or isinstance(item, bool | np.bool) for item in items):
+        raise IndexingError(bad("flat", "key", key, "an integer, a slice, ..., an array of integers or of bool"))
+    return key

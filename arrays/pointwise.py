@@ -10,6 +10,7 @@ from ..graph.errors import IndexingError, bad
 from ..graph.grid import Axis, Grid
 from .align import regrid
 from .core import Node, as_array, check_axis, is_integer
+from .keys import without_ellipsis
 from .ops.moving import moveaxis
 from .ops.taking import take
 
@@ -45,15 +46,15 @@ class PointView:
     def __getitem__(self, key: Any) -> Array:
         array = self._array
         items = list(key) if isinstance(key, tuple) else [key]
-        if any(item is None or item is Ellipsis for item in items) or len(items) > array.ndim:
+        if any(item is None for item in items) or sum(item is not Ellipsis for item in items) > array.ndim:
             raise IndexingError(bad("vindex", "key", key, f"positions or slices for at most {array.ndim} axes"))
-        items += [slice(None)] * (array.ndim - len(items))
+        items = [slice(None) if item is Ellipsis else item for item in without_ellipsis(array.ndim, items)]
         slices = tuple(item if isinstance(item, slice) else slice(None) for item in items)
         points = [i for i, item in enumerate(items) if not isinstance(item, slice)]
-        if not points:
-            raise IndexingError(bad("vindex", "key", key, "positions for some of the axes"))
         if any(s != slice(None) for s in slices):
             array = array[slices]
+        if not points:
+            return array
         positions = [items[i] if isinstance(items[i], Node) else np.asarray(items[i]) for i in points]
         if any(p.dtype.kind not in "iu" and p.size != 0 for p in positions):
             raise IndexingError(bad("vindex", "key", key, "integers; x[mask] takes bool"))

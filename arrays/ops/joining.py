@@ -41,14 +41,14 @@ def _operands(operation: str, arrays: Any, dtype: Any = None, casting: str = "sa
     if not isinstance(arrays, Sequence) or not arrays:
         raise ArgumentError(bad(operation, "arrays", arrays, "a sequence of at least one array"))
     found = [as_array(operation, f"arrays[{i}]", a) for i, a in enumerate(arrays)]
+    if dtype is not None:
+        wanted = check_dtype(operation, "dtype", dtype)
+        return [astype(a, wanted, casting=casting) for a in found]
     try:
         common = np.result_type(*(a.dtype for a in found))
     except TypeError as error:
         raise DTypeError(f"{operation}: arguments 'arrays' have dtypes without a common one: {error}") from error
-    if dtype is None:
-        return [astype(a, common) for a in found]
-    wanted = check_dtype(operation, "dtype", dtype)
-    return [astype(a, wanted, casting=casting) for a in found]
+    return [astype(a, common) for a in found]
 
 
 def concatenate(
@@ -89,6 +89,11 @@ def concatenate(
     found = _operands("concatenate", arrays, dtype, casting)
     if axis is None:
         found, axis = [a.reshape(-1) for a in found], 0
+    return deliver("concatenate", _concatenated(found, axis), out)  # type: ignore[no-any-return]
+
+
+def _concatenated(found: list[Array], axis: int) -> Array:
+    """Join arrays of one dtype along an axis that they have."""
     first = found[0]
     at = check_axis("concatenate", axis, first.ndim)
     for array in found[1:]:
@@ -100,8 +105,7 @@ def concatenate(
             raise ShapeError(
                 f"concatenate: arrays have shapes {shapes}; expected shapes that agree but along axis {at}"
             )
-    made = found[0] if len(found) == 1 else _joined("concatenate", found, at)
-    return deliver("concatenate", made, out)  # type: ignore[no-any-return]
+    return first if len(found) == 1 else _joined("concatenate", found, at)
 
 
 def _joined(name: str, arrays: list[Array], at: int) -> Array:
@@ -194,8 +198,8 @@ def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     >>> wr.hstack([wr.ones((2, 1)), wr.ones((2, 2))]).shape
     (2, 3)
     """
-    found = [a.reshape(1) if a.ndim == 0 else a for a in _operands("hstack", arrays)]
-    return concatenate(found, 0 if found[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+    found = [a.reshape(1) if a.ndim == 0 else a for a in _operands("hstack", arrays, dtype, casting)]
+    return _concatenated(found, 0 if found[0].ndim == 1 else 1)
 
 
 def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
@@ -217,8 +221,8 @@ def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     >>> wr.vstack([wr.ones(3), wr.ones((2, 3))]).shape
     (3, 3)
     """
-    found = [a.reshape(1, -1) if a.ndim < 2 else a for a in _operands("vstack", arrays)]
-    return concatenate(found, 0, dtype=dtype, casting=casting)
+    found = [a.reshape(1, -1) if a.ndim < 2 else a for a in _operands("vstack", arrays, dtype, casting)]
+    return _concatenated(found, 0)
 
 
 def repeat(a: Any, repeats: Any, /, axis: int | None = None) -> Array:

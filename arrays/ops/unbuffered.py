@@ -42,7 +42,7 @@ def apply_at(ufunc: np.ufunc, function: Callable[..., Any], a: Any, indices: Any
     _check_dtypes(ufunc, name, a.dtype, values)
     x = wrap(a.expr)
     if not _repeats(indices):
-        a.expr = assigned(x, indices, function(getitem(x, indices), *operands)).expr
+        a.expr = assigned(x, indices, function(getitem(x, indices), *values)).expr
         return
     numbers = getitem(arange(x.size, chunks=-1).reshape(x.shape), indices)
     line = regrid(numbers.reshape(-1), Grid.single((numbers.size,)))
@@ -66,6 +66,9 @@ def _computed(value: Any) -> Any:
 
 
 def _check_dtypes(ufunc: np.ufunc, name: str, dtype: np.dtype[Any], values: tuple[Array, ...]) -> None:
+    for value in values:
+        if value.dtype.kind == "c" and dtype.kind != "c":
+            raise DTypeError(bad(name, "b", value.dtype, f"a dtype that {dtype} can hold; take .real or abs()"))
     try:
         with np.errstate(all="ignore"):
             ufunc.at(np.ones(1, dtype), [0], *(np.ones(1, v.dtype) for v in values))
@@ -100,6 +103,8 @@ def reduce_runs(ufunc: np.ufunc, array: Any, indices: Any, axis: Any, dtype: Any
     except (TypeError, ValueError) as error:
         raise DTypeError(bad(name, "array", x.dtype, f"a dtype that it takes ({error})")) from error
     starts = indices if isinstance(indices, Node) else np.asarray(indices)
+    if isinstance(indices, list | tuple) and not indices:
+        starts = np.zeros(0, np.intp)
     if starts.ndim != 1 or starts.dtype.kind not in "iu":
         raise ArgumentError(bad(name, "indices", indices, "whole numbers along one axis"))
     if isinstance(starts, Node):

@@ -316,7 +316,7 @@ def _quantiles(
     axes = check_axes(name, axis, array.ndim)
     skip = name.startswith("nan")
     wanted = _levels(name, q, method)
-    dtype = _result_dtype(name, array.dtype, wanted, method)
+    dtype = _result_dtype(name, array, wanted, method, axes, bool(keepdims), weights is not None)
     lengths = math.prod(array.shape[i] for i in axes)
     if lengths == 0 and method != "median" and not skip:
         raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
@@ -376,13 +376,23 @@ def _levels(name: str, q: Any, method: str) -> Any:
     return np.asarray(part)
 
 
-def _result_dtype(name: str, source: np.dtype[Any], q: Any, method: str) -> np.dtype[Any]:
-    """Return the dtype that NumPy's function gives."""
-    sample = np.ones(1, source) if source.kind not in "mM" else np.zeros(1, source)
+def _result_dtype(
+    name: str, x: Array, q: Any, method: str, axes: tuple[int, ...], keepdims: bool, weighted: bool
+) -> np.dtype[Any]:
+    """Return the dtype that NumPy's function gives; the byte order hangs on whether that is a scalar."""
+    source = x.dtype
+    shape = (1,) * x.ndim
+    sample = np.ones(shape, source) if source.kind not in "mM" else np.zeros(shape, source)
+    weights = np.ones(shape) if weighted and method == "inverted_cdf" else None
     try:
         if source.kind == "c" and method != "median":
             raise TypeError("complex numbers have no such order")
-        found = np.median(sample) if method == "median" else np.quantile(sample, q, method=method)  # type: ignore[call-overload]
+        kind = "nan" if name.startswith("nan") else ""
+        if method == "median":
+            found = getattr(np, f"{kind}median")(sample, axes, keepdims=keepdims)
+        else:
+            given = {"method": method, "keepdims": keepdims, "weights": weights}
+            found = getattr(np, f"{kind}quantile")(sample, q, axes, **given)
     except (TypeError, ValueError) as error:
         raise DTypeError(bad(name, "a", source, f"an array of real numbers ({error})")) from error
     return source if source.kind in "SU" else np.asarray(found).dtype
@@ -445,5 +455,5 @@ def _weighted(
         given, way = regrid(given, Grid.single(given.shape)), (None,)
     else:
         raise ShapeError(bad(name, "weights", given.shape, f"the shape {x.shape}, or the length of one axis"))
-    op = BlockFunction("quantiles:weighted", (axes, q, skip), axes=(_ways(x, axes, q), way))
+    op = BlockFunction("quantiles:weighted", (axes, q, skip, dtype), axes=(_ways(x, axes, q), way))
     return make(op, (x, given), _grid(x, axes, q), dtype)

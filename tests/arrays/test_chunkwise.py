@@ -87,7 +87,10 @@ def test_points(chunks):
     same(x.vindex[[], []], DATA[[], []])
     cube = wr.from_array(DATA.reshape(4, 3, 10), chunks=(3, 2, 4))
     same(cube.vindex[[0, 2], :, [1, 3]], DATA.reshape(4, 3, 10)[[0, 2], :, [1, 3]])
-    for wrong in ((slice(None),), (None, [1]), ([1.5], [1]), (np.ones(12, bool),), ([1], [1], [1])):
+    same(x.vindex[:], DATA)
+    same(x.vindex[2:9:3], DATA[2:9:3])
+    same(x.vindex[..., j], DATA[:, j].T)
+    for wrong in ((None,), (None, [1]), ([1.5], [1]), (np.ones(12, bool),), ([1], [1], [1])):
         with pytest.raises(IndexError, match="vindex"):
             x.vindex[wrong]
     with pytest.raises(IndexError):

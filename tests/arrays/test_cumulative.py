@@ -145,6 +145,15 @@ def test_times_add_up():
     same(wr.cumsum(wr.from_array(x, chunks=3)), np.cumsum(x))
 
 
+@pytest.mark.parametrize("dtype", ["M8[D]", ">M8[s]", "m8[h]"])
+@pytest.mark.parametrize("ufunc", [np.maximum, np.minimum, np.fmax, np.fmin])
+def test_extremes_of_times(ufunc, dtype):
+    x = np.array([[3, 1], [5, 0], [4, 7], [9, 2], [1, 8]]).astype(dtype)
+    x[1, 0], x[3, 1] = "NaT", "NaT"
+    for axis in (0, 1):
+        same(ufunc.accumulate(wr.from_array(x, chunks=(2, 1)), axis), ufunc.accumulate(x, axis))
+
+
 def test_scalars():
     """As NumPy's: a line of one."""
     same(wr.cumsum(wr.full((), 5)), np.cumsum(5))

@@ -66,6 +66,23 @@ def test_at_of_scalars_numpy_arrays_and_what_it_cannot_take():
         wr.add.at(x, [0, 1], [1, 2, 3])
 
 
+@pytest.mark.parametrize("key", [[0, 1, 2], [0, 1, 1], slice(3), np.array([True, True, True, False])], ids=str)
+@pytest.mark.parametrize("value", [0.1, np.float64(0.1), np.float32(0.1), 3])
+def test_at_computes_in_the_dtype_that_values_have(key, value):
+    for name in ("power", "add", "divide"):
+        a = np.array([3.0, 5.0, 7.0, 9.0], "f4")
+        x = lazy(a.copy())
+        getattr(np, name).at(a, key, value)
+        getattr(wr, name).at(x, key, value)
+        np.testing.assert_array_equal(x.compute(), a, strict=True)
+
+
+@pytest.mark.parametrize("key", [[0, 0], slice(2)], ids=str)
+def test_at_drops_no_imaginary_parts(key):
+    with pytest.raises(TypeError, match=r"add\.at: argument 'b' is dtype\('complex128'\)"):
+        wr.add.at(wr.ones(3), key, [1j, 2])
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("starts", [[0, 2, 2, 5], [1, 3], [5, 1, 0], [0], [6, 6], [*range(7)], [3, 3, 3]], ids=str)
 def test_reduceat(axis, starts):
@@ -89,6 +106,7 @@ def test_reduceat_keeps_the_axis_in_chunks_where_runs_are_in_order():
     assert (found == 5).all()
     assert wr.add.reduceat(wr.arange(8, chunks=3), [0, 4], dtype=float).tolist() == [6.0, 22.0]
     assert wr.add.reduceat(wr.arange(8, chunks=3), np.array([], int)).compute().shape == (0,)
+    assert wr.add.reduceat(wr.ones((8, 3), chunks=3), [], axis=1).compute().shape == (8, 0)
     out = wr.zeros(2, int)
     assert wr.add.reduceat(wr.arange(8), [0, 4], out=out) is out
     assert out.tolist() == [6, 22]
@@ -131,6 +149,28 @@ def test_flat():
     assert x.flat.base is x
     x.flat = [1, 2]
     assert x.tolist() == [[1, 2] * 3] * 4
+
+
+@pytest.mark.parametrize("key", [slice(None), slice(2, 9, 3), [1, 3], np.array([[0, 1], [2, 3]]), ...], ids=str)
+def test_no_values_set_no_flat_elements(key):
+    x = lazy(np.arange(12).reshape(3, 4), 2)
+    x.flat[key] = []
+    assert x.tolist() == np.arange(12).reshape(3, 4).tolist()
+
+
+def test_what_flat_does_not_take():
+    x = lazy(np.arange(12).reshape(3, 4), 2)
+    with pytest.raises(ValueError, match=r"flat: argument 'value' is \(2,\)"):
+        x.flat[5] = [1, 2]
+    for key in (None, (slice(None), None), True):
+        with pytest.raises(IndexError, match="flat: argument 'key'"):
+            x.flat[key]
+        with pytest.raises(IndexError, match="flat: argument 'key'"):
+            x.flat[key] = 7
+    with pytest.raises(IndexError, match="flat: argument 'key'"):
+        x.flat[()] = 7
+    assert (x.flat[()] == np.arange(12)).all()
+    assert x.tolist() == np.arange(12).reshape(3, 4).tolist()
 
 
 VIEWS = [
@@ -240,6 +280,11 @@ x.flat[::3] = 1
 a.flat[::3] = 1
 x.shape = (50, 100)
 assert (x == a.reshape(50, 100)).all()
+days = np.random.default_rng(2).integers(0, 99, 5000).astype("M8[D]")
+days[4000] = "NaT"
+assert np.array_equal(wr.maximum.accumulate(wr.asarray(days, chunks=300)), np.maximum.accumulate(days), equal_nan=True)
+big = np.arange(24.0).reshape(4, 6).astype(">f8")
+assert wr.percentile(wr.asarray(big, chunks=2), 50, axis=0, method="lower").compute().dtype == ">f8"
 q = wr.asarray([0.1, 0.5], chunks=1)
 assert np.allclose(wr.quantile(x, q, axis=1), np.quantile(a.reshape(50, 100), [0.1, 0.5], axis=1))
 p, l, u = wr.linalg.lu(x[:, :40])

@@ -44,6 +44,18 @@ def test_many_arrays(name):
     np.testing.assert_allclose(got.compute(), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["hstack", "vstack", "stack", "concatenate"])
+def test_what_is_cast_is_each_array(name):
+    """By the rule given, and not what their dtypes promote to."""
+    narrow, whole, days = np.ones(3, "f4"), np.arange(3, dtype="i4"), np.arange(3).astype("M8[s]")
+    function, numpys = getattr(wr, name), getattr(np, name)
+    found = function([wr.asarray(whole), wr.asarray(days)], dtype="i8", casting="unsafe")
+    np.testing.assert_array_equal(found.compute(), numpys([whole, days], dtype="i8", casting="unsafe"), strict=True)
+    for casting in ("no", "equiv"):
+        with pytest.raises(TypeError, match="is cast by the rule"):
+            function([wr.asarray(narrow), wr.asarray(whole)], dtype="f8", casting=casting)
+
+
 def test_no_stage_reads_many_others():
     joined = wr.concatenate([wr.ones(10, chunks=3) * k for k in range(JOINED**2 + 1)])
     stages = lower([joined.expr], lambda token: False)

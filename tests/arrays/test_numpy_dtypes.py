@@ -39,10 +39,32 @@ def same(found, expected):
         lambda xp, a, i: xp.cumsum(i, dtype=">f8"),
         lambda xp, a, i: xp.cumprod(i, dtype=">i8"),
         lambda xp, a, i: xp.nancumsum(a[:3], dtype=">f4"),
+        lambda xp, a, i: xp.hstack([a[:2], i], dtype=">f4"),
+        lambda xp, a, i: xp.vstack([a, i], dtype=">f4"),
     ],
 )
 def test_byte_order(call):
     same(call(wr, lazy(BIG), lazy(WHOLE)), call(np, BIG, WHOLE))
+
+
+@pytest.mark.parametrize("axis", [0, 1, (0, 1), None])
+@pytest.mark.parametrize("q", [30, [30, 60], np.float32(30)], ids=str)
+@pytest.mark.parametrize("name", ["percentile", "nanpercentile"])
+@pytest.mark.parametrize("length", [6, 70_000])
+def test_byte_order_of_percentiles(name, q, axis, length):
+    a = np.random.default_rng(0).random((length, 2)).astype(">f4")
+    x = wr.from_array(a, chunks=(length // 2, 1))
+    for method in ("lower", "linear"):
+        for keepdims in (False, True):
+            asked = {"axis": axis, "method": method, "keepdims": keepdims}
+            found, expected = getattr(wr, name)(x, q, **asked), getattr(np, name)(a, q, **asked)
+            assert (found.dtype, found.compute().dtype) == (expected.dtype, expected.dtype)
+            same(found, np.asarray(expected))
+    if axis in (0, 1) and name == "percentile":
+        asked = {"axis": axis, "method": "inverted_cdf", "weights": np.arange(1, a.shape[axis] + 1)}
+        found, expected = getattr(wr, name)(x, q, **asked), getattr(np, name)(a, q, **asked)
+        assert found.compute().dtype == expected.dtype
+        same(found, expected)
 
 
 @pytest.mark.parametrize("name", ["inv", "det", "svd", "qr", "pinv", "slogdet", "cond", "matrix_rank"])

@@ -64,12 +64,13 @@ def missing(dtype: np.dtype[Any]) -> Any:
     return np.array("NaT", dtype) if dtype.kind in "mM" else np.array(np.nan, dtype)
 
 
-def weighted(x: Array, weights: Array, axes: tuple[int, ...], q: Any, skip: bool) -> Array:
+def weighted(x: Array, weights: Array, axes: tuple[int, ...], q: Any, skip: bool, dtype: Any) -> Array:
     """Return weighted quantiles over axes."""
     function = np.nanquantile if skip else np.quantile
     if weights.ndim < x.ndim:  # np.nanquantile takes them for those of a line
         weights = np.broadcast_to(np.expand_dims(weights, [i for i in range(x.ndim) if i not in axes]), x.shape)
-    return np.asarray(function(x, q, axis=axes if x.ndim > 1 else 0, weights=weights, method="inverted_cdf"))
+    found = function(x, q, axis=axes if x.ndim > 1 else 0, weights=weights, method="inverted_cdf")
+    return np.asarray(found, dtype)
 
 
 def lost(x: Array) -> Array:
