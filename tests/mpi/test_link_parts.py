@@ -284,6 +284,38 @@ def test_a_waiting_janitor_kills_nobody(tmp_path):
     assert not folder.exists()
 
 
+HOLDS = """
+import sys
+from windrow.workers.mpi import private
+private.SHARED_MEMORY = sys.argv[1]
+print(private.make_job_folder(sys.argv[2]), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_next_job_deletes_what_a_killed_one_has_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(private, "SHARED_MEMORY", str(tmp_path))
+    living, killed, foreign = (tmp_path / f"windrow-{name}" for name in ("0-living", "0-killed", "results"))
+    foreign.mkdir()
+    (foreign / "file").write_text("a user's own")
+    jobs = {}
+    for folder in (living, killed):
+        words = [sys.executable, "-c", HOLDS, str(tmp_path), str(folder)]
+        jobs[folder] = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert jobs[folder].stdout.readline() == b"True\n"
+        (folder / "segment").write_text("shared memory")
+    private.sweep()
+    assert living.exists()
+    assert killed.exists()
+    jobs[killed].kill()
+    jobs[killed].communicate()
+    private.sweep()
+    assert not killed.exists()
+    assert (living / "segment").exists()
+    assert (foreign / "file").exists()
+    jobs[living].communicate(timeout=10)
+
+
 def test_private_folders_leave_the_environment_as_it_was(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)

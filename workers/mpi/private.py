@@ -1,7 +1,8 @@
 """The folders that belong to this process's MPI alone, to be deleted when the process ends.
 
 Open MPI leaves its shared memory segments and session folders behind when it is killed. Where they lie in
-folders of their own, the janitor deletes those and nothing else.
+folders of their own, the janitor deletes those and nothing else. Where somebody has killed the janitor too, as a batch
+system does, the next job on the host deletes them: each process of a job holds a lock in its folder of shared memory.
 
 The folder also holds a `prte` of two lines, found first on PATH while ranks are spawned. It starts the real
 one in a session of its own: a Ctrl-C in the driver's terminal (or a notebook's interrupt, which goes to the
@@ -11,6 +12,7 @@ kernel's process group) would otherwise reach the launcher too, and it would abo
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import secrets
 import shlex
@@ -20,10 +22,14 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .janitor import remove
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 SHARED_MEMORY = "/dev/shm"
+_PREFIX, _LOCK = "windrow-", "lock"
+_TRIES = 5  # at making a folder that another job deletes as one that nobody holds yet
 SEGMENTS = "OMPI_MCA_btl_sm_backing_directory"
 
 
@@ -55,8 +61,10 @@ def make(name: str, guarded: Callable[[Iterable[str]], None]) -> Folders:
     memory = os.access(SHARED_MEMORY, os.W_OK)
     segments = os.path.join(SHARED_MEMORY, word) if memory else sessions
     guarded(dict.fromkeys((segments, sessions)))
+    sweep()
     for folder in dict.fromkeys((segments, sessions)):
         os.mkdir(folder, 0o700)
+    hold(segments)
     # A temporary folder may be mounted noexec: then the other one may serve.
     launcher = next((x for x in dict.fromkeys((sessions, segments)) if _write_launcher(x)), "")
     return Folders(segments, sessions, launcher)
@@ -73,16 +81,52 @@ def job_folder(job: str) -> str:
     if not job or not os.access(SHARED_MEMORY, os.W_OK):
         return ""
     name = "".join(c if c.isalnum() else "-" for c in job)
-    return os.path.join(SHARED_MEMORY, f"windrow-{os.geteuid()}-{name}")
+    return os.path.join(SHARED_MEMORY, f"{_PREFIX}{os.geteuid()}-{name}")
 
 
 def make_job_folder(path: str) -> bool:
     """Make the folder of a launched job, as the first rank of a host does; False when that is impossible."""
-    try:
-        os.makedirs(path, mode=0o700, exist_ok=True)
-        return os.stat(path).st_uid == os.geteuid()
-    except OSError:
-        return False
+    sweep()
+    with contextlib.suppress(OSError):
+        for _ in range(_TRIES):
+            os.makedirs(path, mode=0o700, exist_ok=True)
+            if os.stat(path).st_uid != os.geteuid():
+                return False
+            if hold(path):
+                return True
+    return False
+
+
+def hold(folder: str) -> bool:
+    """Lock a folder while this process lives, so that no other job deletes it; False when one just has."""
+    with contextlib.suppress(OSError):
+        held = os.open(os.path.join(folder, _LOCK), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(held, fcntl.LOCK_SH)
+        if os.fstat(held).st_nlink:
+            return True
+        os.close(held)
+    return False
+
+
+def sweep() -> None:
+    """Delete the folders in shared memory of this user's jobs in which nobody lives any more."""
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(SHARED_MEMORY):
+            if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):
+                _sweep(entry.path)
+
+
+def _sweep(folder: str) -> None:
+    """Delete a folder unless somebody holds it, or it is none of ours."""
+    with contextlib.suppress(OSError):
+        if os.stat(folder).st_uid != os.geteuid():
+            return
+        lock = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove(folder)
+        finally:
+            os.close(lock)
 
 
 @contextlib.contextmanager

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 JOB_LAUNCHERS = ("prterun", "mpirun")
 """Programs that launch one job and end with it."""
 LAUNCHERS = (*JOB_LAUNCHERS, "prted", "prte")
+"""Programs that launch ranks, and may be ended with them."""
+_PARENTS = (*LAUNCHERS, "slurmstepd")
 """Programs whose children are the ranks, all of which they start at once."""
 _FIRST_LOOK = 0.1
 _EACH = 0.005  # seconds between looks, for each rank of the host: all look at all
@@ -200,6 +202,6 @@ class RollCall:
 def siblings() -> int | None:
     """Return how many processes this one's launcher has on this host; None where the parent is no launcher."""
     parent = os.getppid()
-    if name_of(parent) not in LAUNCHERS:
+    if name_of(parent) not in _PARENTS:
         return None
     return len(children(parent)) or None

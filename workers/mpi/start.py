@@ -70,6 +70,8 @@ def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
     if folder and private.SEGMENTS not in os.environ:
         settings[private.SEGMENTS] = folder
     with RollCall(job, folder, here or job.size, config.start_limit):
+        if folder:
+            private.hold(folder)
         with private.environment_with(settings):
             MPI = _mpi()
         _has_network = environment.NO_NETWORK not in settings.values()
