@@ -162,18 +162,22 @@ def test_what_is_looked_at_stays_though_it_was_to_be_spilled():
     assert ledger.slabs.dropped == [(0, 5)]
 
 
-def test_what_is_refused_when_nobody_wants_it_any_more_is_not_run_again():
+@pytest.mark.parametrize("end", ["refused", "dead"])
+def test_what_came_to_nothing_when_nobody_wants_it_any_more_is_not_run_again(end):
     x = wr.random.default_rng(1).random(1 << 19, chunks=1 << 17)
     y = wr.sqrt(x)
-    ledger = held(x, y)
+    ledger = held(x, y, ranks=2)
     record = stored(ledger, x)
     ledger.unhold(x.expr.token)
-    batch = ledger.take(0)
+    batch = ledger.take(1)
     assert batch.record.stage.token == y.expr.token
     ledger.unhold(y.expr.token)
     assert record.nstored == len(batch.tasks), "it is being read"
-    ledger.refused(batch.number)
-    assert ledger.plan() == 0
+    if end == "refused":
+        ledger.refused(batch.number)
+        assert ledger.plan() == 0
+    else:
+        assert ledger.lose(1).recomputed == 0
     assert ledger.arenas[0].used == 0
     assert ledger.take(0) is None
     ledger.forget()
