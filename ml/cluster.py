@@ -87,7 +87,7 @@ class KMeans(Lazily, own.KMeans):
     def _lloyd(
         self, arrays: list[Array], tolerance: float, rng: np.random.Generator
     ) -> tuple[float, Values, int, bool]:
-        centres = self._start(arrays[0], rng)
+        centres = self._start(arrays, rng)
         origin = centres.mean(axis=0)
         centres = centres - origin
         k, d = centres.shape
@@ -96,12 +96,13 @@ class KMeans(Lazily, own.KMeans):
             turns += 1
             found = total(sums, arrays, (k, d + 1), centres, origin)
             finite("KMeans.fit", X=found)
-            moved = _moved(arrays[0], found, centres, origin)
+            moved = _moved(arrays, found, centres, origin)
             shift, centres = float(((moved - centres) ** 2).sum()), moved
             settled = shift <= tolerance
         return float(total(costs, arrays, (), centres, origin)), centres + origin, turns, settled
 
-    def _start(self, rows: Array, rng: np.random.Generator) -> Values:
+    def _start(self, arrays: list[Array], rng: np.random.Generator) -> Values:
+        rows = arrays[0]
         if not isinstance(self.init, str):
             given = self.init(rows, self.n_clusters, random_state=rng) if callable(self.init) else self.init
             centres = np.asarray(given, np.float64)
@@ -110,9 +111,8 @@ class KMeans(Lazily, own.KMeans):
                 raise ShapeError(bad("KMeans.fit", "init", centres.shape, expected))
             return centres
         if self.init == "random":
-            chosen = rng.choice(rows.shape[0], self.n_clusters, replace=False)
-            return np.asarray(rows[np.sort(chosen)].compute(), np.float64)
-        return _scalable(rows, self.n_clusters, rng)
+            return _drawn(arrays, self.n_clusters, rng)
+        return _scalable(arrays, self.n_clusters, rng)
 
 
 def _seed(state: Any) -> Any:
@@ -121,19 +121,34 @@ def _seed(state: Any) -> Any:
     return int(state.randint(0, 2**31 - 1))
 
 
-def _moved(rows: Array, found: Values, centres: Values, origin: Values) -> Values:
+def _drawn(arrays: list[Array], count: int, rng: np.random.Generator) -> Values:
+    """Return rows drawn by their weights; those without any come last, where others are too few."""
+    rows, *weighted = arrays
+    if not weighted:
+        chosen = rng.choice(rows.shape[0], count, replace=False)
+    else:
+        weight = np.asarray(weighted[0].compute())
+        some = min(count, int(np.count_nonzero(weight)))
+        chosen = rng.choice(len(weight), some, replace=False, p=weight / weight.sum())
+        chosen = np.concatenate([chosen, np.flatnonzero(weight == 0)[: count - some]])
+    return np.asarray(rows[np.sort(chosen)].compute(), np.float64)
+
+
+def _moved(arrays: list[Array], found: Values, centres: Values, origin: Values) -> Values:
     """Return the means of the centres' rows; a centre without rows goes to one of those farthest from theirs."""
     sums_of, counts = found[:, :-1].copy(), found[:, -1].copy()
     empty = np.flatnonzero(counts == 0)
     if len(empty):
-        packed = by_block(farthest, [rows], (len(empty), 2 + rows.shape[1]), centres, origin, len(empty))
-        far = packed.compute().reshape(-1, 2 + rows.shape[1])
-        far = far[np.argsort(-np.nan_to_num(far[:, 0], nan=-1.0), kind="stable")][: len(empty)]
-        for to, (_, label, *row) in zip(empty, far, strict=True):
-            place = np.asarray(row) - origin
+        width = 3 + arrays[0].shape[1]
+        packed = by_block(farthest, arrays, (len(empty), width), centres, origin, len(empty))
+        far = packed.compute().reshape(-1, width)
+        far = far[~np.isnan(far[:, 0])]
+        far = far[np.argsort(-far[:, 0], kind="stable")][: len(empty)]
+        for to, (_, label, weight, *row) in zip(empty, far, strict=False):
+            place = (np.asarray(row) - origin) * weight
             sums_of[int(label)] -= place
-            counts[int(label)] -= 1.0
-            sums_of[to], counts[to] = place, 1.0
+            counts[int(label)] -= weight
+            sums_of[to], counts[to] = place, weight
     some = counts > 0
     return np.where(some[:, None], sums_of / np.where(some, counts, 1.0)[:, None], centres)
 
@@ -143,44 +158,49 @@ def _spread(X: Values, centres: Values) -> Values:
     return distances(X, centres - centres[0], centres[0])
 
 
-def _cost(X: Values, centres: Values) -> Values:
-    return np.asarray(_spread(X, centres).sum())
+def _cost(X: Values, *more: Values) -> Values:
+    *weights, centres = more
+    found = _spread(X, centres)
+    return np.asarray(weights[0] @ found if weights else found.sum())
 
 
-def _picked(X: Values, centres: Values, rate: float, seeds: tuple[int, ...], *, block: int) -> Values:
-    """Return rows drawn with a chance that goes by their squared distance; what isn't drawn is NaN."""
+def _picked(X: Values, *more: Any, block: int) -> Values:
+    """Return rows drawn with a chance that goes by weight and squared distance; what isn't drawn is NaN."""
+    *weights, centres, rate, seeds = more
     rng, most = np.random.default_rng((*seeds, block)), seeds[0]
-    chance = np.minimum(_spread(X, centres) * rate, 1.0)
+    cost = _spread(X, centres) * weights[0] if weights else _spread(X, centres)
+    chance = np.minimum(cost * rate, 1.0)
     rows = np.flatnonzero(rng.random(len(X)) < chance)[:most]
     out = np.full((most, X.shape[1]), np.nan)
     out[: len(rows)] = X[rows]
     return out
 
 
-def _counts(X: Values, centres: Values) -> Values:
+def _counts(X: Values, *more: Values) -> Values:
+    *weights, centres = more
     labels = nearest(X, centres - centres[0], centres[0])
-    return np.asarray(np.bincount(labels, minlength=len(centres)), np.float64)
+    return np.asarray(np.bincount(labels, weights[0] if weights else None, len(centres)), np.float64)
 
 
-def _scalable(rows: Array, k: int, rng: np.random.Generator) -> Values:
+def _scalable(arrays: list[Array], k: int, rng: np.random.Generator) -> Values:
     """Choose centres by k-means||: a few passes draw rows far from those there are; the weighted draw is clustered.
 
     B. Bahmani, B. Moseley, A. Vattani, R. Kumar, S. Vassilvitskii: Scalable K-Means++, PVLDB 5 (2012).
     """
-    centres = np.asarray(rows[int(rng.integers(rows.shape[0]))].compute(), np.float64)[None]
+    rows = arrays[0]
+    centres = _drawn(arrays, 1, rng)
     draws = 2 * k
     for turn in range(5):
-        cost = float(total(_cost, [rows], (), centres))
+        cost = float(total(_cost, arrays, (), centres))
         if cost == 0.0:
             break
         seeds = (draws, int(rng.integers(2**31)), turn)
-        packed = by_block(_picked, [rows], (draws, rows.shape[1]), centres, draws / cost, seeds, numbered=True)
+        packed = by_block(_picked, arrays, (draws, rows.shape[1]), centres, draws / cost, seeds, numbered=True)
         drawn = packed.compute().reshape(-1, rows.shape[1])
         centres = np.concatenate([centres, drawn[~np.isnan(drawn[:, 0])]])
-    weights = total(_counts, [rows], (len(centres),), centres)
+    weights = total(_counts, arrays, (len(centres),), centres)
     if len(centres) < k:
-        more = rng.choice(rows.shape[0], k - len(centres), replace=False)
-        return np.concatenate([centres, rows[np.sort(more)].compute()])
+        return np.concatenate([centres, _drawn(arrays, k - len(centres), rng)])
     seed = int(rng.integers(2**31 - 1))
     start, _ = own.kmeans_plusplus(centres, k, sample_weight=np.maximum(weights, 1e-12), random_state=seed)
     kmeans: Any = own.KMeans

@@ -70,6 +70,16 @@ def _set(model: Any, coef: Values, sums: _Normal) -> None:
     model.intercept_ = (intercept[0] if sums.single else intercept) if model.fit_intercept else 0.0
 
 
+def _solved(sums: _Normal, alphas: Values) -> tuple[Values, Values, int]:
+    """Return the solutions of least norm, one for each penalty, the eigenvalues of X'X, and its rank."""
+    values, vectors = np.linalg.eigh(sums.squares)
+    values = np.maximum(values, 0.0)
+    least = values[-1] * len(values) * np.finfo(np.float64).eps
+    wide = values[:, None] + alphas
+    inverse = np.divide(1.0, wide, out=np.zeros_like(wide), where=wide > least)
+    return vectors @ (inverse * (vectors.T @ sums.products)), values, int((values > least).sum())
+
+
 class LinearRegression(Supervised, own.LinearRegression):
     """Scikit-learn's `LinearRegression`; for Windrow arrays by the normal equations X'X of centred columns.
 
@@ -95,16 +105,16 @@ class LinearRegression(Supervised, own.LinearRegression):
         if self.positive:
             raise ArgumentError(bad("LinearRegression.fit", "positive", True, "False for Windrow arrays"))
         sums = _normal("LinearRegression", self, X, y, sample_weight)
-        values, vectors = np.linalg.eigh(sums.squares)
-        kept = values > values[-1] * len(values) * np.finfo(np.float64).eps
-        inverse = vectors[:, kept] / values[kept] @ vectors[:, kept].T
-        self.rank_, self.singular_ = int(kept.sum()), np.sqrt(np.maximum(values[::-1], 0)).astype(sums.dtype)
-        _set(self, inverse @ sums.products, sums)
+        coef, values, self.rank_ = _solved(sums, np.zeros(1))
+        self.singular_ = np.sqrt(values[::-1]).astype(sums.dtype)
+        _set(self, coef, sums)
         return self
 
 
 class Ridge(Supervised, own.Ridge):
     """Scikit-learn's `Ridge`; for Windrow arrays by the normal equations.
+
+    Where columns depend on each other and nothing is penalized, the coefficients are those of least norm.
 
     Examples
     --------
@@ -125,10 +135,8 @@ class Ridge(Supervised, own.Ridge):
             raise ArgumentError(bad("Ridge.fit", "positive", True, "False for Windrow arrays"))
         sums = _normal("Ridge", self, X, y, sample_weight)
         alphas = np.broadcast_to(np.asarray(self.alpha, np.float64), (sums.products.shape[1],))
-        eye = np.eye(len(sums.squares))
-        columns = [np.linalg.solve(sums.squares + a * eye, p) for a, p in zip(alphas, sums.products.T, strict=True)]
         self.n_iter_, self.solver_ = None, "cholesky"
-        _set(self, np.stack(columns, axis=1), sums)
+        _set(self, _solved(sums, alphas)[0], sums)
         return self
 
 

@@ -83,10 +83,16 @@ def costs(X: Values, *more: Values) -> Values:
     return np.asarray(weights[0] @ found if weights else found.sum())
 
 
-def farthest(X: Values, centres: Values, origin: Values, count: int) -> Values:
-    """Return the rows of a block that are farthest from their centres: distance, centre, row; NaN where none is."""
+def farthest(X: Values, *more: Any) -> Values:
+    """Return the rows of a block that are farthest from their centres: distance, centre, weight, row.
+
+    `more`: weights, centres, origin, how many. It is NaN where none is: rows without weight don't count.
+    """
+    *weights, centres, origin, count = more
+    weight = weights[0] if weights else np.ones(len(X))
     found, labels = distances(X, centres, origin), nearest(X, centres, origin)
-    chosen = np.argsort(-found, kind="stable")[:count]
-    out = np.full((count, 2 + X.shape[1]), np.nan)
-    out[: len(chosen), 0], out[: len(chosen), 1], out[: len(chosen), 2:] = found[chosen], labels[chosen], X[chosen]
+    chosen = np.argsort(-found, kind="stable")
+    chosen = chosen[weight[chosen] > 0][:count]
+    out = np.full((count, 3 + X.shape[1]), np.nan)
+    out[: len(chosen)] = np.column_stack([found[chosen], labels[chosen], weight[chosen], X[chosen]])
     return out

@@ -77,8 +77,9 @@ class StandardScaler(Lazily, own.StandardScaler):
         self.mean_ = mean if self.with_mean or self.with_std else None
         if self.with_std:
             self.var_ = variance
-            constant = variance <= 10 * np.finfo(np.float64).eps * mean**2
-            self.scale_ = np.where(constant | (variance == 0), 1.0, np.sqrt(variance))
+            eps = np.finfo(np.float64).eps  # as scikit-learn: what rounding alone makes of a constant
+            constant = variance <= seen * eps * variance + (seen * mean * eps) ** 2
+            self.scale_ = np.where(constant, 1.0, np.sqrt(variance))
 
     def _beside(self, new: Any) -> None:
         if self.mean_ is None:

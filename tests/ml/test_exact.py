@@ -56,6 +56,32 @@ def test_a_constant_column_is_not_scaled():
     np.testing.assert_allclose(ours.transform(X), sklearn.preprocessing.StandardScaler().fit_transform(X), atol=1e-12)
 
 
+def test_features_far_from_zero_are_scaled():
+    X = np.random.default_rng(0).normal(size=(1000, 2)) + np.array([1e8, -1e7])
+    ours = windrow.ml.preprocessing.StandardScaler().fit(wr.from_array(X, chunks=(100, 2)))
+    parts = windrow.ml.preprocessing.StandardScaler()
+    for at in range(0, 1000, 250):
+        parts.partial_fit(wr.from_array(X[at : at + 250], chunks=(100, 2)))
+    theirs = sklearn.preprocessing.StandardScaler().fit(X)
+    for model in (ours, parts):
+        np.testing.assert_allclose(model.scale_, theirs.scale_, rtol=1e-9)
+        np.testing.assert_allclose(model.mean_, theirs.mean_, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["LinearRegression", "Ridge"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("targets", [1, 2])
+def test_columns_that_depend_on_each_other_get_the_least_norm(data, name, fit_intercept, targets):
+    X, y, _ = data
+    X = np.column_stack([X, X[:, 0] + X[:, 1], X[:, 2] * 3])
+    y = y if targets == 1 else np.column_stack([y, X[:, 0] ** 2])
+    keywords = {"alpha": 0} if name == "Ridge" else {}
+    model = getattr(windrow.ml.linear_model, name)(fit_intercept=fit_intercept, **keywords)
+    model.fit(wr.from_array(X, chunks=(100, 7)), wr.from_array(y, chunks=100))
+    theirs = sklearn.linear_model.LinearRegression(fit_intercept=fit_intercept).fit(X, y)
+    np.testing.assert_allclose(model.coef_, theirs.coef_, rtol=1e-8, atol=1e-10)
+
+
 @pytest.mark.parametrize("chunks", GRIDS)
 @pytest.mark.parametrize("name", ["LinearRegression", "Ridge"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -163,6 +189,36 @@ def test_k_means_with_weights_ties_and_empty_clusters(data):
     assert ours.inertia_ == pytest.approx(theirs.inertia_, rel=1e-9)
     np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, rtol=1e-8)
     assert float(ours.score(lazy)) == pytest.approx(theirs.score(X), rel=1e-9)
+
+
+@pytest.mark.parametrize("init", ["k-means++", "random"])
+def test_k_means_begins_at_rows_that_weigh(init):
+    """Rows of no weight are as good as not there, however far away."""
+    generator = np.random.default_rng(3)
+    near = np.concatenate([generator.normal(size=(60, 2)) + np.array([30 * i, 0]) for i in range(3)])
+    far = generator.normal(size=(20, 2)) * 1e4
+    X, w = np.concatenate([far, near]), np.repeat([0.0, 2.0], [len(far), len(near)])
+    for seed in range(5):
+        model = windrow.ml.cluster.KMeans(3, init=init, n_init=3, random_state=seed)
+        model.fit(wr.from_array(X, chunks=(50, 2)), sample_weight=w)
+        assert (np.abs(model.cluster_centers_) < 70).all()
+    model = windrow.ml.cluster.KMeans(2, init=init, n_init=1, random_state=0)
+    model.fit(wr.from_array(X, chunks=(50, 2)), sample_weight=np.arange(len(X)) == 70)
+    assert model.inertia_ < 1e-20
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_k_means_moves_a_centre_without_rows_to_one_by_its_weight(data):
+    X, w = np.concatenate([data[0], [[80.0] * FEATURES]]), np.linspace(0.5, 7, ROWS + 1)
+    keywords = {"init": np.concatenate([X[[0, 100]], [[-900.0] * FEATURES]]), "n_init": 1, "max_iter": 1}
+    ours = windrow.ml.cluster.KMeans(3, **keywords).fit(wr.from_array(X, chunks=(100, 5)), sample_weight=w)
+    theirs = sklearn.cluster.KMeans(3, **keywords).fit(X, sample_weight=w)
+    np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, rtol=1e-8)
+    w[-1] = 0
+    X = np.concatenate([X, [[70.0] * FEATURES]])
+    w = np.append(w, 3.0)
+    ours = windrow.ml.cluster.KMeans(3, **keywords).fit(wr.from_array(X, chunks=(100, 5)), sample_weight=w)
+    np.testing.assert_allclose(ours.cluster_centers_[2], 70.0)
 
 
 def test_k_means_far_from_the_origin(data):
