@@ -13,7 +13,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ..align import regrid
-from ..core import as_array, check_axis, check_shape, make
+from ..core import as_array, check_axis, check_shape, is_integer, make
 from ..ranges import arange
 from .elementwise import where
 from .moving import expand_dims, moveaxis
@@ -283,6 +283,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     found = as_array("vander", "x", x)
     if found.ndim != 1:
         raise ShapeError(bad("vander", "x", found.shape, "one axis"))
+    if N is not None and not is_integer(N):
+        raise ArgumentError(bad("vander", "N", N, "an integer, or None"))
     count = len(found) if N is None else check_shape("vander", N, "N")[0]
     dtype = np.promote_types(found.dtype, int)
     rows = found.expr.grid.axes[0]

@@ -160,6 +160,7 @@ BAD = [
     (lambda x: wr.diag(wr.ones((1, 1, 1))), "diag.*'v'"),
     (lambda x: wr.tril(wr.ones(())), "tril.*'m'"),
     (lambda x: wr.vander(x), "vander.*'x'"),
+    (lambda x: wr.vander(x[0], (3, 4)), "vander.*'N'"),
 ]
 
 
