@@ -14,7 +14,7 @@ from ..arrays.core import Node, as_array, make
 from ..arrays.ops.elementwise import where
 from ..arrays.ops.ufuncs import equal
 from ..arrays.payload import payload
-from ..graph.errors import ArgumentError, bad
+from ..graph.errors import ArgumentError, DTypeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
 from ..graph.origin import publish as publish_code
@@ -65,7 +65,13 @@ class _Called:
         if not len(block):
             row = np.zeros((1, *block.shape[1:]), block.dtype)
             return np.empty((0, *self.values(row).shape[1:]), self.dtype)
-        return self.values(np.ascontiguousarray(block)).astype(self.dtype, copy=False)
+        found = self.values(np.ascontiguousarray(block))
+        kept = found.astype(self.dtype, copy=False)
+        fits = np.can_cast(found.dtype, kept.dtype, "same_kind")
+        if not fits or (kept.dtype.kind in "SU" and kept.itemsize < found.itemsize and (kept != found).any()):
+            cls = type(self.estimator).__name__
+            raise DTypeError(bad(f"{cls}.{self.method}", "estimator", found.dtype, f"{self.dtype}, as for a first row"))
+        return kept
 
     def values(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return what the method gives for some rows, as an array, be it sparse or a table."""

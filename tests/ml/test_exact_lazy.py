@@ -13,9 +13,11 @@ import sklearn.linear_model
 import sklearn.pipeline
 import sklearn.preprocessing
 from sklearn.base import clone
+from sklearn.metrics import r2_score
 
 import windrow as wr
-from windrow.ml import Fitted
+from windrow.ml import Fitted, over_rows
+from windrow.ml.search.learners import merged
 
 MODULES = ("linear_model", "naive_bayes", "preprocessing", "cluster", "decomposition")
 RNG = np.random.default_rng(8)
@@ -205,3 +207,40 @@ def test_weights_of_nothing_are_refused(name):
     keywords = {"sample_weight": np.zeros(400)}
     with pytest.raises(wr.BadValue, match=rf"{name}.fit: argument 'sample_weight' is 'zero for every row'"):
         ours(name).fit(lazy(X), target_of(name), **keywords)
+
+
+class Told:
+    """Tells of the rows' first feature what it is told to."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def predict(self, X):
+        return self.answer(X[:, 0])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda x: np.where(x > 2, "several", "few") if (x > 2).any() else np.full(len(x), "few"),
+        lambda x: x / 2 if (x > 2).any() else x.astype(int),
+    ],
+)
+def test_predictions_of_another_dtype_are_refused(answer):
+    X = wr.from_array(np.arange(6.0).reshape(6, 1), chunks=(2, 1))
+    found = over_rows(Told(answer), "predict", X)
+    with pytest.raises(TypeError, match=r"Told\.predict: argument 'estimator' is dtype"):
+        found.compute()
+
+
+@pytest.mark.parametrize("cuts", [[5], [1, 5], [1, 1, 3, 5]])
+def test_explained_variance_is_merged_over_blocks(cuts):
+    """Also of few rows far from zero, where a count or a sum that doesn't begin at zero shows."""
+    truth, guess = np.array([10.0, 10.3, 9.8, 10.1, 10.2]), np.array([10.1, 10.2, 9.9, 10.0, 10.2])
+    told = []
+    for y, p in zip(np.split(truth, cuts[:-1]), np.split(guess, cuts[:-1]), strict=True):
+        off, mean = ((y - p) ** 2).sum(), y.mean() if len(y) else 0.0
+        told.append([len(y), 0.0, off, off, mean, ((y - mean) ** 2).sum()])
+    score, loss = merged(np.array(told))
+    assert score == pytest.approx(r2_score(truth, guess), rel=1e-12)
+    assert loss == pytest.approx(((truth - guess) ** 2).mean(), rel=1e-12)
