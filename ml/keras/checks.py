@@ -102,6 +102,9 @@ def check_callbacks(callbacks: Any) -> list[Any]:
     for callback in found:
         if not isinstance(callback, base):
             raise ArgumentError(bad("fit", "callbacks", type(callback).__name__, "Keras's callbacks"))
+        if type(callback).__name__ == "SwapEMAWeights":
+            expected = "callbacks that leave weights alone: the optimizers' moving averages lie on the shards"
+            raise ArgumentError(bad("fit", "callbacks", "SwapEMAWeights", expected))
         names = [n for n in BATCH if n in vars(callback) or getattr(type(callback), n) is not getattr(base, n)]
         frequency = BY_EPOCH.get(type(callback).__name__)
         if names and (frequency is None or getattr(callback, frequency, "epoch") != "epoch"):

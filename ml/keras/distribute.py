@@ -222,7 +222,7 @@ class Distributed:
                     logs = told_of(recipe, names, outer.epoch(epoch, count, bar), some)
                     lost = lost or _lost(epoch, logs)
                     Variables(self.model).put(rounds.state)
-                    logs |= _held_out(self.model, recipe, held, size)
+                    logs |= _held_out(self.model, recipe, held, size, listeners)
                     seconds.append(time.perf_counter() - begin)
                     bar.epoch(epoch, logs)
                     bar.hide()
@@ -323,11 +323,15 @@ def _shards(x: Any, y: Any, weight: Any, shards: int | None, shuffle: bool, seed
     return sharded("fit", arrays, shards, shuffle, seed)
 
 
-def _held_out(model: Any, recipe: Recipe, held: tuple[Any, Any, Any] | None, size: int) -> dict[str, float]:
+def _held_out(
+    model: Any, recipe: Recipe, held: tuple[Any, Any, Any] | None, size: int, listeners: Any
+) -> dict[str, float]:
     if held is None:
         return {}
     x, y, weight = held
+    listeners.on_test_begin()
     told = evaluated(model, x, y, max(size, HELD_OUT), weight, recipe)
+    listeners.on_test_end(told)
     return {f"val_{name}": value for name, value in told.items()}
 
 

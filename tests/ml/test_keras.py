@@ -94,6 +94,23 @@ def test_layers_with_state_validation_and_callbacks(data, tmp_path):
     assert model.evaluate(lazy, y) == pytest.approx(wanted, rel=1e-3)
 
 
+def test_callbacks_are_told_of_validation_data(data):
+    X, y = data
+    seen = []
+    watch = keras.callbacks.Callback()
+    watch.on_test_begin = lambda logs=None: seen.append("begin")
+    watch.on_test_end = lambda logs=None: seen.append(dict(logs))
+    stop = keras.callbacks.EarlyStopping(monitor="val_loss", patience=0, min_delta=1e9)
+    more = {"validation_data": (X[:100], y[:100]), "callbacks": [watch, stop]}
+    history = distribute(linear()).fit(X, y, epochs=9, shards=2, **more)
+    assert history.epoch == [0, 1]
+    assert seen[::2] == ["begin", "begin"]
+    assert [told["loss"] for told in seen[1::2]] == history.history["val_loss"]
+    assert [told["mae"] for told in seen[1::2]] == history.history["val_mae"]
+    with pytest.raises(ValueError, match=r"callbacks' is 'SwapEMAWeights'.*moving averages lie on the shards"):
+        distribute(linear()).fit(X, y, callbacks=[keras.callbacks.SwapEMAWeights()])
+
+
 def test_early_stopping(data):
     X, y = data
     stop = keras.callbacks.EarlyStopping(monitor="loss", patience=0, min_delta=1e9)
