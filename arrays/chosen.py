@@ -45,8 +45,8 @@ def over_chosen(name: str, function: Callable[..., Any], values: Sequence[Any]) 
         return None
     arrays = [v for v in values if isinstance(v, Node)]
     others = tuple(None if isinstance(v, Node) else v for v in values)
-    shape = (None, *made.shape[first.mask.ndim :])
-    return unsized(name, _applied, arrays, (function, others), shape, made.dtype, Chosen(made, first.mask))
+    selected = Chosen(made, first.mask, first.axis)
+    return unsized(name, _applied, arrays, (function, others), selected.shape, made.dtype, selected)
 
 
 def _single(value: Any) -> bool:

@@ -73,14 +73,22 @@ def unsized(
 
 @dataclass(frozen=True)
 class Chosen:
-    """A selection: the elements of `whole` where a mask over its first axes holds, in C order."""
+    """A selection: the elements of `whole` where a mask over its axes from `axis` on holds, in C order."""
 
     whole: Array
     mask: Array
+    axis: int = 0
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """Shape of the selection: one axis, of unknown length, stands for those of the mask."""
+        whole = self.whole.shape
+        return (*whole[: self.axis], None, *whole[self.axis + self.mask.ndim :])
 
     def beside(self, other: Chosen) -> bool:
         """Whether both are selected from the same places."""
-        return self.whole.shape == other.whole.shape and self.mask.expr.token == other.mask.expr.token
+        same = self.axis == other.axis and self.whole.shape == other.whole.shape
+        return same and self.mask.expr.token == other.mask.expr.token
 
 
 class Unsized:

@@ -8,6 +8,7 @@ the result, and what else depends on lazy masks needs their values then (`unsize
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..workers.kernels.blocks.picking import field
 from .align import regrid
 from .beneath import beneath
 from .core import Node, as_array, make, twin, wrap
-from .deferred import deferred, unsized
+from .deferred import Chosen, deferred, unsized
 from .keys import (
     NEW,
     POINTS,
@@ -198,7 +199,7 @@ def _by_lazy(x: Array, items: list[Any]) -> Array:
     if not lazy:
         return picked(x, selection(shape, items))
     if len(lazy) == 1:
-        alone = _by_mask(x, items, lazy[0]) if lazy[0].dtype == bool else _looked_up(x, items, lazy[0])
+        alone = _by_mask(x, items) if lazy[0].dtype == bool else _looked_up(x, items, lazy[0])
         if alone is not None:
             return alone
     template, operands = template_of(items)
@@ -231,26 +232,47 @@ def _indexed(x: Array, *given: Any) -> Generator[Any, Any, Array]:
     return getitem(x, filled(template, [np.asarray(v) for v in values]))
 
 
-def _by_mask(x: Array, items: list[Any], mask: Node) -> Array | None:
-    """Apply a lazy mask chunk by chunk, where nothing else among the items is an array of positions."""
-    if not mask.ndim or any(isinstance(i, np.ndarray) for i in items):
+@dataclass(frozen=True)
+class Masked:
+    """What a key with one mask selects: from `part`, which the `others` do, where the mask from `axis` on holds."""
+
+    part: Array
+    mask: Array
+    axis: int
+    others: tuple[Any, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether the mask has the shape of its axes, which one without elements needn't have."""
+        return self.mask.shape == self.part.shape[self.axis : self.axis + self.mask.ndim]
+
+
+def masked(x: Array, items: list[Any]) -> Masked | None:
+    """Read a key in which nothing but one mask is an array; None where it is another key."""
+    items = [i for i in items if i is not Ellipsis]
+    arrays = [k for k, i in enumerate(items) if isinstance(i, Node | np.ndarray)]
+    if len(arrays) != 1 or items[arrays[0]].dtype != bool or not items[arrays[0]].ndim:
         return None
-    place = next(k for k, i in enumerate(items) if i is mask)
-    others = [*items[:place], *[slice(None)] * mask.ndim, *items[place + 1 :]]
+    (place,) = arrays
+    mask = items[place]
+    others = (*items[:place], *[slice(None)] * mask.ndim, *items[place + 1 :])
     if place and any(not isinstance(i, slice) for i in others):
         return None  # where the result's axes stand takes more to say
-    rest = x if trivial(others) else getitem(x, tuple(others))
-    own = as_array("indexing", "key", mask)
-    if not place:
-        return select(rest, own)
-    front = moveaxis(rest, range(place, place + mask.ndim), range(mask.ndim))
-    return _behind(select(front, own), place)
+    part = x if trivial(others) else getitem(x, others)
+    return Masked(part, as_array("indexing", "key", mask), place, others)
 
 
-def _behind(found: Array, place: int) -> Array:
-    """Bring the first axis of an array whose size isn't known to another place."""
-    shape = (*found.shape[1 : place + 1], found.shape[0], *found.shape[place + 1 :])
-    return unsized("getitem", _moved, (found,), (place,), shape, found.dtype)
+def _by_mask(x: Array, items: list[Any]) -> Array | None:
+    """Apply a lazy mask chunk by chunk, where nothing else among the items is an array of positions."""
+    found = masked(x, items)
+    if found is None:
+        return None
+    part, mask, axis = found.part, found.mask, found.axis
+    if not axis:
+        return select(part, mask)
+    front = moveaxis(part, range(axis, axis + mask.ndim), range(mask.ndim))
+    chosen = Chosen(twin(part), twin(mask), axis)
+    return unsized("getitem", _moved, (select(front, mask),), (axis,), chosen.shape, x.dtype, chosen)
 
 
 def _moved(found: Array, place: int) -> Generator[Any, Any, Array]:

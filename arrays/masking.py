@@ -25,8 +25,8 @@ LARGE_MASK = 1 << 14
 
 def select(x: Array, mask: Array) -> Array:
     """Return the elements where the mask over the first axes holds, in C order."""
-    shape = (None, *x.shape[mask.ndim :])
-    return unsized("getitem", _selected, (x, mask), (), shape, x.dtype, Chosen(twin(x), twin(mask)))
+    chosen = Chosen(twin(x), twin(mask))
+    return unsized("getitem", _selected, (x, mask), (), chosen.shape, x.dtype, chosen)
 
 
 def select_known(x: Array, mask: np.ndarray[Any, Any]) -> Array:

@@ -1,8 +1,9 @@
 """Setting elements: `x[key] = value` puts a new expression behind the name `x`; nothing is written anywhere.
 
 Other arrays made from `x` before keep what they were: there are no views. Slices and integers are a move with a route
-for the old elements and one for the new; arrays of positions are scattered by block; a mask with values that don't run
-along what it selects is `where`, fused into what follows; values that do are dealt out chunk by chunk.
+for the old elements and one for the new; arrays of positions are scattered by block; one mask, over any axes, with
+values that don't run along what it selects is `where`, fused into what follows; values that do are dealt out chunk by
+chunk where it comes first.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from ..graph.kinds.points import Scatter, block_codes
 from ..graph.kinds.source import Full
 from .align import regrid
 from .core import Node, as_array, make, snapshot, twin, wrap
-from .deferred import deferred
-from .indexing import stand_ins
+from .deferred import Chosen, deferred
+from .indexing import masked, stand_ins
 from .keys import (
     NEW,
     POINTS,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from ..graph.grid import Index
     from .array import Array
+    from .indexing import Masked
 
 MOST_ROUTES = 32
 """So many elements or slices set one after the other are one move."""
@@ -61,22 +63,15 @@ def assigned(x: Array, key: Any, value: Any) -> Array:
     x = twin(x)
     shape = x.expr.grid.shape
     items = without_ellipsis(len(shape), read_key(key))
-    chosen = _chosen(x, items, value)
-    if chosen is not None:
-        return _where(x, items[0], chosen)
-    new = _value(x, value)
     items = masks_checked(items, shape)
-    mask = items[0] if items else None
-    if (
-        isinstance(mask, Node | np.ndarray)
-        and mask.dtype == bool
-        and trivial(items[1:])
-        and mask.shape == shape[: mask.ndim] != ()
-    ):
-        found = _by_mask(x, mask, new)
+    lazy = any(isinstance(i, Node) for i in items)
+    at = masked(x, items)
+    if at is not None and (lazy or trivial(at.others)) and at.fits:
+        found = _by_mask(at, value, lazy)
         if found is not None:
-            return found
-    if any(isinstance(i, Node) for i in items):
+            return found if trivial(at.others) else _static(x, selection(shape, list(at.others)).simplified(), found)
+    new = _value(x, value)
+    if lazy:
         return _by_lazy(x, items, new)
     return _static(x, selection(shape, items).simplified(), new)
 
@@ -264,46 +259,44 @@ def _by_block(axes: Sequence[Axis], index: Sequence[Index]) -> tuple[Index, Inde
 # ---------------------------------------------------------------- masks and lazy positions
 
 
-def _by_mask(x: Array, mask: Any, value: Array) -> Array | None:
-    """A mask over the first axes: `where`, or values dealt out chunk by chunk. None: positions serve better."""
-    grid = x.expr.grid
-    trailing = grid.shape[mask.ndim :]
-    lengths = value.expr.grid.shape
-    if value.ndim > len(trailing) and value.shape[-1 - len(trailing)] != 1:
-        if not isinstance(mask, Node):
+def _by_mask(at: Masked, value: Any, lazy: bool) -> Array | None:
+    """One mask: `where`, or values dealt out chunk by chunk. None: positions serve better."""
+    part, mask, axis = at.part, at.mask, at.axis
+    whole = _chosen(at, value)
+    if whole is not None:
+        return _where(at, whole)
+    value = _value(part, value)
+    shape = part.shape
+    before, behind = shape[:axis], shape[axis + mask.ndim :]
+    if value.ndim > len(behind) and value.shape[-1 - len(behind)] != 1:
+        if axis or not lazy:
             return None
-        _fitted(value, (value.shape[-1 - len(trailing)], *trailing))
-        wide = value.reshape(_fitted(value, (value.shape[-1 - len(trailing)], *trailing)))
-        own = as_array("setitem", "key", mask)
-        return deferred("setitem", _dealt, (x, own, wide), (), grid, x.dtype)
-    _fitted(value, (1, *trailing))
-    if value.ndim > len(trailing):
-        value = _shaped(value, lengths[len(lengths) - len(trailing) :])
-    return _where(x, mask, value)
+        lengths = (value.shape[-1 - len(behind)], *behind)
+        wide = value.reshape(_fitted(value, lengths))
+        return deferred("setitem", _dealt, (part, mask, wide), (), part.expr.grid, part.dtype)
+    lengths = _fitted(value, (*before, 1, *behind))
+    if value.ndim > len(behind):
+        value = _shaped(value, (*lengths[:axis], *(1,) * mask.ndim, *lengths[axis + 1 :]))
+    return _where(at, value)
 
 
-def _where(x: Array, mask: Any, value: Array) -> Array:
-    """Return an array with elements of a value where a mask over the first axes holds."""
-    condition = as_array("setitem", "key", mask)
-    condition = condition.reshape(condition.shape + (1,) * (x.ndim - mask.ndim))
+def _where(at: Masked, value: Array) -> Array:
+    """Return what a mask selects from, with elements of a value where the mask holds."""
+    x, mask = at.part, at.mask
+    condition = mask.reshape(mask.shape + (1,) * (x.ndim - at.axis - mask.ndim))
     scalar: Any = value
     if isinstance(value.expr.op, Full):
         scalar = x.dtype.type(value.expr.op.value) if x.dtype.kind in "biufc" else value
     return regrid(astype(apply("setitem", "where", (condition, scalar, x), np.where), x.dtype), x.expr.grid)
 
 
-def _chosen(x: Array, items: list[Any], value: Any) -> Array | None:
+def _chosen(at: Masked, value: Any) -> Array | None:
     """Return the whole array of which a value is what a mask selects, where it goes back to the same places."""
     waiting = value._unsized if isinstance(value, Node) else None
-    if waiting is None or waiting.chosen is None or not items or not trivial(items[1:]):
+    if waiting is None or waiting.chosen is None or not waiting.chosen.beside(Chosen(at.part, at.mask, at.axis)):
         return None
-    mask, whole, own = items[0], waiting.chosen.whole, waiting.chosen.mask
-    if not isinstance(mask, Node) or mask.dtype != bool or mask._unsized is not None or mask.ndim != own.ndim:
-        return None
-    if mask.expr.token != own.expr.token or whole.shape != x.shape:
-        return None
-    _check_cast(x, whole.dtype)
-    return astype(whole, x.dtype)
+    _check_cast(at.part, waiting.chosen.whole.dtype)
+    return astype(waiting.chosen.whole, at.part.dtype)
 
 
 def _dealt(x: Array, mask: Array, value: Array) -> Generator[Any, Any, Array]:

@@ -55,6 +55,42 @@ def from_before(x, y):
     x[m] = old * 2
 
 
+def columns(x, y):
+    m = y[0] > 0
+    x[:, m] = np.sqrt(abs(x[:, m])) - y[:, m] / 3
+
+
+def columns_to_a_number(x, y):
+    m = y[0] > 0
+    x[:, m] = 3
+    x[:, NUMBERS[0] > 0] = x[:, :1]
+
+
+def parts(x, y):
+    x[2:, y[0] > 0] *= 0.9
+    x[5:-5, x[3] > 0] = y[10:, x[3] > 0] + 1
+
+
+def rows_at_one_column(x, y):
+    m = y[:, 0] > 0
+    x[m, 2] *= 2
+    x[m, 1:3] -= y[m, 2:]
+    x[m, ::-1] = np.arange(4)
+
+
+def planes(x, y):
+    x[..., y > 0] = x[y > 0] + 1
+
+
+def other_columns(x, y):
+    """As many, from other places."""
+    x[:, y[0] > 0] = y[:, y[0] > 0] - 1
+    order = np.array([True, False, True, False])
+    lazy = wr.from_array(order[::-1].copy(), chunks=3) if isinstance(x, wr.Array) else order[::-1]
+    x[:, order] = x[:, lazy] * 2
+    x[:, lazy] = x[:, lazy][:, ::-1]
+
+
 def with_single(x, y):
     m = y > 0
     x[m] -= x.sum() * y[0, 0]
@@ -86,9 +122,16 @@ def without_unselected(x, y):
 
 STEPS = {
     f.__name__: f
-    for f in (scale, negate, add_other, functions, rows, from_before, with_single, other_mask, changed_mask, backwards)
-} | {"without_unselected": without_unselected}
-PLAIN = ("scale", "negate", "add_other", "functions", "rows", "from_before", "with_single")
+    for f in (
+        *(scale, negate, add_other, functions, rows, from_before, with_single, other_mask, changed_mask, backwards),
+        *(columns, columns_to_a_number, parts, rows_at_one_column, planes, other_columns),
+        without_unselected,
+    )
+}
+PLAIN = (
+    *("scale", "negate", "add_other", "functions", "rows", "from_before", "with_single"),
+    *("columns", "columns_to_a_number", "parts", "rows_at_one_column", "planes"),
+)
 
 
 @pytest.mark.parametrize("chunks", [(11, 2), -1])
@@ -107,7 +150,8 @@ def test_what_a_mask_selects_is_written_back(name, chunks, runs):
     ("step", "each"),
     [
         (scale, 0),
-        (lambda x, y: operator.setitem(x, (slice(None), x[0] > 0), x[:, x[0] > 0] * 0.9), 3),
+        (lambda x, y: operator.setitem(x, (slice(None), x[0] > 0), x[:, x[0] > 0] * 0.9), 0),
+        (lambda x, y: operator.setitem(x, (slice(None), x[0] > 0), x[:, x[0] > 0][:, ::-1]), 3),
         (lambda x, y: operator.setitem(x, x > 9, np.zeros(0)), 2),
         (lambda x, y: operator.setitem(x, (y.astype(int) % 4)[:, 0], 1), 1),
     ],
