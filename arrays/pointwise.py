@@ -45,7 +45,7 @@ class PointView:
 
     def __getitem__(self, key: Any) -> Array:
         array = self._array
-        items = list(key) if isinstance(key, tuple) else [key]
+        items: list[Any] = list(key) if isinstance(key, tuple) else [key]
         if any(item is None for item in items) or sum(item is not Ellipsis for item in items) > array.ndim:
             raise IndexingError(bad("vindex", "key", key, f"positions or slices for at most {array.ndim} axes"))
         items = [slice(None) if item is Ellipsis else item for item in without_ellipsis(array.ndim, items)]
@@ -55,7 +55,7 @@ class PointView:
             array = array[slices]
         if not points:
             return array
-        positions = [items[i] if isinstance(items[i], Node) else np.asarray(items[i]) for i in points]
+        positions: list[Any] = [items[i] if isinstance(items[i], Node) else np.asarray(items[i]) for i in points]
         if any(p.dtype.kind not in "iu" and p.size != 0 for p in positions):
             raise IndexingError(bad("vindex", "key", key, "integers; x[mask] takes bool"))
         whole = [p if isinstance(p, Node) or p.size else p.astype(np.int64) for p in positions]
