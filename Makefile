@@ -30,6 +30,7 @@ ALL_EXTRAS := test,all
 BENCH_EXTRAS := bench
 LEARN_EXTRAS := bench,ml
 MUTANTS_EXTRAS := mutants
+SITE_EXTRAS := site
 
 TIMEOUT := $(shell timeout --foreground 1 true 2>/dev/null && echo timeout --foreground -k 10 $(LIMIT))
 FIND_PYTHON = for p in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
@@ -45,7 +46,7 @@ endif
 # Tests start hundreds of Pythons, and each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all lint types imports size docs conformance bench ml mutants clean
+.PHONY: help run test test-all lint types imports size docs site conformance bench ml mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +82,10 @@ size: ## no Python file over 500 lines
 docs: .venv/.test ## write docs/operations.md from the definitions
 	$(PY) docs/make_operations.py
 
+site: .venv/.site ## the documents in build/site; every warning is an error
+	rm -rf docs/api/generated build/site
+	$(BIN)/sphinx-build -W --keep-going -n -q -j auto docs build/site $(ARGS)
+
 conformance: .venv/.test ## the array API's test suite, SUITE=its checkout; ARGS="--chunks", ARGS="--ranks 3"
 	$(BIN)/pip install -q -r $(SUITE)/requirements.txt pytest-xdist
 	PATH=$(CURDIR)/$(BIN):$$PATH $(PY) tests/conformance/run.py $(SUITE) $(ARGS)
@@ -94,7 +99,7 @@ mutants: .venv/.mutants ## how many small changes of the program the tests notic
 	$(PY) tests/mutants/run.py $(ARGS)
 
 clean: ## remove .venv and what was built
-	rm -rf .venv build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist docs/api/generated src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PY):
@@ -110,10 +115,11 @@ $(PY):
 .venv/.bench: EXTRAS = $(BENCH_EXTRAS)
 .venv/.learn: EXTRAS = $(LEARN_EXTRAS)
 .venv/.mutants: EXTRAS = $(MUTANTS_EXTRAS)
+.venv/.site: EXTRAS = $(SITE_EXTRAS)
 .venv/.learn: | .venv/.bench
 .venv/.all: | .venv/.test
 .venv/.mutants: | .venv/.test
-.venv/.run .venv/.test .venv/.all .venv/.bench .venv/.learn .venv/.mutants: pyproject.toml | $(PY)
+.venv/.run .venv/.test .venv/.all .venv/.bench .venv/.learn .venv/.mutants .venv/.site: pyproject.toml | $(PY)
 	@echo "installing .[$(EXTRAS)]"
 	@$(PY) -m pip install -q --disable-pip-version-check -e ".[$(EXTRAS)]"
 	@touch $@

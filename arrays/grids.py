@@ -98,7 +98,7 @@ def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False, *
 
     Returns
     -------
-    Array of shape (axes, *dimensions), or a tuple
+    Array of shape `(axes, *dimensions)`, or a tuple
 
     Examples
     --------

@@ -18,7 +18,7 @@ __all__ = ["plot_history"]
 
 
 def plot_history(history: Any, ax: Any = None) -> Any:
-    """Draw the metrics of a training over its epochs; those of validation ("val_…") dashed, in the same colour.
+    """Draw the metrics of a training over its epochs; those of validation (`"val_…"`) dashed, in the same colour.
 
     Parameters
     ----------

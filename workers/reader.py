@@ -135,7 +135,7 @@ class Reader:
         return known[k]
 
     def run(self, number: int, blocks: list[int]) -> Array | None:
-        """Return consecutive blocks of one shape as (blocks, *shape) in place, where they lie at equal distances.
+        """Return consecutive blocks of one shape as `(blocks, *shape)` in place, where they lie at equal distances.
 
         Those in the user's memory that lie side by side are read at once.
         """

@@ -69,7 +69,7 @@ class GridSearch(Search):
         "params", and returns a number, greater being better. Scikit-learn's names ("neg_log_loss"), scorers and
         functions of (estimator, X, y) see all rows of a test, brought together on a rank; of several, by names, each
         has its columns, and `refit` names the one by which trials are compared. Of a Keras model: the name of one of
-        its metrics, of all rows; with "neg_" before it where less is better.
+        its metrics, of all rows; with `"neg_"` before it where less is better.
     cv : int, optional
         Folds, each tested on once. None: one share of the rows is held out.
     test_size : float
