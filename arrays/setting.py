@@ -18,7 +18,7 @@ from ..graph.errors import BadValue, DTypeError, ShapeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import BlockFunction
 from ..graph.kinds.move import Move, Route
-from ..graph.kinds.points import Scatter, block_codes
+from ..graph.kinds.points import Scatter, last_by_block
 from ..graph.kinds.source import Full
 from .align import regrid
 from .core import Node, as_array, make, snapshot, twin, wrap
@@ -47,15 +47,11 @@ from .verbs import persist
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from ..graph.grid import Index
     from .array import Array
     from .indexing import Masked
 
 MOST_ROUTES = 32
-"""So many elements or slices set one after the other are one move."""
-
-TABLE_FACTOR = 16
-"""Points that share a place are found in a table of all places, where these are at most so many times as many."""
+"""So many elements or slices set one after the other are one move; see `graph.writes` for more elements."""
 
 
 def assigned(x: Array, key: Any, value: Any) -> Array:
@@ -224,7 +220,7 @@ def _scattered(x: Array, chosen: Selection, value: Array) -> Array:
         value = move("value", value, steps, axes)
     source = np.broadcast_to(np.arange(math.prod(points)).reshape(points), wide).reshape(-1)
     index = [e for e in chosen.entries if isinstance(e, np.ndarray)]
-    kept, bounds = _by_block([grid.axes[a] for a in arrays], index)
+    kept, bounds = last_by_block([grid.axes[a] for a in arrays], index)
     op = Scatter(tuple(arrays), tuple(i[kept] for i in index), source[kept], bounds, tuple(ways))
     return make(op, (x, value), grid, x.dtype)
 
@@ -238,22 +234,6 @@ def _merged(layout: list[int], lengths: Sequence[int], width: int) -> list[tuple
         if axis != NEW:
             found.append((axis, n))
     return found
-
-
-def _by_block(axes: Sequence[Axis], index: Sequence[Index]) -> tuple[Index, Index]:
-    """Return the last point for each place, ordered by block, and where each block's points begin."""
-    lengths = tuple(a.length for a in axes)
-    flat, each = np.ravel_multi_index(tuple(index), lengths), np.arange(len(index[0]))
-    if math.prod(lengths) <= TABLE_FACTOR * len(flat):
-        last = np.empty(math.prod(lengths), np.int64)
-        last[flat] = each
-        kept = np.flatnonzero(last[flat] == each)
-    else:
-        kept = len(flat) - 1 - np.unique(flat[::-1], return_index=True)[1]
-    code = block_codes(axes, [i[kept] for i in index])
-    blocks = math.prod(a.count for a in axes)
-    order = np.argsort(code.astype(np.uint16) if blocks <= 1 << 16 else code, kind="stable")
-    return kept[order], np.searchsorted(code[order], np.arange(blocks + 1))
 
 
 # ---------------------------------------------------------------- masks and lazy positions

@@ -1,4 +1,7 @@
-"""Rewrites of the graph that keep every value: moves are composed, reductions and joins of many become trees."""
+"""Rewrites of the graph that keep every value.
+
+Moves are composed, elements set one after the other are set at once, reductions and joins of many become trees.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise
 from .kinds.move import Move, joined
 from .kinds.reduction import Reduce, expand
+from .writes import Writes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +32,7 @@ def simplify(roots: list[Expr], stored: Callable[[str], bool]) -> list[Expr]:
     What is stored is not looked into: it is read, not computed.
     """
     done: dict[str, Expr] = {}
+    writes = Writes(roots, stored)
     stack = [(root, False) for root in reversed(roots)]
     while stack:
         node, ready = stack.pop()
@@ -36,6 +41,7 @@ def simplify(roots: list[Expr], stored: Callable[[str], bool]) -> list[Expr]:
         if stored(node.token):
             done[node.token] = node
         elif not ready:
+            node = writes.collected(node)
             stack.append((node, True))
             stack.extend((child, False) for child in node.operands)
         else:

@@ -25,12 +25,32 @@ if TYPE_CHECKING:
     from ..grid import Axis, Grid, Index
 
 
+TABLE_FACTOR = 16
+"""Points that share a place are found in a table of all places, where these are at most so many times as many."""
+
+
 def block_codes(axes: Sequence[Axis], index: Sequence[Index]) -> Index:
     """Return for each point the number of its block in the grid of the indexed axes."""
     code: Index = np.zeros(len(index[0]), np.int64)
     for axis, positions in zip(axes, index, strict=True):
         code = code * axis.count + axis.find(positions)
     return code
+
+
+def last_by_block(axes: Sequence[Axis], index: Sequence[Index]) -> tuple[Index, Index]:
+    """Return the last point for each place, ordered by block, and where each block's points begin."""
+    lengths = tuple(a.length for a in axes)
+    flat, each = np.ravel_multi_index(tuple(index), lengths), np.arange(len(index[0]))
+    if math.prod(lengths) <= TABLE_FACTOR * len(flat):
+        last = np.empty(math.prod(lengths), np.int64)
+        last[flat] = each
+        kept = np.flatnonzero(last[flat] == each)
+    else:
+        kept = len(flat) - 1 - np.unique(flat[::-1], return_index=True)[1]
+    code = block_codes(axes, [i[kept] for i in index])
+    blocks = math.prod(a.count for a in axes)
+    order = np.argsort(code.astype(np.uint16) if blocks <= 1 << 16 else code, kind="stable")
+    return kept[order], np.searchsorted(code[order], np.arange(blocks + 1))
 
 
 def _strides(grid: Grid) -> list[int]:

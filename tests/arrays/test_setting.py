@@ -12,6 +12,7 @@ import pytest
 
 import windrow as wr
 from windrow.arrays.deferred import unsized
+from windrow.graph.lower import lower
 
 DATA = np.arange(7 * 5 * 6.0).reshape(7, 5, 6)
 MASK = DATA % 4 == 0
@@ -136,6 +137,36 @@ def test_a_recurrence_reads_only_what_it_needs():
         x[k + 1] = x[k] + 1
     assert x[150, 7].compute() == 151
     assert "zeros" not in str(x[150, 7].explain())
+
+
+@pytest.mark.parametrize(("shape", "chunks"), [((900,), 7), ((900,), (3, 0, 500, 397)), ((30, 30), (7, 4))])
+def test_elements_one_after_the_other(shape, chunks):
+    """The last of several values stays, lazy ones too; what was made of the array on the way keeps what it was."""
+    generator = np.random.default_rng(0)
+    places = [tuple(generator.integers(0, n) for n in shape) for _ in range(300)]
+    expected = generator.random(shape)
+    x = wr.from_array(expected.copy(), chunks=(chunks,) if isinstance(chunks, tuple) and len(shape) == 1 else chunks)
+    before = []
+    for k, at in enumerate(places):
+        x[at] = x[places[k - 7]] + 1 if k % 5 == 0 else k
+        expected[at] = expected[places[k - 7]] + 1 if k % 5 == 0 else k
+        if k == 150:
+            x[-2:] *= 2
+            expected[-2:] *= 2
+        if k in (70, 220):
+            before.append((x.copy(), expected.copy()))
+    for each, wanted in [*before, (x, expected), (x[5:20:3], expected[5:20:3])]:
+        np.testing.assert_array_equal(each.compute(), wanted)
+
+
+def test_elements_in_many_chunks_are_set_in_one_step():
+    x = wr.from_array(np.zeros(3000), chunks=3)
+    for k in range(0, 3000, 10):
+        x[k] = 2.0 * k
+    stages = lower([x.expr], lambda token: False)
+    assert sum(stage.domain.nblocks for stage in stages) <= 2 * 1000 + 3 * 300
+    own, values = (stages[-1].reads(number, 1) for number in range(2))
+    assert (len(own.items), len(values.items)) == (1000, 300)
 
 
 def test_dtypes():

@@ -56,6 +56,10 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
         changed = y[...]
         changed[key] = value
         found[f"set-{name}"] = changed
+    some = y[...]
+    for k in range(200):
+        some[k, 2 * k] = k if k % 3 else f[k, k]
+    found["set-elements"] = some
     dealt = line[...]
     dealt[line > 0.5] *= 2
     chain = y[...]
