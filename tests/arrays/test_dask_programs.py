@@ -117,7 +117,7 @@ def test_blocks_in_a_list():
         (lambda x: wr.random.normal(size=3, chunk=2), "normal: argument 'chunk' is 2; .* did you mean 'chunks'"),
         (lambda x: wr.random.rand(3, chunk=2), "rand: argument 'chunk' is 2"),
         (lambda x: x.rechunk(1, 2, 3), r"^rechunk\(\) takes from 1 to 2 positional"),
-        (lambda x: wr.sum(*[x] * 9), r"^sum\(\) takes from 2 to"),
+        (lambda x: wr.sum(*[x] * 9), r"^sum\(\) takes from 1 to"),
         (lambda x: x.astype(), r"^astype\(\) missing 1 required"),
         (lambda x: wr.Cluster(1, 2, 3, 4, 5, 6), r"^Cluster\(\) takes from"),
         (lambda x: wr.linalg.cholesky(x, lower=True), "cholesky: argument 'lower' is True; .* upper=True"),
