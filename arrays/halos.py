@@ -116,6 +116,7 @@ class Trimmed:
         if made.shape != tuple(expected):
             raise ShapeError(
                 f"map_overlap: the function returned shape {made.shape} for block {block_id}; expected "
-                f"{tuple(expected)}, the chunk with its margin; where it takes the margin off itself, say trim=False"
+                f"{tuple(expected)}, the chunk with its margin; where it takes the margin off itself, say trim=False, "
+                "and where it makes others, chunks="
             )
         return made[tuple(cut)]

@@ -12,7 +12,7 @@ from ..graph.kinds.mapping import MapBlocks
 from .align import common_axes, regrid
 from .calls import Informed, Interleaved
 from .core import Node, as_array, check_axes, check_dtype, is_integer, make
-from .payload import inferred_dtype, name_of, payload, refuse_captured, wanted
+from .payload import inferred, name_of, payload, refuse_captured, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,7 +61,9 @@ def map_blocks(
         The result's chunks where they are not the arguments': for each axis a size for every chunk, or all
         sizes.
     drop_axis, new_axis : int or sequence of int, optional
-        Axes that `func` drops (their chunks are joined first), and then adds (numbered in the result).
+        Axes that `func` drops (their chunks are joined first), and then adds (numbered in the result). Where `chunks`
+        doesn't say how long new axes are, they are as long as in what `func` returns when its dtype is found, and of
+        length one with a `dtype`.
     enforce_ndim : bool
         dask's word for checking what `func` returns; it is always checked.
     meta : array, optional
@@ -95,7 +97,9 @@ def map_blocks(
     if known is None:
         first = first_keywords(wants, sources, grid)
         samples = [np.ones((1,) * a.ndim, a.dtype) for a in arrays]
-        known = inferred_dtype("map_blocks", called, samples, extra, kwargs | first, label)
+        known, shape = inferred("map_blocks", called, samples, extra, kwargs | first, label)
+        if new_axis is not None and chunks is None:
+            grid = lengthened("map_blocks", grid, shape, new_axis)
     if "block_info" in wants:
         called = Informed(called, sources, grid, known, "block_id" in wants)
     packed = payload("map_blocks", called, extra, kwargs, label)
@@ -155,6 +159,14 @@ def laid_out(
         for a in arrays
     ]
     return grid, ways
+
+
+def lengthened(operation: str, grid: Grid, shape: tuple[int, ...], new_axis: Any) -> Grid:
+    """Return the result's chunks with new axes as long as in what a function returned for small arrays."""
+    if len(shape) != grid.ndim:
+        return grid
+    added = check_axes(operation, new_axis if is_integer(new_axis) else list(new_axis), grid.ndim, "new_axis")
+    return Grid([Axis.regular(shape[i], max(1, shape[i])) if i in added else own for i, own in enumerate(grid.axes)])
 
 
 def declared(operation: str, dtype: Any, meta: Any) -> DType | None:

@@ -14,9 +14,19 @@ from ..graph.kinds.source import Full
 from .calls import Informed
 from .core import Node, as_array, make
 from .halos import Depths, Margin, Trimmed, read_boundaries, read_depths, with_halo
-from .mapping import arguments, by_number, declared, first_keywords, joined, laid_out, matched, target_axes
+from .mapping import (
+    arguments,
+    by_number,
+    declared,
+    first_keywords,
+    joined,
+    laid_out,
+    lengthened,
+    matched,
+    target_axes,
+)
 from .ops.moving import Step, move
-from .payload import inferred_dtype, name_of, payload, wanted
+from .payload import inferred, name_of, payload, wanted
 from .sliding import sliding_window_view
 
 if TYPE_CHECKING:
@@ -114,7 +124,9 @@ def map_overlap(
     samples = [np.ones([1 + b + a for b, a in d], x.dtype) for x, d in zip(wide, depths, strict=True)]
     first = kwargs | first_keywords(wants, sources, grid)
     if known is None:
-        known = inferred_dtype("map_overlap", called, samples, extra, first, label)
+        known, shape = inferred("map_overlap", called, samples, extra, first, label)
+        if new_axis is not None and chunks is None:
+            grid = lengthened("map_overlap", grid, shape, new_axis)
     main = max(range(len(arrays)), key=lambda i: arrays[i].ndim)
     target, ndim = target_axes("map_overlap", arrays[main].ndim, drop_axis, new_axis, chunks)
     margins = tuple(
@@ -243,7 +255,7 @@ def trim_internal(x: Any, axes: Any, boundary: Any = None) -> Array:
     """
     array = as_array("trim_internal", "x", x)
     ends = read_boundaries("trim_internal", boundary, array.ndim)
-    return _trimmed("trim_internal", array, read_depths("trim_internal", axes, array.ndim, "axes"), ends)
+    return _trimmed("trim_internal", "axes", array, read_depths("trim_internal", axes, array.ndim, "axes"), ends)
 
 
 def trim_overlap(x: Any, depth: Any, boundary: Any = None) -> Array:
@@ -269,10 +281,10 @@ def trim_overlap(x: Any, depth: Any, boundary: Any = None) -> Array:
     """
     array = as_array("trim_overlap", "x", x)
     ends = read_boundaries("trim_overlap", boundary, array.ndim)
-    return _trimmed("trim_overlap", array, read_depths("trim_overlap", depth, array.ndim), ends)
+    return _trimmed("trim_overlap", "depth", array, read_depths("trim_overlap", depth, array.ndim), ends)
 
 
-def _trimmed(operation: str, x: Array, depths: Depths, ends: tuple[Any, ...]) -> Array:
+def _trimmed(operation: str, argument: str, x: Array, depths: Depths, ends: tuple[Any, ...]) -> Array:
     steps: list[Step] = []
     axes: list[Axis] = []
     for i, (axis, (before, after), end) in enumerate(zip(x.expr.grid.axes, depths, ends, strict=True)):
@@ -284,13 +296,15 @@ def _trimmed(operation: str, x: Array, depths: Depths, ends: tuple[Any, ...]) ->
             steps.append((i, Slice()))
             axes.append(axis)
             continue
-        if bool((last < first).any()):
-            raise ShapeError(
-                bad(operation, "depth", (before, after), f"less than the chunks of {x.chunks[i]} elements")
-            )
+        sizes = last - first
+        # Margins towards an open end are shorter where they would reach beyond it, and by how much nothing tells.
+        short = end == "none" and axis.count > 1 and (sizes[0] < before or sizes[-1] < after)
+        if short or bool((sizes < 0).any()):
+            expected = f"margins along axis {i} that all of its chunks have whole; they are {x.chunks[i]} with margins"
+            raise ShapeError(bad(operation, argument, (before, after), expected))
         taken = np.concatenate([np.arange(a, b) for a, b in zip(first.tolist(), last.tolist(), strict=True)])
         steps.append((i, Take(taken)))
-        axes.append(Axis.of_sizes(last - first))
+        axes.append(Axis.of_sizes(sizes))
     if not all(a.length for a in axes):
         return make(Full(np.zeros((), x.dtype)[()]), (), Grid(axes), x.dtype)
     return move(operation, x, steps, axes)

@@ -121,5 +121,18 @@ def inferred_dtype(
     name: str = "",
 ) -> DType:
     """Return the dtype of what a function gives for small arrays."""
+    return inferred(operation, function, samples, extra, keywords, name)[0]
+
+
+def inferred(
+    operation: str,
+    function: Callable[..., Any],
+    samples: list[np.ndarray[Any, Any]],
+    extra: tuple[Any, ...],
+    keywords: dict[str, Any],
+    name: str = "",
+) -> tuple[DType, tuple[int, ...]]:
+    """Return the dtype and the shape of what a function gives for small arrays."""
     made = sampled(operation, function, samples, extra, keywords, name)
-    return check_dtype(operation, "dtype", plain(f"{operation}: {name or name_of(function)}", made).dtype)
+    found = plain(f"{operation}: {name or name_of(function)}", made)
+    return check_dtype(operation, "dtype", found.dtype), found.shape

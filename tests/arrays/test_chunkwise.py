@@ -223,8 +223,15 @@ def test_overlap_and_trim(chunks):
     np.testing.assert_array_equal(wide.compute()[:10, :7], expected[:10, :7])
     np.testing.assert_array_equal(wide.compute()[10:, 7:], expected[6:, 5:])
     assert wr.overlap.trim_internal(wide, {0: 2}, "periodic").chunks == ((6, 6), (7, 7))
-    with pytest.raises(ValueError, match="trim_internal"):
-        wr.overlap.trim_internal(wide, {0: 6}, "periodic")
+    for trim, argument in ((wr.overlap.trim_internal, "axes"), (wr.overlap.trim_overlap, "depth")):
+        message = rf"^{trim.__name__}: argument '{argument}' is \(6, 6\); expected margins along axis 0 .* \(10, 10\)"
+        with pytest.raises(ValueError, match=message):
+            trim(wide, {0: 6}, "periodic")
+    for depth in (3, (3, 1), (0, 2)):  # the last chunk has one element
+        reaching = wr.overlap.overlap(wr.arange(9, chunks=2), {0: depth})
+        with pytest.raises(ValueError, match=r"trim_overlap: argument 'depth' is .* along axis 0 .* whole"):
+            wr.overlap.trim_overlap(reaching, {0: depth})
+    np.testing.assert_array_equal(wr.overlap.trim_overlap(wr.overlap.overlap(wr.arange(9), 3), 3).compute(), range(9))
     assert wr.overlap.map_overlap is wr.map_overlap
     assert wr.overlap.sliding_window_view(x, 3, 0).shape == (10, 10, 3)
 

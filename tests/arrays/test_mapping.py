@@ -58,6 +58,18 @@ def test_chunks_dropped_and_new_axes():
     got = wr.map_blocks(lambda b: b[:, None], x, new_axis=1)
     assert got.chunks == ((4, 4, 2), (1,), (3, 3, 1))
     np.testing.assert_array_equal(got.compute(), DATA[:, None])
+    three = wr.map_blocks(lambda b: np.stack([b, b + 1, b + 2], axis=-1), x, new_axis=-1)
+    assert three.chunks == ((4, 4, 2), (3, 3, 1), (3,))
+    np.testing.assert_array_equal(three.compute(), np.stack([DATA, DATA + 1, DATA + 2], axis=-1))
+    ends = wr.map_blocks(lambda b: np.stack([[b.min()] * 2, [b.max()] * 2]), x, drop_axis=(0, 1), new_axis=[0, 1])
+    np.testing.assert_array_equal(ends.compute(), [[DATA.min()] * 2, [DATA.max()] * 2])
+    wide = wr.map_overlap(lambda b: np.stack([b, -b]), x, depth=1, boundary=0, new_axis=0)
+    assert wide.chunks == ((2,), (4, 4, 2), (3, 3, 1))
+    np.testing.assert_array_equal(wide.compute(), np.stack([DATA, -DATA]))
+    for function in (wr.map_blocks, wr.map_overlap):
+        own: dict[str, Any] = {} if function is wr.map_blocks else {"depth": 1, "boundary": 0}
+        with pytest.raises(ValueError, match=r"returned shape \(\d, \d, \d\) for block \(0, 0, 0\); expected"):
+            function(lambda b: np.stack([b] * len(b)), x, new_axis=0, **own).compute()
     got = wr.map_blocks(lambda b: np.array([b.max()]), x.ravel(), chunks=((1,) * x.ravel().npartitions,))
     assert got.max().compute() == DATA.max()
     got = wr.map_blocks(lambda b: b.repeat(2, 0), x, chunks=((8, 8, 4), (3, 3, 1)))
