@@ -93,6 +93,7 @@ def link_numpy(app: Sphinx, env: BuildEnvironment, node: Element, content: TextE
 
 def skip_inherited(app: Sphinx, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
     """Leave out what a class has from another library: its own documents say more."""
+    value = value.fget if isinstance(value, property) else value
     owner = getattr(inspect.unwrap(value) if callable(value) else value, "__module__", None)
     return True if isinstance(owner, str) and not owner.startswith("windrow") else None
 
