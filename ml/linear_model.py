@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["LinearRegression", "LogisticRegression", "Perceptron", "Ridge", "SGDClassifier", "SGDRegressor"]
 
 Values = np.ndarray[Any, Any]
+ROUNDED = 64
+"""A column that departs from its mean by so many units in the last place, or less, is constant."""
+SUMMED = 16
+"""Where columns depend on each other, rounded sums leave eigenvalues of so many units in the last place for each."""
 
 
 def _products(X: Values, y: Values, w: Values, x_mean: Values, y_mean: Values) -> Values:
@@ -34,7 +38,10 @@ def _products(X: Values, y: Values, w: Values, x_mean: Values, y_mean: Values) -
 
 @dataclass(frozen=True)
 class _Normal:
-    """The normal equations: X'X and X'y of centred columns, the columns' means, whether y has one column, X's dtype."""
+    """The normal equations: X'X and X'y of centred columns, the columns' means, whether y has one column, X's dtype.
+
+    `noise` is what X'X has on its diagonal, at most, for columns that are constant but for rounding.
+    """
 
     squares: Values
     products: Values
@@ -42,6 +49,7 @@ class _Normal:
     y_mean: Values
     single: bool
     dtype: np.dtype[Any]
+    noise: Values
 
 
 def _normal(name: str, model: Any, X: Any, y: Any, sample_weight: Any) -> _Normal:
@@ -50,6 +58,7 @@ def _normal(name: str, model: Any, X: Any, y: Any, sample_weight: Any) -> _Norma
     weight = weights(f"{name}.fit", sample_weight, rows)
     k, single = rows.shape[1], target.ndim == 1
     x_mean, y_mean = np.zeros(k), np.zeros(1 if single else target.shape[1])
+    noise = np.zeros(k)
     if model.fit_intercept:
         w = weight[:, None]
         wide = target[:, None] if single else target
@@ -57,9 +66,10 @@ def _normal(name: str, model: Any, X: Any, y: Any, sample_weight: Any) -> _Norma
         weighed(f"{name}.fit", sums[2])
         x_mean, y_mean = np.asarray(sums[0]) / sums[2], np.asarray(sums[1]) / sums[2]
         finite(f"{name}.fit", X=x_mean, y=y_mean)
+        noise = sums[2] * (ROUNDED * np.finfo(np.float64).eps * x_mean) ** 2
     made = total(_products, [rows, target, weight], (k, k + len(y_mean)), x_mean, y_mean[0] if single else y_mean)
     finite(f"{name}.fit", X=made[:, :k], y=made[:, k:])
-    return _Normal(made[:, :k], made[:, k:], x_mean, y_mean, single, rows.dtype)
+    return _Normal(made[:, :k], made[:, k:], x_mean, y_mean, single, rows.dtype, noise)
 
 
 def _set(model: Any, coef: Values, sums: _Normal) -> None:
@@ -70,21 +80,52 @@ def _set(model: Any, coef: Values, sums: _Normal) -> None:
     model.intercept_ = (intercept[0] if sums.single else intercept) if model.fit_intercept else 0.0
 
 
-def _solved(sums: _Normal, alphas: Values) -> tuple[Values, Values, int]:
-    """Return the solutions of least norm, one for each penalty, the eigenvalues of X'X, and its rank."""
-    values, vectors = np.linalg.eigh(sums.squares)
-    values = np.maximum(values, 0.0)
-    least = values[-1] * len(values) * np.finfo(np.float64).eps
-    wide = values[:, None] + alphas
-    inverse = np.divide(1.0, wide, out=np.zeros_like(wide), where=wide > least)
-    return vectors @ (inverse * (vectors.T @ sums.products)), values, int((values > least).sum())
+@dataclass(frozen=True)
+class _Scaled:
+    """X'X of columns that are scaled to length one, by its eigenvalues and eigenvectors; `lengths` of constants are 0.
+
+    Else columns of small numbers would be lost beside those of great ones, whose rounding is greater.
+    """
+
+    values: Values
+    vectors: Values
+    lengths: Values
+
+    @classmethod
+    def of(cls, squares: Values, noise: Values) -> _Scaled:
+        lengths = np.sqrt(np.where(np.diag(squares) > noise, np.diag(squares), 0.0))
+        scale = _inverse(lengths)
+        values, vectors = np.linalg.eigh(squares * scale * scale[:, None])
+        return cls(np.maximum(values, 0.0), vectors, lengths)
+
+    @property
+    def kept(self) -> Values:
+        """Which directions are above float64's precision."""
+        return np.asarray(self.values > self.values[-1] * len(self.values) * SUMMED * np.finfo(np.float64).eps)
+
+    def solved(self, products: Values) -> Values:
+        """Return the solution of least norm."""
+        kept, scale = self.kept, _inverse(self.lengths)[:, None]
+        basis = self.vectors[:, kept]
+        found = scale * (basis @ (basis.T @ (scale * products) / self.values[kept][:, None]))
+        free = scale * self.vectors[:, ~kept]
+        return np.asarray(found - free @ np.linalg.lstsq(free, found)[0] if free.any() else found)
+
+    def singular(self) -> Values:
+        """Return the singular values of the columns as they were."""
+        root = np.sqrt(self.values)[:, None] * self.vectors.T * self.lengths
+        return np.asarray(np.linalg.svd(root, compute_uv=False))
+
+
+def _inverse(lengths: Values) -> Values:
+    return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
 class LinearRegression(Supervised, own.LinearRegression):
     """Scikit-learn's `LinearRegression`; for Windrow arrays by the normal equations X'X of centred columns.
 
     These square the condition number: columns that nearly depend on each other lose twice the digits. Directions
-    below float64's precision get no weight, as by a pseudoinverse.
+    below float64's precision get no weight, as by a pseudoinverse, however great the columns' numbers are.
 
     Examples
     --------
@@ -105,9 +146,9 @@ class LinearRegression(Supervised, own.LinearRegression):
         if self.positive:
             raise ArgumentError(bad("LinearRegression.fit", "positive", True, "False for Windrow arrays"))
         sums = _normal("LinearRegression", self, X, y, sample_weight)
-        coef, values, self.rank_ = _solved(sums, np.zeros(1))
-        self.singular_ = np.sqrt(values[::-1]).astype(sums.dtype)
-        _set(self, coef, sums)
+        scaled = _Scaled.of(sums.squares, sums.noise)
+        self.rank_, self.singular_ = int(scaled.kept.sum()), scaled.singular().astype(sums.dtype)
+        _set(self, scaled.solved(sums.products), sums)
         return self
 
 
@@ -136,7 +177,11 @@ class Ridge(Supervised, own.Ridge):
         sums = _normal("Ridge", self, X, y, sample_weight)
         alphas = np.broadcast_to(np.asarray(self.alpha, np.float64), (sums.products.shape[1],))
         self.n_iter_, self.solver_ = None, "cholesky"
-        _set(self, _solved(sums, alphas)[0], sums)
+        coef = np.empty_like(sums.products)
+        for alpha in np.unique(alphas):
+            penalized = sums.squares + alpha * np.eye(len(coef))
+            coef[:, alphas == alpha] = _Scaled.of(penalized, sums.noise).solved(sums.products[:, alphas == alpha])
+        _set(self, coef, sums)
         return self
 
 

@@ -12,7 +12,7 @@ from ...arrays.align import regrid
 from ...arrays.core import Node, as_array, make
 from ...arrays.payload import payload
 from ...arrays.verbs import compute
-from ...graph.errors import ShapeError, bad
+from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 from ...workers.boundary import warn
@@ -151,7 +151,10 @@ class _Predict:
             copy.variables.put(self.weights)
             starts = range(0, max(len(rows), 1), self.size)
             parts = [copy.model(rows[i : i + self.size], training=False) for i in starts]
-            return np.concatenate([np.asarray(part, self.dtype) for part in parts])
+            found = np.concatenate([np.asarray(part) for part in parts])
+        if not np.can_cast(found.dtype, self.dtype, "same_kind"):
+            raise DTypeError(bad("predict", "model", found.dtype, f"{self.dtype}, which its output is said to have"))
+        return found.astype(self.dtype, copy=False)
 
 
 def evaluate(*given: Any) -> Values:

@@ -95,6 +95,28 @@ def test_linear_models(data, name, chunks, fit_intercept):
     assert float(ours.score(lazy, y)) == pytest.approx(theirs.score(X, y), abs=1e-12)
 
 
+@pytest.mark.parametrize("name", ["LinearRegression", "Ridge"])
+@pytest.mark.parametrize("scales", [(1, 1e8, 1, 1), (1e-6, 1, 1e6, 1e9), (1e-12, 1e12, 1, 1)])
+def test_columns_of_very_different_scale_are_all_kept(name, scales):
+    """Scikit-learn's own loses some; on columns of one scale it tells what is right."""
+    generator = np.random.default_rng(0)
+    columns = generator.normal(size=(600, 4)) + 3
+    columns[:, 3] += columns[:, 0]
+    y = columns @ [1, 2, 3, 4] + generator.normal(size=600)
+    more = {"alpha": 0.0} if name == "Ridge" else {}
+    wide = np.column_stack([columns * scales, np.full(600, 1e9 + 0.1)])
+    model = getattr(windrow.ml.linear_model, name)(**more)
+    model.fit(wr.from_array(wide, chunks=(70, -1)), wr.from_array(y, chunks=70))
+    own = sklearn.linear_model.LinearRegression().fit(columns, y)
+    np.testing.assert_allclose(model.coef_, [*own.coef_ / scales, 0], rtol=1e-7)
+    np.testing.assert_allclose(model.intercept_, own.intercept_, rtol=1e-6)
+    if name == "LinearRegression":
+        assert model.rank_ == 4
+        centred = wide - wide.mean(0)
+        singular = np.linalg.svd(centred[:, :4], compute_uv=False)
+        np.testing.assert_allclose(model.singular_[:3], singular[:3], rtol=1e-6)
+
+
 def test_linear_regression_of_several_targets_with_weights(data):
     X, y, _ = data
     Y, w = np.column_stack([y, -y, y * 2]), np.linspace(0.5, 2, ROWS)

@@ -326,6 +326,24 @@ def test_keras_own_spelling_of_prediction_and_evaluation(data):
         distribute(model).evaluate(lazy[0][:0], lazy[1][:0])
 
 
+class Whole(layers.Layer):
+    """It says that its outputs are whole numbers, which they aren't."""
+
+    def call(self, inputs):
+        return inputs * 0.5
+
+    def compute_output_spec(self, inputs):
+        return keras.KerasTensor(inputs.shape, "int32")
+
+
+def test_predictions_that_the_declared_dtype_cannot_hold_are_errors(data):
+    model = compiled(keras.Sequential([keras.Input((5,)), Whole()]))
+    made = distribute(model).predict(wr.from_array(data[0], chunks=(100, 5)))
+    assert made.dtype == np.int32
+    with pytest.raises(wr.DTypeError, match=r"predict: argument 'model' is .*float32.*; expected int32"):
+        made.compute()
+
+
 def test_a_model_that_was_evaluated_here_takes_targets_of_one_axis(data):
     model = linear()
     lazy = wr.from_array(data[0], chunks=(100, 5)), wr.from_array(data[1], chunks=(100,))
