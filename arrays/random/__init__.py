@@ -13,7 +13,7 @@ from .location import Location
 from .orders import Orders
 from .plain import Plain
 from .shaped import Shaped
-from .state import Philox
+from .state import Philox, stream
 from .vectors import Vectors
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def default_rng(seed: Any = None) -> Generator:
         return seed
     if isinstance(seed, RandomState):
         return Generator(seed._bits)
-    return Generator(seed if isinstance(seed, Philox) else Philox(seed))
+    return Generator(stream("default_rng", seed))
 
 
 def __getattr__(name: str) -> Any:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
+from ..core import check_shape
 from .counts import Counts
-from .drawing import whole_number
 from .location import Location
 from .orders import Orders
 from .plain import Plain
 from .shaped import Shaped
-from .state import Philox
+from .state import stream
 from .vectors import Vectors
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
     """
 
     def __init__(self, seed: Any = None) -> None:
-        super().__init__(seed if isinstance(seed, Philox) else Philox(seed))
+        super().__init__(stream("RandomState", seed))
 
     def seed(self, seed: Any = None) -> None:
         """Begin a new stream; arrays that were made before stay as they are.
@@ -115,7 +115,7 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         >>> bool((x == wr.random.rand(3)).all())
         True
         """
-        self._bits = Philox(seed)
+        self._bits = stream("seed", seed)
 
     def get_state(self, legacy: bool = False) -> dict[str, Any]:
         """Return where the stream stands, for `set_state`.
@@ -164,11 +164,11 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         -------
         Array
         """
-        return super().random(size, chunks=chunks)
+        return self._uniform("random_sample", size, np.float64, None, chunks)
 
     def random(self, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
         """Draw from the uniform distribution on [0, 1); see `random_sample`."""
-        return self.random_sample(size, chunks)
+        return super().random(size, chunks=chunks)
 
     def rand(self, *shape: Any, chunks: Any = "auto") -> Array:
         """Draw from the uniform distribution on [0, 1), with the shape as arguments.
@@ -188,7 +188,7 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         >>> wr.random.rand(3, 4, chunks=2).shape
         (3, 4)
         """
-        return super().random(_lengths("rand", shape), chunks=chunks)
+        return self._uniform("rand", check_shape("rand", shape), np.float64, None, chunks)
 
     def randn(self, *shape: Any, chunks: Any = "auto") -> Array:
         """Draw from the normal distribution with mean 0 and standard deviation 1, with the shape as arguments.
@@ -202,7 +202,7 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         -------
         Array
         """
-        return super().standard_normal(_lengths("randn", shape), chunks=chunks)
+        return self._draw("randn", (), check_shape("randn", shape), chunks, name="standard_normal")
 
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int, chunks: Any = "auto") -> Array:
         """Draw integers from `low` up to `high`, which isn't drawn; with one number: from 0 up to it.
@@ -218,7 +218,7 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         -------
         Array
         """
-        return super().integers(low, high, size, dtype, chunks=chunks)
+        return self._integers("randint", low, high, size, dtype, False, chunks)
 
     def random_integers(self, low: Any, high: Any = None, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw integers from `low` to `high`, which is drawn too; with one number: from 1 to it.
@@ -233,8 +233,7 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         -------
         Array
         """
-        first, last = (1, low) if high is None else (low, high)
-        return super().integers(first, last, size, endpoint=True, chunks=chunks)
+        return self._integers("random_integers", low, high, size, int, True, chunks, least=1)
 
     def tomaxint(self, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw integers that are not negative, of all that an int64 holds.
@@ -248,7 +247,7 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         -------
         Array
         """
-        return super().integers(0, np.iinfo(np.int64).max, size, endpoint=True, chunks=chunks)
+        return self._integers("tomaxint", 0, np.iinfo(np.int64).max, size, int, True, chunks)
 
     def standard_normal(self, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
         """Draw from the normal distribution with mean 0 and standard deviation 1; see `normal`."""
@@ -286,10 +285,6 @@ class _Shared(RandomState):
             raise AttributeError(f"'RandomState' object has no attribute {name!r}", name=name, obj=self)
         self.seed()
         return self._bits
-
-
-def _lengths(operation: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple(whole_number(operation, "shape", n) for n in shape)
 
 
 _shared = _Shared()

@@ -43,9 +43,12 @@ class Plain(Drawing):
         >>> wr.random.default_rng(1).random(3).shape
         (3,)
         """
-        known = real_dtype("random", dtype)
-        _, grid = sized("random", size, (), chunks, known, out)
-        return into("random", out, self._plain("random", "random", (), grid, known))
+        return self._uniform("random", size, dtype, out, chunks)
+
+    def _uniform(self, operation: str, size: Any, dtype: Any, out: Any, chunks: Any) -> Array:
+        known = real_dtype(operation, dtype)
+        _, grid = sized(operation, size, (), chunks, known, out)
+        return into(operation, out, self._plain(operation, "random", (), grid, known))
 
     def integers(
         self,
@@ -79,22 +82,28 @@ class Plain(Drawing):
         >>> int(x.min()), int(x.max())
         (1, 6)
         """
-        known = check_dtype("integers", "dtype", dtype)
+        return self._integers("integers", low, high, size, dtype, endpoint, chunks)
+
+    def _integers(
+        self, operation: str, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool, chunks: Any, least: int = 0
+    ) -> Array:
+        """Draw integers from `low` to `high`; with one number from `least` to it."""
+        known = check_dtype(operation, "dtype", dtype)
         if known.kind not in "iub":
-            raise DTypeError(bad("integers", "dtype", known, "a dtype of integers, or bool"))
-        first, last = (0, low) if high is None else (low, high)
+            raise DTypeError(bad(operation, "dtype", known, "a dtype of integers, or bool"))
+        first, last, end = (least, low, "low") if high is None else (low, high, "high")
         lowest, highest = (0, 1) if known.kind == "b" else (int(np.iinfo(known).min), int(np.iinfo(known).max))
-        bounds = [_bound(name, value) for name, value in (("low", first), ("high", last))]
+        bounds = [_bound(operation, name, value) for name, value in (("low", first), (end, last))]
         if all(isinstance(b, int) for b in bounds):
             span = bounds[1] - bounds[0] + bool(endpoint)
             if span < 1 or bounds[0] < lowest or bounds[0] + span - 1 > highest:
-                raise ShapeError(bad("integers", "high", last, f"a range from low={first} on that {known} can hold"))
-            _, grid = sized("integers", size, (), chunks, known)
-            return self._plain("integers", "integers", (bounds[0], span), grid, known)
+                raise ShapeError(bad(operation, end, last, f"the end of a range from {first} on that {known} can hold"))
+            _, grid = sized(operation, size, (), chunks, known)
+            return self._plain(operation, "integers", (bounds[0], span), grid, known)
         arrays = [b for b in bounds if isinstance(b, Node)]
-        shape, grid = sized("integers", size, arrays, chunks, known)
-        operands = [fitted(as_array("integers", "size", _signed(b)), grid) for b in bounds]
-        stream = self._stream("integers", grid.size)
+        shape, grid = sized(operation, size, arrays, chunks, known)
+        operands = [fitted(as_array(operation, "size", _signed(b)), grid) for b in bounds]
+        stream = self._stream(operation, grid.size)
         limits = (lowest, highest - (not endpoint) + 1)
         params = (bool(endpoint), limits, stream, shape, known)
         return make(
@@ -128,15 +137,15 @@ class Plain(Drawing):
         return raw.astype("<u8").tobytes()[:count]
 
 
-def _bound(argument: str, value: Any) -> Any:
+def _bound(operation: str, argument: str, value: Any) -> Any:
     """Return one end of a range: an integer, or an array of them."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
     if not isinstance(value, Node | np.ndarray | list | tuple):
-        raise ArgumentError(bad("integers", argument, value, "an integer or an array of integers"))
-    found = as_array("integers", argument, value)
+        raise ArgumentError(bad(operation, argument, value, "an integer or an array of integers"))
+    found = as_array(operation, argument, value)
     if found.dtype.kind not in "iu":
-        raise ArgumentError(bad("integers", argument, found.dtype, "integers"))
+        raise ArgumentError(bad(operation, argument, found.dtype, "integers"))
     return found
 
 

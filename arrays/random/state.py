@@ -42,13 +42,12 @@ class Philox:
         if key is not None and seed is not None:
             raise ArgumentError(bad("Philox", "key", key, "either a key or a seed"))
         self.seed_seq: np.random.SeedSequence | None = None
+        if key is None:
+            self.seed_seq = _sequence("Philox", seed)
         try:
-            if key is None:
-                self.seed_seq = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
             state: Any = np.random.Philox(self.seed_seq, key=key).state
         except (TypeError, ValueError) as error:
-            operation, argument, value = ("default_rng", "seed", seed) if key is None else ("Philox", "key", key)
-            raise ArgumentError(bad(operation, argument, value, "an integer or None")) from error
+            raise ArgumentError(bad("Philox", "key", key, "an integer, or two below 2**64")) from error
         first, second = state["state"]["key"]
         self.key = (int(first), int(second))
         self.jumps = 0
@@ -125,3 +124,18 @@ class Philox:
 
     def __repr__(self) -> str:
         return f"Philox(jumps={self.jumps}, position={self._position})"
+
+
+def stream(operation: str, seed: Any) -> Philox:
+    """Return the stream that a seed means, or one that was made already."""
+    return seed if isinstance(seed, Philox) else Philox(_sequence(operation, seed))
+
+
+def _sequence(operation: str, seed: Any) -> np.random.SeedSequence:
+    if isinstance(seed, np.random.SeedSequence):
+        return seed
+    try:
+        return np.random.SeedSequence(seed)
+    except (TypeError, ValueError) as error:
+        expected = "an integer that is not negative, a sequence of them, or None"
+        raise ArgumentError(bad(operation, "seed", seed, expected)) from error

@@ -133,8 +133,6 @@ def test_state():
     assert (R.RandomState(3).rand(4) == x).all()
     with pytest.raises(ValueError, match="get_state: argument 'legacy'"):
         R.get_state(legacy=True)
-    with pytest.raises(ValueError, match="default_rng: argument 'seed'"):
-        R.seed("a")
     own = R.RandomState(9)
     other = pickle.loads(pickle.dumps(own))
     assert (own.rand(3) == other.rand(3)).all()
@@ -145,6 +143,37 @@ def test_state():
     assert "RandomState" in repr(own)
     R.seed()
     assert not (R.rand(4) == x).any()
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "argument"),
+    [
+        (lambda: R.seed("a"), "seed", "seed"),
+        (lambda: R.RandomState(-1), "RandomState", "seed"),
+        (lambda: R.default_rng(1.5), "default_rng", "seed"),
+        (lambda: R.Philox(-1), "Philox", "seed"),
+        (lambda: R.Philox(key="a"), "Philox", "key"),
+        (lambda: R.rand(2, -1), "rand", "shape"),
+        (lambda: R.rand("a"), "rand", "shape"),
+        (lambda: R.rand(3, chunks="x"), "rand", "chunks"),
+        (lambda: R.randn(2.5), "randn", "shape"),
+        (lambda: R.randn(3, chunks="x"), "randn", "chunks"),
+        (lambda: R.random_sample(-1), "random_sample", "size"),
+        (lambda: R.random("a"), "random", "size"),
+        (lambda: R.randint(1.5), "randint", "low"),
+        (lambda: R.randint(0), "randint", "low"),
+        (lambda: R.randint(5, 2), "randint", "high"),
+        (lambda: R.randint(0, [1.5]), "randint", "high"),
+        (lambda: R.randint(5, size="a"), "randint", "size"),
+        (lambda: R.randint(5, dtype=float), "randint", "dtype"),
+        (lambda: R.randint(5, size=3, chunks="x"), "randint", "chunks"),
+        (lambda: R.random_integers(0), "random_integers", "low"),
+        (lambda: R.default_rng(1).integers(3, 2), "integers", "high"),
+    ],
+)
+def test_errors_name_what_was_called(call, name, argument):
+    with pytest.raises((ValueError, TypeError), match=rf"^{name}: argument '{argument}' is "):
+        call()
 
 
 def test_arrays_that_were_made_before_seed_stay():
