@@ -83,7 +83,7 @@ def test_errors():
         (lambda: rng.hypergeometric(3, 4, 8), shape, "hypergeometric.*'nsample'"),
         (lambda: rng.hypergeometric(10**9, 4, 8), shape, "hypergeometric.*'ngood'"),
         (lambda: rng.integers([1, 2], 1.5), kind, "integers.*'high'"),
-        (lambda: rng.integers([1.0, 2]), kind, "integers.*'high'"),
+        (lambda: rng.integers([1.0, 2]), kind, "integers.*'low'"),
         (lambda: rng.multinomial(3, [0.9, 0.9, 0.1]), shape, "multinomial.*'pvals'"),
         (lambda: rng.multinomial(3, 0.5), kind, "multinomial.*'pvals'"),
         (lambda: rng.multivariate_hypergeometric([3, 4], 8), shape, "multivariate_hypergeometric.*'nsample'"),
