@@ -55,7 +55,7 @@ def test_a_bar_at_a_terminal(programs, tmp_path, ranks):
     said = at_terminal(programs, tmp_path, [*(programs.mpirun(ranks) if ranks else []), *words], WINDROW_THREADS="2")
     drawn = [part for part in said.split("\r") if "%|" in part]
     assert len(drawn) > 5
-    shape = r"sum: +\d+%\|.*\| \d+/13 \[00:0\d<[\d:?]+, +[\d.?]+(task/s|s/task), .*[\d.]+ \w+ of [\d.]+ [MG]iB\]"
+    shape = r"sum: +\d+%\|.*\| \d+/13 \[00:\d\d<[\d:?]+, +[\d.?]+(task/s|s/task), .*[\d.]+ \w+ of [\d.]+ [MG]iB\]"
     assert all(re.match(shape, part) for part in drawn), drawn
     assert all(len(part.rstrip("\n")) < 140 for part in drawn)
     late = re.findall(r"rank (\d) for \d s at blocks? \(7,\) of ones\+map_blocks\(slow\), ", said)
