@@ -67,6 +67,14 @@ def test_byte_order_of_percentiles(name, q, axis, length):
         same(found, expected)
 
 
+@pytest.mark.parametrize("name", ["percentile", "nanpercentile"])
+def test_byte_order_of_percentiles_of_long_lines(name):
+    a = np.random.default_rng(0).random((70_000, 2)).astype(">f4")
+    found, expected = getattr(wr, name)(wr.from_array(a, (35_000, 1)), 30, axis=0), getattr(np, name)(a, 30, axis=0)
+    assert found.dtype == expected.dtype
+    same(found, expected)
+
+
 @pytest.mark.parametrize("name", ["inv", "det", "svd", "qr", "pinv", "slogdet", "cond", "matrix_rank"])
 def test_linear_algebra_answers_in_native_byte_order(name):
     found, expected = getattr(wr.linalg, name)(lazy(MATRIX)), getattr(np.linalg, name)(MATRIX)
