@@ -13,24 +13,24 @@ import numpy as np
 from ..graph.errors import ArgumentError, ShapeError, bad
 from ..workers.boundary import guarded, warn
 from ..workers.config import config
-from . import verbs
-from .arrow import arrow_stream, to_arrow
-from .blocks import BlockView
-from .core import Node, check_device, register, twin
-from .dispatch import by_ufunc, replacement
-from .dlpack import CPU, to_dlpack
-from .draw import visualize
-from .explain import Explanation, explain
-from .graphs import operation_graph
-from .html import array_html
-from .indexing import getitem
+from .base import Node, check_device, register, twin
+from .creation.arrow import arrow_stream, to_arrow
+from .display.explain import Explanation, explain
+from .display.html import array_html
+from .display.operation_graph import operation_graph
+from .display.visualize import visualize
+from .execution import compute as verbs
+from .execution.scalar_reads import element
+from .indexing.block_view import BlockView
+from .indexing.getitem import getitem
+from .indexing.lost_writes import LOST, is_view_key, warn_lost, warn_turns
+from .indexing.points import PointView
+from .indexing.setitem import assigned
+from .interop.array_api import namespace
+from .interop.dlpack import CPU, to_dlpack
+from .interop.numpy_protocols import by_ufunc, replacement
 from .methods import Methods
-from .namespace import namespace
 from .operators import Operators
-from .peek import element
-from .pointwise import PointView
-from .setting import assigned
-from .vanishing import LOST, is_view_key, warn_lost, warn_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -180,7 +180,7 @@ class Array(Operators, Methods):
     if not TYPE_CHECKING:  # which would take any name for an attribute
 
         def __getattr__(self, name: str) -> Any:
-            raise importlib.import_module(".absent", __package__).missing_method(self, name)
+            raise importlib.import_module(".interop.unsupported", __package__).missing_method(self, name)
 
     def __bool__(self) -> bool:
         if self.expr.grid.size > 1:

@@ -7,19 +7,24 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from . import cumulative, mapping, overlap, pointwise, reduction, storing, viewing
-from .align import rechunk
-from .core import Node, check_axis, wrap
+from .base import Node, check_axis, wrap
+from .chunking.rechunk import rechunk
+from .creation import diagonals
+from .files import store as storing
 from .files.folder import save
 from .files.npy import to_npy
 from .files.parquet import to_parquet
-from .flat import FlatView
-from .ops import diagonals, extremes, joining, moving, products, reshaping, searching, spreads, taking, ufuncs
+from .indexing import nonzero as searching
+from .indexing import points
+from .indexing.flat_view import FlatView
+from .indexing.index_functions import put
+from .ops import cumulative, extremes, joining, moving, products, reshaping, spreads, taking, ufuncs, views
 from .ops import elementwise as ew
 from .ops import reductions as red
-from .positions import put
 from .sorting import search, sorts, top
 from .statistics import central
+from .user_functions import map_blocks as mapping
+from .user_functions import overlap, reduction
 
 if TYPE_CHECKING:
     from .array import Array
@@ -56,7 +61,7 @@ class Methods(Node):
     argtopk = top.argtopk
     reduction = reduction.reduction
     moment = central.moment
-    shuffle = pointwise.shuffle
+    shuffle = points.shuffle
     store = storing.store
 
     def sum(
@@ -204,7 +209,7 @@ class Methods(Node):
 
     @real.setter
     def real(self, value: Any) -> None:
-        self.expr = viewing.with_real(self, value).expr
+        self.expr = views.with_real(self, value).expr
 
     @property
     def imag(self) -> Array:
@@ -213,7 +218,7 @@ class Methods(Node):
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        self.expr = viewing.with_imag(self, value).expr
+        self.expr = views.with_imag(self, value).expr
 
     @property
     def flat(self) -> FlatView:
@@ -229,11 +234,11 @@ class Methods(Node):
 
         There are no views: setting elements of the result leaves the array as it is.
         """
-        return viewing.view(self, dtype, type, order)
+        return views.view(self, dtype, type, order)
 
     def byteswap(self, inplace: bool = False) -> Array:
         """Return elements with their bytes in reverse; `inplace`: the array stands for them from then on."""
-        swapped = viewing.byteswap(self)
+        swapped = views.byteswap(self)
         if not inplace:
             return swapped
         self.expr = swapped.expr
@@ -241,7 +246,7 @@ class Methods(Node):
 
     def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
         """Give the array another shape and size, in place: elements keep their C order, zeros come behind them."""
-        self.expr = viewing.resized(self, new_shape[0] if len(new_shape) == 1 else new_shape).expr
+        self.expr = views.resized(self, new_shape[0] if len(new_shape) == 1 else new_shape).expr
 
     @property
     def T(self) -> Array:

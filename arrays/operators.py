@@ -9,15 +9,15 @@ import numpy as np
 
 from ..graph.errors import DTypeError, ShapeError
 from ..graph.kinds.source import Full
-from .core import SCALARS, Node, make
+from .base import SCALARS, Node, make
+from .indexing.lost_writes import warn_apart
 from .ops import ufuncs as ew
-from .ops.apply import cast
+from .ops.elementwise_nodes import cast
 from .ops.products import matmul
-from .vanishing import warn_apart
 
 if TYPE_CHECKING:
     from .array import Array
-    from .ops.universal import Ufunc
+    from .ops.ufunc import Ufunc
 
 _OPERANDS = (*SCALARS, Node, np.ndarray, list, tuple, str, bytes)
 Binary = Callable[[Any, Any], Any]

@@ -10,12 +10,12 @@ import numpy as np
 
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import BlockFunction
-from .core import Node, check_shape, make, referred
-from .deferred import evaluate
+from .base import Node, check_shape, make, referred
+from .execution.compute import compute
+from .execution.deferred import evaluate
 from .ops import elementwise as ew
 from .ops import extremes, ufuncs
 from .ops import reductions as red
-from .verbs import compute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import windrow as wr
-from windrow.arrays.absent import reason
-from windrow.arrays.core import Node, make
-from windrow.arrays.deferred import COPY, outlined
-from windrow.arrays.ops.universal import Ufunc
+from windrow.arrays.base import Node, make
+from windrow.arrays.execution.deferred import COPY, outlined
+from windrow.arrays.interop.unsupported import reason
+from windrow.arrays.ops.ufunc import Ufunc
 from windrow.graph.access import ByBlock
 from windrow.graph.expr import Expr, walk
 from windrow.graph.kinds.contraction import Contract

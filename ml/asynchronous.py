@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..arrays.handed import from_array
+from ..arrays.creation.from_data import from_array
 from ..graph.errors import ArgumentError, ClusterError, bad
 from ..scheduler.cluster import current
 from .rounds import Task, Told, joined

@@ -15,8 +15,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..arrays.core import Node
-from ..arrays.verbs import compute
+from ..arrays.base import Node
+from ..arrays.execution.compute import compute
 from ..graph.errors import ArgumentError, BadValue, bad
 from ..workers.boundary import publish, warn
 from .asynchronous import PUSHES, Asynchronous

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import numpy as np
 
-from ..arrays.core import make
-from ..arrays.handed import from_array
-from ..arrays.payload import payload
-from ..arrays.verbs import persist
+from ..arrays.base import make
+from ..arrays.creation.from_data import from_array
+from ..arrays.execution.compute import persist
+from ..arrays.user_functions.pickling import payload
 from ..graph.errors import WindrowError
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn import cluster as own
 from sklearn.exceptions import ConvergenceWarning
 
-from ..arrays.core import Node, make
-from ..arrays.payload import payload
-from ..arrays.verbs import persist
+from ..arrays.base import Node, make
+from ..arrays.execution.compute import persist
+from ..arrays.user_functions.pickling import payload
 from ..graph.errors import ShapeError, bad
 from ..graph.grid import Grid
 from ..graph.kinds.mapping import MapBlocks

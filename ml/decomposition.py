@@ -8,7 +8,7 @@ import numpy as np
 from sklearn import decomposition as own
 from sklearn.utils.extmath import svd_flip
 
-from ..arrays.verbs import compute, persist
+from ..arrays.execution.compute import compute, persist
 from ..graph.errors import ArgumentError, bad
 from ..workers.boundary import publish
 from .fitted import Lazily

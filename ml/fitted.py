@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays.align import regrid
-from ..arrays.core import Node, as_array, make
+from ..arrays.base import Node, as_array, make
+from ..arrays.chunking.rechunk import regrid
 from ..arrays.ops.elementwise import where
 from ..arrays.ops.ufuncs import equal
-from ..arrays.payload import payload
+from ..arrays.user_functions.pickling import payload
 from ..graph.errors import ArgumentError, DTypeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks

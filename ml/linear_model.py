@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn import linear_model as own
 
-from ..arrays.verbs import compute
+from ..arrays.execution.compute import compute
 from ..graph.errors import ArgumentError, bad
 from ..workers.boundary import publish
 from .averaged import FitsByAveraging

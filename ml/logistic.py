@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from sklearn import linear_model as own
 from sklearn.exceptions import ConvergenceWarning
 
-from ..arrays.verbs import persist
+from ..arrays.execution.compute import persist
 from ..graph.errors import ArgumentError, bad
 from ..workers.boundary import publish, warn
 from .fitted import Supervised

@@ -10,7 +10,7 @@ from sklearn import naive_bayes as own
 from sklearn.base import clone
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
-from ..arrays.verbs import compute, persist
+from ..arrays.execution.compute import compute, persist
 from ..graph.errors import ArgumentError, BadValue, bad
 from ..workers.boundary import publish
 from .fitted import Supervised

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn import preprocessing as own
 from sklearn.base import clone
 
+from ..arrays.execution.compute import compute
 from ..arrays.ops.elementwise import where
 from ..arrays.ops.ufuncs import isnan
-from ..arrays.verbs import compute
 from ..graph.errors import BadValue, bad
 from ..workers.boundary import publish
 from .fitted import Lazily

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..arrays.core import wrap
-from ..arrays.handed import from_array
-from ..arrays.payload import payload
-from ..arrays.verbs import compute, persist
+from ..arrays.base import wrap
+from ..arrays.creation.from_data import from_array
+from ..arrays.execution.compute import compute, persist
+from ..arrays.user_functions.pickling import payload
 from ..graph import origin
 from ..graph.expr import Expr
 from ..graph.grid import Axis, Grid

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays.align import regrid
-from ..arrays.core import referred
+from ..arrays.base import referred
+from ..arrays.chunking.rechunk import regrid
+from ..arrays.execution.compute import persist
 from ..arrays.ops.taking import taken
-from ..arrays.verbs import persist
 from ..graph.errors import ArgumentError, ShapeError, bad
 from ..graph.grid import Axis, Grid
 from ..scheduler.cluster import current

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays.payload import payload
-from ..arrays.verbs import compute
+from ..arrays.execution.compute import compute
+from ..arrays.user_functions.pickling import payload
 from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
 from ..workers.boundary import publish
 from .asynchronous import PUSHES, STALENESS, Asynchronous

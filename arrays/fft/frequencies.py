@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
-from ..core import as_array, check_axis, check_dtype
+from ..base import as_array, check_axis, check_dtype
+from ..creation.ranges import arange
 from ..ops.elementwise import astype, where
 from ..ops.joining import roll
-from ..ranges import arange
 from .plans import length_of
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
-from ..core import as_array, check_axis, make
+from ..base import as_array, check_axis, make
+from ..chunking.coalesce import whole
 from ..ops.elementwise import astype, real
 from ..ops.joining import concatenate
 from ..ops.moving import moveaxis, swapaxes
 from ..ops.reshaping import reshape
 from ..ops.taking import flip
 from ..ops.ufuncs import conjugate
-from ..wholes import whole
 
 if TYPE_CHECKING:
     from ..array import Array

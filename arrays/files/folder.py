@@ -16,9 +16,9 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, HostData
 from ...workers.stored import ArrowFolder, Runs, file_name
-from ..align import rechunk, regrid
-from ..core import check_grid, make, referred, wrap
-from ..deferred import evaluate
+from ..base import check_grid, make, referred, wrap
+from ..chunking.rechunk import rechunk, regrid
+from ..execution.deferred import evaluate
 from .aside import aside, check_sizes, path_of, runs_of
 from .npy import described, mapped, to_npy
 

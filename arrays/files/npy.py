@@ -11,10 +11,10 @@ import numpy as np
 from ...graph.errors import ArgumentError, FileError, FileFormatError, MissingFile, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..align import regrid
-from ..core import grid_for, make, referred
-from ..deferred import evaluate
-from ..handed import from_array
+from ..base import grid_for, make, referred
+from ..chunking.rechunk import regrid
+from ..creation.from_data import from_array
+from ..execution.deferred import evaluate
 from ..ops.elementwise import astype
 from .aside import aside, path_of
 

@@ -12,9 +12,9 @@ from ...graph.errors import ArgumentError, DTypeError, FileError, FileFormatErro
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.stored import arrow, file_name
-from ..align import aligned, regrid
-from ..core import Node, check_grid, make, referred
-from ..deferred import evaluate
+from ..base import Node, check_grid, make, referred
+from ..chunking.rechunk import aligned, regrid
+from ..execution.deferred import evaluate
 from .aside import aside, check_sizes, path_of, runs_of
 
 if TYPE_CHECKING:

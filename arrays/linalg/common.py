@@ -11,11 +11,11 @@ from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
-from ..align import regrid
-from ..core import as_array, broadcast_shape, make
+from ..base import as_array, broadcast_shape, make
+from ..chunking.coalesce import whole_grid
+from ..chunking.rechunk import regrid
 from ..ops.elementwise import astype
-from ..ops.reducing import native
-from ..wholes import whole_grid
+from ..ops.reduction_nodes import native
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

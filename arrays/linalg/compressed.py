@@ -6,7 +6,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ..core import is_integer
+from ..base import is_integer
 from ..ops.elementwise import astype, real, where
 from ..ops.moving import expand_dims, matrix_transpose
 from ..ops.products import matmul

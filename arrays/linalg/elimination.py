@@ -9,14 +9,14 @@ import numpy as np
 
 from ...graph.errors import bad
 from ...graph.grid import Axis, Grid
-from ..core import as_array
+from ..base import as_array
+from ..creation.ranges import eye
 from ..ops.elementwise import astype, real
 from ..ops.joining import concatenate
 from ..ops.moving import expand_dims, squeeze
 from ..ops.reductions import prod
 from ..ops.reductions import sum as summed
 from ..ops.ufuncs import exp, multiply
-from ..ranges import eye
 from .common import (
     MatrixError,
     by_blocks,

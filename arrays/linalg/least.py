@@ -9,9 +9,9 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from ...graph.grid import Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..align import regrid
-from ..core import as_array, make
-from ..deferred import unsized
+from ..base import as_array, make
+from ..chunking.rechunk import regrid
+from ..execution.deferred import unsized
 from ..ops.elementwise import astype, real
 from ..ops.joining import concatenate
 from ..ops.moving import expand_dims

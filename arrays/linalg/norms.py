@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, AxisError, ShapeError, bad
-from ..core import as_array, check_axis
+from ..base import as_array, check_axis
 from ..ops.elementwise import astype, imag, real
 from ..ops.extremes import amax, amin
 from ..ops.moving import expand_dims, moveaxis

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...graph.errors import ArgumentError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..align import regrid
-from ..core import make
+from ..base import make
+from ..chunking.rechunk import regrid
+from ..creation.ranges import eye
 from ..ops.elementwise import astype
 from ..ops.moving import matrix_transpose
-from ..ranges import eye
 from .common import by_blocks, matrices, panel_width, part, placed, stacked, step, wide
 from .tall import Tall, is_tall, tall_triangle
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
-from ..core import as_array
+from ..base import as_array
+from ..creation.ranges import eye
 from ..ops.broadcasting import broadcast_to
 from ..ops.moving import expand_dims
 from ..ops.outputs import deliver
 from ..ops.products import matmul
-from ..ranges import eye
 from .common import MatrixError
 from .elimination import inv
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
-from ..core import as_array
+from ..base import as_array
 from ..ops.elementwise import astype, real, where
 from ..ops.extremes import amax, any
 from ..ops.joining import concatenate

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import bad
-from ..core import as_array
-from ..ops import diagonals, products, vectors
+from ..base import as_array
+from ..creation import diagonals
+from ..ops import products, vectors
 from ..ops.moving import matrix_transpose
 from .common import MatrixError
 

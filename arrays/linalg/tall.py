@@ -12,9 +12,9 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ...workers.kernels.blocks.tallqr import packed_rows
-from ..align import regrid
-from ..core import make
-from ..ranges import eye
+from ..base import make
+from ..chunking.rechunk import regrid
+from ..creation.ranges import eye
 from .common import step
 
 if TYPE_CHECKING:

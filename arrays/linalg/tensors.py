@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, bad
-from ..core import as_array, check_axis, is_integer
+from ..base import as_array, check_axis, is_integer
 from ..ops.moving import transpose
 from .common import MatrixError
 from .elimination import inv, solve

@@ -8,13 +8,13 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, bad
 from ...graph.grid import Axis, Grid
-from ..align import regrid
-from ..core import as_array
-from ..ops.diagonals import tril, triu
+from ..base import as_array
+from ..chunking.rechunk import regrid
+from ..creation.diagonals import tril, triu
+from ..creation.ranges import arange, eye
 from ..ops.elementwise import astype, real
 from ..ops.moving import expand_dims, squeeze
 from ..ops.ufuncs import add, equal
-from ..ranges import arange, eye
 from .common import (
     EMPTY,
     MatrixError,

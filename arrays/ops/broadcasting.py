@@ -9,8 +9,8 @@ import numpy as np
 from ...graph.axismap import Fixed, Slice
 from ...graph.errors import ShapeError, bad
 from ...graph.grid import Axis
-from ..align import common_axes, regrid
-from ..core import Node, as_array, broadcast_shape, check_shape, grid_for
+from ..base import Node, as_array, broadcast_shape, check_shape, grid_for
+from ..chunking.rechunk import common_axes, regrid
 from .moving import move
 
 if TYPE_CHECKING:

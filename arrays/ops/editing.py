@@ -9,8 +9,8 @@ import numpy as np
 from ...graph.axismap import Runs, Slice
 from ...graph.errors import ArgumentError, DTypeError, IndexingError, ShapeError, bad
 from ...graph.grid import Axis
-from ..core import Node, as_array, check_axis
-from ..deferred import unsized
+from ..base import Node, as_array, check_axis
+from ..execution.deferred import unsized
 from .broadcasting import broadcast_to
 from .elementwise import astype
 from .joining import concatenate

@@ -9,10 +9,10 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.elementwise import Elementwise, Scalar
-from ..chosen import elementwise
-from ..core import as_array, check_device, check_dtype, make
-from .apply import apply, cast
+from ..base import as_array, check_device, check_dtype, make
+from .elementwise_nodes import apply, cast
 from .outputs import deliver
+from .selections import elementwise
 from .ufuncs import (
     absolute,
     add,

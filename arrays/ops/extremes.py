@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.keywords import refuse
-from ..core import as_array, check_axis
+from ..base import as_array, check_axis
 from .outputs import deliver
-from .reducing import Axes, masked, reduce_from, reduce_to
+from .reduction_nodes import Axes, masked, reduce_from, reduce_to
 from .ufuncs import subtract
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from ...graph.axismap import Slice
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid, tidied
 from ...graph.kinds.move import Move, Route, joined
-from ..core import Node, as_array, check_axis, check_dtype, check_shape, make
+from ..base import Node, as_array, check_axis, check_dtype, check_shape, make
 from .elementwise import astype
 from .moving import expand_dims
 from .outputs import deliver

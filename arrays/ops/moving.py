@@ -11,7 +11,7 @@ from ...graph.axismap import AxisMap, Fixed, Slice
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
-from ..core import Node, as_array, check_axes, check_axis, is_integer, make
+from ..base import Node, as_array, check_axes, check_axis, is_integer, make
 
 if TYPE_CHECKING:
     from ..array import Array

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ..core import Node
-from .apply import cast
+from ..base import Node
 from .broadcasting import broadcast_to
+from .elementwise_nodes import cast
 
 
 def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind") -> Any:

@@ -12,8 +12,8 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.contraction import Contract, split_for
 from ...graph.kinds.reduction import Reduce
-from ..align import regrid
-from ..core import Node, as_array, broadcast_shape, check_axis, make
+from ..base import Node, as_array, broadcast_shape, check_axis, make
+from ..chunking.rechunk import regrid
 from .elementwise import astype
 from .outputs import deliver
 from .ufuncs import conjugate, multiply

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.keywords import refuse
-from ..core import as_array, check_dtype
-from .apply import cast
+from ..base import as_array, check_dtype
+from .elementwise_nodes import cast
 from .outputs import deliver
-from .reducing import Axes, counted, masked, reduce_from, reduce_to, target_dtype
+from .reduction_nodes import Axes, counted, masked, reduce_from, reduce_to, target_dtype
 from .ufuncs import divide
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
-from ..align import regrid
-from ..core import as_array, check_shape, grid_for, make
+from ..base import as_array, check_shape, grid_for, make
+from ..chunking.rechunk import regrid
 from .moving import transpose
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ..core import as_array, check_axis
+from ..base import as_array, check_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

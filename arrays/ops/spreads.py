@@ -8,10 +8,10 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.keywords import refuse
-from ..core import as_array, check_dtype
-from .apply import cast
+from ..base import as_array, check_dtype
+from .elementwise_nodes import cast
 from .outputs import deliver
-from .reducing import Axes, counted, masked, reduce_to, target_dtype
+from .reduction_nodes import Axes, counted, masked, reduce_to, target_dtype
 from .reductions import mean as mean_of
 from .ufuncs import absolute, divide, maximum, multiply, sqrt, subtract
 

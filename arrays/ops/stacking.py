@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ..core import as_array
+from ..base import as_array
 from .joining import concatenate, vstack
 from .moving import expand_dims
 

@@ -12,10 +12,10 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.config import config
-from ..align import regrid
-from ..core import Node, as_array, broadcast_shape, check_axes, check_axis, make
-from ..wholes import whole
-from .apply import apply
+from ..base import Node, as_array, broadcast_shape, check_axes, check_axis, make
+from ..chunking.coalesce import whole
+from ..chunking.rechunk import regrid
+from .elementwise_nodes import apply
 from .moving import Step, move, sliced_axis
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .universal import Ufunc
+from .ufunc import Ufunc
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import DTypeError, ShapeError, bad
-from ..core import as_array, broadcast_shape, check_axis, grid_for
+from ..base import as_array, broadcast_shape, check_axis, grid_for
 from .elementwise import astype
 from .extremes import any
 from .joining import stack

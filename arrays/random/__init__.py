@@ -123,6 +123,6 @@ def __getattr__(name: str) -> Any:
         from numpy.random import SeedSequence
 
         return SeedSequence
-    from ..absent import missing_function
+    from ..interop.unsupported import missing_function
 
     raise missing_function(name, "random")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ShapeError, bad
-from ..core import Node
+from ..base import Node
 from .drawing import I8, Drawing
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Random
 from ...workers.kernels.randoms.checks import check
-from ..align import common_axes, regrid
-from ..core import Node, as_array, broadcast_shape, check_dtype, check_shape, grid_for, make, wrap
+from ..base import Node, as_array, broadcast_shape, check_dtype, check_shape, grid_for, make, wrap
+from ..chunking.rechunk import common_axes, regrid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,9 @@ import numpy as np
 from ...graph.axismap import Runs, Slice
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..align import regrid
-from ..core import host, make
-from ..deferred import deferred
+from ..base import host, make
+from ..chunking.rechunk import regrid
+from ..execution.deferred import deferred
 from ..ops.moving import Step, move
 
 if TYPE_CHECKING:

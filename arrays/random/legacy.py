@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
-from ..core import check_shape
+from ..base import check_shape
 from .counts import Counts
 from .location import Location
 from .orders import Orders

@@ -11,10 +11,10 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Random
 from ...workers.kernels.randoms.permuting import Permutation
-from ..align import regrid
-from ..core import Node, check_axis, check_shape, grid_for, make
+from ..base import Node, check_axis, check_shape, grid_for, make
+from ..chunking.coalesce import whole
+from ..chunking.rechunk import regrid
 from ..ops.taking import take
-from ..wholes import whole
 from .drawing import F8, I8, Drawing, into, known, parameter
 from .exchange import permutation_of
 

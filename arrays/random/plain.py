@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.randoms.philox import raw_run
-from ..core import Node, as_array, check_dtype, make
+from ..base import Node, as_array, check_dtype, make
 from .drawing import Drawing, fitted, into, real_dtype, sized, ways, whole_number
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.randoms.vectors import covariance_factor
-from ..core import Node, as_array, broadcast_shape, check_shape, grid_for, make
-from ..wholes import whole
+from ..base import Node, as_array, broadcast_shape, check_shape, grid_for, make
+from ..chunking.coalesce import whole
 from .drawing import F8, I8, Drawing, check_method, fitted, parameter, ways
 
 if TYPE_CHECKING:

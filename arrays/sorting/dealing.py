@@ -15,10 +15,10 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks import sorting as blocks
 from ...workers.kernels.compiled.dealing import BUCKETS
-from .. import wholes
-from ..core import make
+from ..base import make
+from ..chunking import coalesce
+from ..execution.compute import persist
 from ..ops.moving import move
-from ..verbs import persist
 from .samples import in_memory, merged, pieces, ranges
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ LEAST = 1 << 12
 
 def sorted_long(x: Array) -> Steps:
     """Recipe of the sorted array of one axis."""
-    x = wholes.merged(x)
+    x = coalesce.merged(x)
     found = (yield from _sorted_once(x)) if _fits(x) else None
     if found is None:
         found = yield from merged(make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype))

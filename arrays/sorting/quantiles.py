@@ -17,11 +17,11 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks.quantiles import missing
 from ...workers.kernels.blocks.ranks import METHODS
-from .. import wholes
-from ..align import regrid
-from ..core import Node, as_array, check_axes, make
-from ..creation import constant
-from ..deferred import deferred
+from ..base import Node, as_array, check_axes, make
+from ..chunking import coalesce
+from ..chunking.rechunk import regrid
+from ..creation.filled import constant
+from ..execution.deferred import deferred
 from ..ops.moving import expand_dims, moveaxis
 from ..ops.outputs import deliver
 from .selection import selected
@@ -402,7 +402,7 @@ def _selects(x: Array, axes: tuple[int, ...]) -> bool:
     """Tell whether axes are too long to be brought into one chunk, and few lines are to be looked through."""
     grid = x.expr.grid
     lengths = math.prod(x.shape[i] for i in axes)
-    if all(grid.axes[i].count == 1 for i in axes) or lengths <= max(grid.largest, wholes.SMALLEST):
+    if all(grid.axes[i].count == 1 for i in axes) or lengths <= max(grid.largest, coalesce.SMALLEST):
         return False
     return x.size // lengths <= LINES
 
@@ -423,7 +423,7 @@ def _along(x: Array, q: Any, axes: tuple[int, ...], method: str, skip: bool, dty
     """Bring axes into one chunk, and sort there."""
     if not axes:
         return _along(expand_dims(x, x.ndim), q, (x.ndim,), method, skip, dtype)
-    x = wholes.whole(x, axes)
+    x = coalesce.whole(x, axes)
     return make(
         BlockFunction("quantiles:along", (axes, q, method, skip, dtype), axes=(_ways(x, axes, q),)),
         (x,),
@@ -448,7 +448,7 @@ def _weighted(
     if method != "inverted_cdf":
         raise ArgumentError(bad(name, "method", method, "'inverted_cdf', the only one for weights"))
     given = as_array(name, "weights", weights)
-    x = wholes.whole(x, axes)
+    x = coalesce.whole(x, axes)
     if given.shape == x.shape:
         given, way = regrid(given, x.expr.grid), _ways(x, axes, q)
     elif len(axes) == 1 and given.shape == (x.shape[axes[0]],):

@@ -18,11 +18,11 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, Ramp
 from ...workers.kernels.blocks import sorting as blocks
-from .. import wholes
-from ..align import regrid
-from ..core import make
+from ..base import make
+from ..chunking import coalesce
+from ..chunking.rechunk import regrid
+from ..execution.compute import persist
 from ..ops.moving import move
-from ..verbs import persist
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -48,7 +48,7 @@ def merged(parts: Array) -> Steps:
 
 def order_long(x: Array) -> Steps:
     """Recipe of the positions that put an array of one axis in order."""
-    x = wholes.merged(x)
+    x = coalesce.merged(x)
     _, order = yield from ordered(x, positions(x))
     return order
 
@@ -56,7 +56,7 @@ def order_long(x: Array) -> Steps:
 def lexsort_long(*keys: Array) -> Steps:
     """Recipe of the positions that put arrays of one axis, on the same chunks, in order, the last one first of all."""
     (axis,) = keys[0].expr.grid.axes
-    grid = Grid([wholes.merged_axis(axis, max(key.dtype.itemsize for key in keys))])
+    grid = Grid([coalesce.merged_axis(axis, max(key.dtype.itemsize for key in keys))])
     keys = tuple(regrid(key, grid) for key in keys)
     order = positions(keys[0])
     for number, key in enumerate(keys):

@@ -9,9 +9,9 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from .. import wholes
-from ..align import regrid
-from ..core import Node, as_array, make
+from ..base import Node, as_array, make
+from ..chunking import coalesce
+from ..chunking.rechunk import regrid
 from ..ops import extremes, reductions
 from ..ops.elementwise import astype
 from ..ops.moving import expand_dims
@@ -144,7 +144,7 @@ def isin(
     dtype = _common("isin", "test_elements", x, table)
     function = "found"
     if in_chunks(table, 0) and dtype.kind != "V":
-        table, x, function = sort(astype(wholes.merged(table), dtype)), astype(x, dtype), "found_sorted"
+        table, x, function = sort(astype(coalesce.merged(table), dtype)), astype(x, dtype), "found_sorted"
     among = over_chunks(function, table, x, (), np.dtype(bool))
     return logical_not(among) if invert else among
 
@@ -168,11 +168,11 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
     Small answers are made for all chunks of the table at once, others for one chunk of it after the other.
     """
     (axis,) = table.expr.grid.axes
-    if axis.count == 1 or axis.length <= max(axis.largest, wholes.SMALLEST):
+    if axis.count == 1 or axis.length <= max(axis.largest, coalesce.SMALLEST):
         return _whole(function, table, x, params, dtype)
-    table = wholes.merged(table)
+    table = coalesce.merged(table)
     (axis,) = table.expr.grid.axes
-    if axis.count * x.size <= max(axis.length, wholes.SMALLEST):
+    if axis.count * x.size <= max(axis.length, coalesce.SMALLEST):
         ways = ((0,), (None, *range(1, x.ndim + 1)))
         op = BlockFunction(f"searching:{function}", params, axes=ways)
         grid = Grid([Axis.regular(axis.count, 1), *x.expr.grid.axes])
@@ -181,7 +181,7 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
         return made
     grid, found = x.expr.grid, None
     for i in range(x.ndim):
-        x = wholes.merged(x, i)
+        x = coalesce.merged(x, i)
     for i in range(axis.count):
         part = table[axis.start(i) : axis.stop(i)]
         if not part.size:

@@ -16,8 +16,8 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks import quantiles as blocks
 from ...workers.kernels.blocks.sorting import sort
-from .. import wholes
-from ..core import as_array, make
+from ..base import as_array, make
+from ..chunking import coalesce
 from .samples import kept
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ SPREAD = 4
 
 def selected(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> Steps:
     """Recipe of quantiles of an array of one axis."""
-    x = kept(wholes.merged(x))
+    x = kept(coalesce.merged(x))
     (axis,) = x.expr.grid.axes
     share = _share(axis.length) / max(1, axis.length)
     size = max(1, round(share * axis.largest))

@@ -11,18 +11,18 @@ from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks.quantiles import may_be_lost
-from .. import wholes
-from ..align import regrid
-from ..core import as_array, check_axis, make
-from ..cumulative import cumulative_sum
-from ..deferred import unsized
-from ..masking import select
+from ..base import as_array, check_axis, make
+from ..chunking import coalesce
+from ..chunking.rechunk import regrid
+from ..execution.compute import persist
+from ..execution.deferred import unsized
+from ..indexing.boolean import select
+from ..ops.cumulative import cumulative_sum
 from ..ops.elementwise import astype
 from ..ops.joining import concatenate
 from ..ops.moving import move, moveaxis
 from ..ops.reshaping import ravel
 from ..ops.ufuncs import logical_and, logical_not, minimum
-from ..verbs import persist
 from .samples import merged, merged_pair, ordered, parts_in_order, positions, restored
 from .search import isin, searchsorted
 from .sorts import gathered
@@ -104,7 +104,7 @@ class _Order:
         grid = parts.expr.grid
         new = persist(make(BlockFunction("searching:own_begins", (self.equal_nan,)), (parts,), grid, bool))
         counts = yield make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(grid.nblocks, 1)]), "i8")
-        if counts.sum() > max(grid.largest, wholes.SMALLEST) or 2 * counts.sum() > parts.size:
+        if counts.sum() > max(grid.largest, coalesce.SMALLEST) or 2 * counts.sum() > parts.size:
             return None
         begin = persist(select(positions(parts), new))
         numbers = concatenate([begin[1:], np.full(min(1, parts.size), parts.size)]) - begin

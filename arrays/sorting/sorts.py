@@ -15,10 +15,10 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
-from .. import wholes
-from ..align import aligned, regrid
-from ..core import Node, as_array, check_axis, make
-from ..deferred import deferred
+from ..base import Node, as_array, check_axis, make
+from ..chunking import coalesce
+from ..chunking.rechunk import aligned, regrid
+from ..execution.deferred import deferred
 from ..ops.elementwise import astype
 from ..ops.joining import stack
 from ..ops.moving import moveaxis
@@ -236,7 +236,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     grid, arrays = aligned("lexsort", arrays)
     if in_chunks(arrays[0], at):
         return deferred("lexsort", partial(by_lines, lexsort_long), arrays, (at,), grid, "i8")
-    arrays = [regrid(k, wholes.whole_grid(grid, (at,))) for k in arrays]
+    arrays = [regrid(k, coalesce.whole_grid(grid, (at,))) for k in arrays]
     return make(BlockFunction("sorting:lexsort", (at,)), arrays, arrays[0].expr.grid, "i8")
 
 
@@ -270,14 +270,14 @@ def in_chunks(x: Array, axis: int) -> bool:
     """Tell whether an axis has several chunks, and is too long to be brought into one of ordinary size."""
     grid = x.expr.grid
     own = grid.axes[axis]
-    if own.count == 1 or own.length <= max(grid.largest, wholes.SMALLEST):
+    if own.count == 1 or own.length <= max(grid.largest, coalesce.SMALLEST):
         return False
     return math.prod(x.shape) // own.length <= LINES
 
 
 def gathered(x: Array) -> Array:
     """Return an array of one axis in one chunk, unless it is too long for that; then with small chunks merged."""
-    return wholes.merged(x) if in_chunks(x, 0) else wholes.whole(x, (0,))
+    return coalesce.merged(x) if in_chunks(x, 0) else coalesce.whole(x, (0,))
 
 
 def by_lines(recipe: Callable[..., Steps], *given: Any) -> Steps:
@@ -298,7 +298,7 @@ def by_lines(recipe: Callable[..., Steps], *given: Any) -> Steps:
 def _along(name: str, x: Array, axis: int, descending: bool) -> Array:
     dtype = x.dtype if name == "sort" else np.dtype(np.int64)
     if not in_chunks(x, axis):
-        x = wholes.whole(x, (axis,))
+        x = coalesce.whole(x, (axis,))
         return make(BlockFunction(f"sorting:{name}", (axis, descending)), (x,), x.expr.grid, dtype)
     back = flip(x, axis) if descending else x
     recipe = sorted_long if name == "sort" else order_long

@@ -9,8 +9,8 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from .. import wholes
-from ..core import as_array, check_axis, is_integer, make
+from ..base import as_array, check_axis, is_integer, make
+from ..chunking import coalesce
 from .sorts import argsort, sort
 
 if TYPE_CHECKING:
@@ -82,9 +82,9 @@ def argtopk(a: Any, k: int, axis: int = -1) -> Array:
     starts = as_array("argtopk", "a", np.repeat(own.start(np.arange(own.count)), sizes))
     places = _leading("first_order", array, k, at, "i8")
     places = places + starts.reshape(*(-1 if i == at else 1 for i in range(array.ndim)))
-    values = wholes.whole(_leading("first_of", array, k, at, array.dtype), (at,))
+    values = coalesce.whole(_leading("first_of", array, k, at, array.dtype), (at,))
     op = BlockFunction("sorting:first_places", (int(k), at))
-    return make(op, (values, wholes.whole(places, (at,))), _short(values, count, at), "i8")
+    return make(op, (values, coalesce.whole(places, (at,))), _short(values, count, at), "i8")
 
 
 def _read(operation: str, a: Any, k: Any, axis: Any) -> tuple[Array, int, int]:
@@ -93,14 +93,14 @@ def _read(operation: str, a: Any, k: Any, axis: Any) -> tuple[Array, int, int]:
     n = array.shape[at]
     if not is_integer(k) or not -n <= k <= n:
         raise ArgumentError(bad(operation, "k", k, f"an integer from {-n} to {n}, the axis' length"))
-    return wholes.merged(array, at), abs(int(k)), at
+    return coalesce.merged(array, at), abs(int(k)), at
 
 
 def _few(array: Array, count: int, axis: int) -> Any:
     """Return how many elements each chunk has to give; None where sorting the whole axis is no more work."""
     own = array.expr.grid.axes[axis]
     sizes = np.minimum(own.sizes(), count)
-    if own.count == 1 or count == 0 or int(sizes.sum()) > max(array.expr.grid.largest, wholes.SMALLEST):
+    if own.count == 1 or count == 0 or int(sizes.sum()) > max(array.expr.grid.largest, coalesce.SMALLEST):
         return None
     return sizes
 
@@ -113,7 +113,7 @@ def _leading(function: str, array: Array, k: int, axis: int, dtype: Any) -> Arra
 
 
 def _best(values: Array, k: int, axis: int) -> Array:
-    values = wholes.whole(values, (axis,))
+    values = coalesce.whole(values, (axis,))
     op = BlockFunction("sorting:first_of", (int(k), axis))
     return make(op, (values,), _short(values, abs(k), axis), values.dtype)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
-from ..core import as_array, check_axes, check_dtype, is_integer
+from ..base import as_array, check_axes, check_dtype, is_integer
 from ..ops.elementwise import astype
 from ..ops.outputs import deliver
 from ..ops.reductions import mean, sum

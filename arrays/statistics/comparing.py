@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core import as_array
-from ..creation import constant
+from ..base import as_array
+from ..creation.filled import constant
 from ..ops import extremes
 from ..ops.elementwise import isclose
 from ..ops.ufuncs import equal, isnan, logical_and, logical_or

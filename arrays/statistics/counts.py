@@ -10,14 +10,14 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..align import regrid
-from ..core import as_array, make
-from ..creation import zeros
-from ..deferred import unsized
+from ..base import as_array, make
+from ..chunking.rechunk import regrid
+from ..creation.filled import zeros
+from ..execution.deferred import unsized
 from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype
-from ..ops.reducing import native
+from ..ops.reduction_nodes import native
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -13,9 +13,9 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..align import regrid
-from ..core import Node, as_array, make
-from ..deferred import unsized
+from ..base import Node, as_array, make
+from ..chunking.rechunk import regrid
+from ..execution.deferred import unsized
 from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype

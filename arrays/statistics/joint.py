@@ -9,8 +9,8 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..align import regrid
-from ..core import Node, as_array, make
+from ..base import Node, as_array, make
+from ..chunking.rechunk import regrid
 from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype

@@ -9,11 +9,11 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.boundary import warn
-from ..core import Node, as_array, check_axes, check_dtype, make
-from ..creation import empty
+from ..base import Node, as_array, check_axes, check_dtype, make
+from ..creation.diagonals import diagonal
+from ..creation.filled import empty
 from ..ops import reductions as red
 from ..ops.broadcasting import broadcast_to
-from ..ops.diagonals import diagonal
 from ..ops.elementwise import astype, clip, imag, real
 from ..ops.joining import concatenate
 from ..ops.moving import squeeze, transpose

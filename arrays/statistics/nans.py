@@ -9,13 +9,13 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.reduction import Reduce, reduced_count, reduced_grid
-from ..core import as_array, check_axis, check_dtype, make
-from ..creation import constant
+from ..base import as_array, check_axis, check_dtype, make
+from ..creation.filled import constant
 from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype, where
 from ..ops.outputs import deliver
-from ..ops.reducing import native, reduced_axes, without_empty
+from ..ops.reduction_nodes import native, reduced_axes, without_empty
 from ..ops.ufuncs import absolute, add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply, square
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.kinds.source import Host, Source
-from ..core import as_array
+from ..base import as_array
+from ..execution.compute import persist
 from ..ops import extremes, spreads
 from ..ops import reductions as red
 from ..ops.ufuncs import greater_equal, less_equal, logical_and
 from ..sorting.quantiles import percentile
-from ..verbs import persist
 
 if TYPE_CHECKING:
     from collections.abc import Generator

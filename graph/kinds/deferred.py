@@ -16,8 +16,8 @@ class Deferred(Op):
     """An operation that becomes others once some values are known.
 
     `recipe(*operands, *params)` is a generator on the driver: it yields the arrays whose values it must know, is sent
-    these, and returns an array of the node's shape and dtype. `arrays.deferred` runs recipes before anything is
-    lowered; a stage never sees this kind. The recipe is named by `name` and `params` alone.
+    these, and returns an array of the node's shape and dtype. `arrays.execution.deferred` runs recipes before anything
+    is lowered; a stage never sees this kind. The recipe is named by `name` and `params` alone.
     """
 
     name: str

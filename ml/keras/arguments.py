@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.align import regrid
-from ...arrays.core import Node, as_array, make
-from ...arrays.payload import payload
+from ...arrays.base import Node, as_array, make
+from ...arrays.chunking.rechunk import regrid
+from ...arrays.user_functions.pickling import payload
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks

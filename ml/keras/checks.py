@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays.verbs import compute
+from ...arrays.execution.compute import compute
 from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays.core import referred
+from ...arrays.base import referred
 from ...graph.errors import ArgumentError, bad
 from ...workers.boundary import publish, warn
 from ..asynchronous import STALENESS, Asynchronous

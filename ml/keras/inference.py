@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays.align import regrid
-from ...arrays.core import Node, as_array, make
-from ...arrays.payload import payload
-from ...arrays.verbs import compute
+from ...arrays.base import Node, as_array, make
+from ...arrays.chunking.rechunk import regrid
+from ...arrays.execution.compute import compute
+from ...arrays.user_functions.pickling import payload
 from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks

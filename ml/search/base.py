@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ...arrays.core import as_array
-from ...arrays.verbs import compute
+from ...arrays.base import as_array
+from ...arrays.execution.compute import compute
 from ...graph.errors import ArgumentError, BadValue, WindrowError, bad
 from ...workers.boundary import warn
 from ..fitted import METHODS, of_model, tags_of

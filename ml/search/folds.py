@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays.align import regrid
-from ...arrays.core import as_array
+from ...arrays.base import as_array
+from ...arrays.chunking.rechunk import regrid
 from ...arrays.ops.joining import concatenate
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone, is_regressor
 
-from ...arrays.core import Node
+from ...arrays.base import Node
 from ...graph.errors import ArgumentError, bad
 from ..averageable import averageable
 from ..fitted import over_rows, score

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays.align import regrid
-from ...arrays.core import make
-from ...arrays.handed import from_array
-from ...arrays.payload import payload
-from ...arrays.verbs import compute
+from ...arrays.base import make
+from ...arrays.chunking.rechunk import regrid
+from ...arrays.creation.from_data import from_array
+from ...arrays.execution.compute import compute
+from ...arrays.user_functions.pickling import payload
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 

@@ -79,62 +79,58 @@ from numpy import (
     ushort,
 )
 
-from .arrays import fft, linalg, overlap, random, testing
-from .arrays.align import *
-from .arrays.along import *
+from .arrays import fft, linalg, random, testing
 from .arrays.array import Array
-from .arrays.arrow import *
-from .arrays.blockshapes import *
-from .arrays.coarse import *
-from .arrays.creation import *
-from .arrays.cumulative import *
-from .arrays.custom import *
-from .arrays.differences import *
-from .arrays.dlpack import *
-from .arrays.draw import *
-from .arrays.dtypes import *
-from .arrays.explain import *
+from .arrays.chunking.rechunk import *
+from .arrays.creation.arrow import *
+from .arrays.creation.diagonals import *
+from .arrays.creation.filled import *
+from .arrays.creation.from_data import *
+from .arrays.creation.meshgrids import *
+from .arrays.creation.ranges import *
+from .arrays.display.explain import *
+from .arrays.display.operation_graph import *
+from .arrays.display.visualize import *
+from .arrays.execution.compute import *
 from .arrays.files.folder import *
 from .arrays.files.npy import *
 from .arrays.files.parquet import *
-from .arrays.filters import *
-from .arrays.generalised import *
-from .arrays.graphs import *
-from .arrays.grids import *
-from .arrays.handed import *
-from .arrays.inspecting import *
-from .arrays.mapping import *
-from .arrays.missing import *
-from .arrays.namespace import *
+from .arrays.files.store import *
+from .arrays.indexing.conditional import *
+from .arrays.indexing.index_functions import *
+from .arrays.indexing.nonzero import *
+from .arrays.indexing.points import *
+from .arrays.interop.array_api import *
+from .arrays.interop.dlpack import *
+from .arrays.interop.dtypes import *
+from .arrays.interop.introspection import *
+from .arrays.linalg.einsum import *
 from .arrays.ops.broadcasting import *
-from .arrays.ops.choosing import *
-from .arrays.ops.classes import *
-from .arrays.ops.diagonals import *
+from .arrays.ops.cumulative import *
 from .arrays.ops.editing import *
-from .arrays.ops.einsum import *
 from .arrays.ops.elementwise import *
 from .arrays.ops.extremes import *
+from .arrays.ops.flipping import *
 from .arrays.ops.joining import *
+from .arrays.ops.missing import *
 from .arrays.ops.moving import *
+from .arrays.ops.predicates import *
 from .arrays.ops.products import *
 from .arrays.ops.reductions import *
+from .arrays.ops.reshape_blockwise import *
 from .arrays.ops.reshaping import *
-from .arrays.ops.searching import *
+from .arrays.ops.sliding_window import *
 from .arrays.ops.splitting import *
 from .arrays.ops.spreads import *
 from .arrays.ops.stacking import *
 from .arrays.ops.taking import *
-from .arrays.ops.turning import *
 from .arrays.ops.ufuncs import *
 from .arrays.ops.vectors import *
-from .arrays.overlap import map_overlap
-from .arrays.padding import *
-from .arrays.pointwise import *
-from .arrays.polynomials import *
-from .arrays.positions import *
-from .arrays.ranges import *
-from .arrays.reduction import *
-from .arrays.sliding import *
+from .arrays.signal.differences import *
+from .arrays.signal.filters import *
+from .arrays.signal.padding import *
+from .arrays.signal.polynomials import *
+from .arrays.signal.window_functions import *
 from .arrays.sorting import *
 from .arrays.statistics.central import *
 from .arrays.statistics.comparing import *
@@ -143,9 +139,14 @@ from .arrays.statistics.histograms import *
 from .arrays.statistics.joint import *
 from .arrays.statistics.moments import *
 from .arrays.statistics.nans import *
-from .arrays.storing import *
-from .arrays.verbs import *
-from .arrays.windows import *
+from .arrays.user_functions import overlap
+from .arrays.user_functions.along_axis import *
+from .arrays.user_functions.blockwise import *
+from .arrays.user_functions.coarsen import *
+from .arrays.user_functions.gufunc import *
+from .arrays.user_functions.map_blocks import *
+from .arrays.user_functions.overlap import map_overlap
+from .arrays.user_functions.reduction import *
 from .graph.errors import (
     ArgumentError,
     AxisError,
@@ -177,7 +178,7 @@ __version__ = "0.1.0"
 
 
 def _missing(space: str, name: str) -> Any:
-    raise importlib.import_module(".arrays.absent", __name__).missing_function(name, space)
+    raise importlib.import_module(".arrays.interop.unsupported", __name__).missing_function(name, space)
 
 
 for _space in (fft, linalg, overlap, random, testing):  # so that `from windrow.linalg import norm` works as with NumPy
@@ -188,7 +189,7 @@ for _space in (fft, linalg, overlap, random, testing):  # so that `from windrow.
 
 
 _publish(__name__, list(globals()), plain=True)
-_publish(f"{__name__}.arrays.blocks", ["BlockView"], plain=True, indexed="blocks")
+_publish(f"{__name__}.arrays.indexing.block_view", ["BlockView"], plain=True, indexed="blocks")
 
 
 def __getattr__(name: str) -> Any:
@@ -196,7 +197,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(".ml", __name__)
     if name == "ma":
         return importlib.import_module(".graph.foreign", __name__).Ma()
-    raise importlib.import_module(".arrays.absent", __name__).missing_function(name, "")
+    raise importlib.import_module(".arrays.interop.unsupported", __name__).missing_function(name, "")
 
 
 _OTHER = {

@@ -11,7 +11,7 @@ import pytest
 
 import windrow as wr
 from windrow import arrays
-from windrow.arrays.ops.universal import Ufunc
+from windrow.arrays.ops.ufunc import Ufunc
 
 MODULES = ["windrow", "windrow.workers.config"] + [
     m.name for m in pkgutil.walk_packages(arrays.__path__, "windrow.arrays.")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.arrays.draw import LETTER, LINE, bends, broken, picture
-from windrow.arrays.layout import laid_out
+from windrow.arrays.display.graph_layout import laid_out
+from windrow.arrays.display.visualize import LETTER, LINE, bends, broken, picture
 
 SPACE = "{http://www.w3.org/2000/svg}"
 

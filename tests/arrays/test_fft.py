@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.arrays import wholes
+from windrow.arrays.chunking import coalesce
 from windrow.arrays.fft import plans
 from windrow.graph.expr import walk
 from windrow.graph.kinds.mapping import BlockFunction
@@ -50,12 +50,12 @@ def chunks(draw, shape):
 @contextmanager
 def little_room(line=64):
     """Lines of more than a few bytes count as long, and chunks may be small."""
-    before = plans.LINE, wholes.SMALLEST
-    plans.LINE, wholes.SMALLEST = line, 1
+    before = plans.LINE, coalesce.SMALLEST
+    plans.LINE, coalesce.SMALLEST = line, 1
     try:
         yield
     finally:
-        plans.LINE, wholes.SMALLEST = before
+        plans.LINE, coalesce.SMALLEST = before
 
 
 @given(st.data())

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.arrays.html import LINES, grid_svg
+from windrow.arrays.display.html import LINES, grid_svg
 
 
 def parsed(html: str) -> ET.Element:

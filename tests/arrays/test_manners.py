@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.arrays.vanishing import LOST
+from windrow.arrays.indexing.lost_writes import LOST
 from windrow.workers.config import Settings
 
 DATA = np.arange(12.0).reshape(3, 4)
@@ -92,7 +92,7 @@ def test_elements_that_are_at_hand_need_no_engine(monkeypatch):
     x = lazy()
     half = (x / 2).persist()
     float(half[1, 1])
-    monkeypatch.setattr("windrow.arrays.verbs.evaluate", None)
+    monkeypatch.setattr("windrow.arrays.execution.compute.evaluate", None)
     for i in range(3):
         assert x[i, 1].compute() == np.asarray(x[i, 1]) == DATA[i, 1]
         assert type(x[i, 1].compute()) is np.float64

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.arrays import wholes
+from windrow.arrays.chunking import coalesce
 from windrow.arrays.sorting import selection
 from windrow.workers.kernels.blocks.ranks import METHODS
 
@@ -22,9 +22,9 @@ def sizes(request):
     """What is a short axis, and how many elements may lie between borders."""
     short, few = request.param
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wholes, "SMALLEST", short)
-        patch.setattr(wholes, "SMALL_BYTES", 1)
-        patch.setattr(wholes, "FEW_CHUNKS", 1 << 30)
+        patch.setattr(coalesce, "SMALLEST", short)
+        patch.setattr(coalesce, "SMALL_BYTES", 1)
+        patch.setattr(coalesce, "FEW_CHUNKS", 1 << 30)
         patch.setattr(selection, "FEW", few)
         yield
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.arrays import wholes
+from windrow.arrays.chunking import coalesce
 
 DTYPES = ["f8", "f4", "i8", "u1", "?", "c16", "M8[s]", "U2"]
 
@@ -17,9 +17,9 @@ DTYPES = ["f8", "f4", "i8", "u1", "?", "c16", "M8[s]", "U2"]
 def short():
     """Let no axis be brought into one chunk that is longer than the chunks it has."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wholes, "SMALLEST", 1)
-        patch.setattr(wholes, "SMALL_BYTES", 1)
-        patch.setattr(wholes, "FEW_CHUNKS", 1 << 30)
+        patch.setattr(coalesce, "SMALLEST", 1)
+        patch.setattr(coalesce, "SMALL_BYTES", 1)
+        patch.setattr(coalesce, "FEW_CHUNKS", 1 << 30)
         yield
 
 
@@ -178,7 +178,7 @@ def test_bins():
 
 
 def test_a_large_table_is_counted_chunk_by_chunk(monkeypatch):
-    monkeypatch.setattr(wholes, "SMALLEST", 1 << 16)
+    monkeypatch.setattr(coalesce, "SMALLEST", 1 << 16)
     table = np.arange(0, 200_000, 2)
     lazy = wr.from_array(table, chunks=30_000)
     for n in (5, 300_000):

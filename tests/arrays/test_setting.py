@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.arrays.deferred import unsized
+from windrow.arrays.execution.deferred import unsized
 from windrow.graph.lower import lower
 
 DATA = np.arange(7 * 5 * 6.0).reshape(7, 5, 6)

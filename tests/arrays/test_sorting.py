@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.arrays import wholes
+from windrow.arrays.chunking import coalesce
 from windrow.arrays.sorting import dealing, samples
 from windrow.workers.config import config
 from windrow.workers.kernels.blocks import sorting as blocks
@@ -21,9 +21,9 @@ DTYPES = ["f8", "f4", "f2", "i8", "u1", "?", "c16", "M8[s]", "m8[ms]", "U2", "S3
 def short():
     """Let no axis be brought into one chunk that is longer than the chunks it has."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wholes, "SMALLEST", 1)
-        patch.setattr(wholes, "SMALL_BYTES", 1)
-        patch.setattr(wholes, "FEW_CHUNKS", 1 << 30)
+        patch.setattr(coalesce, "SMALLEST", 1)
+        patch.setattr(coalesce, "SMALL_BYTES", 1)
+        patch.setattr(coalesce, "FEW_CHUNKS", 1 << 30)
         yield
 
 

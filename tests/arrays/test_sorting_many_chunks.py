@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.arrays import wholes
+from windrow.arrays.chunking import coalesce
 from windrow.graph.grid import Axis, Grid
 
 KIN = {
@@ -74,9 +74,9 @@ def calls(function):
 
 @pytest.mark.parametrize("name", KIN)
 def test_work_grows_with_the_number_of_chunks(name, monkeypatch):
-    monkeypatch.setattr(wholes, "SMALLEST", 1)
-    monkeypatch.setattr(wholes, "SMALL_BYTES", 1 << 10)
-    monkeypatch.setattr(wholes, "FEW_CHUNKS", 8)
+    monkeypatch.setattr(coalesce, "SMALLEST", 1)
+    monkeypatch.setattr(coalesce, "SMALL_BYTES", 1 << 10)
+    monkeypatch.setattr(coalesce, "FEW_CHUNKS", 8)
     lazy, _ = KIN[name]
     a = np.random.default_rng(0).random(51_200)
     few, many = (calls(lambda n=n: lazy(wr.from_array(a[: n * 50], chunks=50)).compute()) for n in (256, 1024))
@@ -93,36 +93,36 @@ def test_the_driver_holds_little_for_many_chunks(monkeypatch):
     x = wr.from_array(a, chunks=20)
     np.testing.assert_array_equal(wr.argsort(x).compute(), np.argsort(a, kind="stable"))
     assert seen
-    assert max(seen) < 2 * wholes.FEW_CHUNKS**2
+    assert max(seen) < 2 * coalesce.FEW_CHUNKS**2
 
 
 def test_small_chunks_are_merged_by_bytes_and_borders_stay():
     mib = 1 << 20
     one = Axis.regular(mib, 100)
-    assert wholes.merged_axis(one, 8) == Axis.regular(mib, mib // 8 // 100 * 100)
-    assert wholes.merged_axis(Axis.regular(1000, 100), mib) == Axis.regular(1000, 100)
-    assert wholes.merged_axis(Axis.regular(1 << 27, 100), 8).count in range(60, 66)
-    huge = wholes.merged_axis(Axis.regular(1 << 40, 1 << 16), 8)
-    assert huge.count <= wholes.MANY_CHUNKS
-    assert wholes.merged_axis(Axis.regular(0, 1), 8) == Axis.regular(0, 1)
+    assert coalesce.merged_axis(one, 8) == Axis.regular(mib, mib // 8 // 100 * 100)
+    assert coalesce.merged_axis(Axis.regular(1000, 100), mib) == Axis.regular(1000, 100)
+    assert coalesce.merged_axis(Axis.regular(1 << 27, 100), 8).count in range(60, 66)
+    huge = coalesce.merged_axis(Axis.regular(1 << 40, 1 << 16), 8)
+    assert huge.count <= coalesce.MANY_CHUNKS
+    assert coalesce.merged_axis(Axis.regular(0, 1), 8) == Axis.regular(0, 1)
     sizes = np.random.default_rng(0).integers(0, 60_000, 500)
     uneven = Axis.of_sizes(sizes)
-    merged = wholes.merged_axis(uneven, 8)
+    merged = coalesce.merged_axis(uneven, 8)
     assert set(np.cumsum(merged.sizes())) <= set(np.cumsum(sizes))
     assert merged.length == uneven.length
-    assert merged.largest <= 2 * uneven.length // wholes.FEW_CHUNKS + 60_000
+    assert merged.largest <= 2 * uneven.length // coalesce.FEW_CHUNKS + 60_000
     assert merged.count < 70
 
 
 @pytest.mark.parametrize("axes", [{0}, {1}, {2}, {0, 1}, {1, 2}])
 def test_chunks_stay_about_as_large_where_lines_are_made_whole(axes):
     grid = Grid([Axis.regular(600, 60), Axis.of_sizes([200, 300, 100]), Axis.regular(500, 50)])
-    found = wholes.whole_grid(grid, axes)
+    found = coalesce.whole_grid(grid, axes)
     assert all(axis.count == 1 for a, axis in enumerate(found.axes) if a in axes)
     assert all(axis.length == own.length for axis, own in zip(found.axes, grid.axes, strict=True))
     assert grid.largest / 4 <= found.largest <= 1.5 * grid.largest
     small = Grid([Axis.regular(100, 10), Axis.regular(100, 10)])
-    assert wholes.whole_grid(small, {0}).axes[1] == small.axes[1], (
+    assert coalesce.whole_grid(small, {0}).axes[1] == small.axes[1], (
         "a task for each few lines is more work than it saves"
     )
 
@@ -154,7 +154,7 @@ def test_on_ranks(launch, tmp_path):
 
 @pytest.mark.parametrize("dtype", [">i8", ">f4", "<f8"])
 def test_lines_beside_each_other_keep_the_byte_order(dtype, monkeypatch):
-    monkeypatch.setattr(wholes, "SMALLEST", 1)
+    monkeypatch.setattr(coalesce, "SMALLEST", 1)
     a = np.random.default_rng(0).integers(0, 100, (2, 300, 3)).astype(dtype)
     x = wr.from_array(a, chunks=(1, 20, 3))
     for found in (wr.sort(x, 1), wr.sort(x + 0, 1).astype(dtype), wr.partition(x, 5, 1)):

@@ -7,7 +7,7 @@ import pytest
 
 import windrow as wr
 from windrow import testing
-from windrow.arrays.core import make
+from windrow.arrays.base import make
 from windrow.graph.grid import Axis, Grid
 from windrow.graph.kinds.mapping import BlockFunction
 

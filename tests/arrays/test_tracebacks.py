@@ -117,7 +117,7 @@ def test_an_error_that_is_none_of_ours_says_that_frames_are_left_out(monkeypatch
     def broken(*_):
         raise LookupError("a mistake in Windrow")
 
-    monkeypatch.setattr("windrow.arrays.core.check_grid", broken)
+    monkeypatch.setattr("windrow.arrays.base.check_grid", broken)
     error = raised(lambda: X.swapaxes(0, 1))
     assert error.__notes__ == [boundary.HIDDEN]
     assert not hasattr(raised(WRONG["function"]), "__notes__")

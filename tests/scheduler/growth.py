@@ -17,8 +17,9 @@ import windrow as wr
 WATCHED = tuple(
     f"windrow.{name}"
     for name in (
-        "graph.expr", "graph.lower", "graph.simplify", "arrays.deferred", "arrays.verbs", "scheduler.cluster",
-        "scheduler.jobs", "scheduler.ledger", "scheduler.planning", "scheduler.ready", "scheduler.record",
+        "graph.expr", "graph.lower", "graph.simplify", "arrays.execution.deferred", "arrays.execution.compute",
+        "scheduler.cluster", "scheduler.jobs", "scheduler.ledger", "scheduler.planning", "scheduler.ready",
+        "scheduler.record",
     )
 )  # fmt: skip
 LINES: Counter[str] = Counter()

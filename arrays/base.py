@@ -1,0 +1,350 @@
+"""What every operation needs: the base of `Array`, making new nodes, reading operands and arguments.
+
+Operations make arrays without importing `Array`, whose methods call the operations: `wrap` makes one.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph import origin
+from ..graph.chunks import normalize
+from ..graph.errors import ArgumentError, AxisError, ChunksError, DTypeError, ShapeError, bad
+from ..graph.expr import DType, Expr, Op
+from ..graph.kinds.source import Host, HostData
+from ..workers.config import config
+from ..workers.filed import source_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from weakref import ref
+
+    from ..graph.grid import Grid
+    from .array import Array
+    from .execution.deferred import Unsized
+
+LONGEST = int(np.iinfo(np.int64).max)
+"""No axis is longer, and no array has more elements or bytes: positions are int64."""
+
+MOST_CHUNKS = 1 << 31
+"""No array has more chunks; computing one would take longer than anyone waits."""
+
+DEVICE = "cpu"
+"""The one device: the memory of all ranks."""
+
+_CHANGES = threading.Lock()
+"""Held while an array takes another expression."""
+
+SCALARS = (bool, int, float, complex, np.generic)
+
+
+class Node:
+    """A lazy array: an expression. `Array` adds methods and operators.
+
+    An array whose size depends on data has no expression until something needs one; see `arrays.execution.deferred`.
+    """
+
+    __slots__ = ("__weakref__", "_base", "_expr", "_unsized")
+
+    def __init__(self, expr: Expr) -> None:
+        self._expr: Expr | None = expr
+        self._unsized: Unsized | None = None
+        self._base: ref[Node] | None = None  # of which NumPy would have a view
+
+    @property
+    def expr(self) -> Expr:
+        """The expression; where the size depends on data it is found now."""
+        if self._expr is None:
+            waiting = self._unsized
+            if waiting is not None:  # else another thread has just found it
+                self._replace(None, waiting.found())
+        assert self._expr is not None
+        return self._expr
+
+    @expr.setter
+    def expr(self, value: Expr) -> None:
+        self._expr, self._unsized = value, None
+
+    def _become(self, other: Node) -> None:
+        """Stand for what another array stands for, be its size known or not."""
+        with _CHANGES:
+            self._expr, self._unsized = other._expr, other._unsized
+
+    def _replace(self, known: Expr | None, value: Expr) -> bool:
+        """Take another expression, unless another thread has changed the one that is known; tell whether it was so."""
+        with _CHANGES:
+            if self._expr is not known:
+                return False
+            self._expr, self._unsized = value, None
+            return True
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis; None for one that depends on data and isn't known yet.
+
+        Where it follows from little data in the user's memory it is found at once; `len` and `chunks` always find it.
+        """
+        waiting = self._unsized
+        if waiting is not None and not waiting.at_hand():
+            return waiting.shape  # type: ignore[return-value]
+        return self.expr.grid.shape
+
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        self.expr = wrap(self.expr).reshape(value).expr
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the elements."""
+        waiting = self._unsized
+        return self.expr.dtype if waiting is None else waiting.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        waiting = self._unsized
+        return self.expr.grid.ndim if waiting is None else len(waiting.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements; None while it isn't known."""
+        shape = self.shape
+        return None if None in shape else self.expr.grid.size  # type: ignore[return-value]
+
+    @property
+    def device(self) -> str:
+        """Where the array API standard has the array: there is one device, the memory of all ranks."""
+        return DEVICE
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.expr.nbytes
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def chunks(self) -> tuple[tuple[int, ...], ...]:
+        """Sizes of the chunks along each axis."""
+        return self.expr.grid.chunks()
+
+    @chunks.setter
+    def chunks(self, chunks: Any) -> None:
+        raise AttributeError("chunks of an array can't be set; write x = x.rechunk(chunks)", name="chunks", obj=self)
+
+    @property
+    def chunksize(self) -> tuple[int, ...]:
+        """Shape of the largest chunk."""
+        return tuple(a.largest for a in self.expr.grid.axes)
+
+    @property
+    def numblocks(self) -> tuple[int, ...]:
+        """Number of chunks along each axis."""
+        return self.expr.grid.counts
+
+    @property
+    def npartitions(self) -> int:
+        """Number of chunks."""
+        return self.expr.grid.nblocks
+
+
+_class: list[type[Array]] = []
+
+
+def register(cls: type[Array]) -> type[Array]:
+    """Name the class that `wrap` makes instances of."""
+    _class[:] = [cls]
+    return cls
+
+
+def wrap(expr: Expr) -> Array:
+    """Return the array of an expression."""
+    return _class[0](expr)
+
+
+def wrap_unsized(unsized: Unsized) -> Array:
+    """Return the array of what is known before its size is."""
+    array = _class[0].__new__(_class[0])
+    array._expr, array._unsized, array._base = None, unsized, None
+    return array
+
+
+def twin(x: Node) -> Array:
+    """Return the same array under a name of its own: setting elements of one leaves the other as it is."""
+    waiting = x._unsized
+    return wrap(x.expr) if waiting is None else wrap_unsized(waiting)
+
+
+def make(op: Op, operands: Sequence[Node], grid: Grid, dtype: Any) -> Array:
+    """Return the array of a new node, which bears the user's line."""
+    check_grid(op.label, grid)
+    return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(dtype), origin.found()))
+
+
+def host(array: Any, grid: Grid, dtype: DType, *, in_place: bool) -> Array:
+    """Return the array of what a user handed in."""
+    source, file = source_of(array)
+    return make(Host(HostData(source, in_place=in_place and source is array, file=file)), (), grid, dtype)
+
+
+def grid_for(operation: str, chunks: Any, shape: Sequence[int], dtype: DType, previous: Grid | None = None) -> Grid:
+    """Return the grid that `chunks` means under the settings in force."""
+    grid = normalize(operation, chunks, shape, dtype, config.chunk_bytes, previous)
+    check_grid(operation, grid)
+    return grid
+
+
+def check_grid(operation: str, grid: Grid) -> None:
+    """Raise for an array that is larger than positions can tell, or in more chunks than can be worked through."""
+    if grid.size > LONGEST:
+        raise ShapeError(f"{operation}: result would have shape {grid.shape}; expected fewer than 2**63 elements")
+    if grid.nblocks > MOST_CHUNKS:
+        raise ChunksError(
+            f"{operation}: an array of shape {grid.shape} would have {grid.nblocks} chunks; choose larger chunks"
+        )
+
+
+def as_array(operation: str, argument: str, value: Any) -> Array:
+    """Return an operand as an array: NumPy arrays and sequences become sources, which hold what they are now.
+
+    An array comes back under a name of its own, so that an operation that has nothing to do may return it: setting
+    elements of its result doesn't change the operand. Where its size depends on data it is found now, since operations
+    need their operands' shapes.
+    """
+    return referred(operation, argument, snapshot(value))
+
+
+def snapshot(value: Any) -> Any:
+    """Return a value as it is now: a copy of what NumPy may write to; other values, read-only arrays and files stay."""
+    if isinstance(value, Node | np.generic) or not hasattr(value, "__array__"):
+        return value
+    if isinstance(value, np.memmap) or (isinstance(value, np.ndarray) and not value.flags.writeable):
+        return value
+    own = (value if isinstance(value, np.ndarray) else np.asarray(value)).copy("K")
+    own.flags.writeable = False
+    return own
+
+
+def referred(operation: str, argument: str, value: Any) -> Array:
+    """Return an operand as `as_array` does, where it is computed at once: NumPy arrays needn't be copied."""
+    if isinstance(value, Node):
+        return wrap(value.expr)
+    if isinstance(value, np.ndarray):
+        found = value
+    elif isinstance(value, (SCALARS, list | tuple)) or hasattr(value, "__array__"):
+        found = plain_array(operation, argument, value)
+    else:
+        raise ArgumentError(bad(operation, argument, value, "a Windrow or NumPy array, or a number"))
+    check_dtype(operation, argument, found.dtype)
+    not_masked(operation, argument, value)
+    return host(found, grid_for(operation, "auto", found.shape, found.dtype), found.dtype, in_place=True)
+
+
+def plain_array(operation: str, argument: str, value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """Return a sequence, a number, or what NumPy can read, as an array of NumPy's."""
+    try:
+        return np.asarray(value, dtype)
+    except ValueError as error:
+        ragged = "inhomogeneous" in str(error)
+        expected = "rows of one length" if ragged else f"an array ({error})"
+        shown = f"a ragged {type(value).__name__} of {len(value)} items" if ragged else value
+        raise ArgumentError(bad(operation, argument, shown, expected)) from error
+
+
+def not_masked(operation: str, argument: str, value: Any) -> None:
+    """Raise for NumPy's masked arrays, whose mask would be lost."""
+    if isinstance(value, np.ndarray) and hasattr(value, "mask"):
+        how = "an array without a mask: x.filled(value), with NaN for what is missing"
+        raise ArgumentError(bad(operation, argument, type(value).__name__, how))
+
+
+def check_dtype(operation: str, argument: str, dtype: Any, source: DType | None = None) -> DType:
+    """Return a dtype, or raise when it is none, or one of Python objects.
+
+    What `dtype` leaves open, the length of texts or a unit of time, follows from the source, which is to be cast.
+    """
+    try:
+        found: DType = np.dtype(dtype)
+    except TypeError as error:
+        raise DTypeError(bad(operation, argument, dtype, "a dtype of NumPy")) from error
+    if found.hasobject:
+        how = "a dtype without Python objects, which only one process has: astype(float) or astype(str) cast them"
+        raise DTypeError(bad(operation, argument, found, how))
+    if source is not None:
+        found = np.empty(0, source).astype(found).dtype
+    if found.kind in "SUV" and found.itemsize == 0 and found.names is None:
+        raise DTypeError(bad(operation, argument, found, "a dtype of a known size, such as 'U8'"))
+    return found
+
+
+def check_device(operation: str, device: Any, argument: str = "device") -> None:
+    """Raise for a device that isn't the one there is."""
+    if device is not None and device != DEVICE:
+        raise ArgumentError(bad(operation, argument, device, f"None or {DEVICE!r}, the only device"))
+
+
+def is_integer(value: Any) -> bool:
+    """Tell whether `operator.index` gives an integer that was meant as one; arrays without axes may hold it."""
+    if isinstance(value, Node | np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in "iu"
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def check_axis(operation: str, axis: Any, ndim: int, argument: str = "axis") -> int:
+    """Return an axis as a number from 0 on."""
+    if not is_integer(axis):
+        raise ArgumentError(bad(operation, argument, axis, "an integer"))
+    if not -ndim <= (axis := operator.index(axis)) < ndim:
+        raise AxisError(bad(operation, argument, axis, f"an axis of an array of {ndim} axes"))
+    found: int = axis % ndim
+    return found
+
+
+def check_axes(operation: str, axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:
+    """Return axes (None: all; an integer or a sequence of them) as sorted numbers from 0 on."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = [check_axis(operation, a, ndim, argument) for a in given]
+    if len(set(axes)) != len(axes):
+        raise ShapeError(bad(operation, argument, axis, "each axis once"))
+    return tuple(sorted(axes))
+
+
+def check_shape(operation: str, shape: Any, argument: str = "shape") -> tuple[int, ...]:
+    """Return a shape as a tuple."""
+    given = (shape,) if is_integer(shape) else shape
+    try:
+        found = tuple(given)
+    except TypeError as error:
+        raise ArgumentError(bad(operation, argument, shape, "an integer or a tuple of integers")) from error
+    for n in found:
+        if not is_integer(n):
+            raise ArgumentError(bad(operation, argument, shape, "an integer or a tuple of integers"))
+    found = tuple(map(operator.index, found))
+    if min(found, default=0) < 0:
+        raise ShapeError(bad(operation, argument, shape, "lengths that are not negative"))
+    if max(found, default=0) > LONGEST or math.prod(found) > LONGEST:
+        raise ShapeError(bad(operation, argument, shape, "fewer than 2**63 elements, which int64 can count"))
+    return found
+
+
+def broadcast_shape(operation: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that shapes broadcast to."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        listed = ", ".join(map(str, shapes))
+        if "too large" in str(error):
+            raise ShapeError(
+                f"{operation}: operands have shapes {listed}; expected fewer than 2**63 elements"
+            ) from error
+        raise ShapeError(f"{operation}: operands have shapes {listed}; expected shapes that broadcast") from error

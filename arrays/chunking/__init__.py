@@ -1,0 +1,1 @@
+"""Chunk grids of arrays: rechunking, whole axes, margins of neighbouring chunks."""

@@ -1,0 +1,122 @@
+"""Margins of neighbouring elements around chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import Halo, Slice
+from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.move import Move, Route
+from ...workers.kernels.returned import plain
+from ..base import Node, check_axis, is_integer, make
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+Depths = tuple[tuple[int, int], ...]
+_BOUNDARIES = ("none", "periodic", "reflect", "nearest")
+
+
+def read_depths(operation: str, depth: Any, ndim: int, argument: str = "depth") -> Depths:
+    """Return the elements before and after each chunk, for each axis."""
+    pairs = []
+    for spec in _each(operation, argument, depth, ndim, 0):
+        pair = (spec, spec) if is_integer(spec) else spec
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or any(not is_integer(d) or d < 0 for d in pair):
+            raise ShapeError(bad(operation, argument, depth, "integers from 0 on, or pairs of them, for each axis"))
+        pairs.append((int(pair[0]), int(pair[1])))
+    return tuple(pairs)
+
+
+def read_boundaries(operation: str, boundary: Any, ndim: int) -> tuple[Any, ...]:
+    """Return what is beyond the ends of each axis."""
+    ends = []
+    for spec in _each(operation, "boundary", boundary, ndim, "none"):
+        spec = "none" if spec is None else spec
+        if isinstance(spec, str) and spec not in _BOUNDARIES:
+            raise ArgumentError(bad(operation, "boundary", spec, f"one of {', '.join(_BOUNDARIES)}, or a number"))
+        ends.append(spec)
+    return tuple(ends)
+
+
+def _each(operation: str, argument: str, spec: Any, ndim: int, default: Any) -> list[Any]:
+    if isinstance(spec, Mapping):
+        found = [default] * ndim
+        for axis, value in spec.items():
+            found[check_axis(operation, axis, ndim, argument)] = value
+        return found
+    if isinstance(spec, tuple | list):
+        if len(spec) != ndim:
+            raise ShapeError(bad(operation, argument, spec, f"one entry for each of {ndim} axes"))
+        return list(spec)
+    return [spec] * ndim
+
+
+def with_halo(x: Node, depths: Depths, boundaries: tuple[Any, ...]) -> Array:
+    """Return the array of chunks with their margins; axes with numbers beyond the ends go one by one."""
+    found = x
+    numbers = [i for i, b in enumerate(boundaries) if not isinstance(b, str) and depths[i] != (0, 0)]
+    plain_ones = [i for i, b in enumerate(boundaries) if isinstance(b, str) and depths[i] != (0, 0)]
+    for some, fill in [(plain_ones, None), *(([i], boundaries[i]) for i in numbers)]:
+        if not some:
+            continue
+        axes = list(found.expr.grid.axes)
+        steps: list[Any] = [(i, Slice()) for i in range(found.ndim)]
+        for i in some:
+            before, after = depths[i]
+            halo = Halo(before, after, "constant" if fill is not None else boundaries[i])
+            steps[i], axes[i] = (i, halo), halo.axis(axes[i])
+        value = None if fill is None else np.asarray(fill).astype(x.dtype)[()]
+        found = make(Move("overlap", (Route(tuple(steps)),), value), (found,), Grid(axes), x.dtype)
+    return found  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Margin:
+    """The margin of an axis's chunks; where the ends are open, there is none beyond them."""
+
+    axis: Axis
+    before: int
+    after: int
+    open_ends: bool
+
+    def at(self, chunk: Any) -> tuple[Any, Any]:
+        """Return the elements before and after a chunk, or many chunks."""
+        if not self.open_ends:
+            return self.before + 0 * chunk, self.after + 0 * chunk
+        rest = self.axis.length - self.axis.stop(chunk)
+        return np.minimum(self.before, self.axis.start(chunk)), np.minimum(self.after, rest)
+
+
+@dataclass(frozen=True)
+class Trimmed:
+    """A function that takes off the margin of what another one returns, along axes of the result that have one."""
+
+    function: Callable[..., Any]
+    margins: tuple[tuple[int, Margin], ...]
+    grid: Grid
+    hands_on: bool
+
+    def __call__(self, *args: Any, block_id: tuple[int, ...], **keywords: Any) -> Any:
+        """Call the function, and cut its result."""
+        if self.hands_on:
+            keywords["block_id"] = block_id
+        made = plain("map_overlap", self.function(*args, **keywords))
+        expected = [int(a.size(k)) for a, k in zip(self.grid.axes, block_id, strict=True)]
+        cut = [slice(None)] * len(expected)
+        for axis, margin in self.margins:
+            before, after = margin.at(block_id[axis])
+            cut[axis] = slice(int(before), int(before) + expected[axis])
+            expected[axis] += int(before + after)
+        if made.shape != tuple(expected):
+            raise ShapeError(
+                f"map_overlap: the function returned shape {made.shape} for block {block_id}; expected "
+                f"{tuple(expected)}, the chunk with its margin; where it takes the margin off itself, say trim=False, "
+                "and where it makes others, chunks="
+            )
+        return made[tuple(cut)]

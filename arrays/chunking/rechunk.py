@@ -1,0 +1,145 @@
+"""Chunk grids of operands: changing them, and bringing several operands to one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.chunks import normalize, parse_bytes
+from ...graph.errors import ArgumentError, bad
+from ...graph.expr import Expr
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.move import rechunk as rechunk_move
+from ...graph.kinds.source import Host, Source
+from ...workers.config import config
+from ..base import Node, as_array, broadcast_shape, check_dtype, check_shape, grid_for, make, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..array import Array
+
+__all__ = [
+    "normalize_chunks",
+    "rechunk",
+]
+
+
+def regrid(x: Node, grid: Grid) -> Array:
+    """Return the array on another chunk grid; formulas and the user's memory are read on it at once."""
+    expr = x.expr
+    if expr.grid == grid:
+        return wrap(expr)
+    op = expr.op
+    if expr.pin is None and (isinstance(op, Source) or (isinstance(op, Host) and op.data.in_place)):
+        return wrap(Expr(op, (), grid, expr.dtype, expr.origin))
+    return make(rechunk_move(x.ndim), (x,), grid, x.dtype)
+
+
+def without_empty(x: Node, axes: Iterable[int]) -> Array:
+    """Return the array without its empty chunks along axes, which many functions don't take."""
+    found = list(x.expr.grid.axes)
+    for i in axes:
+        if not found[i].is_regular:
+            found[i] = Axis.of_sizes(n for n in found[i].sizes() if n)
+    return regrid(x, Grid(found))
+
+
+def rechunk(x: Any, chunks: Any = "auto") -> Array:
+    """Change the chunks.
+
+    Parameters
+    ----------
+    x : array
+    chunks : int, str, tuple, dict or None
+        An axis whose entry is None, or that a dict doesn't name, keeps its chunks; -1 is one chunk.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.rechunk(wr.arange(10, chunks=5), 4).chunks
+    ((4, 4, 2),)
+    """
+    array = as_array("rechunk", "x", x)
+    return regrid(array, grid_for("rechunk", chunks, array.shape, array.dtype, array.expr.grid))
+
+
+def normalize_chunks(
+    chunks: Any, shape: Any = None, limit: Any = None, dtype: Any = None, previous_chunks: Any = None
+) -> tuple[tuple[int, ...], ...]:
+    """Read what `chunks=` may be: return the sizes of the chunks along each axis.
+
+    Parameters
+    ----------
+    chunks : int, str, tuple, dict or None
+        For each axis, or one for all: a size, the sizes of all chunks, -1 for the whole axis, "auto", bytes as text
+        ("64 MiB": as "auto", with this limit). None, and an axis that a dict doesn't name: as in `previous_chunks`,
+        else the whole axis.
+    shape : tuple of int, optional
+        None: the sizes along each axis tell it.
+    limit : int or str, optional
+        Bytes of a chunk that "auto" aims at; None: `config.chunk_bytes`.
+    dtype : dtype, optional
+        Only "auto" and bytes need it; None: float64.
+    previous_chunks : tuple, optional
+        Chunks that there are, as `x.chunks` has them.
+
+    Returns
+    -------
+    tuple of tuple of int
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.normalize_chunks({0: 4}, shape=(10, 3))
+    ((4, 4, 2), (3,))
+    >>> wr.normalize_chunks("auto", shape=(8,), limit=32, dtype="f8")
+    ((4, 4),)
+    """
+    name = "normalize_chunks"
+    if shape is None:
+        if not isinstance(chunks, tuple | list) or not all(isinstance(c, tuple | list) for c in chunks):
+            raise ArgumentError(bad(name, "shape", shape, "a shape, unless chunks has the sizes along each axis"))
+        shape = tuple(sum(c) for c in chunks)
+    lengths = check_shape(name, shape)
+    known = check_dtype(name, "dtype", np.float64 if dtype is None else dtype)
+    try:
+        most = config.chunk_bytes if limit is None else parse_bytes(limit)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(bad(name, "limit", limit, "bytes, such as 1000 or '64 MiB'")) from error
+    previous = None
+    if previous_chunks is not None:
+        previous = normalize(name, previous_chunks, lengths, known, most)
+    return normalize(name, chunks, lengths, known, most, previous).chunks()
+
+
+def common_axes(arrays: Sequence[Node], shape: tuple[int, ...]) -> list[Axis]:
+    """Return for each axis of the broadcast shape the chunks of the operand with most bytes there."""
+    axes: list[Axis] = []
+    by_bytes = sorted(arrays, key=lambda a: -a.nbytes)
+    for i, n in enumerate(shape):
+        found = Axis.regular(n, max(1, n))
+        for array in by_bytes:
+            own = i - len(shape) + array.ndim
+            if own >= 0 and array.shape[own] == n and n != 1:
+                found = array.expr.grid.axes[own]
+                break
+        axes.append(found)
+    return axes
+
+
+def aligned(operation: str, arrays: Sequence[Node]) -> tuple[Grid, list[Array]]:
+    """Return the grid of what operands broadcast to, and the operands rechunked to fit it."""
+    shape = broadcast_shape(operation, *(a.expr.shape for a in arrays))
+    axes = common_axes(arrays, shape)
+    fitted = []
+    for array in arrays:
+        mine = axes[len(axes) - array.ndim :]
+        wanted = [Axis.regular(1, 1) if n == 1 else axis for n, axis in zip(array.shape, mine, strict=True)]
+        fitted.append(regrid(array, Grid(wanted)))
+    return Grid(axes), fitted

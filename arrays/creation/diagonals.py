@@ -1,0 +1,296 @@
+"""Diagonals and triangles of matrices, and matrices made of them."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import Slice
+from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.move import Move, Route
+from ..base import as_array, check_axis, check_shape, is_integer, make
+from ..chunking.rechunk import regrid
+from ..ops.elementwise import where
+from ..ops.moving import expand_dims, moveaxis
+from ..ops.outputs import deliver
+from ..ops.reductions import sum
+from .ranges import arange
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "diag",
+    "diagflat",
+    "diagonal",
+    "trace",
+    "tril",
+    "triu",
+    "vander",
+]
+
+
+def _offset(operation: str, argument: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError as error:
+        raise ArgumentError(bad(operation, argument, value, "an integer")) from error
+
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    """Add up diagonals.
+
+    Parameters
+    ----------
+    a : array of at least two axes
+    offset : int
+        Above the main diagonal; negative: below it.
+    axis1, axis2 : int
+        The matrices lie along these axes.
+    dtype : dtype, optional
+        To add in.
+    out : array, optional
+        Takes the result.
+
+    Returns
+    -------
+    Array
+        Without these axes.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.trace(wr.eye(3)).compute()
+    np.float64(3.0)
+    """
+    return deliver("trace", sum(_diagonal("trace", a, offset, axis1, axis2), axis=-1, dtype=dtype), out)
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+    """Return diagonals, along a new last axis.
+
+    Parameters
+    ----------
+    a : array of at least two axes
+    offset : int
+        Above the main diagonal; negative: below it.
+    axis1, axis2 : int
+        The matrices lie along these axes.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.diagonal(wr.eye(3)).compute()
+    array([1., 1., 1.])
+    """
+    return _diagonal("diagonal", a, offset, axis1, axis2)
+
+
+def _diagonal(operation: str, a: Any, offset: Any, axis1: Any, axis2: Any) -> Array:
+    """Take the square around the diagonal on chunks that are squares along it; only these are read."""
+    x = as_array(operation, "a", a)
+    if x.ndim < 2:
+        raise ShapeError(bad(operation, "a", x.shape, "at least two axes"))
+    first, second = check_axis(operation, axis1, x.ndim, "axis1"), check_axis(operation, axis2, x.ndim, "axis2")
+    if first == second:
+        raise ShapeError(bad(operation, "axis2", axis2, f"another axis than axis1, {axis1}"))
+    k = _offset(operation, "offset", offset)
+    x = moveaxis(x, (first, second), (-2, -1))
+    rows, columns = x.shape[-2:]
+    top, left = max(-k, 0), max(k, 0)
+    n = max(0, min(rows - top, columns - left))
+    lead = x.ndim - 2
+    if n == 0:
+        top = left = 0
+    grid = x.expr.grid
+    axis = _square_axis(grid.axes[-2], grid.axes[-1], top, left, n)
+    route = Route((*((i, Slice()) for i in range(lead)), (lead, Slice(top)), (lead + 1, Slice(left))))
+    wanted = Grid([*grid.axes[:-2], axis, axis])
+    square = x if wanted == grid else make(Move("slice", (route,)), (x,), wanted, x.dtype)
+    ways = ((*range(lead), lead, lead),)
+    return make(BlockFunction("diagonals:diagonal", axes=ways), (square,), Grid([*grid.axes[:-2], axis]), x.dtype)
+
+
+def _square_axis(rows: Axis, columns: Axis, top: int, left: int, n: int) -> Axis:
+    """Return the chunks of a diagonal: those of the axis that has more chunks there."""
+    if n == 0:
+        return Axis.regular(0, 1)
+    finer, start = (rows, top) if rows.largest <= columns.largest else (columns, left)
+    bounds = np.append(finer.start(np.arange(finer.count)), finer.length)
+    sizes = np.diff(np.clip(bounds - start, 0, n))
+    return Axis.of_sizes(sizes[sizes > 0])
+
+
+def diag(v: Any, k: int = 0) -> Array:
+    """Return a diagonal of a matrix, or the matrix that has a diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    v : array of one or two axes
+    k : int
+        Above the main diagonal; negative: below it.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.diag(wr.arange(1, 3)).compute()
+    array([[1, 0],
+           [0, 2]])
+    """
+    x = as_array("diag", "v", v)
+    if x.ndim == 2:
+        return _diagonal("diag", x, k, 0, 1)
+    if x.ndim != 1:
+        raise ShapeError(bad("diag", "v", x.shape, "one or two axes"))
+    offset = _offset("diag", "k", k)
+    check_shape("diag", len(x) + abs(offset), "k")
+    own = x.expr.grid.axes[0]
+    sizes = [size for size in own.sizes() if size]
+    front, back = (0, offset) if offset >= 0 else (-offset, 0)
+    rows = Axis.of_sizes([*[front] * (front > 0), *sizes, *[back] * (back > 0)])
+    columns = Axis.of_sizes([*[back] * (back > 0), *sizes, *[front] * (front > 0)])
+    padded = make(Move("diag", (Route(((0, Slice(-front)),)),), 0), (x,), Grid([rows]), x.dtype)
+    grid = Grid([rows, columns])
+    op = BlockFunction("diagonals:diag", (offset,), ((0,),), True)
+    return make(op, (padded,), grid, x.dtype)
+
+
+def diagflat(v: Any, k: int = 0) -> Array:
+    """Return the matrix that has the flattened elements on a diagonal.
+
+    Parameters
+    ----------
+    v : array
+    k : int
+        Above the main diagonal; negative: below it.
+
+    Returns
+    -------
+    Array of two axes
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.diagflat(wr.ones((1, 2)), 1).shape
+    (3, 3)
+    """
+    return diag(as_array("diagflat", "v", v).reshape(-1), k)
+
+
+def _kept(operation: str, m: Any, k: Any, lower: bool) -> Array:
+    """Keep one side of a diagonal of the last two axes; an array of one axis is each row of a square."""
+    x = as_array(operation, "m", m)
+    if x.ndim == 0:
+        raise ShapeError(bad(operation, "m", x.shape, "at least one axis"))
+    offset = _offset(operation, "k", k)
+    if x.ndim == 1:
+        (own,) = x.expr.grid.axes
+        route = Route(((1, Slice()),))
+        x = make(Move(operation, (route,)), (x,), Grid([own, own]), x.dtype)
+    rows, columns = x.expr.grid.axes[-2:]
+    i = expand_dims(_positions(rows, 0), 1)
+    j = _positions(columns, -offset)
+    mask = (i >= j) if lower else (i <= j)
+    kept: Array = where(mask, x, np.zeros((), x.dtype))
+    return kept
+
+
+def _positions(axis: Axis, start: int) -> Array:
+    return regrid(arange(start, start + axis.length), Grid([axis]))
+
+
+def tril(m: Any, k: int = 0) -> Array:
+    """Keep what is on and below a diagonal; zeros above.
+
+    Parameters
+    ----------
+    m : array (..., M, N)
+    k : int
+        Above the main diagonal; negative: below it.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.tril(wr.ones((2, 2))).compute()
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    return _kept("tril", m, k, True)
+
+
+def triu(m: Any, k: int = 0) -> Array:
+    """Keep what is on and above a diagonal; zeros below.
+
+    Parameters
+    ----------
+    m : array (..., M, N)
+    k : int
+        Above the main diagonal; negative: below it.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.triu(wr.ones((2, 2))).compute()
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    return _kept("triu", m, k, False)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
+    """Return the matrix of powers of a vector's elements.
+
+    Parameters
+    ----------
+    x : array of one axis
+    N : int, optional
+        Number of columns; None: as many as elements.
+    increasing : bool
+        Powers from 0 on; else they end with 0.
+
+    Returns
+    -------
+    Array of two axes
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.vander(wr.arange(1, 4), 3).compute()
+    array([[1, 1, 1],
+           [4, 2, 1],
+           [9, 3, 1]])
+    """
+    found = as_array("vander", "x", x)
+    if found.ndim != 1:
+        raise ShapeError(bad("vander", "x", found.shape, "one axis"))
+    if N is not None and not is_integer(N):
+        raise ArgumentError(bad("vander", "N", N, "an integer, or None"))
+    count = len(found) if N is None else check_shape("vander", N, "N")[0]
+    dtype = np.promote_types(found.dtype, int)
+    rows = found.expr.grid.axes[0]
+    room = max(1, (1 << 20) // max(1, count))
+    if rows.largest > room:
+        rows = Axis.regular(len(found), room)
+    grid = Grid([rows, Axis.regular(count, max(1, count))])
+    op = BlockFunction("diagonals:vander", (count, bool(increasing)), ((0,),))
+    return make(op, (regrid(found, Grid([rows])),), grid, dtype)

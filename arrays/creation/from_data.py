@@ -1,0 +1,245 @@
+"""Arrays that the user hands in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, BadValue, bad
+from ..base import Node, as_array, check_device, check_dtype, check_shape, grid_for, host, not_masked, plain_array
+from ..ops.elementwise import astype
+from ..ops.joining import concatenate, stack
+from ..ops.moving import expand_dims
+from .arrow import from_arrow
+from .not_arrays import refuse_source
+
+if TYPE_CHECKING:
+    from ...graph.grid import Grid
+    from ..array import Array
+
+__all__ = [
+    "array",
+    "asanyarray",
+    "asarray",
+    "ascontiguousarray",
+    "copy",
+    "from_array",
+]
+
+
+def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
+    """Make an array of what the user has.
+
+    It refers to `x` and doesn't copy it, so `x` must not change as long as the array is used. Its identity
+    names it, not its content: two calls make two sources. A file that NumPy has mapped is an error when it
+    changes.
+
+    Parameters
+    ----------
+    x : array
+        NumPy's, a `.npy` memory map, or anything with shape, dtype and slicing (zarr, h5py).
+    chunks : int, str, tuple, dict or None
+        "auto" doesn't look at how `x` is stored.
+    copy : bool
+        Whether to take a snapshot now.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> wr.from_array(np.arange(6), chunks=4).chunks
+    ((4, 2),)
+    """
+    if isinstance(x, Node):
+        same = as_array("from_array", "x", x)
+        return same if isinstance(chunks, str) and chunks == "auto" else same.rechunk(chunks)
+    pieces = from_arrow("from_array", x)
+    if pieces is not None:
+        return _joined(pieces, chunks)
+    if isinstance(x, list | tuple) and holds_lazy(x):
+        return _nested(x)
+    data: Any = x
+    in_place = isinstance(data, np.ndarray)
+    if not in_place:
+        refuse_source("from_array", data)
+    if not in_place and not all(hasattr(data, a) for a in ("shape", "dtype", "__getitem__")):
+        if not isinstance(data, Sequence) and not np.isscalar(data) and not hasattr(data, "__array__"):
+            raise ArgumentError(bad("from_array", "x", type(data).__name__, "something with shape, dtype and slicing"))
+        data, in_place = plain_array("from_array", "x", data), True
+    if isinstance(data, np.generic):
+        data, in_place = np.asarray(data), True
+    not_masked("from_array", "x", data)
+    dtype = check_dtype("from_array", "x", data.dtype)
+    shape = check_shape("from_array", tuple(data.shape), "x")
+    grid: Grid = grid_for("from_array", chunks, shape, dtype)
+    if copy:
+        data, in_place = np.array(data[(slice(None),) * len(shape)], order="C"), True
+    return host(data, grid, dtype, in_place=in_place)
+
+
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    chunks: Any = None,
+) -> Array:
+    """Return `a` as an array; what is one already stays as it is.
+
+    Parameters
+    ----------
+    a : array, sequence or scalar
+        NumPy's arrays are referred to, not copied, unless `copy`. Sequences may have lazy arrays in them, and anything
+        that has Arrow's PyCapsules will do.
+    dtype : dtype, optional
+    order : str, optional
+        NumPy's word for the order in memory; says nothing here.
+    device : str, optional
+        The only one, "cpu".
+    copy : bool, optional
+        True: take a snapshot of what isn't lazy. False: raise where elements would have to be copied.
+    chunks : optional
+        None: as they are, or "auto".
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.asarray([1, 2, 3]).compute()
+    array([1, 2, 3])
+    """
+    check_device("asarray", device)
+    if isinstance(a, Node) and copy is not True and chunks is None and dtype in (None, a.dtype):
+        return a  # type: ignore[return-value]
+    wanted = None if dtype is None else check_dtype("asarray", "dtype", dtype)
+    if copy is False and not hasattr(a, "dtype"):
+        raise BadValue(bad("asarray", "copy", copy, "True or None, since a sequence or a number must be copied"))
+    if wanted is not None and isinstance(a, bool | int | float | complex | list | tuple) and not holds_lazy(a):
+        a = plain_array("asarray", "a", a, wanted)
+    found = from_array(a, "auto" if chunks is None else chunks, copy=bool(copy))
+    if wanted is None or wanted == found.dtype:
+        return found
+    if copy is False:
+        raise BadValue(bad("asarray", "copy", copy, f"True or None, since {found.dtype} must be cast to {wanted}"))
+    return astype(found, wanted)
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    chunks: Any = None,
+) -> Array:
+    """Make an array of its own, as NumPy's `array` does; see `asarray`.
+
+    Parameters
+    ----------
+    object : array, sequence or scalar
+    dtype : dtype, optional
+    copy : bool or None
+        Whether to take a snapshot of what isn't lazy.
+    order, subok
+        NumPy's words for the order in memory and for subclasses; they say nothing here.
+    ndmin : int
+        Axes of length one are put in front until there are so many.
+    chunks : optional
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.array([1.5, 2], ndmin=2).shape
+    (1, 2)
+    """
+    found = asarray(object, dtype, copy=copy, chunks=chunks)
+    lead = check_shape("array", (ndmin,), "ndmin")[0] - found.ndim
+    return expand_dims(found, tuple(range(lead))) if lead > 0 else found
+
+
+asanyarray = asarray
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
+    """Return `a` as an array of at least one axis, as NumPy's function of this name does.
+
+    Parameters
+    ----------
+    a : array, sequence or scalar
+    dtype : dtype, optional
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.ascontiguousarray(3).shape
+    (1,)
+    """
+    return array(a, dtype, copy=None, ndmin=1)
+
+
+def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
+    """Return an array of its own: setting elements of one leaves the other as it is.
+
+    Parameters
+    ----------
+    a : array
+        NumPy's is copied now.
+    order, subok
+        NumPy's words for the order in memory and for subclasses; they say nothing here.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.ones(2)
+    >>> y = wr.copy(x)
+    >>> y += 1
+    >>> x.compute()
+    array([1., 1.])
+    """
+    return asarray(a, copy=True)
+
+
+def _joined(pieces: list[np.ndarray[Any, Any]], chunks: Any) -> Array:
+    """Join pieces along the first axis; each is a chunk where the user says nothing else."""
+    given = isinstance(chunks, str) and chunks == "auto"
+    found = concatenate([from_array(piece) for piece in pieces]) if len(pieces) > 1 else from_array(pieces[0])
+    return found if given else found.rechunk(chunks)
+
+
+def holds_lazy(x: Any) -> bool:
+    """Tell whether a sequence, or one in it, has a lazy array."""
+    if not isinstance(x, list | tuple):
+        return isinstance(x, Node)
+    kinds = set(map(type, x))
+    deep = any(issubclass(kind, list | tuple) for kind in kinds)
+    return any(issubclass(kind, Node) for kind in kinds) or (deep and any(map(holds_lazy, x)))
+
+
+def _nested(x: Any) -> Array:
+    """Stack a sequence in which there are lazy arrays."""
+    return stack([_nested(each) if holds_lazy(each) and not isinstance(each, Node) else each for each in x])

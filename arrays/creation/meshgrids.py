@@ -1,0 +1,307 @@
+"""Arrays of coordinates, and numbers at equal ratios."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ..base import Node, as_array, check_axis, check_dtype, check_shape, grid_for
+from ..chunking.rechunk import common_axes, regrid
+from ..ops.broadcasting import broadcast_to
+from ..ops.elementwise import astype, where
+from ..ops.joining import stack
+from ..ops.moving import swapaxes
+from ..ops.ufuncs import equal, multiply, power
+from .filled import zeros
+from .ranges import arange, linspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..array import Array
+
+__all__ = [
+    "fromfunction",
+    "geomspace",
+    "indices",
+    "logspace",
+    "meshgrid",
+    "mgrid",
+    "ogrid",
+]
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
+    """Make matrices of coordinates from vectors of them.
+
+    Parameters
+    ----------
+    *xi : array of one axis, or none
+    copy : bool
+        Makes no difference: arrays don't change.
+    sparse : bool
+        Whether axes that a coordinate doesn't change along stay of length one.
+    indexing : "xy" or "ij"
+        "xy": the first coordinate changes along the second axis, as in a drawing.
+
+    Returns
+    -------
+    tuple of Array
+        Their chunks are the vectors' along each axis.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x, y = wr.meshgrid(wr.arange(3), wr.arange(2))
+    >>> x.compute()
+    array([[0, 1, 2],
+           [0, 1, 2]])
+    """
+    if indexing not in ("xy", "ij"):
+        raise ShapeError(bad("meshgrid", "indexing", indexing, "'xy' or 'ij'"))
+    vectors = [as_array("meshgrid", f"xi[{i}]", x) for i, x in enumerate(xi)]
+    if any(v.ndim > 1 for v in vectors):
+        raise ShapeError(f"meshgrid: arguments have shapes {[v.shape for v in vectors]}; expected at most one axis")
+    n = len(vectors)
+    found = [v.reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, v in enumerate(vectors)]
+    if not sparse and n:
+        shape = np.broadcast_shapes(*(f.shape for f in found))
+        axes = [
+            v.expr.grid.axes[0] if v.ndim else f.expr.grid.axes[i]
+            for i, (v, f) in enumerate(zip(vectors, found, strict=True))
+        ]
+        found = [_spread(f, shape, axes) for f in found]
+    if indexing == "xy" and n > 1:
+        found = [swapaxes(f, 0, 1) for f in found]
+    return tuple(found)
+
+
+def _spread(x: Array, shape: tuple[int, ...], axes: Sequence[Axis]) -> Array:
+    return regrid(broadcast_to(x, shape), Grid(axes))
+
+
+def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False, *, chunks: Any = "auto") -> Any:
+    """Make an array of each element's position along each axis.
+
+    Parameters
+    ----------
+    dimensions : sequence of int
+    dtype : dtype
+    sparse : bool
+        Whether to return a tuple of arrays, of length one but along their own axis.
+    chunks : int, str, tuple, dict or None
+        Of the grid of positions.
+
+    Returns
+    -------
+    Array of shape `(axes, *dimensions)`, or a tuple
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.indices((2, 2)).compute()
+    array([[[0, 0],
+            [1, 1]],
+    <BLANKLINE>
+           [[0, 1],
+            [0, 1]]])
+    """
+    shape = check_shape("indices", tuple(dimensions), "dimensions")
+    known = check_dtype("indices", "dtype", dtype)
+    grid = grid_for("indices", chunks, shape, known)
+    n = len(shape)
+    lines = []
+    for i, axis in enumerate(grid.axes):
+        line = arange(axis.length, dtype=known, chunks=(axis.sizes(),))
+        lines.append(line.reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)))
+    if sparse:
+        return tuple(lines)
+    if not lines:
+        return zeros((0,), known)
+    return stack([_spread(line, shape, grid.axes) for line in lines])
+
+
+def fromfunction(
+    function: Callable[..., Any],
+    shape: Sequence[int],
+    *,
+    dtype: Any = float,
+    like: Any = None,
+    chunks: Any = "auto",
+    **kwargs: Any,
+) -> Any:
+    """Call a function with the positions along each axis, as lazy arrays.
+
+    Parameters
+    ----------
+    function : callable
+        Of as many arrays as there are axes; what it returns is returned.
+    shape : sequence of int
+    dtype : dtype
+        Of the positions.
+    like : None
+        Present for NumPy's sake.
+    chunks : int, str, tuple, dict or None
+    **kwargs
+        Handed on to `function`.
+
+    Returns
+    -------
+    What `function` returns
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.fromfunction(lambda i, j: i + j, (2, 3), dtype=int).compute()
+    array([[0, 1, 2],
+           [1, 2, 3]])
+    """
+    if not callable(function):
+        raise ArgumentError(bad("fromfunction", "function", function, "a function"))
+    return function(*indices(shape, dtype, chunks=chunks), **kwargs)
+
+
+class _Coordinates:
+    """`mgrid` and `ogrid`: coordinates by indexing with slices; a step of 5j asks for 5 numbers with the end."""
+
+    def __init__(self, name: str, *, sparse: bool) -> None:
+        self._name, self._sparse = name, sparse
+
+    def __getitem__(self, key: Any) -> Any:
+        slices = key if isinstance(key, tuple) else (key,)
+        runs = [self._run(s) for s in slices]
+        dtype = np.result_type(*(value for run in runs for value in run[:3]), 0)
+        counts = [run[3] for run in runs]
+        lines = []
+        for i, (start, _, step, count) in enumerate(runs):
+            line = arange(count, dtype=dtype) * step + start
+            lines.append(astype(line, dtype).reshape((1,) * i + (-1,) + (1,) * (len(runs) - 1 - i)))
+        if not isinstance(key, tuple):
+            return lines[0]
+        if self._sparse:
+            return tuple(lines)
+        axes = common_axes(lines, tuple(counts))
+        return stack([_spread(line, tuple(counts), axes) for line in lines])
+
+    def _run(self, given: Any) -> tuple[Any, Any, Any, int]:
+        """Return start, stop, step and the count of a slice."""
+        if not isinstance(given, slice) or given.stop is None:
+            raise ArgumentError(bad(self._name, "key", given, "slices that end somewhere"))
+        start, stop = given.start or 0, given.stop
+        step = 1 if given.step is None else given.step
+        if isinstance(step, complex | np.complexfloating):
+            size = float(np.abs(step))
+            count = int(size)
+            return start, stop, (stop - start) / float(count - 1) if count > 1 else size, count
+        return start, stop, step, max(0, math.ceil((stop - start) / (step * 1.0)))
+
+    def __repr__(self) -> str:
+        return f"<windrow {self._name}>"
+
+
+mgrid = _Coordinates("mgrid", sparse=False)
+ogrid = _Coordinates("ogrid", sparse=True)
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    chunks: Any = "auto",
+) -> Array:
+    """Make powers of a base whose exponents are at equal steps.
+
+    Parameters
+    ----------
+    start, stop : number
+        The first and the last exponent.
+    num : int
+    endpoint : bool
+        Whether `stop` is the last exponent.
+    base : number
+    dtype : dtype, optional
+    axis : int
+        0 or -1: `start`, `stop` and `base` are numbers, no arrays.
+    chunks : int, str, tuple, dict or None
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.logspace(0, 3, 4).compute()
+    array([   1.,   10.,  100., 1000.])
+    """
+    check_axis("logspace", axis, 1)
+    for name, value in (("start", start), ("stop", stop), ("base", base)):
+        _number("logspace", name, value)
+    exponents = linspace(start, stop, num, endpoint, chunks=chunks)
+    found: Array = power(base, exponents)
+    return found if dtype is None else astype(found, dtype)
+
+
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    chunks: Any = "auto",
+) -> Array:
+    """Make numbers at equal ratios.
+
+    Parameters
+    ----------
+    start, stop : real number, not zero
+        Of one sign.
+    num : int
+    endpoint : bool
+        Whether `stop` is the last number.
+    dtype : dtype, optional
+    axis : int
+        0 or -1: `start` and `stop` are numbers, no arrays.
+    chunks : int, str, tuple, dict or None
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.geomspace(1, 8, 4).compute()
+    array([1., 2., 4., 8.])
+    """
+    check_axis("geomspace", axis, 1)
+    for name, value in (("start", start), ("stop", stop)):
+        _number("geomspace", name, value)
+        if value == 0 or np.iscomplexobj(value):
+            raise ShapeError(bad("geomspace", name, value, "a real number, not zero"))
+    if (start < 0) != (stop < 0):
+        raise ShapeError(bad("geomspace", "stop", stop, f"a number of the sign of start, {start}"))
+    wide = np.result_type(start, stop, float(num), np.zeros((), dtype))
+    sign, first, last = np.sign(wide.type(start)), abs(wide.type(start)), abs(wide.type(stop))
+    found = astype(logspace(np.log10(first), np.log10(last), num, endpoint, chunks=chunks), wide)
+    position = arange(num, chunks=(found.expr.grid.axes[0].sizes(),))
+    if endpoint and num > 1:
+        found = where(equal(position, num - 1), last, found)
+    found = multiply(where(equal(position, 0), first, found), sign)
+    return astype(found, wide if dtype is None else dtype)
+
+
+def _number(operation: str, argument: str, value: Any) -> None:
+    if isinstance(value, Node) or np.ndim(value) or np.asarray(value).dtype.kind not in "biufc":
+        raise ArgumentError(bad(operation, argument, value, "a number"))

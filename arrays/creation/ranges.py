@@ -1,0 +1,307 @@
+"""Ranges of numbers, and matrices of ones and zeros."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.kinds.source import Eye, Ramp
+from ..base import LONGEST, Node, as_array, check_device, check_dtype, check_shape, grid_for, is_integer, make
+from ..ops.elementwise import astype, where
+from ..ops.elementwise_nodes import cast
+from ..ops.moving import moveaxis
+from ..ops.ufuncs import add, divide, equal, floor, greater_equal, multiply, subtract
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "arange",
+    "eye",
+    "identity",
+    "linspace",
+    "tri",
+]
+
+
+EXACT = 1 << 53
+"""Floats tell so many positions apart."""
+
+
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+    chunks: Any = "auto",
+) -> Array:
+    """Make numbers at equal steps in the half-open range from `start` to `stop`.
+
+    Parameters
+    ----------
+    start, stop, step : number, date or time
+        With one number: from 0 to it. Dates may be text where `dtype` says so.
+    dtype : dtype, optional
+    device : str, optional
+        The only one, "cpu".
+    chunks : int, str, tuple, dict or None
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.arange(2, 10, 3).compute()
+    array([2, 5, 8])
+    """
+    check_device("arange", device)
+    start, stop, step = known_number(start), known_number(stop), 1 if step is None else known_number(step)
+    timed = dtype is not None and check_dtype("arange", "dtype", dtype).kind in "mM"
+    if stop is not None and (timed or any(isinstance(v, np.datetime64 | np.timedelta64) for v in (start, stop, step))):
+        start, stop, step, dtype = _times(start, stop, step, dtype)
+    last = "start" if stop is None else "stop"
+    for name, value in (("start", start), ("stop", 0 if stop is None else stop), ("step", step)):
+        if isinstance(value, int) and not -LONGEST - 1 <= value <= np.iinfo(np.uint64).max:
+            raise ShapeError(bad("arange", name, value, "a number that int64 holds"))
+        if isinstance(value, Node) or np.asarray(value).ndim or np.asarray(value).dtype.kind not in "biufmM":
+            raise ArgumentError(bad("arange", name, value, "a real number"))
+        if np.asarray(value).dtype.kind == "f" and not np.isfinite(value):
+            raise ShapeError(bad("arange", name, value, "a finite number"))
+    if stop is None:
+        start, stop = (np.asarray(start) * 0)[()], start
+    if not step:
+        raise ShapeError(bad("arange", "step", step, "a step other than zero"))
+    known = np.arange(start, start, step).dtype
+    if known.kind not in "mM":
+        known = np.result_type(known, np.arange(stop, stop, step).dtype)
+    wanted = known if dtype is None else check_dtype("arange", "dtype", dtype)
+    count = _count(_plain(start), _plain(stop), _plain(step), last)
+    if wanted.kind == "f":
+        # NumPy goes by the difference of the first two elements, as they are after rounding to the dtype.
+        step = wanted.type(start + step) - wanted.type(start)
+    ramp = Ramp(_plain(start), _plain(step))
+    return make(ramp, (), grid_for("arange", chunks, (count,), wanted), wanted)
+
+
+def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, Any, Any]:
+    """Bring the ends of a range of dates or times, and its step, to the unit that NumPy gives it."""
+    ends = [np.asarray(v, "M8" if isinstance(v, str) else None) for v in (start, stop)]
+    if ends[0].dtype.kind == "M" != ends[1].dtype.kind:
+        ends[1] = ends[0] + ends[1]
+    theirs: Any = np.arange
+    known = theirs(*(np.zeros((), end.dtype)[()] for end in ends), step, dtype).dtype
+    between = np.dtype(known.str.replace("M8", "m8"))
+    return ends[0].astype(known)[()], ends[1].astype(known)[()], np.asarray(step).astype(between)[()], known
+
+
+def known_number(value: Any) -> Any:
+    """Compute a lazy number: how long a range is depends on it."""
+    return value._single("arange") if isinstance(value, Node) and value.ndim == 0 else value  # type: ignore[attr-defined]
+
+
+def _count(start: Any, stop: Any, step: Any, last: str) -> int:
+    """Return how many numbers a range has; `last` is the name of the argument where it ends."""
+    if all(isinstance(value, int) for value in (start, stop, step)):
+        count: int = max(0, -((start - stop) // step))
+        if count > LONGEST:
+            raise ShapeError(bad("arange", last, stop, "fewer than 2**63 elements, which int64 can count"))
+        return count
+    with np.errstate(over="ignore"):
+        found = (stop - start) / step
+    if np.asarray(found).dtype.kind == "f" and found > EXACT:
+        raise ShapeError(bad("arange", last, stop, f"at most 2**53 elements from floats, not {float(found):.3g}"))
+    return int(max(0, math.ceil(found)))
+
+
+def _plain(value: Any) -> Any:
+    """Integers as Python's, which can't overflow on the way."""
+    whole = isinstance(value, int | np.integer | np.bool) and not isinstance(value, np.timedelta64)
+    return int(value) if whole else value
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+    chunks: Any = "auto",
+) -> Any:
+    """Make `num` numbers at equal steps from `start` to `stop`.
+
+    Parameters
+    ----------
+    start, stop : number or array
+        Arrays, lazy ones too, broadcast; the numbers run along a new axis.
+    num : int
+    endpoint : bool
+        Whether `stop` is the last of them.
+    retstep : bool
+        Whether to return the step too.
+    dtype : dtype, optional
+    axis : int
+        The new axis in the result.
+    device : str, optional
+        The only one, "cpu".
+    chunks : int, str, tuple, dict or None
+        Of numbers between two numbers.
+
+    Returns
+    -------
+    Array, or Array and step
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.linspace(0, 1, 5).compute()
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+    check_device("linspace", device)
+    (count,) = check_shape("linspace", (num,), "num")
+    wanted = None if dtype is None else check_dtype("linspace", "dtype", dtype)
+    step: Any
+    if any(isinstance(v, Node) or np.ndim(v) for v in (start, stop)):
+        found, step = _between(start, stop, arange(count), endpoint, axis)
+    else:
+        for name, value in (("start", start), ("stop", stop)):
+            if np.asarray(value).dtype.kind not in "biufc":
+                raise ArgumentError(bad("linspace", name, value, "a number"))
+        first, last = np.asarray(start) * 1.0, np.asarray(stop) * 1.0
+        made = np.result_type(first, last, float(count))
+        parts = count - 1 if endpoint else count
+        gap = (last - first) / parts if parts > 0 else last - first
+        ramp = Ramp(made.type(first), made.type(gap), made.type(last) if endpoint and count > 1 else None)
+        if gap == 0 and parts > 0 and first != last:  # too small a number
+            at = arange(count, dtype=made.type(0).real.dtype, chunks=chunks)
+            found = cast(_between(first, last, at, endpoint, 0)[0], made)
+        else:
+            found = make(ramp, (), grid_for("linspace", chunks, (count,), made if wanted is None else wanted), made)
+        step = gap if parts > 0 else np.float64(np.nan)
+    if wanted is not None:
+        found = cast(floor(found) if wanted.kind in "iu" else found, wanted)
+    return (found, step) if retstep else found
+
+
+def _between(start: Any, stop: Any, at: Array, endpoint: bool, axis: int) -> tuple[Array, Array]:
+    """Return the numbers at positions between arrays, along a new axis, and their steps."""
+    first, last = (multiply(as_array("linspace", n, v), 1.0) for n, v in (("start", start), ("stop", stop)))
+    count = at.shape[0]
+    parts = count - 1 if endpoint else count
+    delta = subtract(last, first)
+    step = divide(delta, parts) if parts > 0 else multiply(delta, np.nan)
+    at = at.reshape((count,) + (1,) * delta.ndim)
+    if parts > 0:  # where a step is too small a number, shares of the whole are not
+        way = where(equal(step, 0), multiply(divide(at, parts), delta), multiply(at, step))
+    else:
+        way = multiply(at, delta)
+    found = add(way, first)
+    if endpoint and count > 1:
+        found = where(equal(at, count - 1), last, found)
+    return moveaxis(found, 0, axis) if axis else found, step
+
+
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: Any = None,
+    order: str = "C",
+    chunks: Any = "auto",
+    *,
+    device: Any = None,
+) -> Array:
+    """Make a matrix of ones on a diagonal, and zeros elsewhere.
+
+    Parameters
+    ----------
+    N : int
+        Number of rows.
+    M : int, optional
+        Number of columns; None: as many.
+    k : int
+        Which diagonal; above the main one where positive.
+    dtype : dtype
+        None: float64.
+    order : str
+        NumPy's word for the order in memory; says nothing here.
+    chunks : int, str, tuple, dict or None
+    device : str, optional
+        The only one, "cpu".
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.eye(2).compute()
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    shape = check_shape("eye", (N, N if M is None else M), "N")
+    check_device("eye", device)
+    known = check_dtype("eye", "dtype", np.float64 if dtype is None else dtype)
+    if not is_integer(k):
+        raise ArgumentError(bad("eye", "k", k, "an integer"))
+    return make(Eye(operator.index(k)), (), grid_for("eye", chunks, shape, known), known)
+
+
+def identity(n: int, dtype: Any = None, *, chunks: Any = "auto") -> Array:
+    """Make a square matrix of ones on the main diagonal, and zeros elsewhere.
+
+    Parameters
+    ----------
+    n : int
+    dtype, chunks
+        As for `eye`.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.identity(2).sum().compute()
+    np.float64(2.0)
+    """
+    return eye(n, dtype=dtype, chunks=chunks)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, chunks: Any = "auto") -> Array:
+    """Make a matrix of ones at and below a diagonal, and zeros elsewhere.
+
+    Parameters
+    ----------
+    N, M, k, dtype, chunks
+        As for `eye`.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.tri(2).compute()
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    shape = check_shape("tri", (N, N if M is None else M), "N")
+    rows, columns = grid_for("tri", chunks, shape, check_dtype("tri", "dtype", dtype)).axes
+    i = arange(shape[0], chunks=(rows.sizes(),)).reshape(-1, 1)
+    j = arange(-k, shape[1] - k, chunks=(columns.sizes(),))
+    return astype(greater_equal(i, j), dtype)

@@ -1,0 +1,1 @@
+"""Looking at arrays: HTML, pictures and graphs of operations, what a computation would do."""

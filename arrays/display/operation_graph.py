@@ -1,0 +1,58 @@
+"""The graph of operations, for people and analyses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...graph.expr import Expr, walk
+from ..execution.deferred import sketched
+
+if TYPE_CHECKING:
+    import networkx
+
+    from ..base import Node
+
+__all__ = [
+    "operation_graph",
+]
+
+
+def operations(*arrays: Node) -> list[Expr]:
+    """Return all operations behind arrays, operands before their users."""
+    return list(walk([sketched(a) for a in arrays]))
+
+
+def operation_graph(*arrays: Node) -> networkx.DiGraph:
+    """Return the graph of operations behind arrays.
+
+    Parameters
+    ----------
+    *arrays : Array
+
+    Returns
+    -------
+    networkx.DiGraph
+        A node for each operation, named by its token, with label, shape, dtype, chunks (numbers of chunks)
+        and origin (the user's line); an edge from each operand to its user.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> graph = (wr.ones(3) + 1).graph()
+    >>> [graph.nodes[n]["label"] for n in graph]
+    ['ones', 'add']
+    """
+    import networkx
+
+    found: Any = networkx.DiGraph()
+    for node in operations(*arrays):
+        found.add_node(
+            node.token,
+            label=node.label,
+            shape=node.shape,
+            dtype=node.dtype,
+            chunks=node.grid.counts,
+            origin=node.origin.where,
+        )
+        found.add_edges_from((child.token, node.token) for child in node.operands)
+    return found

@@ -1,0 +1,199 @@
+"""What makes arrays run: compute, persist, wait, release."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, WaitTimeout, bad
+from ...graph.expr import unpinned, walk
+from ...scheduler.cluster import Kept, current
+from ..base import Node, wrap
+from .deferred import evaluate, resolved
+from .scalar_reads import element
+from .scalar_results import stays_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...graph.expr import Expr
+    from ..array import Array
+
+__all__ = [
+    "compute",
+    "persist",
+    "release",
+    "wait",
+]
+
+
+def compute(*arrays: Any) -> Any:
+    """Compute arrays together; work that they share is done once.
+
+    Parameters
+    ----------
+    *arrays : Array, or lists, tuples and dicts of them
+        What is no Windrow array is handed back as it is.
+
+    Returns
+    -------
+    numpy.ndarray or numpy scalar, or a tuple of them for several arguments
+        Owned and writable, in the lists, tuples and dicts that the arrays came in.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(10)
+    >>> wr.compute(x.sum(), x.max())
+    (np.int64(45), np.int64(9))
+    >>> wr.compute({"total": x.sum(), "ends": [x[0], x[-1]]})
+    {'total': np.int64(45), 'ends': [np.int64(0), np.int64(9)]}
+    """
+    if not arrays:
+        raise ArgumentError(bad("compute", "arrays", arrays, "at least one array"))
+    lazy: list[Node] = []
+    _mapped(arrays, lazy.append)
+    made = iter(_values(lazy))
+    found: tuple[Any, ...] = _mapped(arrays, lambda a: _handed(a, next(made)))
+    return found[0] if len(found) == 1 else found
+
+
+def _values(arrays: list[Node]) -> list[np.ndarray[Any, Any]]:
+    """Compute arrays; a single element that is at hand is read where it lies."""
+    if len(arrays) == 1 and arrays[0].ndim == 0:
+        found = element(arrays[0])
+        if found is not None:
+            return [np.array(found, arrays[0].dtype)]
+    return evaluate([a.expr for a in arrays]) if arrays else []
+
+
+def _mapped(value: Any, function: Callable[[Node], Any]) -> Any:
+    """Apply a function to the arrays in lists, tuples and dicts, in order; return these with its results."""
+    if isinstance(value, Node):
+        return function(value)
+    if type(value) is dict:
+        return {key: _mapped(one, function) for key, one in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_mapped(one, function) for one in value)
+    named = getattr(type(value), "_make", None)
+    if isinstance(value, tuple) and named is not None:
+        return named(_mapped(one, function) for one in value)
+    return value
+
+
+def _handed(array: Node, made: np.ndarray[Any, Any]) -> Any:
+    """Hand out a scalar where NumPy's functions do."""
+    return made if array.ndim or stays_array(array.expr) else made[()]
+
+
+def persist(*arrays: Any) -> Any:
+    """Start computing arrays, and keep their chunks where they are.
+
+    Parameters
+    ----------
+    *arrays : Array
+
+    Returns
+    -------
+    Array, or a tuple of them for several
+        The same arrays; their chunks are kept as long as one of these is alive, or until `release`.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.persist(wr.ones(1000) * 2)
+    >>> x.sum().compute()
+    np.float64(2000.0)
+    """
+    if not arrays:
+        raise ArgumentError(bad("persist", "arrays", arrays, "at least one array"))
+    for array in arrays:
+        if not isinstance(array, Node):
+            raise ArgumentError(bad("persist", "arrays", array, "Windrow arrays"))
+    plain = resolved([a.expr for a in arrays])
+    pins = current().keep(plain)
+    kept: tuple[Array, ...] = tuple(
+        wrap(replace(unpinned(a.expr), pin=pin)) for a, pin in zip(arrays, pins, strict=True)
+    )
+    return kept[0] if len(kept) == 1 else kept
+
+
+def wait(*arrays: Any, timeout: float | None = None) -> None:
+    """Wait until what was persisted is there.
+
+    Parameters
+    ----------
+    *arrays : Array, or lists, tuples and dicts of them
+        What `persist` has returned, and arrays made from that.
+    timeout : float, optional
+        Seconds after which to wait no longer.
+
+    Raises
+    ------
+    WaitTimeout
+        A `TimeoutError`: not all is there after so many seconds. The computation goes on.
+    Exception
+        What the computation has raised.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.persist(wr.arange(1000) ** 2)
+    >>> wr.wait(x)
+    >>> wr.wait(x, timeout=10)
+    """
+    if not arrays:
+        raise ArgumentError(bad("wait", "arrays", arrays, "at least one persisted array"))
+    number = isinstance(timeout, int | float | np.integer | np.floating) and not isinstance(timeout, bool)
+    if timeout is not None and not (number and timeout >= 0):
+        raise ArgumentError(bad("wait", "timeout", timeout, "None, or seconds"))
+    deadline = None if timeout is None else time.monotonic() + min(float(timeout), threading.TIMEOUT_MAX)
+    given: list[Node] = []
+    for value in arrays:
+        before = len(given)
+        _mapped(value, given.append)
+        if len(given) == before:
+            raise ArgumentError(bad("wait", "arrays", value, "persisted Windrow arrays"))
+    kept: dict[Kept, Expr] = {}
+    for array in given:
+        pins = {
+            node.pin: node for node in walk([array.expr], _settled) if isinstance(node.pin, Kept) and node.pin.known
+        }
+        if not pins:
+            raise ArgumentError(bad("wait", "arrays", array, "arrays that were persisted: y = x.persist(); wait(y)"))
+        kept |= pins
+    for place, (pin, node) in enumerate(kept.items()):
+        if not pin.wait(deadline):
+            made = f", made at {node.origin.where}" if node.origin.where else ""
+            raise WaitTimeout(
+                f"wait: after {timeout} s {len(kept) - place} of {len(kept)} persisted arrays may not be there yet: "
+                f"{node.label}{made}, {pin.job.done} of {pin.job.total} tasks are done"
+            )
+
+
+def _settled(node: Expr) -> bool:
+    """Whether nothing below a node has to be waited for."""
+    return node.pin is not None or not node.pinned
+
+
+def release(array: Array) -> None:
+    """Let go of the chunks that `persist` kept; the array is computed again when it is used.
+
+    Parameters
+    ----------
+    array : Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.persist(wr.ones(10))
+    >>> wr.release(x)
+    """
+    pin: Any = array.expr.pin
+    if pin is not None:
+        pin.release()
+        array.expr = replace(array.expr, pin=None)

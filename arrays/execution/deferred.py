@@ -1,0 +1,306 @@
+"""Operations that must know values before they can be planned, and arrays whose size depends on data.
+
+A recipe is a generator. It yields arrays whose values it must know (one, or a tuple of them), is sent these values as
+NumPy arrays, and returns the array that stands for the operation; on its way it may `persist` what it reads twice:
+
+    def chosen(x, mask):
+        mask = persist(mask)
+        counts = yield counted(mask)
+        return select(x, mask, counts)
+
+`deferred` makes an array of known shape from a recipe: the recipe runs when the array is computed, as often as it is.
+`unsized` makes one whose shape is found by the recipe: it runs once, when something first needs the chunks, and
+until then `shape` holds None for what isn't known. Recipes run in the calling thread; each yield is a computation.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ...graph import origin
+from ...graph.errors import bad
+from ...graph.expr import Expr, unpinned, walk
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.deferred import Deferred
+from ...graph.kinds.elementwise import Elementwise
+from ...graph.kinds.mapping import BlockFunction, MapBlocks
+from ...graph.kinds.move import Move
+from ...graph.kinds.source import Host, Ramp, Random
+from ...scheduler.cluster import current, running
+from ..base import Node, make, twin, wrap, wrap_unsized
+from ..chunking.rechunk import regrid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Sequence
+
+    from ..array import Array
+
+    Recipe = Callable[..., Generator[Any, Any, Array]]
+
+NEAR = 1 << 24
+"""Bytes of all arrays that lead to a small one."""
+NEAREST = 1024
+"""So many they are at most."""
+
+Values = list[np.ndarray[Any, Any]]
+COPY = Elementwise("copy", (0,))
+
+
+def deferred(
+    name: str, recipe: Recipe, operands: Sequence[Node], params: tuple[Any, ...], grid: Grid, dtype: Any
+) -> Array:
+    """Return the array that `recipe(*operands, *params)` makes when it is computed; its grid and dtype are known."""
+    return make(Deferred(name, recipe, params), operands, grid, dtype)
+
+
+def unsized(
+    name: str,
+    recipe: Recipe,
+    operands: Sequence[Node],
+    params: tuple[Any, ...],
+    shape: tuple[int | None, ...],
+    dtype: Any,
+    chosen: Chosen | None = None,
+) -> Array:
+    """Return the array that `recipe(*operands, *params)` makes; `shape` holds None for lengths that it finds."""
+    return wrap_unsized(Unsized(name, recipe, tuple(map(twin, operands)), params, shape, np.dtype(dtype), chosen))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A selection: the elements of `whole` where a mask over its axes from `axis` on holds, in C order."""
+
+    whole: Array
+    mask: Array
+    axis: int = 0
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """Shape of the selection: one axis, of unknown length, stands for those of the mask."""
+        whole = self.whole.shape
+        return (*whole[: self.axis], None, *whole[self.axis + self.mask.ndim :])
+
+    def beside(self, other: Chosen) -> bool:
+        """Whether both are selected from the same places."""
+        same = self.axis == other.axis and self.whole.shape == other.whole.shape
+        return same and self.mask.expr.token == other.mask.expr.token
+
+
+class Unsized:
+    """What is known of an array before its size is, and how to find the rest."""
+
+    def __init__(
+        self,
+        name: str,
+        recipe: Recipe,
+        operands: tuple[Node, ...],
+        params: tuple[Any, ...],
+        shape: tuple[int | None, ...],
+        dtype: np.dtype[Any],
+        chosen: Chosen | None = None,
+    ) -> None:
+        self.name, self.shape, self.dtype, self.chosen = name, shape, dtype, chosen
+        self._recipe, self._operands, self._params = recipe, operands, params
+        self._origin = origin.found()
+        self._made: Expr | None = None
+        self._near: bool | None = None
+        self._finding = threading.RLock()
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return self._origin.call or self.name
+
+    def at_hand(self) -> bool:
+        """Whether finding the size takes no computing worth a word: see `at_hand`."""
+        for each in self._chain(lambda u: u._made is not None or u._near is not None):
+            operands = [(o, o._unsized) for o in each._operands]
+            each._near = at_hand([o.expr for o, waiting in operands if waiting is None]) and all(
+                waiting is None or waiting._made is not None or bool(waiting._near) for _, waiting in operands
+            )
+        return self._made is not None or bool(self._near)
+
+    def _chain(self, done: Callable[[Unsized], bool]) -> Iterator[Unsized]:
+        """Yield what is to be done, operands before their users: chains may be longer than Python's stack."""
+        stack = [self]
+        while stack:
+            below = [w for o in stack[-1]._operands if (w := o._unsized) is not None and not done(w)]
+            if done(stack[-1]):
+                stack.pop()
+            elif below:
+                stack += below
+            else:
+                yield stack.pop()
+
+    def found(self) -> Expr:
+        """Run the recipe, once; return the expression of the array, whose size is known."""
+        for each in self._chain(lambda u: u._made is not None):
+            each._find()
+        return self._find()
+
+    def sketch(self) -> Expr:
+        """Return an operation that stands for the array: see `sketched`."""
+        made: dict[Unsized, Expr] = {}
+        for each in self._chain(lambda u: u in made or u._made is not None):
+            below = [(o, o._unsized) for o in each._operands]
+            operands = tuple(o.expr if w is None else w._made or made[w] for o, w in below)
+            grid = Grid([Axis.regular(n or 0, max(1, n or 0)) for n in each.shape])
+            op = Deferred(each.name, each._recipe)
+            made[each] = Expr(op, operands, grid, each.dtype, each._origin, None, f"unsized-{id(each):x}")
+        return self._made or made[self]
+
+    def _find(self) -> Expr:
+        with self._finding:
+            if self._made is None:
+                self._made = self._found()
+                self._operands = ()
+            return self._made
+
+    def _found(self) -> Expr:
+        with origin.standing(self._origin):
+            made = driven(self._recipe(*self._operands, *self._params)).expr
+        fits = len(made.shape) == len(self.shape) and all(
+            wanted in (None, n) for n, wanted in zip(made.shape, self.shape, strict=True)
+        )
+        if not fits or made.dtype != self.dtype:
+            raise AssertionError(bad(self.name, "recipe", (made.shape, made.dtype), f"{self.shape} {self.dtype}"))
+        return replace(made, origin=self._origin)
+
+
+def at_hand(roots: Sequence[Expr]) -> bool:
+    """Tell whether arrays are small and follow from data in the user's memory, so that computing them takes no time.
+
+    What a user's function makes, and what comes from files or is generated, is not at hand.
+    """
+    far, total = (MapBlocks, Ramp, Random), 0
+    for number, node in enumerate(walk(list(roots))):
+        if isinstance(node.op, far) or (isinstance(node.op, Host) and (node.op.data.file or not node.op.data.in_place)):
+            return False
+        total += node.nbytes
+        if total > NEAR or number >= NEAREST:
+            return False
+    return True
+
+
+def evaluate(roots: Sequence[Expr]) -> Values:
+    """Compute expressions on the present cluster; return values of the caller's own.
+
+    Values are copied into whole arrays: a change of chunks that comes last is left out.
+    """
+    stored = current().stored
+    return current().run([_before_rechunk(root, stored) for root in resolved(roots)])
+
+
+def _before_rechunk(root: Expr, stored: Callable[[str], bool]) -> Expr:
+    while isinstance(root.op, Move) and root.op.name == "rechunk" and root.pin is None and not stored(root.token):
+        (root,) = root.operands
+    return root
+
+
+def resolved(roots: Sequence[Expr]) -> list[Expr]:
+    """Return expressions in which no operation is deferred any more: recipes are run, inner ones first."""
+    if not any(root.deferred for root in roots):
+        return list(roots)
+    stored = current().stored
+    done: dict[str, Expr] = {}
+    stack = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, ready = stack.pop()
+        if node.token in done:
+            continue
+        if not node.deferred or stored(node.token):
+            done[node.token] = node
+        elif (known := _known.get(node)) is not None:
+            done[node.token] = known
+        elif not ready:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.operands))
+        elif isinstance(node.op, Deferred):
+            plan = done[node.token] = _planned(node, tuple(done[child.token] for child in node.operands))
+            if not node.foreign:
+                _known[node] = unpinned(plan)
+        else:
+            done[node.token] = _over(node, tuple(done[child.token] for child in node.operands))
+    return [done[root.token] for root in roots]
+
+
+_known: WeakKeyDictionary[Expr, Expr] = WeakKeyDictionary()
+"""What recipes made, as long as their operations are there: expressions that hold no chunks, good on any cluster.
+
+Numbers that a recipe found stand for its operands' values; with a user's function below they may be others next time.
+"""
+
+
+def sketched(array: Node) -> Expr:
+    """Return the expression of an array, or what is known of it: of one whose size depends on data an operation.
+
+    Nothing is computed; lengths that aren't known are 0 there.
+    """
+    waiting = array._unsized
+    return array.expr if waiting is None else waiting.sketch()
+
+
+def outlined(roots: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
+    """Return expressions that tell what is known before any recipe runs, and the operations that have one.
+
+    In place of what a recipe makes stands a function of blocks, which is never called, under the operation's name.
+    """
+    if not any(root.deferred for root in roots):
+        return list(roots), []
+    cluster = running()
+    stored = cluster.stored if cluster is not None else lambda token: False
+    done: dict[str, Expr] = {}
+    waiting: list[Expr] = []
+    for node in walk(list(roots)):
+        op = node.op
+        if not node.deferred or stored(node.token):
+            done[node.token] = node
+        elif (known := _known.get(node)) is not None:
+            done[node.token] = known
+        elif isinstance(op, Deferred):
+            waiting.append(node)
+            operands = tuple(done[child.token] for child in node.operands)
+            op = BlockFunction(f"planned:{op.name}", axes=tuple((None,) * o.grid.ndim for o in operands))
+            done[node.token] = Expr(op, operands, node.grid, node.dtype, node.origin, None, node.token)
+        else:
+            done[node.token] = _over(node, tuple(done[child.token] for child in node.operands))
+    return [done[root.token] for root in roots], waiting
+
+
+def _over(node: Expr, operands: tuple[Expr, ...]) -> Expr:
+    return Expr(node.op, operands, node.grid, node.dtype, node.origin, node.pin, node.token)
+
+
+def _planned(node: Expr, operands: tuple[Expr, ...]) -> Expr:
+    """Run a recipe; what it made bears the operation's own name, since it has its value."""
+    op = node.op
+    assert isinstance(op, Deferred)
+    with origin.standing(node.origin):
+        made = driven(op.recipe(*map(wrap, operands), *op.params))
+        if made.shape != node.shape or made.dtype != node.dtype:
+            raise AssertionError(bad(op.name, "recipe", (made.shape, made.dtype), f"{node.shape} {node.dtype}"))
+        fitted = regrid(made, node.grid).expr
+        (plain,) = resolved([fitted])
+    if plain.pin is not None:  # a name for what is stored already: the chunks keep their own
+        return Expr(COPY, (plain,), node.grid, node.dtype, node.origin, None, node.token)
+    return Expr(plain.op, plain.operands, node.grid, node.dtype, node.origin, None, node.token)
+
+
+def driven(recipe: Generator[Any, Any, Array]) -> Array:
+    """Run a recipe to its end: compute what it yields, send it the values."""
+    try:
+        asked = next(recipe)
+        while True:
+            several = isinstance(asked, tuple)
+            values = evaluate([a.expr for a in (asked if several else (asked,))])
+            asked = recipe.send(tuple(values) if several else values[0])
+    except StopIteration as end:
+        found: Array = end.value
+        return found
+    finally:
+        recipe.close()

@@ -1,0 +1,73 @@
+"""Selecting by a mask, chunk by chunk; how many elements there are is found when something asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ..base import as_array, make, twin
+from ..chunking.rechunk import regrid
+from ..execution.compute import persist
+from ..execution.deferred import Chosen, unsized
+from ..ops.reshaping import ravel
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..array import Array
+
+LARGE_MASK = 1 << 14
+"""NumPy's masks of so many elements are applied by block; smaller ones by the positions of what they select."""
+
+
+def select(x: Array, mask: Array) -> Array:
+    """Return the elements where the mask over the first axes holds, in C order."""
+    chosen = Chosen(twin(x), twin(mask))
+    return unsized("getitem", _selected, (x, mask), (), chosen.shape, x.dtype, chosen)
+
+
+def select_known(x: Array, mask: np.ndarray[Any, Any]) -> Array:
+    """Return the elements where one of NumPy's masks holds: it is counted at once."""
+    x, lazy = flattened(x, as_array("indexing", "key", mask))
+    axis = x.expr.grid.axes[0]
+    chunks = np.arange(axis.count)
+    flat = mask.reshape(-1)
+    lo, hi = axis.start(chunks).tolist(), axis.stop(chunks).tolist()
+    counts = np.array([np.count_nonzero(flat[a:b]) for a, b in zip(lo, hi, strict=True)])
+    return _by_counts(x, regrid(lazy, Grid([axis])), counts)
+
+
+def flattened(x: Array, mask: Array) -> tuple[Array, Array]:
+    """Return an array and a mask over its first axes with these made one."""
+    if mask.ndim <= 1:
+        return x, mask
+    return x.reshape(mask.size, *x.shape[mask.ndim :]), ravel(mask)
+
+
+def counted(mask: Array) -> Array:
+    """Return how many elements of each chunk of a mask along one axis hold."""
+    return make(BlockFunction("masks:count"), (mask,), Grid([Axis.regular(mask.npartitions, 1)]), "i8")
+
+
+def _selected(x: Array, mask: Array) -> Generator[Any, Any, Array]:
+    """Count what each chunk has of it; the mask is kept meanwhile, and as long as the result lives.
+
+    What a user's function makes is kept too: it isn't called twice, and may not give the same twice.
+    """
+    x, mask = flattened(x, mask)
+    mask = regrid(mask, Grid(x.expr.grid.axes[:1]))
+    if x.expr.foreign:
+        x, mask = persist(x, mask)
+    else:
+        mask = persist(mask)
+    counts = yield counted(mask)
+    return _by_counts(x, mask, counts)
+
+
+def _by_counts(x: Array, mask: Array, counts: np.ndarray[Any, Any]) -> Array:
+    axes = [Axis.of_sizes(counts), *x.expr.grid.axes[1:]]
+    ways = (tuple(range(x.ndim)), (0,))
+    return make(BlockFunction("masks:select", axes=ways), (x, mask), Grid(axes), x.dtype)

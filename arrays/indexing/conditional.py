@@ -1,0 +1,322 @@
+"""Choosing elements by conditions, and putting others in their place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ..base import Node, as_array, check_axes, check_shape, make
+from ..chunking.rechunk import regrid
+from ..creation.filled import zeros, zeros_like
+from ..execution.deferred import unsized
+from ..ops import extremes
+from ..ops.broadcasting import broadcast_to
+from ..ops.elementwise import astype, where
+from ..ops.elementwise_nodes import choose
+from ..ops.outputs import deliver
+from ..ops.taking import flip
+from ..ops.ufuncs import logical_not, logical_or, not_equal
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from ..array import Array
+
+__all__ = [
+    "copyto",
+    "piecewise",
+    "place",
+    "putmask",
+    "resize",
+    "select",
+    "trim_zeros",
+]
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
+    """Choose each element from the first array whose condition holds there.
+
+    Parameters
+    ----------
+    condlist : sequence of array of bool
+    choicelist : sequence of array
+        One for each condition.
+    default : array or scalar
+        Where no condition holds.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(6)
+    >>> wr.select([x < 2, x > 3], [x, x**2], 9).compute()
+    array([ 0,  1,  9,  9, 16, 25])
+    """
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ShapeError(
+            f"select: {len(condlist)} conditions for {len(choicelist)} choices; expected a choice for each"
+        )
+    conditions = [as_array("select", f"condlist[{i}]", c) for i, c in enumerate(condlist)]
+    for i, condition in enumerate(conditions):
+        if condition.dtype != bool:
+            raise DTypeError(bad("select", f"condlist[{i}]", condition.dtype, "an array of bool"))
+    choices = [c if np.ndim(c) == 0 else as_array("select", "choicelist", c) for c in (*choicelist, default)]
+    dtype = np.result_type(*(c.dtype if isinstance(c, Node | np.ndarray | np.generic) else c for c in choices))
+    found: Any = choices.pop()
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        found = where(condition, choice, found)
+    shape = np.broadcast_shapes(*(np.shape(c) for c in (*conditions, *choices)), found.shape)
+    return broadcast_to(astype(found, dtype), shape)
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
+    """Apply a function to the elements where its condition holds.
+
+    Each function is given the whole of `x` as a lazy array, and what it returns counts where its condition holds:
+    a function of each element by itself gives what NumPy gives. Where several conditions hold, the last counts.
+
+    Parameters
+    ----------
+    x : array
+    condlist : sequence of array of bool
+    funclist : sequence of callable or scalar
+        One for each condition, and perhaps one more for the elements where none holds; they get 0 else.
+    *args, **kw
+        Handed on to the functions.
+
+    Returns
+    -------
+    Array of the dtype of `x`
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(-2, 3)
+    >>> wr.piecewise(x, [x < 0, x > 1], [lambda v: -v, 7]).compute()
+    array([2, 1, 0, 0, 7])
+    """
+    array = as_array("piecewise", "x", x)
+    listed: Any = condlist
+    if isinstance(listed, Node | np.ndarray):
+        one = listed.ndim == array.ndim
+    else:
+        one = not isinstance(listed, list | tuple)
+        one = one or (array.ndim > 0 and not isinstance(listed[0], list | tuple | Node | np.ndarray))
+    given = [listed] if one else list(condlist)
+    conditions = [astype(as_array("piecewise", f"condlist[{i}]", c), bool) for i, c in enumerate(given)]
+    if len(funclist) == len(conditions) + 1:
+        some = conditions[0]
+        for condition in conditions[1:]:
+            some = logical_or(some, condition)
+        conditions.append(logical_not(some))
+    if len(funclist) != len(conditions):
+        n = len(conditions)
+        raise ShapeError(bad("piecewise", "funclist", f"{len(funclist)} functions", f"{n} or {n + 1}"))
+    found: Array = zeros_like(array)
+    for condition, function in zip(conditions, funclist, strict=True):
+        value = function(array, *args, **kw) if callable(function) else function
+        found = where(condition, astype(as_array("piecewise", "funclist", value), array.dtype), found)
+    return found
+
+
+def lazy_target(operation: str, argument: str, array: Any) -> Array:
+    """Return the array whose elements are to be others from now on."""
+    if not isinstance(array, Node):
+        raise ArgumentError(bad(operation, argument, type(array).__name__, "a Windrow array"))
+    return array  # type: ignore[return-value]
+
+
+def _replace(array: Array, found: Array) -> None:
+    """Let a name stand for other elements from now on; what was made of the array before stays as it was."""
+    array.expr = regrid(astype(found, array.dtype), array.expr.grid).expr
+
+
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Let an array hold another's elements from now on; what was made of it before stays as it was.
+
+    Parameters
+    ----------
+    dst : Array
+        NumPy arrays are filled: for them `src` is computed.
+    src : array or scalar
+        It broadcasts to `dst`.
+    casting : str
+        Which casts are allowed, as in NumPy.
+    where : array of bool
+        Which elements are copied.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(4)
+    >>> wr.copyto(x, 9, where=x > 2)
+    >>> x.compute()
+    array([0, 1, 2, 9])
+    """
+    if not isinstance(dst, Node | np.ndarray):
+        raise ArgumentError(bad("copyto", "dst", type(dst).__name__, "a Windrow or NumPy array"))
+    source = as_array("copyto", "src", src)
+    if isinstance(src, bool | int | float | complex):  # Python's numbers take the other's precision
+        source = astype(source, np.result_type(src, dst.dtype))
+    found = source if where is True else choose("copyto", where, source, dst)
+    grid = dst.expr.grid if isinstance(dst, Node) else None
+    deliver("copyto", found, dst, casting)
+    if isinstance(dst, Node) and grid is not None:
+        dst.expr = regrid(dst, grid).expr
+
+
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """Put values where a mask holds: each at its own place, or over and over where there are fewer.
+
+    Parameters
+    ----------
+    a : Array
+        It stands for the new elements from now on; what was made of it before stays as it was.
+    mask : array of bool, of the shape of `a`
+    values : array or scalar
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(5)
+    >>> wr.putmask(x, x > 1, [-1, -2])
+    >>> x.compute()
+    array([ 0,  1, -1, -2, -1])
+    """
+    target = lazy_target("putmask", "a", a)
+    chosen = _mask("putmask", mask, target)
+    source = as_array("putmask", "values", values)
+    if source.size == 0:
+        return
+    if source.size != 1 and source.shape != target.shape:
+        source = resize(source, target.shape)
+    elif source.size == 1:
+        source = source.reshape(())
+    _replace(target, where(chosen, astype(source, target.dtype), target))
+
+
+def _mask(operation: str, mask: Any, target: Array) -> Array:
+    chosen = as_array(operation, "mask", mask)
+    if chosen.size != target.size:
+        raise ShapeError(bad(operation, "mask", chosen.shape, f"the shape of the array, {target.shape}"))
+    return astype(chosen if chosen.shape == target.shape else chosen.reshape(target.shape), bool)
+
+
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """Put values, one after the other and over and over, where a mask holds, in C order.
+
+    Parameters
+    ----------
+    arr : Array
+        It stands for the new elements from now on; what was made of it before stays as it was.
+    mask : array of bool, of the shape of `arr`
+    vals : array
+        Its elements are brought into one chunk.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(5)
+    >>> wr.place(x, x > 1, [-1, -2])
+    >>> x.compute()
+    array([ 0,  1, -1, -2, -1])
+    """
+    target = lazy_target("place", "arr", arr)
+    chosen = _mask("place", mask, target).reshape(-1)
+    values = astype(as_array("place", "vals", vals), target.dtype).reshape(-1)
+    if values.size == 0:
+        raise ShapeError(bad("place", "vals", values.shape, "at least one element"))
+    flat = target.reshape(-1)
+    chosen = regrid(chosen, flat.expr.grid)
+    each = Grid([Axis.regular(flat.npartitions, 1)])
+    counts = regrid(make(BlockFunction("masks:count"), (chosen,), each, "i8"), Grid.single((flat.npartitions,)))
+    before = regrid(make(BlockFunction("choosing:before"), (counts,), counts.expr.grid, "i8"), each)
+    op = BlockFunction("choosing:placed", (), ((0,), (0,), (0,), (None,)))
+    operands = (flat, chosen, before, regrid(values, Grid.single(values.shape)))
+    _replace(target, make(op, operands, flat.expr.grid, target.dtype).reshape(target.shape))
+
+
+def resize(a: Any, new_shape: int | Sequence[int]) -> Array:
+    """Give an array another shape and size: its elements over and over, in C order.
+
+    Parameters
+    ----------
+    a : array
+    new_shape : int or tuple of int
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.resize(wr.arange(3), (2, 4)).compute()
+    array([[0, 1, 2, 0],
+           [1, 2, 0, 1]])
+    """
+    array = as_array("resize", "a", a).reshape(-1)
+    shape = check_shape("resize", new_shape, "new_shape")
+    size = int(np.prod(shape, dtype=object))
+    if size == 0 or array.size == 0:
+        return zeros(shape, array.dtype)
+    copies = -(-size // array.size)
+    if copies > 1:
+        array = broadcast_to(array, (copies, array.size)).reshape(-1)
+    return array[:size].reshape(shape)
+
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Array:
+    """Cut off zeros at the ends.
+
+    Parameters
+    ----------
+    filt : array
+    trim : str
+        "f" for the front, "b" for the back, "fb" for both.
+    axis : int, sequence of int or None
+        Along which axes; None: all.
+
+    Returns
+    -------
+    Array
+        Its size is found when something needs it.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.trim_zeros(wr.asarray([0, 0, 5, 0, 3, 0])).compute()
+    array([5, 0, 3])
+    """
+    array = as_array("trim_zeros", "filt", filt)
+    ends = trim.lower() if isinstance(trim, str) else trim
+    if ends not in ("f", "b", "fb", "bf"):
+        raise ShapeError(bad("trim_zeros", "trim", trim, "'f', 'b' or 'fb'"))
+    axes = check_axes("trim_zeros", axis, array.ndim)
+    if not axes or array.size == 0:
+        return array
+    shape = tuple(None if i in axes else n for i, n in enumerate(array.shape))
+    return unsized("trim_zeros", _trimmed, (array,), (ends, axes), shape, array.dtype)
+
+
+def _trimmed(x: Array, ends: str, axes: tuple[int, ...]) -> Generator[Any, Any, Array]:
+    """Find the first and the last place along each axis that isn't all zeros."""
+    there = not_equal(x, np.zeros((), x.dtype)[()])
+    asked = [extremes.any(there)]
+    for axis in axes:
+        along = extremes.any(there, tuple(i for i in range(x.ndim) if i != axis))
+        asked += [extremes.argmax(along), extremes.argmax(flip(along))]
+    some, *places = yield tuple(asked)
+    key = [slice(None)] * x.ndim
+    for axis, first, behind in zip(axes, places[::2], places[1::2], strict=True):
+        start = int(first) if "f" in ends else 0
+        stop = x.shape[axis] - int(behind) if "b" in ends else x.shape[axis]
+        key[axis] = slice(start, stop) if some else slice(0, 0)
+    return x[tuple(key)]

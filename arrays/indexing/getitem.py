@@ -1,0 +1,309 @@
+"""Indexing: slices, integers, new axes, arrays of integers, boolean masks – NumPy's semantics, lazily.
+
+Slices keep the chunks' borders; arrays of positions are read from the blocks that they lie in. Lazy integers are
+computed when the result is (`deferred`); a lazy mask alone is counted chunk by chunk when something needs the size of
+the result, and what else depends on lazy masks needs their values then (`unsized`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import AxisMap, Fixed, Slice, Take
+from ...graph.errors import IndexingError, bad
+from ...graph.grid import Axis, Grid, tidied
+from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.move import Move
+from ...graph.kinds.points import Gather
+from ...graph.kinds.source import Full
+from ...workers.kernels.blocks.picking import field
+from ..base import Node, as_array, make, twin, wrap
+from ..chunking.rechunk import regrid
+from ..execution.deferred import Chosen, deferred, unsized
+from ..execution.scalar_results import SUBARRAY
+from ..ops.broadcasting import broadcast_to
+from ..ops.moving import Step, move, moveaxis, sliced_axis
+from ..ops.taking import points_step
+from .boolean import LARGE_MASK, select, select_known
+from .keys import (
+    NEW,
+    POINTS,
+    Selection,
+    check_mask,
+    filled,
+    layout_of,
+    masks_checked,
+    read_key,
+    selection,
+    template_of,
+    trivial,
+    used_axes,
+    without_ellipsis,
+)
+from .setitem_reads import beneath
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..array import Array
+
+TABLE_BYTES = 1 << 20
+"""An array of at most so many bytes is brought into one chunk where lazy positions are looked up in it."""
+
+
+def getitem(x: Array, key: Any) -> Array:
+    """Return `x[key]`."""
+    if isinstance(key, str) or (isinstance(key, list) and key and all(isinstance(name, str) for name in key)):
+        return _field(x, key)
+    items = read_key(key)
+    if any(isinstance(i, Node) for i in items):
+        return _by_lazy(x, items)
+    first = items[0] if items else None
+    if isinstance(first, np.ndarray) and first.dtype == bool and first.size >= LARGE_MASK and trivial(items[1:]):
+        check_mask(first, x.expr.grid.shape, 0)
+        return select_known(x, first)
+    found = picked(x, selection(x.expr.grid.shape, items))
+    return found if found.ndim else _single(found, items, x)
+
+
+def _single(found: Array, items: list[Any], x: Array) -> Array:
+    """Return an element as a scalar, or with an ellipsis in the key as an array without axes: see `scalar_results`."""
+    if any(i is Ellipsis for i in items):
+        return move(SUBARRAY, found, [], [])
+    return move("getitem", found, [], []) if found.expr is x.expr else found
+
+
+def _field(x: Array, names: str | list[str]) -> Array:
+    """Return a field of a structured array, or a structured array of some of them."""
+    if x.dtype.names is None:
+        raise IndexingError(bad("indexing", "key", names, f"no names, since {x.dtype} has no fields"))
+    try:
+        sample = field(np.empty(1, x.dtype), names)
+    except (KeyError, ValueError) as error:
+        raise IndexingError(bad("indexing", "key", names, f"names among {x.dtype.names}")) from error
+    axes = [*x.expr.grid.axes, *(Axis.regular(n, max(1, n)) for n in sample.shape[1:])]
+    op = BlockFunction("picking:field", (names,), (tuple(range(x.ndim)),))
+    return make(op, (x,), Grid(axes), sample.dtype)
+
+
+def picked(x: Node, chosen: Selection) -> Array:
+    """Return what is selected."""
+    chosen = chosen.simplified()
+    if chosen.wide is None:
+        return _basic(x, chosen)
+    if math.prod(chosen.shape) == 0:
+        axes = [Axis.regular(n, max(1, n)) for n in chosen.shape]
+        return make(Full(np.zeros((), x.dtype)[()]), (), Grid(axes), x.dtype)
+    found = _taken(x, chosen) if len(chosen.arrays) == 1 else _gathered(x, chosen)
+    return found if found.shape == chosen.shape else found.reshape(chosen.shape)
+
+
+def _basic(x: Node, chosen: Selection) -> Array:
+    """Slices, integers and new axes, in one move; of what was set, or of what was there before, if all is there."""
+    found = _sliced(x, chosen)
+    op = x.expr.op
+    if not (isinstance(op, Move) and op.name == "setitem") or math.prod(found.shape) == 0 or found.expr is x.expr:
+        return found
+    expr, entries = beneath(x.expr, chosen.entries)
+    if expr is x.expr:
+        return found
+    part = _sliced(wrap(expr), Selection(entries, None, chosen.layout))
+    return regrid(part if part.shape == found.shape else broadcast_to(part, found.shape), found.expr.grid)
+
+
+def _sliced(x: Node, chosen: Selection) -> Array:
+    grid = x.expr.grid
+    steps: list[Step] = []
+    axes = [Axis.regular(1, 1)] * len(chosen.layout)
+    same = len(chosen.layout) == grid.ndim
+    for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
+        if isinstance(entry, slice):
+            at = chosen.layout.index(i)
+            way = Slice(entry.start, entry.step) if entry.stop else Slice()
+            steps.append((at, way))
+            axes[at] = sliced_axis(own, entry.start, entry.step, entry.stop)
+            same = same and way == Slice() and axes[at] == own
+        else:
+            steps.append((None, Fixed(entry)))  # type: ignore[arg-type]
+            same = False
+    return twin(x) if same else move("getitem", x, steps, _tidy(x, chosen, axes))
+
+
+def _tidy(x: Node, chosen: Selection, axes: list[Axis]) -> list[Axis]:
+    """Merge the tiny chunks of which a slice by steps leaves many: up to the size that chunks had before."""
+    found = list(axes)
+    for i, (entry, own) in enumerate(zip(chosen.entries, x.expr.grid.axes, strict=True)):
+        if isinstance(entry, slice) and abs(entry.step) > 1:
+            at = chosen.layout.index(i)
+            unit = math.prod(a.largest for k, a in enumerate(axes) if k != at) * x.dtype.itemsize
+            found[at] = tidied(axes[at], own.largest, unit)
+    return found
+
+
+def _taken(x: Node, chosen: Selection) -> Array:
+    """Positions along one axis, in one move with slices and integers; the axes of positions are one here."""
+    (indexed,) = chosen.arrays
+    grid = x.expr.grid
+    steps: list[Step] = []
+    axes = [Axis.regular(1, 1)] * len(chosen.layout)
+    for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
+        if isinstance(entry, slice):
+            at = chosen.layout.index(i)
+            steps.append((at, Slice(entry.start, entry.step)))
+            axes[at] = sliced_axis(own, entry.start, entry.step, entry.stop)
+        elif isinstance(entry, int):
+            steps.append((None, Fixed(entry)))
+        else:
+            at = chosen.layout.index(POINTS)
+            steps.append((at, Take(entry)))
+    count = len(chosen.entries[indexed])  # type: ignore[arg-type]
+    at = chosen.layout.index(POINTS)
+    axes[at] = Axis.regular(count, points_step(x, [indexed], axes, at, count))
+    return move("getitem", x, steps, axes)
+
+
+def _gathered(x: Node, chosen: Selection) -> Array:
+    """Points along several axes; integers among them are points too. New axes are left out."""
+    grid = x.expr.grid
+    count = math.prod(chosen.wide or ())
+    layout = [a for a in chosen.layout if a != NEW]
+    at = layout.index(POINTS)
+    rest: list[AxisMap] = []
+    axes = [Axis.regular(1, 1)] * len(layout)
+    pointed, index = [], []
+    for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
+        if isinstance(entry, slice):
+            rest.append(Slice(entry.start, entry.step))
+            axes[layout.index(i)] = sliced_axis(own, entry.start, entry.step, entry.stop)
+        else:
+            pointed.append(i)
+            index.append(np.full(count, entry, np.int64) if isinstance(entry, int) else entry)
+    axes[at] = Axis.regular(count, points_step(x, pointed, axes, at, count))
+    op = Gather(tuple(pointed), tuple(index), tuple(rest), at)
+    return make(op, (x,), Grid(axes), x.dtype)
+
+
+# ---------------------------------------------------------------- lazy items
+
+
+def _by_lazy(x: Array, items: list[Any]) -> Array:
+    """Some of the items are lazy."""
+    shape = x.expr.grid.shape
+    items = without_ellipsis(len(shape), items)
+    items = masks_checked(items, shape)
+    lazy = [i for i in items if isinstance(i, Node)]
+    if not lazy:
+        return picked(x, selection(shape, items))
+    if len(lazy) == 1:
+        alone = _by_mask(x, items) if lazy[0].dtype == bool else _looked_up(x, items, lazy[0])
+        if alone is not None:
+            return alone
+    template, operands = template_of(items)
+    if all(i.dtype != bool and i._unsized is None for i in lazy):
+        plan = picked(x, selection(shape, stand_ins(items)))
+        return deferred("getitem", _indexed, (x, *operands), (template,), plan.expr.grid, x.dtype)
+    wide = max(1 if i.dtype == bool else i.ndim for i in items if isinstance(i, Node | np.ndarray))
+    known = selection(shape, [i if isinstance(i, slice) or i is None else slice(None) for i in _spread_out(items)])
+    lengths: list[int | None] = []
+    for axis in layout_of(items):
+        entry = known.entries[axis] if axis >= 0 else None
+        lengths += [None] * wide if axis == POINTS else [entry.stop if isinstance(entry, slice) else 1]
+    return unsized("getitem", _indexed, (x, *operands), (template,), tuple(lengths), x.dtype)
+
+
+def stand_ins(items: list[Any]) -> list[Any]:
+    """Return items with lazy integers replaced by zeros of their shape."""
+    return [np.zeros(i.shape, np.int64) if isinstance(i, Node) else i for i in items]
+
+
+def _spread_out(items: list[Any]) -> list[Any]:
+    """Return one item for each axis, and new axes."""
+    return [each for i in items for each in ([i] if i is None else [i] * used_axes(i))]
+
+
+def _indexed(x: Array, *given: Any) -> Generator[Any, Any, Array]:
+    """Recipe: compute what is lazy among the items, then index."""
+    *lazy, template = given
+    values = yield tuple(lazy)
+    return getitem(x, filled(template, [np.asarray(v) for v in values]))
+
+
+@dataclass(frozen=True)
+class Masked:
+    """What a key with one mask selects: from `part`, which the `others` do, where the mask from `axis` on holds."""
+
+    part: Array
+    mask: Array
+    axis: int
+    others: tuple[Any, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether the mask has the shape of its axes, which one without elements needn't have."""
+        return self.mask.shape == self.part.shape[self.axis : self.axis + self.mask.ndim]
+
+
+def masked(x: Array, items: list[Any]) -> Masked | None:
+    """Read a key in which nothing but one mask is an array; None where it is another key."""
+    items = [i for i in items if i is not Ellipsis]
+    arrays = [k for k, i in enumerate(items) if isinstance(i, Node | np.ndarray)]
+    if len(arrays) != 1 or items[arrays[0]].dtype != bool or not items[arrays[0]].ndim:
+        return None
+    (place,) = arrays
+    mask = items[place]
+    others = (*items[:place], *[slice(None)] * mask.ndim, *items[place + 1 :])
+    if place and any(not isinstance(i, slice) for i in others):
+        return None  # where the result's axes stand takes more to say
+    part = x if trivial(others) else getitem(x, others)
+    return Masked(part, as_array("indexing", "key", mask), place, others)
+
+
+def _by_mask(x: Array, items: list[Any]) -> Array | None:
+    """Apply a lazy mask chunk by chunk, where nothing else among the items is an array of positions."""
+    found = masked(x, items)
+    if found is None:
+        return None
+    part, mask, axis = found.part, found.mask, found.axis
+    if not axis:
+        return select(part, mask)
+    front = moveaxis(part, range(axis, axis + mask.ndim), range(mask.ndim))
+    chosen = Chosen(twin(part), twin(mask), axis)
+    return unsized("getitem", _moved, (select(front, mask),), (axis,), chosen.shape, x.dtype, chosen)
+
+
+def _moved(found: Array, place: int) -> Generator[Any, Any, Array]:
+    yield from ()
+    return moveaxis(found, 0, place)
+
+
+def _looked_up(x: Array, items: list[Any], index: Node) -> Array | None:
+    """Look lazy positions up block by block, where the indexed axis is one chunk or the array is small."""
+    place = next(k for k, i in enumerate(items) if i is index)
+    others = [i for i in items if i is not index]
+    if not index.ndim or index._unsized is not None or any(not isinstance(i, slice) for i in others):
+        return None
+    if x.expr.grid.axes[place].count > 1 and x.expr.nbytes > TABLE_BYTES:
+        return None
+    table = getitem(x, (*items[:place], slice(None), *items[place + 1 :]))
+    own = as_array("indexing", "key", index)
+    return looked_up("getitem", table, own, place)
+
+
+def looked_up(name: str, table: Array, index: Array, axis: int) -> Array:
+    """Return the elements at lazy positions along an axis, which is brought into one chunk."""
+    axes = list(table.expr.grid.axes)
+    n = axes[axis].length
+    axes[axis] = Axis.regular(n, max(1, n))
+    table = regrid(table, Grid(axes))
+    wide = index.ndim
+    ways = (
+        tuple(None if i == axis else i if i < axis else i - 1 + wide for i in range(table.ndim)),
+        tuple(range(axis, axis + wide)),
+    )
+    axes[axis : axis + 1] = index.expr.grid.axes
+    op = BlockFunction("picking:looked_up", (name, axis), axes=ways)
+    return make(op, (table, index), Grid(axes), table.dtype)

@@ -1,0 +1,217 @@
+"""Where elements are: positions of what is not zero, and elements selected by conditions. Their number is found when
+something needs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ..base import Node, as_array, check_axis, make
+from ..chunking.rechunk import rechunk
+from ..execution.compute import persist
+from ..execution.deferred import unsized
+from ..ops.elementwise import astype
+from ..ops.joining import stack
+from ..ops.reshaping import ravel
+from ..ops.ufuncs import floor_divide, not_equal, remainder
+from .boolean import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..array import Array
+
+__all__ = [
+    "argwhere",
+    "compress",
+    "extract",
+    "flatnonzero",
+    "nonzero",
+]
+
+
+def nonzero(a: Any) -> tuple[Array, ...]:
+    """Return the positions of elements that are not zero.
+
+    Parameters
+    ----------
+    a : array of at least one axis
+
+    Returns
+    -------
+    tuple of Array
+        For each axis the positions along it, in C order of the elements. Their number is found when something needs
+        it.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> rows, columns = wr.nonzero(wr.from_array([[3, 0], [0, 4]]))
+    >>> rows.compute(), columns.compute()
+    (array([0, 1]), array([0, 1]))
+    """
+    array = as_array("nonzero", "a", a)
+    if not array.ndim:
+        raise ShapeError(bad("nonzero", "a", "an array without axes", "at least one axis"))
+    flat = _positions(array)
+    if array.ndim == 1:
+        return (flat,)
+    return tuple(
+        unsized("nonzero", _along, (flat,), (axis, array.shape), (None,), np.int64) for axis in range(array.ndim)
+    )
+
+
+def _positions(array: Array) -> Array:
+    """Return the positions in C order."""
+    mask = array if array.dtype == bool else not_equal(array, np.zeros((), array.dtype)[()])
+    return unsized("nonzero", _found, (ravel(mask),), (), (None,), np.int64)
+
+
+def _found(mask: Array) -> Generator[Any, Any, Array]:
+    """Recipe: count what each chunk has of it; the mask is kept meanwhile, and as long as the result lives."""
+    mask = persist(mask)
+    counts = yield counted(mask)
+    axis = mask.expr.grid.axes[0]
+    starts = axis.start(np.arange(axis.count))
+    first = _column(starts)
+    return make(BlockFunction("masks:positions"), (mask, first), Grid([Axis.of_sizes(counts)]), np.int64)
+
+
+def _column(values: np.ndarray[Any, Any]) -> Array:
+    """Return small values as an array with a chunk for each."""
+    return rechunk(as_array("nonzero", "values", values), 1)
+
+
+def _along(flat: Array, axis: int, shape: tuple[int, ...]) -> Generator[Any, Any, Array]:
+    """Recipe: the positions along one axis of an array for positions in C order."""
+    yield from ()
+    inner = int(np.prod(shape[axis + 1 :], dtype=np.int64))
+    found: Array = floor_divide(flat, max(1, inner))
+    return remainder(found, max(1, shape[axis])) if axis else found
+
+
+def flatnonzero(a: Any) -> Array:
+    """Return the positions in the flattened array of elements that are not zero.
+
+    Parameters
+    ----------
+    a : array
+
+    Returns
+    -------
+    Array
+        Its length is found when something needs it.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.flatnonzero(wr.from_array([[0, 5], [6, 0]])).compute()
+    array([1, 2])
+    """
+    return _positions(as_array("flatnonzero", "a", a))
+
+
+def argwhere(a: Any) -> Array:
+    """Return the positions of elements that are not zero, a row for each.
+
+    Parameters
+    ----------
+    a : array
+
+    Returns
+    -------
+    Array
+        Of two axes; the length of the first is found when something needs it.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.argwhere(wr.from_array([[3, 0], [0, 4]])).compute()
+    array([[0, 0],
+           [1, 1]])
+    """
+    array = as_array("argwhere", "a", a)
+    if not array.ndim:
+        found: Array = argwhere(array.reshape(1))[:, :0]
+        return found
+    return unsized("argwhere", _rows, nonzero(array), (), (None, array.ndim), np.int64)
+
+
+def _rows(*along: Array) -> Generator[Any, Any, Array]:
+    yield from ()
+    return stack(along, axis=1)
+
+
+def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Array:
+    """Select slices along an axis by a condition.
+
+    Parameters
+    ----------
+    condition : array of one axis
+        Not longer than the axis; what it doesn't cover is left out.
+    a : array
+    axis : int or None
+        None: the elements of the flattened array.
+    out : None
+        There is no other choice: results are new arrays.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.compress([False, True, True], wr.from_array([[1, 2], [3, 4], [5, 6]]), axis=0).compute()
+    array([[3, 4],
+           [5, 6]])
+    """
+    if out is not None:
+        raise ArgumentError(bad("compress", "out", out, "None; results are new arrays"))
+    array = as_array("compress", "a", a)
+    if axis is None:
+        array, axis = ravel(array), 0
+    at = check_axis("compress", axis, array.ndim)
+    mask: Any = as_array("compress", "condition", condition) if isinstance(condition, Node) else np.asarray(condition)
+    if mask.ndim != 1:
+        raise ShapeError(bad("compress", "condition", mask.shape, "one axis"))
+    n = array.shape[at]
+    if isinstance(mask, np.ndarray):
+        mask = mask.astype(bool)
+        if mask[n:].any():
+            raise ShapeError(bad("compress", "condition", mask.shape, f"nothing true beyond the axis' length {n}"))
+        mask = mask[:n]
+    elif mask.shape[0] > n:
+        raise ShapeError(bad("compress", "condition", mask.shape, f"at most the axis' length {n}"))
+    else:
+        mask = astype(mask, bool)
+    before = (slice(None),) * at
+    covered: Array = array[(*before, slice(0, mask.shape[0]))]
+    return covered[(*before, mask)]
+
+
+def extract(condition: Any, arr: Any) -> Array:
+    """Select the elements of the flattened array where a condition holds.
+
+    Parameters
+    ----------
+    condition, arr : array
+        Of one size.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(6)
+    >>> wr.extract(x % 3 == 0, x).compute()
+    array([0, 3])
+    """
+    mask = condition.reshape(-1) if isinstance(condition, Node) else np.ravel(condition)  # type: ignore[attr-defined]
+    return compress(mask, ravel(as_array("extract", "arr", arr)))

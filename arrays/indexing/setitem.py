@@ -1,0 +1,313 @@
+"""Setting elements: `x[key] = value` puts a new expression behind the name `x`; nothing is written anywhere.
+
+Other arrays made from `x` before keep what they were: there are no views. Slices and integers are a move with a route
+for the old elements and one for the new; arrays of positions are scattered by block; one mask, over any axes, with
+values that don't run along what it selects is `where`, fused into what follows; values that do are dealt out chunk by
+chunk where it comes first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import AxisMap, Fixed, Place, Slice, Spread
+from ...graph.errors import BadValue, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.move import Move, Route
+from ...graph.kinds.points import Scatter, last_by_block
+from ...graph.kinds.source import Full
+from ..base import Node, as_array, make, snapshot, twin, wrap
+from ..chunking.rechunk import regrid
+from ..execution.compute import persist
+from ..execution.deferred import Chosen, deferred
+from ..ops.broadcasting import broadcast_to
+from ..ops.elementwise import astype
+from ..ops.elementwise_nodes import apply
+from ..ops.moving import Step, move
+from .boolean import counted, flattened
+from .getitem import masked, stand_ins
+from .keys import (
+    NEW,
+    POINTS,
+    Selection,
+    filled,
+    forward,
+    masks_checked,
+    read_key,
+    selection,
+    template_of,
+    trivial,
+    without_ellipsis,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from ..array import Array
+    from .getitem import Masked
+
+MOST_ROUTES = 32
+"""So many elements or slices set one after the other are one move; see `graph.writes` for more elements."""
+
+
+def assigned(x: Array, key: Any, value: Any) -> Array:
+    """Return an array like `x` in which `x[key]` is `value`."""
+    x = twin(x)
+    shape = x.expr.grid.shape
+    items = without_ellipsis(len(shape), read_key(key))
+    items = masks_checked(items, shape)
+    lazy = any(isinstance(i, Node) for i in items)
+    at = masked(x, items)
+    if at is not None and (lazy or trivial(at.others)) and at.fits:
+        found = _by_mask(at, value, lazy)
+        if found is not None:
+            return found if trivial(at.others) else _static(x, selection(shape, list(at.others)).simplified(), found)
+    new = _value(x, value)
+    if lazy:
+        return _by_lazy(x, items, new)
+    return _static(x, selection(shape, items).simplified(), new)
+
+
+def _value(x: Node, value: Any) -> Array:
+    """Return a value as an array of the dtype that it is set into; numbers as constants."""
+    if isinstance(value, Node):
+        found = as_array("setitem", "value", value)
+        _check_cast(x, found.dtype)
+        return astype(found, x.dtype)
+    if isinstance(value, np.ndarray | np.generic):
+        _check_cast(x, value.dtype)
+        array = value.astype(x.dtype, copy=False) if value.dtype.kind in "SU" or value.ndim == 0 else value
+    elif isinstance(value, (list, tuple)) and _holds_lazy(value):
+        from ..ops.joining import stack
+
+        return _value(x, stack([as_array("setitem", "value", v) for v in value]))
+    else:
+        try:
+            array = np.asarray(snapshot(value), x.dtype)
+        except ValueError as error:
+            raise BadValue(bad("setitem", "value", value, f"values that {x.dtype} can hold")) from error
+        except TypeError as error:
+            raise DTypeError(bad("setitem", "value", value, f"values that {x.dtype} can hold")) from error
+    if array.ndim == 0:
+        return make(Full(np.asarray(array)[()]), (), Grid([]), x.dtype)
+    return astype(as_array("setitem", "value", array), x.dtype)
+
+
+def _holds_lazy(value: Any) -> bool:
+    return any(isinstance(v, Node) or (isinstance(v, list | tuple) and _holds_lazy(v)) for v in value)
+
+
+def _check_cast(x: Node, dtype: np.dtype[Any]) -> None:
+    """Raise for complex values that would lose their imaginary parts."""
+    if dtype.kind == "c" and x.dtype.kind != "c":
+        raise DTypeError(bad("setitem", "value", dtype, f"a dtype that {x.dtype} can hold; take .real or abs()"))
+
+
+def _fitted(value: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the value's shape with as many axes as what is set; raise where it doesn't broadcast to it.
+
+    As in NumPy, leading axes of length one may be too many.
+    """
+    own = value.expr.grid.shape
+    extra = max(0, len(own) - len(shape))
+    lengths = (1,) * (len(shape) - len(own)) + own[extra:]
+    if any(n != 1 for n in own[:extra]) or any(n not in (1, m) for n, m in zip(lengths, shape, strict=True)):
+        raise ShapeError(f"setitem: argument 'value' has shape {own}; expected one that broadcasts to {shape}")
+    return lengths
+
+
+def _static(x: Array, chosen: Selection, value: Array) -> Array:
+    """Set what a key without lazy items selects."""
+    lengths = _fitted(value, chosen.shape)
+    if math.prod(chosen.shape) == 0:
+        return x
+    value = _shaped(value, lengths)
+    if chosen.wide is None:
+        return _basic(x, chosen, value)
+    return _scattered(x, chosen, value)
+
+
+def _shaped(value: Array, lengths: Sequence[int]) -> Array:
+    """Give a value another shape; axes of length one are one chunk, a number stays a constant."""
+    if isinstance(value.expr.op, Full):
+        return make(value.expr.op, (), Grid([Axis.regular(n, max(1, n)) for n in lengths]), value.dtype)
+    value = value.reshape(tuple(lengths))
+    return regrid(value, Grid([Axis.regular(1, 1) if a.length == 1 else a for a in value.expr.grid.axes]))
+
+
+# ---------------------------------------------------------------- slices and integers
+
+
+def _ways(entry: Any, length: int) -> tuple[AxisMap, bool]:
+    """Return where a value's axis of some length goes along the array's axis, and whether it goes backwards."""
+    start, step, count = forward(entry)
+    if length == 1:
+        return Spread(start, step, count), False
+    return Place(start, step), isinstance(entry, slice) and entry.step < 0
+
+
+def _basic(x: Array, chosen: Selection, value: Array) -> Array:
+    """A move: the old elements, and over them the value."""
+    grid = x.expr.grid
+    if chosen.shape == grid.shape and all(
+        isinstance(e, slice) and e.step == 1 and e.stop == n for e, n in zip(chosen.entries, grid.shape, strict=True)
+    ):
+        if isinstance(value.expr.op, Full):
+            return make(value.expr.op, (), grid, x.dtype)
+        return regrid(broadcast_to(value, grid.shape), grid)
+    steps: list[Step] = []
+    ways: list[tuple[int | None, AxisMap]] = []
+    axes: list[Axis] = []
+    own = dict(zip(chosen.layout, range(value.ndim), strict=False))
+    straight = NEW not in chosen.layout
+    for i, entry in enumerate(chosen.entries):
+        k = own.get(i)
+        length = value.shape[k] if k is not None else 1
+        way, back = _ways(entry, length)
+        ways.append((i, way))
+        axes.append(value.expr.grid.axes[k] if k is not None else Axis.regular(1, 1))
+        straight = straight and k == i and not back
+        if k is not None:
+            steps.append((i, Slice(length - 1, -1) if back else Slice()))
+    if not straight:
+        value = _placed(value, chosen.layout, steps, axes)
+    op, operands = x.expr.op, (x,)
+    routes: tuple[Route, ...] = (Route(tuple((i, Slice()) for i in range(grid.ndim))),)
+    earlier: tuple[Node, ...] = operands
+    if isinstance(op, Move) and op.name == "setitem" and x.expr.pin is None and len(op.routes) < MOST_ROUTES:
+        routes, earlier = op.routes, tuple(map(wrap, x.expr.operands))
+    return make(Move("setitem", (*routes, Route(tuple(ways)))), (*earlier, value), grid, x.dtype)
+
+
+def _placed(value: Array, layout: Sequence[int], steps: list[Step], axes: list[Axis]) -> Array:
+    """Give a value the array's axes: of length one for integers, without new ones; some run backwards."""
+    if isinstance(value.expr.op, Full):
+        return _shaped(value, [a.length for a in axes])
+    todo = iter(steps)
+    every: list[Step] = [(None, Fixed(0)) if axis == NEW else next(todo) for axis in layout]
+    return move("value", value, every, axes)
+
+
+# ---------------------------------------------------------------- arrays of positions
+
+
+def _scattered(x: Array, chosen: Selection, value: Array) -> Array:
+    """Points, by the blocks that they lie in; of several values for one place the last one stays."""
+    grid = x.expr.grid
+    arrays, wide = chosen.arrays, chosen.wide or ()
+    lead = chosen.layout.index(POINTS)
+    points = value.shape[lead : lead + len(wide)]
+    lengths = _merged(chosen.layout, value.shape, len(wide))
+    others = [a for a in range(grid.ndim) if a not in arrays]
+    ways, axes, steps = [], [Axis.regular(1, 1)] * (1 + len(others)), []
+    own = [a for a, _ in lengths]
+    value = _shaped(value, [n for _, n in lengths])
+    for a, n in lengths:
+        target = 0 if a == POINTS else 1 + others.index(a)
+        back = a != POINTS and _ways(chosen.entries[a], n)[1]
+        steps.append((target, Slice(n - 1, -1) if back else Slice()))
+        axes[target] = value.expr.grid.axes[len(steps) - 1]
+    for a in others:
+        n = dict(lengths).get(a, 1)
+        ways.append(_ways(chosen.entries[a], n)[0])
+    if isinstance(value.expr.op, Full):
+        value = _shaped(value, [a.length for a in axes])
+    elif own != [POINTS, *others] or any(way != Slice() for _, way in steps):
+        value = move("value", value, steps, axes)
+    source = np.broadcast_to(np.arange(math.prod(points)).reshape(points), wide).reshape(-1)
+    index = [e for e in chosen.entries if isinstance(e, np.ndarray)]
+    kept, bounds = last_by_block([grid.axes[a] for a in arrays], index)
+    op = Scatter(tuple(arrays), tuple(i[kept] for i in index), source[kept], bounds, tuple(ways))
+    return make(op, (x, value), grid, x.dtype)
+
+
+def _merged(layout: list[int], lengths: Sequence[int], width: int) -> list[tuple[int, int]]:
+    """Return (axis, length) for each axis of a value, those of the points made one, new ones left out."""
+    found, at = [], 0
+    for axis in layout:
+        n = math.prod(lengths[at : at + width]) if axis == POINTS else lengths[at]
+        at += width if axis == POINTS else 1
+        if axis != NEW:
+            found.append((axis, n))
+    return found
+
+
+# ---------------------------------------------------------------- masks and lazy positions
+
+
+def _by_mask(at: Masked, value: Any, lazy: bool) -> Array | None:
+    """One mask: `where`, or values dealt out chunk by chunk. None: positions serve better."""
+    part, mask, axis = at.part, at.mask, at.axis
+    whole = _chosen(at, value)
+    if whole is not None:
+        return _where(at, whole)
+    value = _value(part, value)
+    shape = part.shape
+    before, behind = shape[:axis], shape[axis + mask.ndim :]
+    if value.ndim > len(behind) and value.shape[-1 - len(behind)] != 1:
+        if axis or not lazy:
+            return None
+        lengths = (value.shape[-1 - len(behind)], *behind)
+        wide = value.reshape(_fitted(value, lengths))
+        return deferred("setitem", _dealt, (part, mask, wide), (), part.expr.grid, part.dtype)
+    lengths = _fitted(value, (*before, 1, *behind))
+    if value.ndim > len(behind):
+        value = _shaped(value, (*lengths[:axis], *(1,) * mask.ndim, *lengths[axis + 1 :]))
+    return _where(at, value)
+
+
+def _where(at: Masked, value: Array) -> Array:
+    """Return what a mask selects from, with elements of a value where the mask holds."""
+    x, mask = at.part, at.mask
+    condition = mask.reshape(mask.shape + (1,) * (x.ndim - at.axis - mask.ndim))
+    scalar: Any = value
+    if isinstance(value.expr.op, Full):
+        scalar = x.dtype.type(value.expr.op.value) if x.dtype.kind in "biufc" else value
+    return regrid(astype(apply("setitem", "where", (condition, scalar, x), np.where), x.dtype), x.expr.grid)
+
+
+def _chosen(at: Masked, value: Any) -> Array | None:
+    """Return the whole array of which a value is what a mask selects, where it goes back to the same places."""
+    waiting = value._unsized if isinstance(value, Node) else None
+    if waiting is None or waiting.chosen is None or not waiting.chosen.beside(Chosen(at.part, at.mask, at.axis)):
+        return None
+    _check_cast(at.part, waiting.chosen.whole.dtype)
+    return astype(waiting.chosen.whole, at.part.dtype)
+
+
+def _dealt(x: Array, mask: Array, value: Array) -> Generator[Any, Any, Array]:
+    """Recipe: count what each chunk of a lazy mask takes, and hand each its run of the values."""
+    shape = x.shape
+    flat, mask = flattened(x, mask)
+    mask = persist(regrid(mask, Grid(flat.expr.grid.axes[:1])))
+    counts = yield counted(mask)
+    total = int(counts.sum())
+    if value.shape[0] != total:
+        given = f"argument 'value' has {value.shape[0]} elements along the first axis"
+        raise ShapeError(f"setitem: {given}; expected {total}, as many as the mask holds for")
+    axes = flat.expr.grid.axes
+    mine = [Axis.regular(1, 1) if n == 1 else a for n, a in zip(value.shape[1:], axes[1:], strict=True)]
+    value = regrid(value, Grid([Axis.of_sizes(counts), *mine]))
+    every = tuple(range(flat.ndim))
+    op = BlockFunction("masks:dealt", axes=(every, (0,), every))
+    return make(op, (flat, mask, value), flat.expr.grid, x.dtype).reshape(shape)
+
+
+def _by_lazy(x: Array, items: list[Any], value: Array) -> Array:
+    """Lazy positions, and masks at any place: computed when the array is."""
+    lazy = [i for i in items if isinstance(i, Node)]
+    if all(i.dtype != bool and i._unsized is None for i in lazy):
+        _fitted(value, selection(x.expr.grid.shape, stand_ins(items)).shape)
+    template, operands = template_of(items)
+    return deferred("setitem", _put, (x, value, *operands), (template,), x.expr.grid, x.dtype)
+
+
+def _put(x: Array, value: Array, *given: Any) -> Generator[Any, Any, Array]:
+    """Recipe: compute what is lazy among the items, then set."""
+    *lazy, template = given
+    values = yield tuple(lazy)
+    return assigned(x, filled(template, [np.asarray(v) for v in values]), value)

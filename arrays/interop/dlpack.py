@@ -1,0 +1,70 @@
+"""DLPack: exchanging arrays with other libraries in the driver's memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+from ..base import Node, check_device, twin
+from ..creation.from_data import from_array
+from ..execution.compute import compute
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "from_dlpack",
+]
+
+CPU = (1, 0)
+"""DLPack's name for memory of the host."""
+
+
+def to_dlpack(
+    x: Node,
+    stream: Any,
+    max_version: tuple[int, int] | None,
+    device: tuple[int, int] | None,
+    copy: bool | None,
+) -> Any:
+    """Compute an array, and hand the result out: it is nobody else's, so nothing is copied whatever `copy` says."""
+    if stream is not None:
+        raise ArgumentError(bad("__dlpack__", "stream", stream, "None, since the device has no streams"))
+    if device is not None and tuple(device) != CPU:
+        raise BufferError(bad("__dlpack__", "dl_device", device, f"None or {CPU}, the host's memory"))
+    made = np.asarray(compute(x))
+    return made.__dlpack__() if max_version is None else made.__dlpack__(max_version=max_version)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """Make an array of one of another library's, by DLPack.
+
+    It is referred to where it lies in the host's memory, as `from_array` does it.
+
+    Parameters
+    ----------
+    x : object with `__dlpack__`
+    device : str, optional
+        The only one, "cpu".
+    copy : bool, optional
+        Whether to take a snapshot now; False: raise where that can't be helped.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> wr.from_dlpack(np.arange(3)).sum().compute()
+    np.int64(3)
+    """
+    check_device("from_dlpack", device)
+    if isinstance(x, Node):
+        return twin(x)
+    if not hasattr(x, "__dlpack__"):
+        raise ArgumentError(bad("from_dlpack", "x", type(x).__name__, "an array with __dlpack__"))
+    return from_array(np.from_dlpack(x), copy=bool(copy))

@@ -1,0 +1,221 @@
+"""Dtypes: what they promote to, what casts, what they can hold. No array is computed for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, bad
+from ..base import Node, check_dtype
+
+if TYPE_CHECKING:
+    from ...graph.expr import DType
+
+__all__ = [
+    "can_cast",
+    "common_type",
+    "finfo",
+    "iinfo",
+    "isdtype",
+    "issubdtype",
+    "min_scalar_type",
+    "promote_types",
+    "result_type",
+]
+
+iinfo = np.iinfo
+issubdtype = np.issubdtype
+
+
+class finfo:
+    """The limits of a dtype of floats, as Python's floats; NumPy gives numbers of the dtype.
+
+    Parameters
+    ----------
+    type : dtype or array
+        Of real or complex floats.
+
+    Attributes
+    ----------
+    bits : int
+    eps, max, min, smallest_normal : float
+    dtype : numpy.dtype
+        Of the real parts. Further attributes are `numpy.finfo`'s.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.finfo(wr.float32).max
+    3.4028234663852886e+38
+    """
+
+    def __init__(self, type: Any, /) -> None:
+        held = isinstance(type, Node | np.ndarray | np.generic)
+        found = check_dtype("finfo", "type", type.dtype if held else type)
+        if found.kind not in "fc":
+            raise DTypeError(bad("finfo", "type", found, "a dtype of floats"))
+        self._own: Any = np.finfo(found)
+        self.bits, self.dtype = int(self._own.bits), self._own.dtype
+        self.eps, self.max, self.min = float(self._own.eps), float(self._own.max), float(self._own.min)
+        self.smallest_normal = float(self._own.smallest_normal)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._own, name)
+
+    def __repr__(self) -> str:
+        return f"finfo({self.dtype}, eps={self.eps}, min={self.min}, max={self.max})"
+
+
+def _known(value: Any) -> Any:
+    """Return the dtype of a lazy array in place of the array."""
+    return value.dtype if isinstance(value, Node) else value
+
+
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+    """Tell whether elements may be cast from one dtype to another.
+
+    Parameters
+    ----------
+    from_ : dtype or array
+    to : dtype
+    casting : str
+        "no", "equiv", "safe", "same_kind" or "unsafe".
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.can_cast(wr.int32, wr.float64), wr.can_cast(wr.ones(3), wr.int64)
+    (True, False)
+    """
+    given = from_.dtype if isinstance(from_, Node | np.ndarray) else check_dtype("can_cast", "from_", from_)
+    wanted = check_dtype("can_cast", "to", to)
+    try:
+        return bool(np.can_cast(given, wanted, casting=casting))  # type: ignore[arg-type]
+    except ValueError as error:
+        raise ArgumentError(bad("can_cast", "casting", casting, "one of NumPy's rules, such as 'safe'")) from error
+
+
+def common_type(*arrays: Any) -> type:
+    """Return the type of floating-point numbers that holds the elements of arrays.
+
+    Parameters
+    ----------
+    *arrays : array
+
+    Returns
+    -------
+    type
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.common_type(wr.arange(3), wr.ones(3, dtype="f4"))
+    <class 'numpy.float64'>
+    """
+    plain = [np.empty(0, a.dtype) if isinstance(a, Node) else np.asarray(a) for a in arrays]
+    try:
+        found: type = np.common_type(*plain)
+    except TypeError as error:
+        raise DTypeError(bad("common_type", "arrays", [a.dtype for a in plain], "numbers")) from error
+    return found
+
+
+def min_scalar_type(a: Any) -> DType:
+    """Return the smallest dtype that holds a scalar; of an array, its own.
+
+    Parameters
+    ----------
+    a : scalar or array
+
+    Returns
+    -------
+    dtype
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.min_scalar_type(300), wr.min_scalar_type(wr.ones(()))
+    (dtype('uint16'), dtype('float64'))
+    """
+    return a.dtype if isinstance(a, Node) else np.min_scalar_type(a)
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Tell whether a dtype is of a kind.
+
+    Parameters
+    ----------
+    dtype : dtype
+    kind : dtype, str or tuple of them
+        "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating" or "numeric".
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.isdtype(wr.ones(3).dtype, ("real floating", "bool"))
+    True
+    """
+    try:
+        return bool(np.isdtype(check_dtype("isdtype", "dtype", dtype), kind))
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(bad("isdtype", "kind", kind, "a dtype, a kind's name, or a tuple of them")) from error
+
+
+def promote_types(type1: Any, type2: Any) -> DType:
+    """Return the dtype to which two dtypes promote.
+
+    Parameters
+    ----------
+    type1, type2 : dtype
+
+    Returns
+    -------
+    dtype
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.promote_types("i4", "f4")
+    dtype('float64')
+    """
+    return result_type(check_dtype("promote_types", "type1", type1), check_dtype("promote_types", "type2", type2))
+
+
+def result_type(*arrays_and_dtypes: Any) -> DType:
+    """Return the dtype to which arrays, dtypes and scalars promote, as NumPy 2 has it.
+
+    Parameters
+    ----------
+    *arrays_and_dtypes : array, dtype or scalar
+        Python's own numbers promote weakly.
+
+    Returns
+    -------
+    dtype
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.result_type(wr.ones(3, dtype="f4"), 2.5), wr.result_type(wr.int32, wr.uint32)
+    (dtype('float32'), dtype('int64'))
+    """
+    if not arrays_and_dtypes:
+        raise ArgumentError(bad("result_type", "arrays_and_dtypes", (), "at least one array, dtype or scalar"))
+    try:
+        found: DType = np.result_type(*map(_known, arrays_and_dtypes))
+    except TypeError as error:
+        raise DTypeError(
+            bad("result_type", "arrays_and_dtypes", arrays_and_dtypes, f"a common one ({error})")
+        ) from error
+    return found

@@ -1,0 +1,128 @@
+"""What arrays know of themselves, as NumPy's functions tell it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..base import Node, check_axes
+
+__all__ = [
+    "isscalar",
+    "iterable",
+    "ndim",
+    "shape",
+    "size",
+]
+
+
+def _plain(a: Any) -> Any:
+    """Leave lazy arrays as they are; NumPy tells the rest."""
+    return a if isinstance(a, Node) else np.asarray(a)
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """Return the length of each axis; see `Array.shape`.
+
+    Parameters
+    ----------
+    a : array
+
+    Returns
+    -------
+    tuple of int
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.shape(wr.ones((2, 3))), wr.shape([1, 2])
+    ((2, 3), (2,))
+    """
+    found: tuple[int, ...] = _plain(a).shape
+    return found
+
+
+def ndim(a: Any) -> int:
+    """Return the number of axes.
+
+    Parameters
+    ----------
+    a : array
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.ndim(wr.ones((2, 3)))
+    2
+    """
+    found: int = _plain(a).ndim
+    return found
+
+
+def size(a: Any, axis: Any = None) -> int:
+    """Return the number of elements, or that along some axes.
+
+    Parameters
+    ----------
+    a : array
+    axis : int, tuple of int or None
+        None: all axes.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.size(wr.ones((2, 3))), wr.size(wr.ones((2, 3)), 1)
+    (6, 3)
+    """
+    lengths = shape(a)
+    return math.prod(lengths[i] for i in check_axes("size", axis, len(lengths)))
+
+
+def isscalar(element: Any) -> bool:
+    """Tell whether something is a scalar; an array without axes is none.
+
+    Parameters
+    ----------
+    element : anything
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.isscalar(3.0), wr.isscalar(wr.ones(()))
+    (True, False)
+    """
+    return bool(np.isscalar(element))
+
+
+def iterable(y: Any) -> bool:
+    """Tell whether something can be iterated over.
+
+    Parameters
+    ----------
+    y : anything
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.iterable(wr.ones(3)), wr.iterable(wr.ones(()))
+    (True, False)
+    """
+    return y.ndim > 0 if isinstance(y, Node) else bool(np.iterable(y))

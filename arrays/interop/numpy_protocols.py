@@ -1,0 +1,112 @@
+"""NumPy's functions called with lazy arrays: those of the same name here run instead."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError
+from ...graph.kinds.elementwise import Scalar
+from ..files.npy import save_as_numpy
+from ..ops.broadcasting import broadcast_any
+from ..ops.elementwise_nodes import sample_dtypes, split
+from ..ops.outputs import deliver
+from ..ops.sliding_window import sliding_window_view
+from ..ops.ufuncs import UFUNCS
+from ..user_functions.map_blocks import map_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NAMESPACES = ("numpy", "numpy.linalg", "numpy.fft")
+"""Modules of NumPy whose functions have namesakes here."""
+
+
+ATTRIBUTES: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.array_repr: lambda arr, *_, **__: repr(arr),
+    np.array_str: lambda a, *_, **__: str(a),
+    np.broadcast_arrays: broadcast_any,
+    np.may_share_memory: lambda a, b, *_, **__: a is b,
+    np.save: save_as_numpy,
+    np.lib.stride_tricks.sliding_window_view: sliding_window_view,
+    np.shares_memory: lambda a, b, *_, **__: a is b,
+}
+"""Functions of NumPy that have no namesake here."""
+
+
+def name_of(function: Any) -> str:
+    """Return a function's name with its public modules: "numpy.linalg.norm"."""
+    parts = [p for p in str(getattr(function, "__module__", None) or "").split(".") if p and not p.startswith("_")]
+    return ".".join([*parts, str(getattr(function, "__name__", function))])
+
+
+def by_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Call what stands for a ufunc, or for one of its methods.
+
+    Raises
+    ------
+    ArgumentError
+        When there is nothing.
+    """
+    function: Any = UFUNCS.get(ufunc)
+    if function is not None:
+        return (function if method == "__call__" else getattr(function, method))(*inputs, **keywords)
+    if method == "__call__":
+        out = keywords.pop("out", None)
+        if ufunc.signature is not None:
+            return deliver(ufunc.__name__, replacement(ufunc)(*inputs, **keywords), out)
+        if ufunc.nout == 1 and not keywords:
+            return deliver(ufunc.__name__, _foreign(ufunc, inputs), out)
+    name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    given = f" with {', '.join(keywords)}" if keywords else ""
+    raise ArgumentError(
+        f"{name} doesn't take lazy arrays{given}; Windrow has no such form of it yet: compute() first, or map_blocks()"
+    )
+
+
+def _foreign(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
+    """Apply a ufunc of another package to each chunk."""
+    arrays, args = split(ufunc.__name__, inputs)
+    (dtype,) = sample_dtypes(ufunc.__name__, ufunc, arrays, args)
+    return map_blocks(
+        Filled(ufunc, tuple(a.value if isinstance(a, Scalar) else None for a in args)), *arrays, dtype=dtype
+    )
+
+
+class Filled:
+    """A ufunc some of whose operands are scalars."""
+
+    def __init__(self, ufunc: np.ufunc, scalars: tuple[Any, ...]) -> None:
+        self.ufunc, self.scalars, self.__name__ = ufunc, scalars, ufunc.__name__
+
+    def __call__(self, *blocks: Any) -> Any:
+        """Call it with blocks where no scalar stands."""
+        given = iter(blocks)
+        return self.ufunc(*(next(given) if value is None else value for value in self.scalars))
+
+
+def replacement(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that stands for one of NumPy's.
+
+    Raises
+    ------
+    ArgumentError
+        When there is none.
+    """
+    if function in ATTRIBUTES:
+        return ATTRIBUTES[function]
+    name = getattr(function, "__name__", str(function))
+    where = "numpy" if getattr(np, name, None) is function else getattr(function, "__module__", "")
+    if where in NAMESPACES:
+        space: Any = importlib.import_module(where.replace("numpy", str(__package__).partition(".")[0], 1))
+        found: Callable[..., Any] | None = getattr(space, name, None)
+        if found is not None and str(getattr(found, "__module__", "")).startswith("windrow"):
+            return found
+    from .unsupported import reason
+
+    raise ArgumentError(
+        f"{name_of(function)} doesn't take lazy arrays; those of NumPy that are like it are not here: "
+        f"{reason(name, where.removeprefix('numpy').removeprefix('.'))} (see docs/operations.md)"
+    )

@@ -1,0 +1,106 @@
+"""What NumPy has and Windrow hasn't: why, and what to use instead. Loaded when such a name is asked for."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...graph import foreign
+from ...graph.foreign import FUNCTIONS
+from ...graph.keywords import near
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+REASONS: tuple[tuple[str, str], ...] = (
+    (
+        "they look at or set how Python, NumPy or this process behave, or print: NumPy's serve",
+        "array2string array_repr array_str format_float_positional format_float_scientific get_include "
+        "get_printoptions getbufsize geterr geterrcall info printoptions set_printoptions setbufsize seterr seterrcall "
+        "show_config show_runtime test typename mintypecode base_repr binary_repr ScalarType typecodes sctypeDict "
+        "little_endian",
+    ),
+    (
+        "arrays of one process's memory, its layout and its iterators: compute() first",
+        "asfortranarray asarray_chkfinite asmatrix bmat frombuffer fromstring fromiter may_share_memory shares_memory "
+        "nested_iters require isfortran frompyfunc ndarray matrix memmap flatiter nditer ndenumerate broadcast "
+        "ctypeslib rec recarray record void object_",
+    ),
+    (
+        "text and Python objects, files of one process: read with NumPy, then from_array",
+        "fromfile fromregex genfromtxt loadtxt savetxt savez savez_compressed",
+    ),
+    (
+        "polynomials of a few numbers: NumPy's",
+        "poly polyadd polyder polydiv polyint polymul polysub roots poly1d polynomial",
+    ),
+    (
+        "calendars: NumPy's, or map_blocks()",
+        "busday_count busday_offset busdaycalendar datetime_as_string datetime_data is_busday",
+    ),
+    ("texts: map_blocks() with NumPy's functions", "char strings"),
+    ("they join by brackets: concatenate(), stack() and arange() say the same", "c_ r_"),
+)
+
+SPACES = {
+    "random": "they go from one number to the next; Philox gives the number at a position: random.default_rng(seed)",
+}
+
+ELSE = "not there yet: compute() first, or map_blocks()"
+
+METHODS = {
+    "tofile": "to_npy() and save() write files",
+    "dump": "save() writes files",
+    "dumps": "save() writes files",
+    "itemset": "x[i] = v sets an element",
+    "newbyteorder": "x.view(x.dtype.newbyteorder()) reads the bytes in another order",
+    "getfield": "x[name] gives a field",
+    "setfield": "fields are not set one by one: compute() first",
+}
+MEMORY = "chunks have no common memory: compute() first"
+
+
+def reason(name: str, space: str) -> str:
+    """Tell why a function isn't there."""
+    for text, names in REASONS:
+        if name in names.split():
+            return text
+    return SPACES.get(space, ELSE)
+
+
+def missing_function(name: str, space: str) -> AttributeError:
+    """Return the error for a name that a module hasn't, with what to use instead where NumPy or others have it."""
+    module = f"windrow.{space}" if space else "windrow"
+    text = f"module {module!r} has no attribute {name!r}"
+    meant = near(name, getattr(sys.modules[module], "__all__", ()))
+    if name.startswith("_"):
+        pass
+    elif name in FUNCTIONS:
+        text += f"; {FUNCTIONS[name]}"
+    elif hasattr(getattr(np, space, None) if space else np, name):
+        text += f"; those of NumPy that are like it are not here: {reason(name, space)} (see docs/operations.md)"
+    elif meant:
+        text += f"; {meant}"
+    return AttributeError(text, name=name)
+
+
+def missing_method(array: Array, name: str) -> AttributeError:
+    """Return the error for a name that arrays haven't, with what to use instead where others have it."""
+    text = f"'windrow.Array' object has no attribute {name!r}"
+    if name.startswith("_"):
+        return AttributeError(text, name=name)
+    module = sys.modules[str(__package__).partition(".")[0]]
+    meant = near(name, [n for n in dir(array) if not n.startswith("_")])
+    if name in METHODS:
+        text += f"; {METHODS[name]}"
+    elif name in foreign.METHODS:
+        text += f"; {foreign.METHODS[name]}"
+    elif name in module.__all__ and callable(getattr(module, name)):
+        text += f"; windrow.{name}() is a function"
+    elif hasattr(np.ndarray, name):
+        text += f"; {MEMORY}"
+    elif meant:
+        text += f"; {meant}"
+    return AttributeError(text, name=name)

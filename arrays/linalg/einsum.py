@@ -1,0 +1,348 @@
+"""Einstein's summation: NumPy's notation, as pairwise contractions in a greedy order."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.keywords import refuse
+from ..base import Node, as_array, check_dtype
+from ..creation.diagonals import diagonal
+from ..ops.elementwise import astype
+from ..ops.extremes import any as any_of
+from ..ops.moving import expand_dims, squeeze, transpose
+from ..ops.outputs import deliver
+from ..ops.products import contract
+from ..ops.reductions import sum as summed
+from ..ops.ufuncs import logical_and, multiply
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..array import Array
+
+__all__ = [
+    "einsum",
+    "einsum_path",
+]
+
+Label = str | int
+Labels = tuple[Label, ...]
+
+
+@dataclass(frozen=True)
+class Term:
+    """An operand with a label for each axis, each label once."""
+
+    array: Array
+    labels: Labels
+
+    def length(self, label: Label) -> int:
+        """Return the length of an axis; 1 for one that the operand lacks."""
+        return self.array.shape[self.labels.index(label)] if label in self.labels else 1
+
+
+def einsum(*operands: Any, out: Any = None, optimize: Any = False, **keywords: Any) -> Any:
+    """Evaluate Einstein's summation over operands, as NumPy's `einsum`.
+
+    Operands are contracted in pairs, those first whose product is smallest, whatever `optimize` says; a path given
+    as a list is followed.
+
+    Parameters
+    ----------
+    *operands : str and arrays, or arrays and lists of labels
+        "ij,jk->ik", with "..." for axes that broadcast; without "->" the labels that occur once are kept, sorted. Or
+        `a, [0, 1], b, [1, 2], [0, 2]`.
+    out : array, optional
+        Takes the result.
+    optimize : bool, str or list
+    dtype, casting, order : optional
+        The dtype to compute in, which casting to it is allowed; the order is ignored.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(6).reshape(2, 3)
+    >>> wr.einsum("ij,kj->ik", x, x).compute()
+    array([[ 5, 14],
+           [14, 50]])
+    """
+    known = ["dtype", "casting", "order"]
+    refuse("einsum", {name: value for name, value in keywords.items() if name not in known}, [*known, "optimize"])
+    inputs, result, arrays = parsed(operands)
+    arrays = _cast(arrays, keywords.get("dtype"), keywords.get("casting", "safe"))
+    dtype = np.result_type(*(a.dtype for a in arrays))
+    if dtype.kind not in "biufc":
+        raise DTypeError(bad("einsum", "operands", dtype, "numbers or bool"))
+    terms = [
+        _once(array, labels, subscript)
+        for array, labels, subscript in zip(arrays, *_labelled(inputs, arrays), strict=True)
+    ]
+    output = _output(result, inputs, terms)
+    lengths = _lengths(terms)
+    for label in output:
+        if label not in lengths:
+            raise ShapeError(bad("einsum", "subscripts", result, f"labels of the operands; {label!r} is none"))
+    terms = [_narrowed(term, lengths) for term in terms]
+    for pair in _given_path(optimize, len(terms)):
+        terms = _merged(terms, pair, output, dtype)
+    while len(terms) > 1:
+        terms = _merged(terms, _cheapest(terms, output), output, dtype)
+    return deliver("einsum", _finished(terms[0], output, lengths, dtype), out)
+
+
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+    """Return the order in which NumPy would contract; see `numpy.einsum_path`.
+
+    Parameters
+    ----------
+    *operands
+        As for `einsum`; only shapes matter, nothing is computed.
+    optimize : bool, str or list
+    einsum_call : bool
+
+    Returns
+    -------
+    tuple
+        The path, for `einsum(..., optimize=path)`, and a text that explains it.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.einsum_path("ij,jk", wr.ones((2, 3)), wr.ones((3, 4)))[0]
+    ['einsum_path', (0, 1)]
+    """
+    hollow = [np.broadcast_to(np.zeros((), x.dtype), x.shape) if isinstance(x, Node) else x for x in operands]
+    return np.einsum_path(*hollow, optimize=optimize, einsum_call=einsum_call)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------- reading
+
+
+def parsed(operands: Sequence[Any]) -> tuple[list[str | list[Any]], Any, list[Array]]:
+    """Return the labels of each operand, those of the result (None: not given), and the operands."""
+    if not operands:
+        raise ArgumentError("einsum: no operands came; expected subscripts and arrays")
+    if isinstance(operands[0], str):
+        text = operands[0].replace(" ", "")
+        left, arrow, right = text.partition("->")
+        inputs: list[Any] = left.split(",")
+        for part in (*inputs, right):
+            rest = part.replace("...", "", 1)
+            if rest and not (rest.isascii() and rest.isalpha()):
+                raise ArgumentError(bad("einsum", "subscripts", operands[0], "letters, commas, '...' and one '->'"))
+        arrays = list(operands[1:])
+        result: Any = right if arrow else None
+    else:
+        pairs = list(operands)
+        result = [_sublabel(v) for v in pairs.pop()] if len(pairs) % 2 else None
+        arrays = pairs[::2]
+        inputs = [[_sublabel(v) for v in labels] for labels in pairs[1::2]]
+    if len(inputs) != len(arrays):
+        raise ArgumentError(bad("einsum", "operands", f"{len(arrays)} arrays", f"{len(inputs)}, as the subscripts say"))
+    if not arrays:
+        raise ArgumentError("einsum: no operands came; expected subscripts and arrays")
+    return inputs, result, [as_array("einsum", f"operands[{i}]", a) for i, a in enumerate(arrays)]
+
+
+def _sublabel(value: Any) -> Any:
+    if value is Ellipsis:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < 52:
+        raise ArgumentError(bad("einsum", "sublists", value, "integers from 0 to 51, or Ellipsis"))
+    return "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[int(value)]
+
+
+def _split(subscript: Any) -> tuple[list[Any], list[Any] | None]:
+    """Return the labels before the ellipsis and those after it (None: it has none)."""
+    if isinstance(subscript, str):
+        before, dots, after = subscript.partition("...")
+        return list(before), list(after) if dots else None
+    if Ellipsis not in subscript:
+        return list(subscript), None
+    at = subscript.index(Ellipsis)
+    if Ellipsis in subscript[at + 1 :]:
+        raise ArgumentError(bad("einsum", "sublists", subscript, "one Ellipsis"))
+    return subscript[:at], subscript[at + 1 :]
+
+
+def _labelled(inputs: Sequence[Any], arrays: Sequence[Array]) -> tuple[list[Labels], list[Any]]:
+    """Give every axis a label: those of ellipses are negative numbers, counted from the last one."""
+    found: list[Labels] = []
+    for number, (subscript, array) in enumerate(zip(inputs, arrays, strict=True)):
+        before, after = _split(subscript)
+        named = len(before) + len(after or ())
+        wide = array.ndim - named
+        if wide < 0 or (after is None and wide):
+            expected = f"as many axes as labels in {subscript!r}"
+            raise ShapeError(bad("einsum", f"operands[{number}]", array.shape, expected))
+        found.append((*before, *range(-wide, 0), *(after or ())))
+    return found, list(inputs)
+
+
+def _output(result: Any, inputs: Sequence[Any], terms: Sequence[Term]) -> Labels:
+    wide = max((sum(1 for label in t.labels if isinstance(label, int)) for t in terms), default=0)
+    dots = tuple(range(-wide, 0))
+    if result is None:
+        counts = Counter(label for subscript in inputs for part in _split(subscript) for label in part or ())
+        return (*dots, *sorted(str(label) for label, n in counts.items() if n == 1))
+    before, after = _split(result)
+    found = (*before, *dots, *(after or ())) if after is not None else tuple(before)
+    if after is None and wide:
+        raise ShapeError(bad("einsum", "subscripts", result, "'...' in the result, as operands have axes for it"))
+    if len(set(found)) != len(found):
+        raise ShapeError(bad("einsum", "subscripts", result, "each label of the result once"))
+    return found
+
+
+def _cast(arrays: list[Array], dtype: Any, casting: str) -> list[Array]:
+    if dtype is None:
+        return arrays
+    wanted = check_dtype("einsum", "dtype", dtype)
+    for i, array in enumerate(arrays):
+        if not np.can_cast(array.dtype, wanted, casting):  # type: ignore[arg-type]
+            raise DTypeError(
+                bad("einsum", f"operands[{i}]", array.dtype, f"what casts to {wanted} by rule {casting!r}")
+            )
+    return [astype(a, wanted) for a in arrays]
+
+
+def _once(array: Array, labels: Labels, subscript: Any) -> Term:
+    """Take diagonals, so that each label stands for one axis."""
+    while len(set(labels)) < len(labels):
+        label = next(a for a in labels if labels.count(a) > 1)
+        first = labels.index(label)
+        second = labels.index(label, first + 1)
+        lengths = array.shape[first], array.shape[second]
+        if lengths[0] != lengths[1]:
+            if 1 not in lengths:
+                raise ShapeError(
+                    bad("einsum", "operands", array.shape, f"equal lengths for {label!r} in {subscript!r}")
+                )
+            short = first if lengths[0] == 1 else second
+            array = squeeze(array, short)
+            labels = labels[:short] + labels[short + 1 :]
+            continue
+        array = diagonal(array, 0, first, second)
+        labels = (*(a for i, a in enumerate(labels) if i not in (first, second)), label)
+    return Term(array, labels)
+
+
+def _lengths(terms: Sequence[Term]) -> dict[Label, int]:
+    """Return the length of each label; an axis of length one serves any."""
+    found: dict[Label, int] = {}
+    for term in terms:
+        for label, n in zip(term.labels, term.array.shape, strict=True):
+            known = found.get(label, 1)
+            if n != known and 1 not in (n, known):
+                raise ShapeError(f"einsum: label {label!r} has lengths {known} and {n}; expected one length")
+            found[label] = n if known == 1 else known
+    return found
+
+
+def _narrowed(term: Term, lengths: dict[Label, int]) -> Term:
+    """Drop axes of length one where other operands are longer: they broadcast."""
+    gone = tuple(
+        i for i, (label, n) in enumerate(zip(term.labels, term.array.shape, strict=True)) if n == 1 != lengths[label]
+    )
+    if not gone:
+        return term
+    return Term(squeeze(term.array, gone), tuple(a for i, a in enumerate(term.labels) if i not in gone))
+
+
+# ---------------------------------------------------------------------- contracting
+
+
+def _given_path(optimize: Any, count: int) -> list[tuple[int, ...]]:
+    """Return the steps of a path that the user gave."""
+    if not isinstance(optimize, list | tuple) or not optimize or optimize[0] != "einsum_path":
+        return []
+    path = [tuple(int(i) for i in step) for step in optimize[1:]]
+    for step in path:
+        if not step or max(step) >= count or min(step) < 0 or len(set(step)) != len(step):
+            raise ArgumentError(bad("einsum", "optimize", optimize, "a path for these operands"))
+        count -= len(step) - 1
+    return path
+
+
+def _kept(terms: Sequence[Term], chosen: Sequence[int], output: Labels) -> set[Label]:
+    """Return the labels that are needed after some terms have been contracted."""
+    rest = {label for i, term in enumerate(terms) if i not in chosen for label in term.labels}
+    return rest | set(output)
+
+
+def _cheapest(terms: Sequence[Term], output: Labels) -> tuple[int, int]:
+    """Return the pair whose product takes least: of memory, compared with its operands', then of operations."""
+    best: tuple[float, float, int, int] | None = None
+    for i in range(len(terms)):
+        for j in range(i + 1, len(terms)):
+            a, b = terms[i], terms[j]
+            both = {label: max(a.length(label), b.length(label)) for label in (*a.labels, *b.labels)}
+            kept = _kept(terms, (i, j), output)
+            size = math.prod(n for label, n in both.items() if label in kept)
+            cost = (size - a.array.size - b.array.size, math.prod(both.values()), i, j)
+            best = cost if best is None or cost < best else best
+    assert best is not None
+    return best[2], best[3]
+
+
+def _merged(terms: list[Term], chosen: Sequence[int], output: Labels, dtype: np.dtype[Any]) -> list[Term]:
+    """Contract some terms; the result comes last, as in NumPy's paths."""
+    kept = _kept(terms, chosen, output)
+    picked = [terms[i] for i in sorted(chosen)]
+    made = picked[0]
+    for number, other in enumerate(picked[1:], 1):
+        later = {label for term in picked[number + 1 :] for label in term.labels}
+        made = _pair(made, other, kept | later, dtype)
+    if len(picked) == 1:
+        made = _summed(made, kept, dtype)
+    return [*(t for i, t in enumerate(terms) if i not in chosen), made]
+
+
+def _pair(a: Term, b: Term, kept: set[Label], dtype: np.dtype[Any]) -> Term:
+    """Contract two terms to the labels that are still needed."""
+    a = _summed(a, kept | set(b.labels), dtype)
+    b = _summed(b, kept | set(a.labels), dtype)
+    labels = (*a.labels, *(label for label in b.labels if label not in a.labels))
+    out = tuple(label for label in labels if label in kept)
+    left, right = astype(a.array, dtype), astype(b.array, dtype)
+    if len(out) == len(labels):  # nothing is summed
+        function = logical_and if dtype == np.bool else multiply
+        return Term(function(_spread(left, a.labels, labels), _spread(right, b.labels, labels)), labels)
+    number = {label: i for i, label in enumerate(labels)}
+    mine, theirs, wanted = (tuple(number[label] for label in some) for some in (a.labels, b.labels, out))
+    return Term(contract("einsum", left, right, (mine, theirs, wanted)), out)
+
+
+def _summed(term: Term, kept: set[Label], dtype: np.dtype[Any]) -> Term:
+    """Sum over labels that nothing else needs."""
+    axes = tuple(i for i, label in enumerate(term.labels) if label not in kept)
+    if not axes:
+        return term
+    array = astype(term.array, dtype)
+    made = any_of(array, axis=axes) if dtype == np.bool else summed(array, axis=axes, dtype=dtype)
+    return Term(made, tuple(label for label in term.labels if label in kept))
+
+
+def _spread(array: Array, mine: Labels, labels: Labels) -> Array:
+    """Order an array's axes as in `labels`, with length one for those that it lacks."""
+    order = sorted(range(len(mine)), key=lambda i: labels.index(mine[i]))
+    found = transpose(array, order)
+    missing = [i for i, label in enumerate(labels) if label not in mine]
+    return expand_dims(found, missing) if missing else found
+
+
+def _finished(term: Term, output: Labels, lengths: dict[Label, int], dtype: np.dtype[Any]) -> Array:
+    term = _summed(term, set(output), dtype)
+    found = _spread(astype(term.array, dtype), term.labels, output)
+    assert found.shape == tuple(lengths[label] for label in output)
+    return found

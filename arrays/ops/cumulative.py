@@ -1,0 +1,342 @@
+"""Running sums, products and extremes: each chunk's total, a scan of the totals, then the chunks in one pass.
+
+Totals are combined in the order of the chunks, so that results don't depend on who computes them. Nothing waits for
+the driver: the graph is known from the chunks alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import Slice
+from ...graph.errors import ArgumentError, AxisError, DTypeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.move import Move, Route
+from ..base import as_array, check_axis, check_dtype, make
+from ..chunking.coalesce import whole
+from ..chunking.rechunk import without_empty
+from .elementwise import where
+from .outputs import deliver
+from .reduction_nodes import native
+from .reshaping import ravel
+from .ufuncs import isnan
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
+    "nancumprod",
+    "nancumsum",
+]
+
+SCANNED = {
+    *("add", "multiply", "maximum", "minimum", "fmax", "fmin"),
+    *("logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"),
+}
+"""Ufuncs that may be applied to parts first."""
+
+
+def accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, operation: str = "") -> Array:
+    """Return the running results of a ufunc along an axis, as `ufunc.accumulate` gives them.
+
+    Ufuncs other than sums, products, extremes, logical and bitwise ones bring the axis into one chunk; other axes are
+    cut then.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        Of two operands and one result.
+    x : array
+    axis : int
+    dtype : dtype, optional
+        In which it is computed; None: as NumPy chooses.
+    operation : str
+        Whose name errors bear; left out, the ufunc's method.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> accumulate(np.maximum, wr.from_array(np.array([1, 3, 2]), chunks=2)).compute()
+    array([1, 3, 3])
+    """
+    name = operation or f"{ufunc.__name__}.accumulate"
+    array = as_array(name, "x", x)
+    at = check_axis(name, axis, array.ndim)
+    wanted = None if dtype is None else native(check_dtype(name, "dtype", dtype))
+    try:
+        known = np.asarray(ufunc.accumulate(np.ones(2, array.dtype), dtype=wanted)).dtype
+    except (TypeError, ValueError) as error:
+        raise DTypeError(bad(name, "x", array.dtype, f"a dtype that it takes ({error})")) from error
+    if array.expr.grid.axes[at].count == 1 or ufunc.__name__ not in SCANNED:
+        wide = whole(array, {at})
+        return make(BlockFunction("scans:scan", (ufunc.__name__, at, known)), (wide,), wide.expr.grid, known)
+    return _in_parts(ufunc.__name__, array, at, known)
+
+
+def _in_parts(ufunc: str, x: Array, at: int, dtype: np.dtype[Any]) -> Array:
+    """Scan an axis of several chunks."""
+    x = without_empty(x, (at,))
+    axes = list(x.expr.grid.axes)
+    params = (ufunc, at, dtype)
+    count = axes[at].count
+    axes[at] = Axis.regular(count, 1)
+    if ufunc == "multiply" and dtype.kind in "fc":
+        scaled = np.result_type(dtype, np.float64)
+        axes[at] = Axis.regular(2 * count, 2)
+        totals = make(BlockFunction("scans:scaled_total", (at, scaled)), (x,), Grid(axes), scaled)
+        lines = whole(totals, {at})
+        axes[at] = Axis.regular(count, count)
+        grid = Grid([a if i == at else b for i, (a, b) in enumerate(zip(axes, lines.expr.grid.axes, strict=True))])
+        sums = make(BlockFunction("scans:scaled_scan", (at, dtype)), (lines,), grid, dtype)
+        axes[at] = Axis.regular(count, 1)
+    else:
+        totals = make(BlockFunction("scans:total", params), (x,), Grid(axes), dtype)
+        lines = whole(totals, {at})
+        sums = make(BlockFunction("scans:scan", params), (lines,), lines.expr.grid, dtype)
+    before = _moved_on(sums, at, axes, np.zeros((), dtype)[()])
+    return make(BlockFunction("scans:seeded", params, where=True), (x, before), x.expr.grid, dtype)
+
+
+def _moved_on(x: Array, at: int, axes: list[Axis], first: Any) -> Array:
+    """Return the array with its elements one place further along an axis, and a value in front."""
+    steps = tuple((i, Slice(-1 if i == at else 0)) for i in range(x.ndim))
+    return make(Move("shift", (Route(steps),), first), (x,), Grid(axes), x.dtype)
+
+
+def _flat(operation: str, a: Any, axis: Any, dtype: Any, out: Any, method: Any, ufunc: np.ufunc) -> Array:
+    if method not in ("sequential", "blelloch"):
+        raise ArgumentError(bad(operation, "method", method, "'sequential' or 'blelloch', which give the same here"))
+    x = as_array(operation, "a", a)
+    if axis is None or (x.ndim == 0 and axis in (0, -1)):
+        x, axis = ravel(x), 0
+    found = accumulate(ufunc, x, axis, dtype, operation)
+    put: Array = deliver(operation, found, out)
+    return put
+
+
+def _cumulative(operation: str, x: Any, axis: Any, dtype: Any, out: Any, initial: Any, ufunc: np.ufunc) -> Array:
+    array = as_array(operation, "x", x)
+    if array.ndim == 0:
+        array = array.reshape(1)
+    if axis is None and array.ndim > 1:
+        raise AxisError(bad(operation, "axis", axis, f"an axis of an array of {array.ndim} axes"))
+    if not isinstance(initial, bool | np.bool):
+        raise ArgumentError(bad(operation, "include_initial", initial, "True or False"))
+    found = accumulate(ufunc, array, 0 if axis is None else axis, dtype, operation)
+    if initial:
+        at = check_axis(operation, 0 if axis is None else axis, array.ndim)
+        axes = list(found.expr.grid.axes)
+        sizes = axes[at].sizes()
+        axes[at] = Axis.of_sizes((sizes[0] + 1, *sizes[1:]))
+        found = _moved_on(found, at, axes, found.dtype.type(ufunc.identity))
+    put: Array = deliver(operation, found, out)
+    return put
+
+
+def _without_nan(operation: str, a: Any, value: int) -> Array:
+    x = as_array(operation, "a", a)
+    return where(isnan(x), x.dtype.type(value), x) if x.dtype.kind in "fc" else x
+
+
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Array:
+    """Return the running sums along an axis.
+
+    Along an axis of several chunks the chunks' totals are found first: the array is read twice.
+
+    Parameters
+    ----------
+    x : array
+    axis : int, optional
+        It may be left out where there is one axis.
+    dtype : dtype, optional
+        In which is added; None: the array's, or the default integer for smaller ones.
+    out : array, optional
+        Where the result is put.
+    include_initial : bool
+        Whether zero comes first: the result is longer by one then.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.cumulative_sum(wr.arange(4), include_initial=True).compute()
+    array([0, 0, 1, 3, 6])
+    """
+    return _cumulative("cumulative_sum", x, axis, dtype, out, include_initial, np.add)
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential") -> Array:
+    """Return the running sums along an axis.
+
+    See `cumulative_sum` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    axis : int or None
+        None: along the flattened array.
+    dtype : dtype, optional
+        In which is added; None: the array's, or the default integer for smaller ones.
+    out : array, optional
+        Where the result is put.
+    method : {"sequential", "blelloch"}
+        As dask has it; without effect here.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.cumsum(wr.arange(5, chunks=2)).compute()
+    array([ 0,  1,  3,  6, 10])
+    """
+    return _flat("cumsum", a, axis, dtype, out, method, np.add)
+
+
+def nancumsum(
+    a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
+) -> Array:
+    """Return the running sums along an axis; NaN counts as zero.
+
+    See `cumulative_sum` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    axis : int or None
+        None: along the flattened array.
+    dtype : dtype, optional
+        In which is added; None: the array's, or the default integer for smaller ones.
+    out : array, optional
+        Where the result is put.
+    method : {"sequential", "blelloch"}
+        As dask has it; without effect here.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.nancumsum([1.0, float("nan"), 2.0]).compute()
+    array([1., 1., 3.])
+    """
+    return _flat("nancumsum", _without_nan("nancumsum", a, 0), axis, dtype, out, method, np.add)
+
+
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Array:
+    """Return the running products along an axis.
+
+    Along an axis of several chunks the chunks' totals are found first: the array is read twice. A product that leaves
+    the range of floats within a chunk and comes back to it there is NaN or 0 from then on if multiplied one by one,
+    and what it comes to for the chunks after that one.
+
+    Parameters
+    ----------
+    x : array
+    axis : int, optional
+        It may be left out where there is one axis.
+    dtype : dtype, optional
+        In which is multiplied; None: the array's, or the default integer for smaller ones.
+    out : array, optional
+        Where the result is put.
+    include_initial : bool
+        Whether one comes first: the result is longer by one then.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.cumulative_prod(wr.arange(1, 5)).compute()
+    array([ 1,  2,  6, 24])
+    """
+    return _cumulative("cumulative_prod", x, axis, dtype, out, include_initial, np.multiply)
+
+
+def cumprod(
+    a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
+) -> Array:
+    """Return the running products along an axis.
+
+    See `cumulative_prod` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    axis : int or None
+        None: along the flattened array.
+    dtype : dtype, optional
+        In which is multiplied; None: the array's, or the default integer for smaller ones.
+    out : array, optional
+        Where the result is put.
+    method : {"sequential", "blelloch"}
+        As dask has it; without effect here.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.cumprod(wr.arange(1, 5), axis=0).compute()
+    array([ 1,  2,  6, 24])
+    """
+    return _flat("cumprod", a, axis, dtype, out, method, np.multiply)
+
+
+def nancumprod(
+    a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
+) -> Array:
+    """Return the running products along an axis; NaN counts as one.
+
+    See `cumulative_prod` for how chunks are treated.
+
+    Parameters
+    ----------
+    a : array
+    axis : int or None
+        None: along the flattened array.
+    dtype : dtype, optional
+        In which is multiplied; None: the array's, or the default integer for smaller ones.
+    out : array, optional
+        Where the result is put.
+    method : {"sequential", "blelloch"}
+        As dask has it; without effect here.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.nancumprod([1.0, float("nan"), 2.0]).compute()
+    array([1., 1., 2.])
+    """
+    return _flat("nancumprod", _without_nan("nancumprod", a, 1), axis, dtype, out, method, np.multiply)

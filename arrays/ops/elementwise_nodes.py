@@ -1,0 +1,94 @@
+"""Making elementwise nodes: operands and scalars told apart, chunks brought together, the dtype found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import DTypeError, bad
+from ...graph.kinds.elementwise import Arg, Elementwise, Scalar
+from ..base import SCALARS, Node, as_array, check_dtype, make
+from ..chunking.rechunk import aligned
+from .selections import over_chosen
+
+if TYPE_CHECKING:
+    from ...graph.expr import DType
+    from ..array import Array
+
+Sample = Callable[..., Any]
+
+
+def split(operation: str, values: Sequence[Any]) -> tuple[list[Array], list[Arg]]:
+    """Tell arrays from scalars; a NumPy array without axes is a typed scalar."""
+    arrays: list[Array] = []
+    args: list[Arg] = []
+    for i, value in enumerate(values):
+        scalar = _scalar(value)
+        if scalar is not None:
+            check_dtype(operation, f"x{i + 1}", np.asarray(scalar.value).dtype)
+            args.append(scalar)
+        else:
+            args.append(len(arrays))
+            arrays.append(as_array(operation, f"x{i + 1}", value))
+    if not arrays:
+        first = args[0]
+        assert isinstance(first, Scalar)
+        arrays.append(as_array(operation, "x1", first.value))
+        args[0] = 0
+    return arrays, args
+
+
+def _scalar(value: Any) -> Scalar | None:
+    if isinstance(value, SCALARS):
+        return Scalar(value)
+    if isinstance(value, str | bytes):
+        return Scalar(np.asarray(value)[()])
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return Scalar(value[()])
+    return None
+
+
+def sample_dtypes(operation: str, sample: Sample, arrays: Sequence[Node], args: Sequence[Arg]) -> list[DType]:
+    """Return the dtypes of a function's results, found by calling it on arrays without elements."""
+    given = [a.value if isinstance(a, Scalar) else np.empty(0, arrays[a].dtype) for a in args]
+    try:
+        with np.errstate(all="ignore"):
+            found = sample(*given)
+    except TypeError as error:
+        kinds = ", ".join(repr(a.value) if isinstance(a, Scalar) else str(arrays[a].dtype) for a in args)
+        raise DTypeError(f"{operation}: operands are {kinds}; expected dtypes that it takes ({error})") from error
+    except OverflowError as error:
+        raise OverflowError(f"{operation}: {error}") from error
+    return [np.asarray(f).dtype for f in (found if isinstance(found, tuple) else (found,))]
+
+
+def apply(operation: str, function: str, values: Sequence[Any], sample: Sample) -> Array:
+    """Return the array of a named function of one result; `sample` tells its dtype."""
+    chosen = over_chosen(operation, lambda *given: apply(operation, function, given, sample), values)
+    if chosen is not None:
+        return chosen
+    arrays, args = split(operation, values)
+    (dtype,) = sample_dtypes(operation, sample, arrays, args)
+    grid, fitted = aligned(operation, arrays)
+    return make(Elementwise(function, tuple(args)), fitted, grid, dtype)
+
+
+def cast(array: Node, dtype: Any) -> Array:
+    """Return an array with its elements cast; the array itself where it has the dtype."""
+    wanted = np.dtype(dtype)
+    if wanted == array.dtype:
+        return array  # type: ignore[return-value]
+    chosen = over_chosen("astype", lambda whole: cast(whole, wanted), (array,))
+    if chosen is not None:
+        return chosen
+    return make(Elementwise("cast", (0,)), (array,), array.expr.grid, wanted)
+
+
+def choose(operation: str, condition: Any, x: Any, y: Any) -> Array:
+    """Return elements of `x` where a condition of bool holds, else of `y`; the array is named for the operation."""
+    found = condition.dtype if isinstance(condition, Node) else np.asarray(condition).dtype
+    if found != np.bool:
+        raise DTypeError(bad(operation, "where", found, "an array of bool"))
+    return apply(operation, "where", (condition, x, y), np.where)

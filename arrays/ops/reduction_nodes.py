@@ -1,0 +1,188 @@
+"""Making reductions: the nodes, the dtypes of their results, masks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.reduction import Reduce, accumulator, reduced_grid
+from ...graph.kinds.source import Constant
+from ..base import Node, as_array, broadcast_shape, check_axes, check_dtype, is_integer, make
+from ..chunking.rechunk import regrid
+from .broadcasting import broadcast_to
+from .elementwise_nodes import cast, choose
+from .outputs import deliver
+from .ufuncs import UFUNCS, add, maximum, minimum, multiply
+
+if TYPE_CHECKING:
+    from ...graph.expr import DType
+    from ..array import Array
+
+Axes = int | Sequence[int] | None
+
+FOLDS = (
+    "bitwise_and", "bitwise_or", "bitwise_xor", "fmax", "fmin", "gcd", "hypot", "lcm", "logaddexp", "logaddexp2",
+    "logical_xor",
+)  # fmt: skip
+"""Further ufuncs of two operands that may be applied in any order; each has a head of its name."""
+
+
+UNBEGUN = ("argmax", "argmin", "fmax", "fmin", "lcm", "max", "min")
+"""Reductions that have no value for no elements."""
+
+
+def without_empty(x: Array, axes: Sequence[int]) -> Array:
+    """Return an array without the empty chunks along axes; such as a mask leaves that holds nowhere in a chunk."""
+    own = list(x.expr.grid.axes)
+    for a in axes:
+        sizes = np.asarray(own[a].sizes()) if not own[a].is_regular else None
+        if sizes is not None and own[a].length and not sizes.all():
+            own[a] = Axis.of_sizes(sizes[sizes > 0])
+    return regrid(x, Grid(own))
+
+
+def masked(name: str, a: Any, where: Any, neutral: Any) -> Array:
+    """Return an array with a neutral value where a mask doesn't hold."""
+    array = as_array(name, "a", a)
+    if where is True:
+        return array
+    mask = as_array(name, "where", where)
+    if broadcast_shape(name, array.shape, mask.shape) != array.shape:
+        raise ShapeError(bad(name, "where", mask.shape, f"a mask that broadcasts to the shape {array.shape}"))
+    if array.dtype.kind in "SU" and not neutral:
+        return choose(name, mask, array, np.zeros((), array.dtype)[()])  # an empty text
+    return choose(name, mask, array, np.asarray(neutral).astype(array.dtype)[()])
+
+
+def reduced_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
+    """Return the axes that a reduction is over; as in NumPy, what has no axes may be told its first or last one."""
+    if ndim == 0 and is_integer(axis) and axis in (0, -1) and name not in ("mean", "var", "std"):
+        return ()
+    return check_axes(name, axis, ndim)
+
+
+def counted(name: str, where: Any, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Any:
+    """Return how many elements a mask has over axes of a shape that it broadcasts to."""
+    if where is True:
+        return math.prod(shape[i] for i in reduced_axes(name, axis, len(shape)))
+    return reduce_to("sum", broadcast_to(as_array(name, "where", where), shape), axis, keepdims, None)
+
+
+def reduce_to(
+    name: str,
+    x: Any,
+    axis: Any,
+    keepdims: bool,
+    dtype: DType | None,
+    *,
+    ddof: float = 0.0,
+    empty: bool = True,
+) -> Array:
+    """Return the array of a reduction."""
+    array = as_array(name, "a", x)
+    axes = reduced_axes(name, axis, array.ndim)
+    if not isinstance(keepdims, bool | np.bool):
+        raise ArgumentError(bad(name, "keepdims", keepdims, "True or False"))
+    if not empty and math.prod(array.shape[a] for a in axes) == 0:
+        raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
+    target = target_dtype(name, array.dtype, dtype)
+    array = cast(array, native(array.dtype))
+    if array.dtype == np.float16 and name in ("sum", "mean", "var", "std"):
+        wide = reduce_to(name, cast(array, np.float32), axes, keepdims, None, ddof=ddof)
+        return cast(wide, target)
+    if name in UNBEGUN:
+        array = without_empty(array, axes)
+    grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
+    return make(Reduce(name, axes, bool(keepdims), ddof), (array,), grid, target)
+
+
+def native(dtype: DType) -> DType:
+    """Return a dtype in this machine's byte order, in which ufuncs compute and NumPy's reductions answer."""
+    return dtype.newbyteorder("=") if dtype.kind in "biufcmM" else dtype
+
+
+def target_dtype(name: str, source: DType, dtype: DType | None) -> DType:
+    """Return the dtype of a reduction's result, as NumPy has it."""
+    if name in ("any", "all"):
+        return np.dtype(bool)
+    if name in ("argmin", "argmax", "count_nonzero"):
+        return np.dtype(np.int64)
+    if name in FOLDS:
+        try:
+            return native(getattr(np, name).reduce(np.ones(1, source)).dtype)
+        except TypeError as error:
+            raise DTypeError(bad(name, "a", source, f"a dtype that it takes ({error})")) from error
+    taken = {"m": ("min", "max", "sum", "mean"), "M": ("min", "max")}.get(source.kind, (name,))
+    if source.kind not in "biufcmM" or name not in taken:
+        raise DTypeError(bad(name, "a", source, "an array of numbers"))
+    if name in ("min", "max"):
+        return native(source)
+    if source.kind == "m" and (dtype is None or dtype.kind != "m" or dtype == np.dtype("m8")):
+        return native(source)  # as in NumPy, whatever is asked for
+    if dtype is not None:
+        return native(dtype)
+    if name in ("sum", "prod"):
+        try:
+            return accumulator(name, source)
+        except TypeError as error:
+            raise DTypeError(bad(name, "a", source, "an array of numbers")) from error
+    wide = np.dtype(np.float64) if source.kind in "biu" else native(source)
+    return np.empty(0, wide).real.dtype if name in ("var", "std") else wide
+
+
+_STEPS = {"sum": add, "prod": multiply, "min": minimum, "max": maximum}
+_NEUTRAL = {"sum": 0, "prod": 1, "lcm": 1}
+
+
+def reduce_from(name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Array:
+    """Reduce what a mask leaves, from an initial value on; NumPy's mark for no value stands for None."""
+    if initial is np._NoValue:
+        initial = None
+    step = _STEPS.get(name, UFUNCS.get(getattr(np, name, None)))  # type: ignore[arg-type]
+    assert step is not None
+    if initial is not None and (isinstance(initial, Node) or np.ndim(initial) != 0):
+        raise ArgumentError(bad(name, "initial", initial, "a number"))
+    wanted = None if dtype is None else check_dtype(name, "dtype", dtype)
+    array = as_array(name, "a", a)
+    neutral = _NEUTRAL.get(name, step.ufunc.identity)
+    if neutral is None:
+        neutral = initial  # of functions that may take an element twice
+    if where is not True and neutral is None:
+        raise ArgumentError(bad(name, "initial", None, "a value for results that 'where' leaves no elements"))
+    left = masked(name, array, where, neutral)
+    axes = reduced_axes(name, axis, array.ndim)
+    target = target_dtype(name, array.dtype, wanted)
+    if math.prod(array.shape[i] for i in axes) == 0 and initial is not None:
+        grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
+        return make(Constant(np.asarray(initial).astype(target)[()]), (), grid, target)
+    empty = name in ("sum", "prod") or step.ufunc.identity is not None
+    found = reduce_to(name, left, axis, keepdims, wanted, empty=empty)
+    if initial is None:
+        return found
+    return step(found, np.asarray(initial).astype(target)[()])  # type: ignore[no-any-return]
+
+
+_REDUCTIONS = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max"}
+_LOGICAL = {"logical_and": "all", "logical_or": "any"}
+
+
+def reduce_by(ufunc: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Array:
+    """Return a ufunc's `reduce`."""
+    if ufunc in _LOGICAL and dtype in (None, bool, np.bool) and initial in (None, np._NoValue):
+        given = masked(ufunc, a, where, ufunc == "logical_and")
+        return deliver(ufunc, reduce_to(_LOGICAL[ufunc], given, axis, keepdims, None), out)  # type: ignore[no-any-return]
+    name = _REDUCTIONS.get(ufunc, ufunc)
+    if name == ufunc and (name not in FOLDS or dtype is not None):
+        raise ArgumentError(
+            f"{ufunc}.reduce doesn't take lazy arrays"
+            + (" with dtype: astype() first" if name in FOLDS else "; its order matters: rechunk() the axis to one "
+               f"chunk, then map_blocks() numpy.{ufunc}.reduce")
+        )  # fmt: skip
+    if name in ("min", "max") and dtype is not None:
+        a, dtype = cast(as_array(ufunc, "a", a), check_dtype(ufunc, "dtype", dtype)), None
+    return deliver(ufunc, reduce_from(name, a, axis, dtype, keepdims, initial, where), out)  # type: ignore[no-any-return]

@@ -1,0 +1,104 @@
+"""Chunks reshaped each by itself."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ChunksError, ShapeError, bad
+from ..base import as_array, check_shape
+from .joining import concatenate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..array import Array
+
+    Sizes = tuple[tuple[int, ...], ...]
+
+__all__ = [
+    "reshape_blockwise",
+]
+
+
+def reshape_blockwise(x: Any, shape: int | Sequence[int], chunks: Any = None) -> Array:
+    """Reshape each chunk by itself, so that nothing moves between chunks; elements stand in another order than NumPy's.
+
+    Parameters
+    ----------
+    x : array
+    shape : int or tuple of int
+        Axes that follow each other become one, or with `chunks` one becomes several.
+    chunks : tuple of tuple of int, optional
+        The result's chunks where it has more axes than `x`: as many, of as many elements each, in C order.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(8).reshape(2, 4).rechunk((2, 2))
+    >>> wr.reshape_blockwise(x, 8).compute()
+    array([0, 1, 4, 5, 2, 3, 6, 7])
+    >>> wr.reshape_blockwise(wr.reshape_blockwise(x, 8), (2, 4), x.chunks).compute()
+    array([[0, 1, 2, 3],
+           [4, 5, 6, 7]])
+    """
+    array = as_array("reshape_blockwise", "x", x)
+    lengths = (array.size,) if shape in (-1, (-1,)) else check_shape("reshape_blockwise", shape)
+    if math.prod(lengths) != array.size:
+        raise ShapeError(bad("reshape_blockwise", "shape", shape, f"a shape of {array.size} elements"))
+    if lengths == array.shape:
+        return array
+    if len(lengths) > array.ndim:
+        sizes = _given(chunks, lengths)
+    elif chunks is not None:
+        raise ChunksError(bad("reshape_blockwise", "chunks", chunks, "None, since axes become fewer"))
+    else:
+        sizes = _merged(array, lengths)
+    shapes, blocks = list(itertools.product(*sizes)), list(array.blocks)
+    if [math.prod(s) for s in shapes] != [b.size for b in blocks]:
+        raise ChunksError(
+            bad("reshape_blockwise", "chunks", sizes, f"chunks of as many elements as those of {array.chunks}")
+        )
+    parts: Any = [block.reshape(s) for block, s in zip(blocks, shapes, strict=True)]
+    for axis in reversed(range(len(sizes))):
+        n = len(sizes[axis])
+        parts = [concatenate(parts[i : i + n], axis) for i in range(0, len(parts), n)]
+    (found,) = parts
+    return found.rechunk(sizes)  # type: ignore[no-any-return]
+
+
+def _given(chunks: Any, lengths: tuple[int, ...]) -> Sizes:
+    if not isinstance(chunks, tuple | list) or [sum(np.atleast_1d(c)) for c in chunks] != list(lengths):
+        raise ChunksError(bad("reshape_blockwise", "chunks", chunks, f"sizes for each axis that add up to {lengths}"))
+    return tuple(tuple(int(n) for n in np.atleast_1d(c)) for c in chunks)
+
+
+def _merged(array: Array, lengths: tuple[int, ...]) -> Sizes:
+    """Return the chunks along axes each of which takes the place of several that follow each other."""
+    found, left = [], list(zip(array.shape, array.chunks, strict=True))
+    for i, n in enumerate(lengths):
+        total = 1
+        mine: list[tuple[int, ...]] = []
+        last = i == len(lengths) - 1
+        while left and (total != n or last or (not mine and left[0][0] == n)):
+            length, sizes = left.pop(0)
+            total *= length
+            mine.append(sizes)
+        if total != n:
+            raise ShapeError(
+                bad(
+                    "reshape_blockwise",
+                    "shape",
+                    lengths,
+                    f"neighbouring axes of {array.shape} multiplied with each other",
+                )
+            )
+        found.append(tuple(map(math.prod, itertools.product(*mine))))
+    return tuple(found)

@@ -1,0 +1,96 @@
+"""Windows that slide along axes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import AxisMap, Runs, Slice
+from ...graph.errors import BadValue, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.source import Full
+from ..base import as_array, check_axis, check_shape, make
+from .moving import move
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..array import Array
+
+__all__ = [
+    "sliding_window_view",
+]
+
+
+def sliding_window_view(
+    x: Any,
+    window_shape: int | Sequence[int],
+    axis: int | Sequence[int] | None = None,
+    *,
+    subok: bool = False,
+    writeable: bool = False,
+) -> Array:
+    """Return the windows of a shape at all places where they lie within the array.
+
+    NumPy's function of this name gives a view; here the windows are made, chunk by chunk, each of which is read with
+    its neighbours. All of them are as many times larger than `x` as a window has elements: chunks become smaller by
+    that, but what computes or keeps the windows themselves needs the room. For sums and means over windows,
+    `map_overlap` with NumPy's `sliding_window_view` inside needs none.
+
+    Parameters
+    ----------
+    x : array
+    window_shape : int or sequence of int
+    axis : int, sequence of int or None
+        The axes that windows slide along, one for each of their lengths; None: all, in order.
+    subok : bool
+        NumPy's word for subclasses; says nothing here.
+    writeable : bool
+        There is no other choice than False.
+
+    Returns
+    -------
+    Array
+        The places along the array's own axes, and then the axes of a window.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.sliding_window_view(wr.arange(5, chunks=2), 3).compute()
+    array([[0, 1, 2],
+           [1, 2, 3],
+           [2, 3, 4]])
+    """
+    name = "sliding_window_view"
+    array = as_array(name, "x", x)
+    lengths = check_shape(name, window_shape, "window_shape")
+    given = range(array.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
+    along = tuple(check_axis(name, a, array.ndim) for a in given)
+    if writeable:
+        raise BadValue(bad(name, "writeable", writeable, "False; windows are arrays of their own"))
+    if len(along) != len(lengths):
+        raise ShapeError(bad(name, "window_shape", lengths, f"a length for each of {len(along)} axes"))
+    reach = [sum(w - 1 for a, w in zip(along, lengths, strict=True) if a == i) for i in range(array.ndim)]
+    if any(reach[i] >= array.shape[i] for i in along):
+        raise ShapeError(bad(name, "window_shape", lengths, f"windows within the array's shape {array.shape}"))
+    windows = [Axis.regular(w, max(1, w)) for w in lengths]
+    places = [_places(own, reach[i]) if i in along else own for i, own in enumerate(array.expr.grid.axes)]
+    if math.prod(lengths) == 0 or array.size == 0:
+        return make(Full(np.zeros((), array.dtype)[()]), (), Grid([*places, *windows]), array.dtype)
+    steps: list[tuple[int | None, AxisMap]] = [(i, Slice()) for i in range(array.ndim)]
+    read = list(array.expr.grid.axes)
+    for i in set(along):
+        blocks = np.arange(places[i].count)
+        start, sizes = places[i].start(blocks), places[i].size(blocks) + reach[i]
+        steps[i], read[i] = (i, Runs(start, sizes)), Axis.of_sizes(sizes)
+    op = BlockFunction("signal:windows", (lengths, along), (tuple(range(array.ndim)),))
+    return make(op, (move("windows", array, steps, read),), Grid([*places, *windows]), array.dtype)
+
+
+def _places(own: Axis, reach: int) -> Axis:
+    """Return where windows begin; in chunks that become smaller as windows become longer, but hardly below these."""
+    step = max(reach, own.largest // max(reach + 1, 1), 1)
+    return Axis.regular(max(own.length - reach, 0), step)

@@ -1,0 +1,1 @@
+"""Lines of samples: filters, window functions, padding, differences, polynomials."""

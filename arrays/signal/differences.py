@@ -1,0 +1,255 @@
+"""Differences of neighbours, gradients, integrals by trapezoids, phases without jumps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import Slice
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Grid
+from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.move import Move, Route
+from ...workers.kernels.blocks.signal import REACH
+from ..base import Node, as_array, check_axes, check_axis, make
+from ..chunking.halo import with_halo
+from ..chunking.rechunk import regrid
+from ..ops.broadcasting import broadcast_to
+from ..ops.cumulative import cumsum
+from ..ops.elementwise import astype, where
+from ..ops.joining import concatenate
+from ..ops.reductions import sum as add_up
+from ..ops.reshaping import ravel
+from ..ops.ufuncs import absolute, logical_and, not_equal, remainder, subtract
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "diff",
+    "ediff1d",
+    "gradient",
+    "trapezoid",
+    "unwrap",
+]
+
+_NONE: Any = np._NoValue
+
+
+def _part(x: Array, at: int, start: int | None, stop: int | None) -> Array:
+    found: Array = x[(slice(None),) * at + (slice(start, stop),)]
+    return found
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NONE, append: Any = _NONE) -> Array:
+    """Return the differences of neighbours along an axis, n times over.
+
+    Parameters
+    ----------
+    a : array
+    n : int
+    axis : int
+    prepend, append : array or scalar, optional
+        What is put before and after it first.
+
+    Returns
+    -------
+    Array
+        Shorter by n along the axis. Of booleans: whether neighbours differ.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.diff(wr.arange(5) ** 2).compute()
+    array([1, 3, 5, 7])
+    """
+    x = as_array("diff", "a", a)
+    if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        raise ArgumentError(bad("diff", "n", n, "an integer"))
+    if n < 0:
+        raise ShapeError(bad("diff", "n", n, "a number that is not negative"))
+    if n == 0:
+        return x
+    if x.ndim == 0:
+        raise ShapeError(bad("diff", "a", x.shape, "at least one axis"))
+    at = check_axis("diff", axis, x.ndim)
+    parts = [x]
+    for name, value in (("prepend", prepend), ("append", append)):
+        if value is not _NONE:
+            more = as_array("diff", name, value)
+            if more.ndim == 0:
+                more = broadcast_to(more, (*x.shape[:at], 1, *x.shape[at + 1 :]))
+            parts = [more, *parts] if name == "prepend" else [*parts, more]
+    x = concatenate(parts, at)
+    op = not_equal if x.dtype == np.bool else subtract
+    for _ in range(int(n)):
+        x = op(_part(x, at, 1, None), _part(x, at, None, -1))
+    return x
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
+    """Return the differences of neighbours in the flattened array.
+
+    Parameters
+    ----------
+    ary : array
+    to_end, to_begin : array or scalar, optional
+        What is put after and before the result; they are cast to the array's dtype.
+
+    Returns
+    -------
+    Array of one axis
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.ediff1d(wr.arange(4), to_end=9).compute()
+    array([1, 1, 1, 9])
+    """
+    x = ravel(as_array("ediff1d", "ary", ary))
+    parts = [subtract(x[1:], x[:-1])]
+    for name, value in (("to_begin", to_begin), ("to_end", to_end)):
+        if value is not None:
+            more = as_array("ediff1d", name, value)
+            small = isinstance(value, int) and x.dtype.kind in "iufc"  # NumPy takes Python's integers as they fit
+            if not small and not np.can_cast(more.dtype, x.dtype, "same_kind"):
+                raise DTypeError(bad("ediff1d", name, more.dtype, f"a dtype that is cast to {x.dtype} in its kind"))
+            fitted = ravel(astype(more, x.dtype))
+            parts = [fitted, *parts] if name == "to_begin" else [*parts, fitted]
+    return concatenate(parts)
+
+
+def gradient(f: Any, *varargs: Any, axis: int | Sequence[int] | None = None, edge_order: int = 1) -> Any:
+    """Return the gradient by central differences, and one-sided ones at the edges.
+
+    Parameters
+    ----------
+    f : array
+    *varargs : scalar or array of one axis
+        The distance of neighbours for all axes; or, for each axis, their distance or their coordinates. Left out: 1.
+    axis : int, sequence of int or None
+        None: all axes.
+    edge_order : {1, 2}
+        Order of the differences at the edges.
+
+    Returns
+    -------
+    Array or tuple of Array
+        One for each axis.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.gradient(wr.arange(5.0) ** 2).compute()
+    array([1., 2., 4., 6., 7.])
+    """
+    x = as_array("gradient", "f", f)
+    if x.dtype.kind not in "biufcmM":
+        raise DTypeError(bad("gradient", "f", x.dtype, "numbers, dates or times"))
+    axes = check_axes("gradient", axis, x.ndim)
+    if axis is not None and isinstance(axis, Sequence):
+        axes = tuple(check_axis("gradient", a, x.ndim) for a in axis)
+    if edge_order not in (1, 2):
+        raise ArgumentError(bad("gradient", "edge_order", edge_order, "1 or 2"))
+    if len(varargs) == 1 and np.ndim(varargs[0]) == 0:
+        varargs *= len(axes)
+    if len(varargs) not in (0, len(axes)):
+        raise ArgumentError(bad("gradient", "varargs", f"{len(varargs)} distances", f"none, one, or {len(axes)}"))
+    steps = varargs or (1.0,) * len(axes)
+    found = tuple(_gradient(x, at, step, int(edge_order)) for at, step in zip(axes, steps, strict=True))
+    return found[0] if len(found) == 1 else found
+
+
+def _gradient(x: Array, at: int, step: Any, edge_order: int) -> Array:
+    if x.shape[at] < edge_order + 1:
+        raise ShapeError(bad("gradient", "f", x.shape, f"at least {edge_order + 1} elements along axis {at}"))
+    dtype = np.gradient(np.zeros(3, x.dtype)).dtype
+    wide = _with_neighbours(x, at)
+    if np.ndim(step) == 0 and not isinstance(step, Node):
+        op = BlockFunction("signal:gradient", (at, step, edge_order), where=True)
+        return make(op, (wide,), x.expr.grid, dtype)
+    place = as_array("gradient", "varargs", step)
+    if place.ndim == 0:
+        place = place * np.arange(x.shape[at])
+    if place.shape != x.shape[at : at + 1]:
+        raise ShapeError(bad("gradient", "varargs", place.shape, f"coordinates of {x.shape[at]} elements"))
+    near = _with_neighbours(regrid(place, Grid(x.expr.grid.axes[at : at + 1])), 0)
+    op = BlockFunction("signal:gradient_at", (at, edge_order), (tuple(range(x.ndim)), (at,)), where=True)
+    return make(op, (wide, near), x.expr.grid, dtype)
+
+
+def _with_neighbours(x: Array, at: int) -> Array:
+    depths = tuple((REACH, REACH) if i == at else (0, 0) for i in range(x.ndim))
+    return with_halo(x, depths, ("none",) * x.ndim)
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
+    """Integrate along an axis by the trapezoidal rule.
+
+    Parameters
+    ----------
+    y : array
+    x : array, optional
+        Where the samples lie: one axis, or as many as `y`.
+    dx : scalar or array
+        Their distance, where `x` is left out.
+    axis : int
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.trapezoid(wr.arange(5)).compute()
+    np.float64(8.0)
+    """
+    values = as_array("trapezoid", "y", y)
+    at = check_axis("trapezoid", axis, values.ndim)
+    step = dx
+    if x is not None:
+        places = as_array("trapezoid", "x", x)
+        step = diff(places, axis=axis if places.ndim > 1 else 0)
+        if places.ndim == 1:
+            step = step.reshape((-1,) + (1,) * (values.ndim - 1 - at))
+    return add_up(step * (_part(values, at, 1, None) + _part(values, at, None, -1)) / 2.0, axis=at)
+
+
+def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = math.tau) -> Array:
+    """Take jumps of more than half a period out of phases, by adding periods.
+
+    Parameters
+    ----------
+    p : array
+    discont : float, optional
+        Jumps smaller than this are left; None, or less than half a period: half a period.
+    axis : int
+    period : float
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.unwrap(wr.arange(0, 8, 2) % 5, period=5).compute()
+    array([0, 2, 4, 6])
+    """
+    x = as_array("unwrap", "p", p)
+    at = check_axis("unwrap", axis, x.ndim)
+    step = diff(x, axis=at)
+    limit = period / 2 if discont is None else discont
+    dtype = np.result_type(step.dtype, period)
+    high, rest = divmod(period, 2) if dtype.kind in "iu" else (period / 2, 0)
+    folded = remainder(step + high, period) - high
+    if rest == 0:
+        folded = where(logical_and(folded == -high, step > 0), high, folded)
+    turns = astype(where(absolute(step) < limit, 0, folded - step), dtype)
+    steps = tuple((i, Slice(-1 if i == at else 0)) for i in range(x.ndim))
+    placed = make(Move("shift", (Route(steps),), dtype.type(0)), (turns,), x.expr.grid, dtype)
+    return astype(x + cumsum(placed, axis=at), dtype)

@@ -1,0 +1,184 @@
+"""Convolutions and correlations along a line, interpolation, polynomials."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import Runs
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ..base import as_array, make
+from ..chunking.rechunk import regrid
+from ..ops.moving import move
+from ..ops.taking import flip
+from ..ops.ufuncs import conjugate
+
+if TYPE_CHECKING:
+    from ..array import Array
+    from ..base import Node
+
+__all__ = [
+    "convolve",
+    "correlate",
+    "interp",
+    "polyval",
+]
+
+MODES = ("full", "same", "valid")
+
+
+def _as_one(x: Node) -> Array:
+    """Return the array in one chunk."""
+    return regrid(x, Grid.single(x.shape))
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Array:
+    """Convolve two lines. The shorter one comes into one chunk; each chunk of the other is read with its neighbours.
+
+    Parameters
+    ----------
+    a, v : array of one axis
+    mode : {"full", "same", "valid"}
+        All points; as many as the longer one has; those where they overlap wholly.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.convolve(wr.arange(5), [1, 1], mode="valid").compute()
+    array([1, 3, 5, 7])
+    """
+    left, right = _lines("convolve", a, v, mode)
+    if right.size > left.size:
+        left, right = right, left
+    return _slide("convolve", left, right, mode)
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
+    """Correlate two lines. The shorter one comes into one chunk; each chunk of the other is read with its neighbours.
+
+    Parameters
+    ----------
+    a, v : array of one axis
+        `v` is conjugated.
+    mode : {"full", "same", "valid"}
+        All points; as many as the longer one has; those where they overlap wholly.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.correlate(wr.arange(5), [0, 1], mode="same").compute()
+    array([0, 1, 2, 3, 4])
+    """
+    left, right = _lines("correlate", a, v, mode)
+    if right.size > left.size:
+        found: Array = conjugate(flip(_slide("correlate", right, left, mode)))
+        return found
+    return _slide("correlate", left, right, mode)
+
+
+def _lines(operation: str, a: Any, v: Any, mode: Any) -> tuple[Array, Array]:
+    if mode not in MODES:
+        raise ArgumentError(bad(operation, "mode", mode, "'full', 'same' or 'valid'"))
+    found = []
+    for name, value in (("a", a), ("v", v)):
+        line = as_array(operation, name, value)
+        line = line.reshape(1) if line.ndim == 0 else line
+        if line.ndim != 1 or line.size == 0:
+            raise ShapeError(bad(operation, name, line.shape, "one axis of at least one element"))
+        if line.dtype.kind not in "biufc":
+            raise DTypeError(bad(operation, name, line.dtype, "numbers"))
+        found.append(line)
+    return found[0], found[1]
+
+
+def _slide(operation: str, long: Array, short: Array, mode: str) -> Array:
+    """Slide the shorter line along the longer one: each block of the result reads a window of it."""
+    n, reach = long.size, short.size - 1
+    offset, count = {"full": (0, n + reach), "same": (reach // 2, n), "valid": (reach, n - reach)}[mode]
+    out = Axis.regular(count, max(long.chunksize[0], short.size))
+    blocks = np.arange(out.count)
+    start = np.maximum(out.start(blocks) + offset - reach, 0)
+    length = np.minimum(out.stop(blocks) + offset, n) - start
+    window = move("windows", long, [(0, Runs(start, length))], [Axis.of_sizes(length)])
+    function: Any = getattr(np, operation)
+    dtype = function(np.ones(1, long.dtype), np.ones(1, short.dtype)).dtype
+    op = BlockFunction("signal:slide", (operation, offset), ((0,), (None,)), where=True)
+    return make(op, (window, _as_one(short)), Grid([out]), dtype)
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
+    """Interpolate linearly between points; these come into one chunk.
+
+    Parameters
+    ----------
+    x : array
+        Where to interpolate.
+    xp, fp : array of one axis
+        The points: where, in rising order, and what.
+    left, right : number, optional
+        What stands before the first and after the last point; left out, their values.
+    period : float, optional
+        Of `xp`: then its order doesn't matter, and neither do `left` and `right`.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.interp(wr.arange(4) / 2, [0, 1], [0, 10]).compute()
+    array([ 0.,  5., 10., 10.])
+    """
+    array = as_array("interp", "x", x)
+    places, values = as_array("interp", "xp", xp), as_array("interp", "fp", fp)
+    if places.ndim != 1 or values.shape != places.shape or places.size == 0:
+        raise ShapeError(bad("interp", "fp", values.shape, f"one value for each point, of which {places.shape} came"))
+    for name, found, kinds in (("x", array, "biuf"), ("xp", places, "biuf"), ("fp", values, "biufc")):
+        if found.dtype.kind not in kinds:
+            raise DTypeError(bad("interp", name, found.dtype, "real numbers" if kinds == "biuf" else "numbers"))
+    if period is not None and period == 0:
+        raise ArgumentError(bad("interp", "period", period, "a number other than zero"))
+    dtype = np.complex128 if values.dtype.kind == "c" else np.float64
+    op = BlockFunction("signal:interp", (left, right, period), (tuple(range(array.ndim)), (None,), (None,)))
+    return make(op, (array, _as_one(places), _as_one(values)), array.expr.grid, dtype)
+
+
+def polyval(p: Any, x: Any) -> Array:
+    """Evaluate a polynomial; its coefficients come into one chunk.
+
+    Parameters
+    ----------
+    p : array of one axis
+        Coefficients, that of the highest power first.
+    x : array
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.polyval([1, 0, -1], wr.arange(4)).compute()
+    array([-1,  0,  3,  8])
+    """
+    if isinstance(p, np.poly1d):
+        p = p.coeffs
+    array, factors = as_array("polyval", "x", x), as_array("polyval", "p", p)
+    if factors.ndim != 1:
+        raise ShapeError(bad("polyval", "p", factors.shape, "one axis"))
+    dtype = np.polyval(np.ones(min(1, factors.size), factors.dtype), np.ones(1, array.dtype)).dtype
+    op = BlockFunction("signal:polyval", (), ((None,), tuple(range(array.ndim))))
+    return make(op, (_as_one(factors), array), array.expr.grid, dtype)

@@ -1,0 +1,262 @@
+"""Padding arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import Slice
+from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.move import Move, Route
+from ..base import Node, as_array, make
+from ..chunking.coalesce import whole
+from ..ops.elementwise import astype
+from ..ops.extremes import max as greatest
+from ..ops.extremes import min as least
+from ..ops.reductions import mean
+from ..ops.taking import taken
+from ..ops.ufuncs import rint
+from ..user_functions.map_blocks import map_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..array import Array
+
+__all__ = [
+    "pad",
+]
+
+KEYWORDS: dict[str, dict[str, Any]] = {
+    "constant": {"constant_values": 0},
+    "linear_ramp": {"end_values": 0},
+    **{mode: {"stat_length": None} for mode in ("maximum", "minimum", "mean", "median")},
+    **{mode: {"reflect_type": "even"} for mode in ("reflect", "symmetric")},
+    **{mode: {} for mode in ("edge", "wrap", "empty")},
+}
+"""What may be said about each mode, and what holds when nothing is said."""
+
+Widths = list[tuple[int, int]]
+
+
+def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any) -> Array:
+    """Put a margin around an array.
+
+    Parameters
+    ----------
+    array : array
+    pad_width : int, sequence or dict
+        How much before and after, for all axes or for each (in a dict: for those named), as in NumPy.
+    mode : str or function
+        "constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap" or
+        "empty" (zeros), as in NumPy. "median" brings each axis into one chunk for it; so does a function, which is
+        called as `function(line, width, axis, kwargs)` for each line along each axis, and changes the line in place.
+        A linear ramp of integers may be off by one from NumPy's, where a sum is rounded otherwise before it is
+        rounded down.
+    **kwargs
+        `constant_values`, `end_values`, `stat_length`, `reflect_type`, as in NumPy.
+
+    Returns
+    -------
+    Array
+        The margin belongs to the outermost chunks, or has chunks of its own where it is larger than they are.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.pad(wr.arange(3), 2, mode="reflect").compute()
+    array([2, 1, 0, 1, 2, 1, 0])
+    """
+    x = as_array("pad", "array", array)
+    if callable(mode):
+        return _by_function(x, _widths(pad_width, x.ndim), mode, kwargs)
+    if mode not in KEYWORDS:
+        raise ArgumentError(bad("pad", "mode", mode, f"a function, or one of {', '.join(map(repr, KEYWORDS))}"))
+    options = dict(KEYWORDS[mode])
+    for name, value in kwargs.items():
+        if name not in options:
+            raise ArgumentError(bad("pad", name, value, f"no such keyword for mode {mode!r}"))
+        options[name] = value
+    widths = _widths(pad_width, x.ndim)
+    if mode not in ("constant", "empty"):
+        for n, width in zip(x.shape, widths, strict=True):
+            if n == 0 and any(width):
+                raise ShapeError(bad("pad", "array", x.shape, "some elements along the axes that are padded"))
+    (value,) = options.values() or (None,)
+    if mode in ("constant", "empty"):
+        return _constant(x, widths, value)
+    for at, width in enumerate(widths):
+        if any(width):
+            x = _one_axis(x, at, width, mode, value)
+    return x
+
+
+class _Lines:
+    """A user's function of padded lines along one axis, applied to those of a block."""
+
+    def __init__(self, function: Callable[..., Any], width: tuple[int, int], axis: int, kwargs: dict[str, Any]) -> None:
+        self.function, self.width, self.axis, self.kwargs = function, width, axis, kwargs
+        self.__name__ = "pad"
+
+    def __call__(self, block: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        out = block.copy()
+        lines = np.moveaxis(out, self.axis, -1)
+        for at in np.ndindex(lines.shape[:-1]):
+            self.function(lines[at], self.width, self.axis, self.kwargs)
+        return out
+
+
+def _by_function(x: Array, widths: Widths, function: Callable[..., Any], kwargs: dict[str, Any]) -> Array:
+    x = _filled(x, widths, 0)
+    for axis, width in enumerate(widths):
+        x = map_blocks(_Lines(function, width, axis, kwargs), whole(x, {axis}), dtype=x.dtype)
+    return x
+
+
+def _pairs(argument: str, value: Any, ndim: int) -> Any:
+    """Return a pair for each axis, as (ndim, 2)."""
+    if isinstance(value, Node):
+        raise ArgumentError(bad("pad", argument, value, "numbers that are known"))
+    try:
+        return np.broadcast_to(np.asarray(value), (ndim, 2))
+    except ValueError as error:
+        raise ShapeError(bad("pad", argument, value, f"a number, a pair, or a pair for each of {ndim} axes")) from error
+
+
+def _widths(value: Any, ndim: int) -> Widths:
+    if isinstance(value, dict):
+        full: list[Any] = [(0, 0)] * ndim
+        for axis, width in value.items():
+            full[axis] = (width, width) if isinstance(width, int) else width
+        value = full if ndim else 0
+    pairs = _pairs("pad_width", value, ndim)
+    if pairs.dtype.kind not in "iu":
+        raise ArgumentError(bad("pad", "pad_width", value, "integers"))
+    if pairs.size and pairs.min() < 0:
+        raise ShapeError(bad("pad", "pad_width", value, "numbers that are not negative"))
+    return [(int(before), int(after)) for before, after in pairs]
+
+
+def _wider(axis: Axis, width: tuple[int, int]) -> Axis:
+    """Return the chunks of a padded axis: margins join the outermost chunks if they aren't larger than these."""
+    if not any(width):
+        return axis
+    largest = max(1, axis.largest)
+    sizes = list(axis.sizes())
+    for at, extra in ((0, width[0]), (-1, width[1])):
+        if extra <= largest:
+            sizes[at] += extra
+        else:
+            margin = Axis.regular(extra, largest).sizes()
+            sizes = [*margin, *sizes] if at == 0 else [*sizes, *margin]
+    return Axis.of_sizes(sizes)
+
+
+def _constant(x: Array, widths: Widths, value: Any) -> Array:
+    """Pad with one value in one move; where there are several, axis after axis, a side at a time."""
+    values = np.zeros((x.ndim, 2)) if value is None else _pairs("constant_values", value, x.ndim)
+    kept = values.astype(x.dtype)
+    if kept.size == 0:
+        return x
+    if (kept == kept.flat[0]).all():
+        return _filled(x, widths, kept.flat[0])
+    for at, (before, after) in enumerate(widths):
+        for side, width in enumerate(((before, 0), (0, after))):
+            alone = [width if i == at else (0, 0) for i in range(x.ndim)]
+            x = _filled(x, alone, kept[at, side])
+    return x
+
+
+def _filled(x: Array, widths: Widths, value: Any) -> Array:
+    steps = tuple((i, Slice(-before)) for i, (before, _) in enumerate(widths))
+    axes = [_wider(axis, width) for axis, width in zip(x.expr.grid.axes, widths, strict=True)]
+    return make(Move("pad", (Route(steps),), value), (x,), Grid(axes), x.dtype)
+
+
+def _one_axis(x: Array, at: int, width: tuple[int, int], mode: str, value: Any) -> Array:
+    n = x.shape[at]
+    if mode in ("reflect", "symmetric"):
+        if value not in ("even", "odd"):
+            raise ArgumentError(bad("pad", "reflect_type", value, "'even' or 'odd'"))
+        return _mirrored(x, at, width, mode, odd=value == "odd")
+    if mode in ("edge", "wrap"):
+        outside = [np.arange(-width[0], 0), np.arange(n, n + width[1])]
+        index = [np.clip(i, 0, n - 1) if mode == "edge" else i % n for i in outside]
+        return _joined(x, [taken("pad", x, at, i) for i in index], at, width)
+    if mode == "linear_ramp":
+        return _joined(x, _ramps(x, at, width, _pairs("end_values", value, x.ndim)[at]), at, width)
+    lengths: Sequence[Any] = (None, None) if value is None else _pairs("stat_length", value, x.ndim)[at]
+    return _joined(x, _statistics(x, at, width, mode, lengths), at, width)
+
+
+def _joined(x: Array, margins: Sequence[Array], at: int, width: tuple[int, int]) -> Array:
+    """Return an array between its margins."""
+    axes = list(x.expr.grid.axes)
+    axes[at] = _wider(axes[at], width)
+    parts = [(margins[0], 0), (x, width[0]), (margins[1], width[0] + x.shape[at])]
+    some = [(part, offset) for part, offset in parts if part.shape[at]]
+    routes = tuple(Route(tuple((i, Slice(-offset if i == at else 0)) for i in range(x.ndim))) for _, offset in some)
+    return make(Move("pad", routes), [part for part, _ in some], Grid(axes), x.dtype)
+
+
+def _mirrored(x: Array, at: int, width: tuple[int, int], mode: str, *, odd: bool, once: int = 0) -> Array:
+    """Reflect at the edges, as often as the margins need; `once` is the length before the first time."""
+    n = x.shape[at]
+    own = 0 if mode == "reflect" else 1
+    period = 2 * (n - 1 + own)
+    before, after = np.arange(-width[0], 0), np.arange(n, n + width[1])
+    if not odd or period == 0:
+        index = [np.zeros_like(i) if period == 0 else _folded(i % period, n, period - own) for i in (before, after)]
+        return _joined(x, [taken("pad", x, at, i) for i in index], at, width)
+    unit = (once or n) - 1 + own  # a part of the pattern would set the next turn off at another place
+    left, right = (min(w, (n - 1 + own) // unit * unit) for w in width)
+    edges = [taken("pad", x, at, np.array([i])) for i in (0, n - 1)]
+    index = [np.arange(left, 0, -1) - own, np.arange(n - 2, n - 2 - right, -1) + own]
+    margins = [2 * edge - taken("pad", x, at, i) for edge, i in zip(edges, index, strict=True)]
+    made = _joined(x, margins, at, (left, right))
+    rest = (width[0] - left, width[1] - right)
+    return _mirrored(made, at, rest, mode, odd=True, once=once or n) if any(rest) else made
+
+
+def _folded(position: Any, n: int, top: int) -> Any:
+    return np.where(position < n, position, top - position)
+
+
+def _ramps(x: Array, at: int, width: tuple[int, int], ends: Any) -> list[Array]:
+    margins = []
+    for side, (extra, place) in enumerate(zip(width, (0, x.shape[at] - 1), strict=True)):
+        edge = taken("pad", x, at, np.array([place]))
+        axes = list(edge.expr.grid.axes)
+        axes[at] = Axis.regular(extra, max(1, extra))
+        op = BlockFunction("signal:ramp", (at, extra, ends[side], bool(side)))
+        margins.append(make(op, (edge,), Grid(axes), x.dtype))
+    return margins
+
+
+def _statistics(x: Array, at: int, width: tuple[int, int], mode: str, lengths: Sequence[Any]) -> list[Array]:
+    margins = []
+    for side, extra in enumerate(width):
+        n = x.shape[at] if lengths[side] is None else min(int(lengths[side]), x.shape[at])
+        if n < 1 and (lengths[side] < 0 or mode in ("maximum", "minimum")):
+            raise ShapeError(bad("pad", "stat_length", lengths[side], "at least one element"))
+        where = (slice(None),) * at + (slice(x.shape[at] - n, None) if side else slice(n),)
+        found = _statistic(x[where], at, mode)
+        if x.dtype.kind in "iu" and found.dtype.kind == "f":
+            found = rint(found)
+        margins.append(taken("pad", astype(found, x.dtype), at, np.zeros(extra, np.int64)))
+    return margins
+
+
+def _statistic(part: Array, at: int, mode: str) -> Array:
+    if mode == "median":
+        wide = whole(part, {at})
+        axes = list(wide.expr.grid.axes)
+        axes[at] = Axis.regular(1, 1)
+        dtype = np.median(np.ones(1, part.dtype)).dtype
+        return make(BlockFunction("signal:median", (at,)), (wide,), Grid(axes), dtype)
+    reduce: Any = {"maximum": greatest, "minimum": least, "mean": mean}[mode]
+    found: Array = reduce(part, axis=at, keepdims=True)
+    return found

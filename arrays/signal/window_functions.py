@@ -1,0 +1,219 @@
+"""Windows of signal processing, and the functions of each element that belong to them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+from ..base import as_array
+from ..creation.filled import ones
+from ..creation.ranges import arange
+from ..ops.elementwise import where
+from ..ops.elementwise_nodes import apply
+from ..ops.ufuncs import cos, sqrt
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "bartlett",
+    "blackman",
+    "hamming",
+    "hanning",
+    "i0",
+    "kaiser",
+    "sinc",
+]
+
+
+def i0(x: Any) -> Array:
+    """Return the modified Bessel function of the first kind and order zero.
+
+    Parameters
+    ----------
+    x : array of real numbers
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.i0([0.0]).compute()
+    array([1.])
+    """
+    return apply("i0", "i0", (as_array("i0", "x", x),), np.i0)
+
+
+def sinc(x: Any) -> Array:
+    """Return `sin(pi x) / (pi x)`, and one at zero.
+
+    Parameters
+    ----------
+    x : array
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.sinc([0.0, 0.5]).compute()
+    array([1.        , 0.63661977])
+    """
+    return apply("sinc", "sinc", (as_array("sinc", "x", x),), np.sinc)
+
+
+def _count(operation: str, m: Any) -> int:
+    if isinstance(m, bool) or not isinstance(m, int | float | np.integer | np.floating) or m != m // 1:
+        raise ArgumentError(bad(operation, "M", m, "a whole number"))
+    return max(0, int(m))
+
+
+def _points(count: int, chunks: Any) -> Array:
+    """Return positions from `1 - count` to `count - 1`, by two."""
+    return arange(1 - count, count, 2, chunks=chunks)
+
+
+def bartlett(M: int, *, chunks: Any = "auto") -> Array:
+    """Return Bartlett's triangular window, zero at the ends.
+
+    Parameters
+    ----------
+    M : int
+        Number of points; none for less than one.
+    chunks : int, str, tuple, dict or None
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.bartlett(3).round(3).compute()
+    array([0., 1., 0.])
+    """
+    count = _count("bartlett", M)
+    if count <= 1:
+        return ones(count, chunks=chunks)
+    n = _points(count, chunks)
+    found: Array = where(n <= 0, 1 + n / (count - 1), 1 - n / (count - 1))
+    return found
+
+
+def blackman(M: int, *, chunks: Any = "auto") -> Array:
+    """Return Blackman's window, a sum of three cosines.
+
+    Parameters
+    ----------
+    M : int
+        Number of points; none for less than one.
+    chunks : int, str, tuple, dict or None
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.blackman(3).round(3).compute()
+    array([-0.,  1., -0.])
+    """
+    count = _count("blackman", M)
+    if count <= 1:
+        return ones(count, chunks=chunks)
+    n = _points(count, chunks)
+    wide, narrow = cos(math.pi * n / (count - 1)), cos(2.0 * math.pi * n / (count - 1))
+    found: Array = 0.42 + 0.5 * wide + 0.08 * narrow
+    return found
+
+
+def hamming(M: int, *, chunks: Any = "auto") -> Array:
+    """Return Hamming's window, a raised cosine that isn't zero at the ends.
+
+    Parameters
+    ----------
+    M : int
+        Number of points; none for less than one.
+    chunks : int, str, tuple, dict or None
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.hamming(3).round(3).compute()
+    array([0.08, 1.  , 0.08])
+    """
+    count = _count("hamming", M)
+    if count <= 1:
+        return ones(count, chunks=chunks)
+    n = _points(count, chunks)
+    found: Array = 0.54 + 0.46 * cos(math.pi * n / (count - 1))
+    return found
+
+
+def hanning(M: int, *, chunks: Any = "auto") -> Array:
+    """Return von Hann's window, a raised cosine.
+
+    Parameters
+    ----------
+    M : int
+        Number of points; none for less than one.
+    chunks : int, str, tuple, dict or None
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.hanning(3).round(3).compute()
+    array([0., 1., 0.])
+    """
+    count = _count("hanning", M)
+    if count <= 1:
+        return ones(count, chunks=chunks)
+    n = _points(count, chunks)
+    found: Array = 0.5 + 0.5 * cos(math.pi * n / (count - 1))
+    return found
+
+
+def kaiser(M: int, beta: float, *, chunks: Any = "auto") -> Array:
+    """Return Kaiser's window, made of Bessel functions.
+
+    Parameters
+    ----------
+    M : int
+        Number of points; none for less than one.
+    beta : float
+        Its shape.
+    chunks : int, str, tuple, dict or None
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.kaiser(3, 0.0).round(3).compute()
+    array([1., 1., 1.])
+    """
+    count = _count("kaiser", M)
+    if count <= 1:
+        return ones(count, chunks=chunks)
+    middle = (count - 1) / 2.0
+    place = (arange(count, chunks=chunks) - middle) / middle
+    found: Array = i0(beta * sqrt(1 - place**2.0)) / float(np.i0(float(beta)))
+    return found

@@ -1,0 +1,179 @@
+"""Python's functions of lines, of axes and of elements, applied to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import MapBlocks
+from ...workers.kernels.returned import plain
+from ..base import as_array, check_axes, check_axis, check_dtype, check_shape, make
+from ..chunking.coalesce import whole
+from ..chunking.rechunk import without_empty
+from ..ops.moving import expand_dims
+from .adapters import Along
+from .gufunc import apply_gufunc
+from .map_blocks import map_blocks
+from .pickling import inferred_dtype, name_of, payload, refuse_captured
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "apply_along_axis",
+    "apply_over_axes",
+    "vectorize",
+]
+
+
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, dtype: Any = None, shape: Any = None, **kwargs: Any
+) -> Array:
+    """Apply a function to each line along an axis, which is brought into one chunk.
+
+    Parameters
+    ----------
+    func1d : callable
+        Takes a line, returns a scalar or an array. It is pickled now.
+    axis : int
+    arr : array
+    *args, **kwargs
+        Handed on to `func1d`.
+    dtype, shape : optional
+        Of what `func1d` returns; where one is None, both are found by calling it on a line of ones.
+
+    Returns
+    -------
+    Array
+        The axes of what `func1d` returns stand where `axis` was.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(6).reshape(2, 3)
+    >>> wr.apply_along_axis(lambda line: line[::-1], 1, x).compute()
+    array([[2, 1, 0],
+           [5, 4, 3]])
+    """
+    array = as_array("apply_along_axis", "arr", arr)
+    at = check_axis("apply_along_axis", axis, array.ndim)
+    refuse_captured("apply_along_axis", func1d)
+    if any(n == 0 for i, n in enumerate(array.shape) if i != at):
+        raise ShapeError(bad("apply_along_axis", "arr", array.shape, "at least one line"))
+    if dtype is None or shape is None:
+        try:
+            with np.errstate(all="ignore"):
+                made = plain(name_of(func1d), func1d(np.ones(array.shape[at], array.dtype), *args, **kwargs))
+        except Exception as error:
+            raise ArgumentError(
+                f"apply_along_axis: calling {name_of(func1d)!r} on a line of ones raised {type(error).__name__}: "
+                f"{error}; expected a function that takes it, or dtype= and shape="
+            ) from error
+        dtype = made.dtype if dtype is None else dtype
+        shape = made.shape if shape is None else shape
+    lengths, known = check_shape("apply_along_axis", shape), check_dtype("apply_along_axis", "dtype", dtype)
+    array = without_empty(whole(array, (at,)), [i for i in range(array.ndim) if i != at])
+    axes = list(array.expr.grid.axes)
+    axes[at : at + 1] = [Axis.regular(n, max(1, n)) for n in lengths]
+    way = tuple(None if i == at else i if i < at else i - 1 + len(lengths) for i in range(array.ndim))
+    packed = payload("apply_along_axis", Along(func1d, at, args), (), kwargs, name_of(func1d))
+    return make(MapBlocks(packed, (way,)), (array,), Grid(axes), known)
+
+
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: int | Sequence[int]) -> Array:
+    """Apply a function of an array and an axis for one axis after the other.
+
+    Parameters
+    ----------
+    func : callable
+        `func(array, axis)`, given lazy arrays; an axis that it drops is put in again with length one.
+    a : array
+    axes : int or sequence of int
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.apply_over_axes(wr.sum, wr.ones((2, 3, 4)), [0, 2]).compute()
+    array([[[8.],
+            [8.],
+            [8.]]])
+    """
+    array = as_array("apply_over_axes", "a", a)
+    for axis in axes if isinstance(axes, Sequence | np.ndarray) else (axes,):
+        at = check_axes("apply_over_axes", int(axis), array.ndim, "axes")[0]
+        found = as_array("apply_over_axes", "func", func(array, at))
+        if found.ndim == array.ndim - 1:
+            found = expand_dims(found, at)
+        if found.ndim != array.ndim:
+            raise ShapeError(bad("apply_over_axes", "func", found.shape, f"an array of {array.ndim} axes, or one less"))
+        array = found
+    return array
+
+
+class vectorize:
+    """A function of scalars that takes arrays, as NumPy's `vectorize`; it is called once for each element.
+
+    Parameters
+    ----------
+    pyfunc : callable
+        It is pickled when arrays are given.
+    otypes : str or sequence of dtype, optional
+        The result's dtype; None: found by calling the function on arrays of one element.
+    doc : str, optional
+    excluded : None
+        Arguments that are no arrays: hand them over by name.
+    cache : bool
+        Makes no difference.
+    signature : str, optional
+        Core axes of arguments and results, as in `apply_gufunc`.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> least = wr.vectorize(lambda a, b: a if a < b else b)
+    >>> least(wr.arange(4), 2).compute()
+    array([0, 1, 2, 2])
+    """
+
+    def __init__(
+        self,
+        pyfunc: Callable[..., Any],
+        otypes: Any = None,
+        doc: str | None = None,
+        excluded: None = None,
+        cache: bool = False,
+        signature: str | None = None,
+    ) -> None:
+        if not callable(pyfunc):
+            raise ArgumentError(bad("vectorize", "pyfunc", pyfunc, "a function"))
+        if excluded:
+            raise ArgumentError(bad("vectorize", "excluded", excluded, "None: hand such arguments over by name"))
+        self.pyfunc, self.signature = pyfunc, signature
+        types = [otypes] if isinstance(otypes, np.dtype | type) else otypes
+        self._dtypes = None if types is None else [check_dtype("vectorize", "otypes", t) for t in types]
+        self.__doc__ = pyfunc.__doc__ if doc is None else doc
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function for each element."""
+        arrays = [as_array("vectorize", f"args[{i}]", a) for i, a in enumerate(args)]
+        refuse_captured("vectorize", self.pyfunc)
+        if self.signature is not None:
+            return apply_gufunc(
+                self.pyfunc, self.signature, *arrays, output_dtypes=self._dtypes, vectorize=True, **kwargs
+            )
+        if self._dtypes is not None and len(self._dtypes) > 1:
+            core = ",".join(["()"] * len(arrays)) + "->" + ",".join(["()"] * len(self._dtypes))
+            return apply_gufunc(self.pyfunc, core, *arrays, output_dtypes=self._dtypes, vectorize=True, **kwargs)
+        types = self._dtypes
+        if types is None:
+            samples = [np.ones((1,) * a.ndim, a.dtype) for a in arrays]
+            types = [inferred_dtype("vectorize", np.vectorize(self.pyfunc), samples, (), kwargs)]
+        return map_blocks(np.vectorize(self.pyfunc, otypes=types), *arrays, dtype=types[0], **kwargs)

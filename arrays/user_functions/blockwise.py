@@ -1,0 +1,170 @@
+"""Users' own operations: functions of matched blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, ChunksError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import MapBlocks
+from ..base import as_array, make
+from ..chunking.rechunk import regrid
+from .adapters import Interleaved, Listed
+from .map_blocks import declared
+from .pickling import inferred_dtype, name_of, payload, refuse_captured
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..array import Array
+
+__all__ = [
+    "blockwise",
+]
+
+
+def blockwise(
+    func: Callable[..., Any],
+    out_ind: Any,
+    *args: Any,
+    dtype: Any = None,
+    new_axes: dict[Any, Any] | None = None,
+    adjust_chunks: dict[Any, Any] | None = None,
+    align_arrays: bool = True,
+    concatenate: bool | None = True,
+    name: str | None = None,
+    token: str | None = None,
+    meta: Any = None,
+    **kwargs: Any,
+) -> Array:
+    """Apply a function to blocks that are matched by the names of their axes.
+
+    Chunks along an axis that the result lacks are joined, unless `func` takes lists of them.
+
+    Parameters
+    ----------
+    func : callable
+        Takes NumPy arrays, a block of each argument, and returns the result's block. It is pickled now.
+    out_ind : str or sequence
+        The names of the result's axes.
+    *args : pairs of an array and its axes' names, or of anything and None
+    dtype : dtype, optional
+        None: found by calling `func` on arrays of one element.
+    new_axes : dict, optional
+        Lengths (or sizes of chunks) of axes that no argument has.
+    adjust_chunks : dict, optional
+        For axes whose chunks `func` makes larger or smaller: a function of a size, a size, or all sizes.
+    align_arrays : bool
+        False: chunks must agree already.
+    concatenate : bool or None
+        Where the result lacks an axis: whether `func` gets its chunks joined. If not, it gets a list of them, nested
+        where there are several such axes, as it does in dask unless this is True.
+    name, token : str, optional
+        The operation's name in representations and drawings, in place of the function's.
+    meta : array, optional
+        dask's way to tell the dtype: an empty array of it.
+    **kwargs
+        Handed on to `func`.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x, y = wr.ones((4, 6), chunks=2), wr.ones((6, 2), chunks=(3, 1))
+    >>> wr.blockwise(lambda a, b: a @ b, "ik", x, "ij", y, "jk", dtype=float).chunks
+    ((2, 2), (1, 1))
+    """
+    if len(args) % 2:
+        raise ArgumentError(bad("blockwise", "args", f"{len(args)} arguments", "pairs of an array and its axes' names"))
+    out, pairs = tuple(out_ind), list(zip(args[::2], args[1::2], strict=True))
+    arrays = [as_array("blockwise", f"args[{2 * i}]", a) for i, (a, names) in enumerate(pairs) if names is not None]
+    named = [tuple(names) for _, names in pairs if names is not None]
+    matched = _matched(arrays, named, align_arrays)
+    axes = {n: a if n in out else Axis.regular(a.length, max(1, a.length)) for n, a in matched.items()}
+    for name, given in (new_axes or {}).items():
+        sizes = (given,) if isinstance(given, int | np.integer) else tuple(given)
+        axes[name] = Axis.of_sizes(int(s) for s in sizes)
+    if any(name not in axes for name in out) or len(set(out)) != len(out):
+        raise ArgumentError(bad("blockwise", "out_ind", out_ind, f"different names among {sorted(map(str, axes))}"))
+    arrays = [
+        regrid(
+            a,
+            Grid([axes[i] if n == axes[i].length else Axis.regular(1, 1) for n, i in zip(a.shape, names, strict=True)]),
+        )
+        for a, names in zip(arrays, named, strict=True)
+    ]
+    grid = Grid([_adjusted(axes[name], (adjust_chunks or {}).get(name), name) for name in out])
+    refuse_captured("blockwise", func)
+    called: Any = func
+    if not callable(func):
+        raise ArgumentError(bad("blockwise", "func", func, "a function"))
+    if len(arrays) < len(pairs):
+        called = Interleaved(func, tuple((names is not None, None if names is not None else a) for a, names in pairs))
+    ways = tuple(
+        tuple(
+            out.index(i) if i in out and not (n == 1 and axes[i].length != 1) else None
+            for n, i in zip(a.shape, names, strict=True)
+        )
+        for a, names in zip(arrays, named, strict=True)
+    )
+    plain = called
+    if not concatenate:
+        called = _listed(plain, matched, named, out, lambda axis: tuple(map(int, axis.sizes())))
+    known = declared("blockwise", dtype, meta)
+    label = token or name or name_of(func)
+    if known is None:
+        lengths = [[1 if n in out or concatenate else matched[n].count for n in names] for names in named]
+        samples = [np.ones(n, a.dtype) for n, a in zip(lengths, arrays, strict=True)]
+        sample = called if concatenate else _listed(plain, matched, named, out, lambda axis: (1,) * axis.count)
+        known = inferred_dtype("blockwise", sample, samples, (), kwargs, label)
+    packed = payload("blockwise", called, (), kwargs, label)
+    return make(MapBlocks(packed, ways), arrays, grid, known)
+
+
+def _matched(arrays: list[Array], named: list[tuple[Any, ...]], align: bool) -> dict[Any, Axis]:
+    """Return the chunks of each named axis, from the argument with most bytes."""
+    axes: dict[Any, Axis] = {}
+    for array, names in sorted(zip(arrays, named, strict=True), key=lambda pair: -pair[0].nbytes):
+        if len(names) != array.ndim:
+            raise ShapeError(bad("blockwise", "args", array.shape, f"an array of {len(names)} axes, {names}"))
+        for name, axis in zip(names, array.expr.grid.axes, strict=True):
+            known = axes.setdefault(name, axis)
+            if known.length == 1 and axis.length != 1:
+                axes[name] = axis
+            elif axis.length not in (1, known.length):
+                raise ShapeError(bad("blockwise", "args", array.shape, f"length {known.length} along {name!r}"))
+            elif not align and axis != known and axis.length != 1:
+                raise ChunksError(bad("blockwise", "align_arrays", align, f"True, since chunks differ along {name!r}"))
+    return axes
+
+
+def _listed(
+    func: Callable[..., Any],
+    axes: dict[Any, Axis],
+    named: list[tuple[Any, ...]],
+    out: tuple[Any, ...],
+    sizes: Callable[[Axis], tuple[int, ...]],
+) -> Listed:
+    """Return a function that takes lists of blocks along the axes which the result lacks."""
+    return Listed(
+        func, tuple(tuple((i, sizes(axes[n])) for i, n in enumerate(names) if n not in out) for names in named)
+    )
+
+
+def _adjusted(axis: Axis, change: Any, name: Any) -> Axis:
+    if change is None:
+        return axis
+    sizes: list[int]
+    if callable(change):
+        given: list[Any] = [change(n) for n in axis.sizes()]
+        sizes = [int(n) for n in given]
+    else:
+        sizes = [int(change)] * axis.count if isinstance(change, int | np.integer) else [int(n) for n in change]
+    if len(sizes) != axis.count or min(sizes) < 0:
+        raise ChunksError(bad("blockwise", "adjust_chunks", sizes, f"{axis.count} sizes for axis {name!r}"))
+    return Axis.of_sizes(sizes)

@@ -1,0 +1,81 @@
+"""Coarser arrays: a function of each group of neighbouring elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import MapBlocks
+from ..base import as_array, check_axis, is_integer, make
+from ..chunking.rechunk import regrid
+from .adapters import Coarse
+from .pickling import inferred_dtype, name_of, payload, refuse_captured
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..array import Array
+
+__all__ = [
+    "coarsen",
+]
+
+
+def coarsen(
+    reduction: Callable[..., Any], x: Any, axes: dict[int, int], trim_excess: bool = False, **kwargs: Any
+) -> Array:
+    """Reduce each group of neighbouring elements to one.
+
+    Parameters
+    ----------
+    reduction : callable
+        Takes a NumPy array and `axis`, several axes in a tuple, as `numpy.mean` does. It is pickled now.
+    x : array
+    axes : dict
+        For each axis how many neighbours become one.
+    trim_excess : bool
+        Whether to leave out elements at the end that make no whole group; else there must be none.
+    **kwargs
+        Handed on to `reduction`.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> wr.coarsen(np.sum, wr.arange(6, chunks=3), {0: 2}).compute()
+    array([1, 5, 9])
+    """
+    array = as_array("coarsen", "x", x)
+    if not callable(reduction):
+        raise ArgumentError(bad("coarsen", "reduction", reduction, "a function"))
+    refuse_captured("coarsen", reduction)
+    factors = [1] * array.ndim
+    for axis, n in axes.items():
+        if not is_integer(n) or n < 1:
+            raise ArgumentError(bad("coarsen", "axes", axes, "integers from 1 on"))
+        factors[check_axis("coarsen", axis, array.ndim, "axes")] = int(n)
+    if trim_excess:
+        array = array[tuple(slice(n - n % f) for n, f in zip(array.shape, factors, strict=True))]
+    elif any(n % f for n, f in zip(array.shape, factors, strict=True)):
+        raise ShapeError(bad("coarsen", "axes", axes, f"divisors of the lengths {array.shape}, or trim_excess=True"))
+    wide = [_in_groups(a, f) for a, f in zip(array.expr.grid.axes, factors, strict=True)]
+    called = Coarse(reduction, tuple(factors))
+    sample = [np.ones(factors, array.dtype)]
+    dtype = inferred_dtype("coarsen", called, sample, (), kwargs, name_of(reduction))
+    grid = Grid([Axis.of_sizes(np.asarray(a.sizes()) // f) for a, f in zip(wide, factors, strict=True)])
+    packed = payload("coarsen", called, (), kwargs, name_of(reduction))
+    return make(MapBlocks(packed, (tuple(range(array.ndim)),)), (regrid(array, Grid(wide)),), grid, dtype)
+
+
+def _in_groups(axis: Axis, factor: int) -> Axis:
+    """Return an axis whose chunks hold whole groups: borders move up to the next one."""
+    stops = -(-np.cumsum(axis.sizes()) // factor) * factor
+    sizes = np.diff(np.minimum(stops, axis.length), prepend=0)
+    return Axis.of_sizes(sizes[sizes > 0]) if axis.length else axis

@@ -1,0 +1,275 @@
+"""Users' functions of chunks: map_blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, ChunksError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import MapBlocks
+from ..base import Node, as_array, check_axes, check_dtype, is_integer, make
+from ..chunking.rechunk import common_axes, regrid
+from .adapters import Informed, Interleaved
+from .pickling import inferred, name_of, payload, refuse_captured, wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...graph.expr import DType
+    from ..array import Array
+    from .adapters import Place
+
+__all__ = [
+    "map_blocks",
+]
+
+
+def map_blocks(
+    func: Callable[..., Any],
+    *args: Any,
+    name: str | None = None,
+    token: str | None = None,
+    dtype: Any = None,
+    chunks: Any = None,
+    drop_axis: int | Sequence[int] | None = None,
+    new_axis: int | Sequence[int] | None = None,
+    enforce_ndim: bool = False,
+    meta: Any = None,
+    **kwargs: Any,
+) -> Array:
+    """Apply a function to each chunk.
+
+    Parameters
+    ----------
+    func : callable
+        Takes NumPy arrays, one chunk of each array, and returns one. It is pickled now. Where it names `block_id` or
+        `block_info` among its parameters, it is given them: the number of the result's chunk along each axis; or a
+        dict that has for each array, by its place among `args`, and for the result, by None, "shape", "num-chunks",
+        "chunk-location" and "array-location", and for the result "chunk-shape" and "dtype" too.
+    *args : array or anything
+        Lazy arrays, whose chunks are brought together as for elementwise functions; where lengths don't broadcast,
+        chunks are matched by their numbers. Anything else is handed on as it is, NumPy's arrays whole, such as tables
+        to look up in: `from_array` makes them lazy. Where no argument is lazy, NumPy's arrays are cut into chunks.
+    name, token : str, optional
+        The operation's name in representations and drawings, in place of the function's.
+    dtype : dtype, optional
+        Of the result; None: found by calling `func` on arrays of one element. What `func` returns is cast to it
+        unless that would lose a part: a complex block for a real dtype is an error.
+    chunks : tuple, optional
+        The result's chunks where they are not the arguments': for each axis a size for every chunk, or all
+        sizes.
+    drop_axis, new_axis : int or sequence of int, optional
+        Axes that `func` drops (their chunks are joined first), and then adds (numbered in the result). Where `chunks`
+        doesn't say how long new axes are, they are as long as in what `func` returns when its dtype is found, and of
+        length one with a `dtype`.
+    enforce_ndim : bool
+        dask's word for checking what `func` returns; it is always checked.
+    meta : array, optional
+        dask's way to tell the dtype: an empty array of it.
+    **kwargs
+        Handed on to `func`.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(6, chunks=3)
+    >>> wr.map_blocks(lambda block: block - block.min(), x).compute()
+    array([0, 1, 2, 0, 1, 2])
+    """
+    arrays, places, called, extra = arguments("map_blocks", func, args, kwargs)
+    known = declared("map_blocks", dtype, meta)
+    label = token or name or name_of(func)
+    ways: list[tuple[int | None, ...]] = []
+    if not arrays:
+        grid = _grid_of_nothing(chunks, known)
+    else:
+        domain, arrays = matched("map_blocks", arrays)
+        domain, arrays = joined("map_blocks", domain, arrays, drop_axis)
+        grid, ways = laid_out("map_blocks", domain, arrays, drop_axis, new_axis, chunks)
+    sources = tuple((p, a.expr.grid, w) for p, a, w in zip(places, arrays, ways, strict=True))
+    wants = wanted(func)
+    if known is None:
+        first = first_keywords(wants, sources, grid)
+        samples = [np.ones((1,) * a.ndim, a.dtype) for a in arrays]
+        known, shape = inferred("map_blocks", called, samples, extra, kwargs | first, label)
+        if new_axis is not None and chunks is None:
+            grid = lengthened("map_blocks", grid, shape, new_axis)
+    if "block_info" in wants:
+        called = Informed(called, sources, grid, known, "block_id" in wants)
+    packed = payload("map_blocks", called, extra, kwargs, label)
+    return make(MapBlocks(packed, tuple(ways), ("block_id",) if wants else ()), arrays, grid, known)
+
+
+def first_keywords(wants: tuple[str, ...], sources: tuple[Place, ...], grid: Grid) -> dict[str, Any]:
+    """Return what a function that asks for the block's number, or more about it, gets for the first block."""
+    first = (0,) * grid.ndim
+    given = {"block_id": first, "block_info": Informed(None, sources, grid, None, False).about(first)}
+    return {name: given[name] for name in wants}
+
+
+def joined(operation: str, domain: list[Axis], arrays: list[Array], axes: Any) -> tuple[list[Axis], list[Array]]:
+    """Join the chunks along axes that a function drops."""
+    dropped = check_axes(operation, axes, len(domain), "drop_axis") if axes is not None else ()
+    if not dropped:
+        return domain, arrays
+
+    def whole(own: Axis, number: int) -> Axis:
+        return Axis.regular(own.length, max(1, own.length)) if number in dropped else own
+
+    fitted = []
+    for array in arrays:
+        grid = Grid([whole(own, i) for i, own in enumerate(array.expr.grid.axes, len(domain) - array.ndim)])
+        fitted.append(regrid(array, grid))
+    return [whole(a, i) for i, a in enumerate(domain)], fitted
+
+
+def target_axes(operation: str, ndim: int, drop_axis: Any, new_axis: Any, chunks: Any) -> tuple[dict[int, int], int]:
+    """Return where each axis that a function keeps stands in the result, and the number of the result's axes."""
+    dropped = check_axes(operation, drop_axis, ndim, "drop_axis") if drop_axis is not None else ()
+    kept = [i for i in range(ndim) if i not in dropped]
+    if new_axis is None and isinstance(chunks, tuple | list) and len(chunks) > len(kept):
+        new_axis = range(len(chunks) - len(kept))
+    count = 0 if new_axis is None else 1 if is_integer(new_axis) else len(new_axis)
+    several = new_axis if new_axis is None or is_integer(new_axis) else list(new_axis)
+    added = check_axes(operation, several, len(kept) + count, "new_axis") if new_axis is not None else ()
+    places = [i for i in range(len(kept) + count) if i not in added]
+    return dict(zip(kept, places, strict=True)), len(kept) + count
+
+
+def laid_out(
+    operation: str, domain: list[Axis], arrays: list[Array], drop_axis: Any, new_axis: Any, chunks: Any
+) -> tuple[Grid, list[tuple[int | None, ...]]]:
+    """Return the result's chunks, and for each array which of the result's axes its own run along."""
+    target, ndim = target_axes(operation, len(domain), drop_axis, new_axis, chunks)
+    axes = [Axis.regular(1, 1)] * ndim
+    for own, place in target.items():
+        axes[place] = domain[own]
+    grid = Grid(axes) if chunks is None else _grid_of(operation, chunks, axes, set(target.values()))
+    ways = [
+        tuple(
+            None if own.count == 1 and domain[i].count != 1 else target.get(i)
+            for i, own in enumerate(a.expr.grid.axes, len(domain) - a.ndim)
+        )
+        for a in arrays
+    ]
+    return grid, ways
+
+
+def lengthened(operation: str, grid: Grid, shape: tuple[int, ...], new_axis: Any) -> Grid:
+    """Return the result's chunks with new axes as long as in what a function returned for small arrays."""
+    if len(shape) != grid.ndim:
+        return grid
+    added = check_axes(operation, new_axis if is_integer(new_axis) else list(new_axis), grid.ndim, "new_axis")
+    return Grid([Axis.regular(shape[i], max(1, shape[i])) if i in added else own for i, own in enumerate(grid.axes)])
+
+
+def declared(operation: str, dtype: Any, meta: Any) -> DType | None:
+    """Return the dtype that a user gave, by itself or as that of dask's `meta`."""
+    if dtype is not None:
+        return check_dtype(operation, "dtype", dtype)
+    if meta is None:
+        return None
+    if not isinstance(meta, np.ndarray | np.generic) or isinstance(meta, np.ma.MaskedArray):
+        raise ArgumentError(bad(operation, "meta", meta, "an array of NumPy's, since chunks are no others"))
+    return check_dtype(operation, "meta", meta.dtype)
+
+
+def arguments(
+    operation: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[list[Array], list[int], Callable[..., Any], tuple[Any, ...]]:
+    """Tell arrays from other arguments: return them, their places, and the function with what it takes besides."""
+    if not callable(func):
+        raise ArgumentError(bad(operation, "func", func, "a function"))
+    refuse_captured(operation, func)
+    for name, value in kwargs.items():
+        if isinstance(value, Node):
+            expected = f"lazy arrays by position, not by keywords of {name_of(func)!r}"
+            raise ArgumentError(bad(operation, name, value, expected))
+    places = [i for i, value in enumerate(args) if isinstance(value, Node)]
+    places = places or [i for i, value in enumerate(args) if isinstance(value, np.ndarray)]
+    arrays = [as_array(operation, f"args[{i}]", args[i]) for i in places]
+    if places == list(range(len(places))):
+        return arrays, places, func, args[len(places) :]
+    mixed = Interleaved(func, tuple((i in places, None if i in places else value) for i, value in enumerate(args)))
+    return arrays, places, mixed, ()
+
+
+def matched(operation: str, arrays: list[Array]) -> tuple[list[Axis], list[Array]]:
+    """Return the chunks that arrays have together, and the arrays on them.
+
+    Along an axis where lengths broadcast, arrays get the chunks of the one with most bytes. Where they don't, chunks
+    are matched by number: one array's only chunk goes with every chunk of the others.
+    """
+    ndim = max(a.ndim for a in arrays)
+    lengths = [{a.shape[i - ndim + a.ndim] for a in arrays if i - ndim + a.ndim >= 0} - {1} for i in range(ndim)]
+    if all(len(n) < 2 for n in lengths):
+        axes = common_axes(arrays, tuple(max(n, default=1) for n in lengths))
+        axes = [a if a.length != 1 else _largest(arrays, i - ndim, 1) for i, a in enumerate(axes)]
+    else:
+        numbered = by_number(operation, arrays)
+        axes = [
+            numbered[i] if len(lengths[i]) > 1 else _largest(arrays, i - ndim, max(lengths[i], default=1))
+            for i in range(ndim)
+        ]
+    fitted = []
+    for array in arrays:
+        mine = [
+            own if len(lengths[i]) > 1 else axes[i] if own.length == axes[i].length else Axis.regular(1, 1)
+            for i, own in enumerate(array.expr.grid.axes, ndim - array.ndim)
+        ]
+        fitted.append(regrid(array, Grid(mine)))
+    return axes, fitted
+
+
+def by_number(operation: str, arrays: list[Array]) -> list[Axis]:
+    """Return the chunks along each axis of the array that has most there; others have as many, or one."""
+    ndim = max(a.ndim for a in arrays)
+    axes = []
+    for i in range(-ndim, 0):
+        own = [a.expr.grid.axes[i] for a in arrays if i + a.ndim >= 0]
+        axes.append(max(own, key=lambda a: a.count))
+        if any(a.count not in (1, axes[-1].count) for a in own):
+            shapes = ", ".join(f"{a.shape} in {a.numblocks} chunks" for a in arrays)
+            raise ShapeError(
+                f"{operation}: arrays have shapes {shapes}; expected shapes that broadcast, or as many chunks, or one, "
+                f"along axis {i + ndim}"
+            )
+    return axes
+
+
+def _largest(arrays: list[Array], axis: int, length: int) -> Axis:
+    """Return the chunks along an axis, numbered from the end, of the array with most bytes that has the length."""
+    own = [a for a in arrays if axis + a.ndim >= 0 and a.shape[axis] == length]
+    return max(own, key=lambda a: a.nbytes).expr.grid.axes[axis]
+
+
+def _grid_of(operation: str, chunks: Any, axes: list[Axis], kept: set[int]) -> Grid:
+    """Read the result's chunks: the number of chunks stays along axes that an argument has."""
+    if not isinstance(chunks, tuple | list) or len(chunks) != len(axes):
+        raise ChunksError(bad(operation, "chunks", chunks, f"an entry for each of {len(axes)} axes of the result"))
+    found = []
+    for i, (spec, axis) in enumerate(zip(chunks, axes, strict=True)):
+        sizes = (spec,) * axis.count if is_integer(spec) else tuple(spec)
+        if any(not is_integer(s) or s < 0 for s in sizes):
+            raise ChunksError(bad(operation, "chunks", chunks, "sizes that are not negative"))
+        if len(sizes) != axis.count and i in kept:
+            raise ChunksError(
+                bad(operation, "chunks", chunks, f"{axis.count} sizes along axis {i}, one for each chunk")
+            )
+        found.append(Axis.of_sizes(int(s) for s in sizes))
+    return Grid(found)
+
+
+def _grid_of_nothing(chunks: Any, dtype: DType | None) -> Grid:
+    """Return the chunks of an array that is made from block numbers alone."""
+    if chunks is None or dtype is None:
+        raise ArgumentError(bad("map_blocks", "chunks", chunks, "chunks= and dtype=, since no argument is an array"))
+    if not isinstance(chunks, tuple | list) or not all(isinstance(c, tuple | list) or is_integer(c) for c in chunks):
+        raise ChunksError(bad("map_blocks", "chunks", chunks, "a tuple of sizes for each axis"))
+    return Grid([Axis.of_sizes(int(s) for s in ((c,) if is_integer(c) else c)) for c in chunks])

@@ -1,0 +1,310 @@
+"""Functions of chunks with margins of their neighbours, and the margins by themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import Slice, Take
+from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import MapBlocks
+from ...graph.kinds.source import Full
+from ..base import Node, as_array, make
+from ..chunking.halo import Depths, Margin, Trimmed, read_boundaries, read_depths, with_halo
+from ..ops.moving import Step, move
+from ..ops.sliding_window import sliding_window_view
+from .adapters import Informed
+from .map_blocks import (
+    arguments,
+    by_number,
+    declared,
+    first_keywords,
+    joined,
+    laid_out,
+    lengthened,
+    matched,
+    target_axes,
+)
+from .pickling import inferred, name_of, payload, wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..array import Array
+
+__all__ = [
+    "map_overlap",
+    "overlap",
+    "sliding_window_view",
+    "trim_internal",
+    "trim_overlap",
+]
+
+
+def map_overlap(
+    func: Any,
+    *args: Any,
+    depth: Any = None,
+    boundary: Any = None,
+    trim: bool = True,
+    align_arrays: bool = True,
+    allow_rechunk: bool = True,
+    name: str | None = None,
+    token: str | None = None,
+    dtype: Any = None,
+    chunks: Any = None,
+    drop_axis: int | Sequence[int] | None = None,
+    new_axis: int | Sequence[int] | None = None,
+    meta: Any = None,
+    **kwargs: Any,
+) -> Array:
+    """Apply a function to each chunk together with a margin of its neighbours.
+
+    Parameters
+    ----------
+    func : callable
+        Takes NumPy arrays, and returns one of their shape, from which the margin is taken off. The first array may
+        stand before it.
+    *args : array or anything
+        Arrays, and where no keyword says them `depth`, `boundary` and `trim`; what follows is handed on to `func`.
+    depth : int, tuple, dict or list
+        Elements of margin along each axis; a pair of integers in a tuple or dict: before and after. A list has a
+        depth for each array. Chunks may be smaller.
+    boundary : str, number, tuple, dict or list
+        Beyond the ends, for each axis: None or "none" (no margin there), "periodic", "reflect" (the edge repeated,
+        as in dask), "nearest", or a number that stands there. A list has one for each array.
+    trim : bool
+        Whether the margin is taken off what `func` returns. If not, the result's chunks are what `func` makes of
+        the wide ones: it is called on small arrays to find out how it changes their lengths, unless `chunks` says it.
+    align_arrays : bool
+        Whether arrays are brought to the same chunks; if not, chunks are matched by their numbers.
+    allow_rechunk : bool
+        dask's word for chunks that are smaller than the margin, which nothing needs to be done about here.
+    name, token, dtype, chunks, drop_axis, new_axis, meta : optional
+        As with `map_blocks`; `chunks` with the margin where it is taken off.
+    **kwargs
+        Handed on to `func`.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> x = wr.arange(6, chunks=3)
+    >>> def smooth(block):
+    ...     return block + np.roll(block, 1) + np.roll(block, -1)
+    >>> wr.map_overlap(smooth, x, depth=1, boundary="periodic").compute()
+    array([ 6,  3,  6,  9, 12,  9])
+    """
+    if isinstance(func, Node | np.ndarray) and args and callable(args[0]):
+        func, args = args[0], (func, *args[1:])
+    function: Any = func
+    arrays, places, called, extra = arguments("map_overlap", function, args, kwargs)
+    if not arrays:
+        raise ArgumentError(bad("map_overlap", "args", args, "at least one array"))
+    if depth is None:
+        given = dict(zip(("depth", "boundary", "trim"), extra, strict=False))
+        depth, boundary, trim = given.get("depth"), given.get("boundary", boundary), given.get("trim", trim)
+        extra = extra[3:]
+    if depth is None:
+        raise ArgumentError(bad("map_overlap", "depth", depth, "elements of margin, such as depth=1"))
+    known, label, wants = declared("map_overlap", dtype, meta), token or name or name_of(function), wanted(function)
+    if align_arrays:
+        _, arrays = matched("map_overlap", arrays)
+    depths, ends = _for_each("depth", depth, arrays), _for_each("boundary", boundary, arrays)
+    wide = [with_halo(a, d, b) for a, d, b in zip(arrays, depths, ends, strict=True)]
+    domain, wide = joined("map_overlap", by_number("map_overlap", wide), wide, drop_axis)
+    grid, ways = laid_out("map_overlap", domain, wide, drop_axis, new_axis, chunks)
+    sources = tuple((p, a.expr.grid, w) for p, a, w in zip(places, wide, ways, strict=True))
+    samples = [np.ones([1 + b + a for b, a in d], x.dtype) for x, d in zip(wide, depths, strict=True)]
+    first = kwargs | first_keywords(wants, sources, grid)
+    if known is None:
+        known, shape = inferred("map_overlap", called, samples, extra, first, label)
+        if new_axis is not None and chunks is None:
+            grid = lengthened("map_overlap", grid, shape, new_axis)
+    main = max(range(len(arrays)), key=lambda i: arrays[i].ndim)
+    target, ndim = target_axes("map_overlap", arrays[main].ndim, drop_axis, new_axis, chunks)
+    margins = tuple(
+        (target[i], Margin(axis, before, after, ends[main][i] == "none"))
+        for i, (axis, (before, after)) in enumerate(zip(arrays[main].expr.grid.axes, depths[main], strict=True))
+        if i in target and (before, after) != (0, 0)
+    )
+    if trim:
+        grid = Grid([_without(a, dict(margins).get(i)) for i, a in enumerate(grid.axes)])
+    elif chunks is None and ndim == len(domain) and drop_axis is None:
+        grid = _changed(grid, called, samples, extra, first)
+    if "block_info" in wants:
+        called = Informed(called, sources, grid, known, "block_id" in wants)
+    if trim and margins:
+        called = Trimmed(called, margins, grid, bool(wants))
+        wants = ("block_id",)
+    packed = payload("map_overlap", called, extra, kwargs, label)
+    return make(MapBlocks(packed, tuple(ways), ("block_id",) if wants else ()), wide, grid, known)
+
+
+def _for_each(argument: str, spec: Any, arrays: list[Array]) -> list[Any]:
+    """Read depths or boundaries for each array: a list has one for each, anything else serves all."""
+    if isinstance(spec, list) and len(spec) != len(arrays):
+        raise ShapeError(bad("map_overlap", argument, spec, f"one entry for each of {len(arrays)} arrays"))
+    found: list[Any] = []
+    for i, array in enumerate(arrays):
+        mine = spec[i] if isinstance(spec, list) else spec
+        if isinstance(mine, dict) and any(a.ndim != array.ndim for a in arrays):
+            mine = {axis: value for axis, value in mine.items() if axis < array.ndim}
+        if argument == "depth":
+            found.append(read_depths("map_overlap", mine, array.ndim))
+        else:
+            found.append(read_boundaries("map_overlap", mine, array.ndim))
+    return found
+
+
+def _without(axis: Axis, margin: Margin | None) -> Axis:
+    """Return an axis whose chunks lose their margins."""
+    if margin is None:
+        return axis
+    before, after = margin.at(np.arange(axis.count))
+    sizes = axis.size(np.arange(axis.count)) - before - after
+    if len(sizes) and sizes.min() < 0:
+        raise ShapeError(
+            f"map_overlap: chunks of {axis.largest} elements are smaller than the margin that is taken off"
+        )
+    return Axis.of_sizes(sizes)
+
+
+def _changed(
+    grid: Grid, called: Callable[..., Any], samples: list[np.ndarray[Any, Any]], extra: Any, keywords: dict[str, Any]
+) -> Grid:
+    """Return the chunks that a function makes of others: longer or shorter by as much, or of one length whatever came.
+
+    That is found by calling it on small arrays of two sizes; where it doesn't take them, chunks stay as they are.
+    """
+    larger = [np.ones([n + 1 for n in s.shape], s.dtype) for s in samples]
+    try:
+        with np.errstate(all="ignore"):
+            small, large = (np.shape(called(*some, *extra, **keywords)) for some in (samples, larger))
+    except Exception:
+        return grid
+    came = max((s.shape for s in samples), key=len)
+    if len(small) != grid.ndim or len(large) != grid.ndim or len(came) != grid.ndim:
+        return grid
+    axes = []
+    for axis, n, one, other in zip(grid.axes, came, small, large, strict=True):
+        sizes = axis.size(np.arange(axis.count))
+        if other == one + 1 and one != n:
+            axis = Axis.of_sizes(np.maximum(sizes + (one - n), 0))
+        elif other == one:
+            axis = Axis.of_sizes(np.full(axis.count, one))
+        axes.append(axis)
+    return Grid(axes)
+
+
+def overlap(x: Any, depth: Any, boundary: Any = None, *, allow_rechunk: bool = True) -> Array:
+    """Return the array of chunks with a margin of their neighbours.
+
+    Parameters
+    ----------
+    x : array
+    depth : int, tuple or dict
+        Elements of margin along each axis, or pairs of them: before and after.
+    boundary : str, number, tuple or dict
+        What is beyond the ends; see `map_overlap`.
+    allow_rechunk : bool
+        dask's word for chunks that are smaller than the margin, which nothing needs to be done about here.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.overlap.overlap(wr.arange(6, chunks=3), depth=1, boundary=-1).compute()
+    array([-1,  0,  1,  2,  3,  2,  3,  4,  5, -1])
+    """
+    array = as_array("overlap", "x", x)
+    ends = read_boundaries("overlap", boundary, array.ndim)
+    return with_halo(array, read_depths("overlap", depth, array.ndim), ends)
+
+
+def trim_internal(x: Any, axes: Any, boundary: Any = None) -> Array:
+    """Take margins off all chunks; what is beyond the ends of an array stays where its boundary is "none".
+
+    Parameters
+    ----------
+    x : array
+    axes : dict
+        Elements to take off along axes, or pairs of them: before and after.
+    boundary : str, tuple or dict
+        What was beyond the ends; see `map_overlap`.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.overlap.overlap(wr.arange(6, chunks=3), depth=1, boundary="periodic")
+    >>> wr.overlap.trim_internal(x, {0: 1}, "periodic").compute()
+    array([0, 1, 2, 3, 4, 5])
+    """
+    array = as_array("trim_internal", "x", x)
+    ends = read_boundaries("trim_internal", boundary, array.ndim)
+    return _trimmed("trim_internal", "axes", array, read_depths("trim_internal", axes, array.ndim, "axes"), ends)
+
+
+def trim_overlap(x: Any, depth: Any, boundary: Any = None) -> Array:
+    """Take off the margins that `overlap` gave an array.
+
+    Parameters
+    ----------
+    x : array
+    depth : int, tuple or dict
+    boundary : str, number, tuple or dict
+        Both as they were given to `overlap`.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.overlap.overlap(wr.arange(6, chunks=3), depth=1)
+    >>> wr.overlap.trim_overlap(x, depth=1).compute()
+    array([0, 1, 2, 3, 4, 5])
+    """
+    array = as_array("trim_overlap", "x", x)
+    ends = read_boundaries("trim_overlap", boundary, array.ndim)
+    return _trimmed("trim_overlap", "depth", array, read_depths("trim_overlap", depth, array.ndim), ends)
+
+
+def _trimmed(operation: str, argument: str, x: Array, depths: Depths, ends: tuple[Any, ...]) -> Array:
+    steps: list[Step] = []
+    axes: list[Axis] = []
+    for i, (axis, (before, after), end) in enumerate(zip(x.expr.grid.axes, depths, ends, strict=True)):
+        chunks = np.arange(axis.count)
+        first, last = axis.start(chunks) + before, axis.stop(chunks) - after
+        if end == "none" and len(chunks):
+            first[0], last[-1] = 0, axis.length
+        if (before, after) == (0, 0):
+            steps.append((i, Slice()))
+            axes.append(axis)
+            continue
+        sizes = last - first
+        # Margins towards an open end are shorter where they would reach beyond it, and by how much nothing tells.
+        short = end == "none" and axis.count > 1 and (sizes[0] < before or sizes[-1] < after)
+        if short or bool((sizes < 0).any()):
+            expected = f"margins along axis {i} that all of its chunks have whole; they are {x.chunks[i]} with margins"
+            raise ShapeError(bad(operation, argument, (before, after), expected))
+        taken = np.concatenate([np.arange(a, b) for a, b in zip(first.tolist(), last.tolist(), strict=True)])
+        steps.append((i, Take(taken)))
+        axes.append(Axis.of_sizes(sizes))
+    if not all(a.length for a in axes):
+        return make(Full(np.zeros((), x.dtype)[()]), (), Grid(axes), x.dtype)
+    return move(operation, x, steps, axes)

@@ -1,0 +1,138 @@
+"""Users' functions: pickled when the operation is made, so that a function that can't travel fails there."""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import importlib
+import inspect
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, bad
+from ...graph.kinds.mapping import Payload
+from ...workers.kernels.returned import plain
+from ..base import Node, check_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...graph.expr import DType
+
+WANTS = ("block_id", "block_info")
+
+
+def name_of(function: Any) -> str:
+    """Return a function's name for messages and drawings."""
+    return str(getattr(function, "__name__", None) or type(function).__name__)
+
+
+def _own(function: Any) -> bool:
+    """Whether a function is one of Windrow's, whose name says nothing to users."""
+    return str(getattr(function, "__module__", "")).partition(".")[0] == __name__.partition(".")[0]
+
+
+def payload(
+    operation: str,
+    function: Callable[..., Any],
+    extra: tuple[Any, ...],
+    keywords: dict[str, Any],
+    name: str = "",
+) -> Payload:
+    """Pickle a function with its arguments.
+
+    `name` is that of the user's function in one of Windrow's that stands around it.
+
+    Raises
+    ------
+    ArgumentError
+        When it is no function, or can't be pickled.
+    """
+    if not callable(function):
+        raise ArgumentError(bad(operation, "func", function, "a function"))
+    shown = name or ("" if _own(function) else name_of(function))
+    name = name or name_of(function)
+    refuse_captured(operation, function)
+    try:
+        pickled = importlib.import_module("cloudpickle").dumps((function, extra, keywords))
+    except Exception as error:
+        raise ArgumentError(
+            f"{operation}: argument 'func', the function {name!r} with its arguments, can't be pickled: "
+            f"{type(error).__name__}: {error}; expected one that can travel to other processes"
+        ) from error
+    return Payload(shown, pickled, blake2b(pickled, digest_size=16).hexdigest())
+
+
+def refuse_captured(operation: str, function: Any) -> None:
+    """Raise where a function uses a lazy array of its module's, or of the function it stands in."""
+    if not inspect.isfunction(function):
+        return
+    code, around = function.__code__, function.__globals__
+    named = {i.argval: around.get(i.argval) for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # what isn't assigned yet
+            named[name] = cell.cell_contents
+    for name, value in named.items():
+        if isinstance(value, Node):
+            raise ArgumentError(
+                f"{operation}: the function {name_of(function)!r} uses the Windrow array {name!r}; expected NumPy's "
+                "only; hand it over among the arguments, or compute it beforehand"
+            )
+
+
+def wanted(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return which of block_id and block_info a function names among its parameters."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return ()
+    return tuple(w for w in WANTS if w in parameters)
+
+
+def sampled(
+    operation: str,
+    function: Callable[..., Any],
+    samples: list[np.ndarray[Any, Any]],
+    extra: tuple[Any, ...],
+    keywords: dict[str, Any],
+    name: str = "",
+) -> Any:
+    """Return what a function gives for small arrays."""
+    try:
+        with np.errstate(all="ignore"):
+            return function(*samples, *extra, **keywords)
+    except Exception as error:
+        likely = f", such as dtype={str(samples[0].dtype)!r}" if samples else ""
+        raise DTypeError(
+            f"{operation}: argument 'dtype' is None, and calling {name or name_of(function)!r} on arrays of one "
+            f"element raised {type(error).__name__}: {error}; expected a function that takes them, or the "
+            f"result's dtype{likely}"
+        ) from error
+
+
+def inferred_dtype(
+    operation: str,
+    function: Callable[..., Any],
+    samples: list[np.ndarray[Any, Any]],
+    extra: tuple[Any, ...],
+    keywords: dict[str, Any],
+    name: str = "",
+) -> DType:
+    """Return the dtype of what a function gives for small arrays."""
+    return inferred(operation, function, samples, extra, keywords, name)[0]
+
+
+def inferred(
+    operation: str,
+    function: Callable[..., Any],
+    samples: list[np.ndarray[Any, Any]],
+    extra: tuple[Any, ...],
+    keywords: dict[str, Any],
+    name: str = "",
+) -> tuple[DType, tuple[int, ...]]:
+    """Return the dtype and the shape of what a function gives for small arrays."""
+    made = sampled(operation, function, samples, extra, keywords, name)
+    found = plain(f"{operation}: {name or name_of(function)}", made)
+    return check_dtype(operation, "dtype", found.dtype), found.shape
