@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..arrays.array import Array
-    from ..scheduler.gather import Gather
     from ..scheduler.job import Arrival, Job
+    from ..scheduler.result_collector import Gather
     from .progress import Progress
     from .shards import Shards
 

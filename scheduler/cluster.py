@@ -21,13 +21,13 @@ from ..graph.stage import relations
 from ..workers.config import config
 from ..workers.embedded import EmbeddedTransport
 from ..workers.output import COMPUTE
+from .cli.launch import check_launch, end_ranks, start_ranks
 from .engine import Engine
-from .gather import Gather, insist
 from .html import cluster_html
 from .job import Close, Job, Release, Submit, Uncache
-from .launch import check_launch, end_ranks, start_ranks
-from .limits import arena_bytes, usable_cores
 from .record import State
+from .resources import arena_bytes, usable_cores
+from .result_collector import Gather, insist
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -46,11 +46,11 @@ from .delivery import Delivery
 from .failure import exception_of
 from .heartbeat import Heartbeat
 from .job import Ask, Cancel, Close, Gathered, Job, Release, Request, Submit, Uncache, Watch
-from .jobs import Jobs
+from .job_index import Jobs
 from .ledger import Batch, Ledger
-from .memory import Spiller
 from .planning import Stopped
 from .record import Record, State
+from .spiller import Spiller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

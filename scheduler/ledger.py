@@ -18,7 +18,7 @@ import numpy as np
 
 from ..graph.access import distinct
 from .planning import Planner, Stopped, never
-from .ready import SPARE
+from .ready_queue import SPARE
 from .record import Input, Record, State
 
 if TYPE_CHECKING:

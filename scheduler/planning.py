@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..graph.access import distinct
-from .ready import Ready, set_leading
+from .ready_queue import Ready, set_leading
 from .record import Record, State
 from .slabs import Slabs
 

@@ -51,7 +51,7 @@ class Record:
     state, owner, offset, source (-1: the owner's arena, else a spill file) say what is known of a task;
     `left` counts gathers that are owed and readers that aren't done, `missing` inputs that aren't stored, `gather`
     gathers to the user that are owed. `hold` keeps all chunks (persisted arrays). Inputs have smaller numbers than
-    their readers. `leading` and `listed` belong to `ready.Ready`.
+    their readers. `leading` and `listed` belong to `ready_queue.Ready`.
     """
 
     stage: Stage

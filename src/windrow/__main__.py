@@ -1,4 +1,4 @@
-"""`python -m windrow`: see `windrow.scheduler.cli`."""
+"""`python -m windrow`: see `windrow.scheduler.cli.main`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 import sys
 from typing import Any
 
-from .scheduler.cli import main
+from .scheduler.cli.main import main
 
 
 def _names() -> dict[str, Any]:

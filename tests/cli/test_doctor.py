@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from windrow.scheduler import doctor
+from windrow.scheduler.cli import doctor
 
 PYTHON = [sys.executable, "-m", "windrow"]
 NAMES = ("windrow", "Python", "packages", "MPI", "memory", "cores", "/dev/shm", "spill folder", "two ranks")

@@ -18,7 +18,7 @@ WATCHED = tuple(
     f"windrow.{name}"
     for name in (
         "graph.expr", "graph.lower", "graph.simplify", "arrays.execution.deferred", "arrays.execution.compute",
-        "scheduler.cluster", "scheduler.jobs", "scheduler.ledger", "scheduler.planning", "scheduler.ready",
+        "scheduler.cluster", "scheduler.job_index", "scheduler.ledger", "scheduler.planning", "scheduler.ready_queue",
         "scheduler.record",
     )
 )  # fmt: skip

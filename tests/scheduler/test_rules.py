@@ -17,7 +17,7 @@ from windrow.graph.kinds.source import Host, HostData, Random
 from windrow.graph.lower import lower
 from windrow.scheduler.arena import Arena
 from windrow.scheduler.job import Job
-from windrow.scheduler.jobs import Jobs
+from windrow.scheduler.job_index import Jobs
 from windrow.scheduler.ledger import BATCH_BYTES, BATCH_SECONDS, SPARE, Batch, Ledger, Loss
 from windrow.scheduler.progress import status
 from windrow.scheduler.record import Record, State

@@ -15,7 +15,7 @@ import types
 import zipfile
 from typing import TYPE_CHECKING, Any
 
-from ..graph.errors import WindrowError
+from ...graph.errors import WindrowError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

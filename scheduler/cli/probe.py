@@ -1,6 +1,6 @@
 """What `doctor` tries out in processes of their own, since MPI ends or hangs the process that it fails in.
 
-`python -m windrow.scheduler.probe library|ranks` prints one line of JSON.
+`python -m windrow.scheduler.cli.probe library|ranks` prints one line of JSON.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import sys
 import time
 from typing import Any
 
-from ..workers.mpi.doors import doors
-from ..workers.mpi.processes import name_of
-from ..workers.mpi.spawning import launchers
+from ...workers.mpi.doors import doors
+from ...workers.mpi.processes import name_of
+from ...workers.mpi.spawning import launchers
 
 LIMIT = 60.0
 
@@ -36,7 +36,7 @@ def probe(what: str) -> dict[str, Any]:
 
 def ranks() -> dict[str, Any]:
     """Start two ranks, have them tell how they reach each other, and stop them."""
-    from .cluster import Cluster
+    from ..cluster import Cluster
 
     begin = time.monotonic()
     with Cluster(2, memory="16 MiB") as cluster:
@@ -57,7 +57,7 @@ def listening(pids: list[int]) -> list[str]:
 
 
 def _main() -> None:
-    from ..workers.mpi.implementation import library
+    from ...workers.mpi.implementation import library
 
     try:
         found: dict[str, Any] = library() if sys.argv[1] == "library" else ranks()

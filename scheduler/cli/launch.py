@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..graph.errors import ClusterError
-from ..workers.mpi.environment import under_mpirun
+from ...graph.errors import ClusterError
+from ...workers.mpi.environment import under_mpirun
 
 if TYPE_CHECKING:
-    from ..workers.transport import Transport
+    from ...workers.transport import Transport
 
 
 def check_launch() -> None:
@@ -31,7 +31,7 @@ def check_launch() -> None:
 
 def start_ranks(ranks: int, arena: int, transport: str) -> Transport:
     """Start `ranks - 1` more processes and return rank 0's transport."""
-    from ..workers.mpi.start import spawn
+    from ...workers.mpi.start import spawn
 
     return spawn(ranks, arena, transport, [*(f"-W{option}" for option in sys.warnoptions), "-c", _joining()])
 
@@ -39,14 +39,14 @@ def start_ranks(ranks: int, arena: int, transport: str) -> Transport:
 def _joining() -> str:
     """Return the program of a started rank; it finds the package even if only our sys.path leads there."""
     package, _, _ = __name__.partition(".")
-    folder = str(Path(__file__).parents[2])
+    folder = str(Path(__file__).parents[3])
     return f"import sys; sys.path.append({folder!r}); from {package}.workers.__main__ import main; main()"
 
 
 def end_ranks(transport: Transport) -> None:
     """See to it that the ranks that were started are gone."""
-    from ..workers.mpi.link import MpiLink
-    from ..workers.mpi.start import end_ranks
+    from ...workers.mpi.link import MpiLink
+    from ...workers.mpi.start import end_ranks
 
     if isinstance(transport, MpiLink):
         end_ranks(transport)

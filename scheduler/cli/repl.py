@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .cluster import current
+from ..cluster import current
 
 if TYPE_CHECKING:
     import types

@@ -13,16 +13,16 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..graph.errors import WindrowError
-from ..workers.config import config
-from ..workers.mpi.environment import mark_rank, ulfm_enabled
-from .limits import arena_bytes, usable_cores, usable_memory
+from ...graph.errors import WindrowError
+from ...workers.config import config
+from ...workers.mpi.environment import mark_rank, ulfm_enabled
+from ..resources import arena_bytes, usable_cores, usable_memory
 from .probe import listening, probe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .cluster import Cluster
+    from ..cluster import Cluster
 
 WIDTH = 17
 ROUTES = {
@@ -63,7 +63,7 @@ def report(version: str, cluster: Cluster | None = None) -> Iterator[str]:
         The launched job's that this process is rank 0 of; without one two ranks are started to look at.
     """
     made = Report()
-    yield made.line("windrow", f"{version}, {Path(__file__).parents[1]}")
+    yield made.line("windrow", f"{version}, {Path(__file__).parents[2]}")
     yield made.line("Python", f"{sys.version.split()[0]}, {sys.executable}")
     yield made.line("packages", _packages(made))
     yield from _mpi(made)

@@ -1,0 +1,1 @@
+"""`python -m windrow`: its options, scripts, the prompt, `doctor`, and starting ranks."""
