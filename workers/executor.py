@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .kernels import compiled
-from .kernels.heads import HEADS
-from .kernels.interpreter import Frame
-from .kernels.tiles import TILE
-from .kernels.whole import BlockError
+from .kernels.interpreter.block_calls import BlockError
+from .kernels.interpreter.frame import Frame
+from .kernels.interpreter.tile_regions import TILE
+from .kernels.reductions import HEADS
 
 if TYPE_CHECKING:
     from ..graph.grid import Index

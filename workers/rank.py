@@ -21,7 +21,7 @@ from ..graph.program import Load, Product
 from .blas import BlasLimit
 from .boundary import called
 from .executor import Target, run_blocks, run_task
-from .kernels.whole import BlockError
+from .kernels.interpreter.block_calls import BlockError
 from .output import COMPUTE, finish_lines
 from .protocol import (
     Command,

@@ -12,7 +12,7 @@ from ...graph.axismap import Halo, Slice
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
-from ...workers.kernels.returned import plain
+from ...workers.kernels.user_results import plain
 from ..base import Node, check_axis, is_integer, make
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError
-from ...workers.kernels.returned import check_kept, plain
+from ...workers.kernels.user_results import check_kept, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable

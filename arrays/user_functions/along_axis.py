@@ -10,7 +10,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
-from ...workers.kernels.returned import plain
+from ...workers.kernels.user_results import plain
 from ..base import as_array, check_axes, check_axis, check_dtype, check_shape, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import without_empty

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.mapping import Payload
-from ...workers.kernels.returned import plain
+from ...workers.kernels.user_results import plain
 from ..base import Node, check_dtype
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ GROUP_BLOCKS = 4096
 
 @dataclass(frozen=True)
 class Reduce(Op):
-    """A reduction over `axes`; `head` names it in `workers.kernels.heads`."""
+    """A reduction over `axes`; `head` names it in `workers.kernels.reductions`."""
 
     head: str
     axes: tuple[int, ...]

@@ -21,11 +21,11 @@ from windrow.graph.kinds.source import Full, Host, HostData
 from windrow.graph.lower import lower
 from windrow.workers.config import config
 from windrow.workers.kernels import compiled
-from windrow.workers.kernels.compiled import choice, machine
+from windrow.workers.kernels.compiled import dispatch, llvm_compile
 from windrow.workers.kernels.compiled.fused import cuts, fused
-from windrow.workers.kernels.compiled.text import Untaken
-from windrow.workers.kernels.interpreter import Frame
-from windrow.workers.kernels.tiles import regions
+from windrow.workers.kernels.compiled.llvm_text import Untaken
+from windrow.workers.kernels.interpreter.frame import Frame
+from windrow.workers.kernels.interpreter.tile_regions import regions
 from windrow.workers.reader import HOST, Place, Reader
 
 pytest.importorskip("llvmlite")
@@ -274,8 +274,8 @@ def test_a_block_that_is_no_run_of_memory_is_brought_to_order():
 
 def test_other_scalars_are_no_other_kernel(monkeypatch):
     made = []
-    monkeypatch.setattr(choice, "compiled", lambda *a: made.append(a) or machine.compiled(*a))
-    monkeypatch.setattr(choice, "_kernels", {})
+    monkeypatch.setattr(dispatch, "compiled", lambda *a: made.append(a) or llvm_compile.compiled(*a))
+    monkeypatch.setattr(dispatch, "_kernels", {})
     x = source(np.arange(3000.0))
     for value in (1.0, 2.5, 7.0):
         _, found = both(call("multiply", call("add", x, value), 3.0))
@@ -285,15 +285,15 @@ def test_other_scalars_are_no_other_kernel(monkeypatch):
 
 
 def test_off_and_auto(monkeypatch):
-    monkeypatch.setattr(choice, "_kernels", {})
+    monkeypatch.setattr(dispatch, "_kernels", {})
     x = source(np.arange(100_000.0))
     out = np.empty((1, 100_000))
     for setting in ("off", "auto"):
         with config.set(jit=setting):
             assert not compiled.store(frame_of(call("add", x, 1.0)), out)
-    (kernel,) = choice._kernels.values()
+    (kernel,) = dispatch._kernels.values()
     assert not kernel.asked
-    monkeypatch.setattr(choice, "ENOUGH_WORK", 400_000)
+    monkeypatch.setattr(dispatch, "ENOUGH_WORK", 400_000)
     with config.set(jit="auto"):
         for _ in range(3):
             compiled.store(frame_of(call("add", x, 1.0)), out)
@@ -310,9 +310,9 @@ def test_without_llvmlite(monkeypatch, caplog):
             raise ImportError(f"No module named {name!r}")
         return real(name, *args, **keywords)
 
-    monkeypatch.setattr(choice, "_kernels", {})
+    monkeypatch.setattr(dispatch, "_kernels", {})
     monkeypatch.setattr(builtins, "__import__", missing)
-    machine._llvm.cache_clear()
+    llvm_compile._llvm.cache_clear()
     out = np.empty((1, 3000))
     with caplog.at_level(logging.DEBUG, "windrow"):
         for _ in range(2):
@@ -324,9 +324,9 @@ def test_what_llvm_refuses_is_left_to_the_interpreter(monkeypatch, caplog):
     def refuse(*args):
         raise RuntimeError("no such instruction")
 
-    monkeypatch.setattr(choice, "_kernels", {})
-    monkeypatch.setattr(machine, "_compile", refuse)
-    monkeypatch.setattr(machine, "cache_folder", lambda: None)
+    monkeypatch.setattr(dispatch, "_kernels", {})
+    monkeypatch.setattr(llvm_compile, "_compile", refuse)
+    monkeypatch.setattr(llvm_compile, "cache_folder", lambda: None)
     assert not compiled.store(frame_of(call("add", source(np.arange(3000.0)), 1.0)), np.empty((1, 3000)))
     assert "could not be compiled" in caplog.text
 
@@ -334,10 +334,10 @@ def test_what_llvm_refuses_is_left_to_the_interpreter(monkeypatch, caplog):
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(choice, "_kernels", {})
-    machine.cache_folder.cache_clear()
+    monkeypatch.setattr(dispatch, "_kernels", {})
+    llvm_compile.cache_folder.cache_clear()
     yield tmp_path / "windrow" / "kernels"
-    machine.cache_folder.cache_clear()
+    llvm_compile.cache_folder.cache_clear()
 
 
 def test_kernels_are_kept_on_disk(cache):
@@ -346,7 +346,7 @@ def test_kernels_are_kept_on_disk(cache):
     assert cache.stat().st_mode & 0o777 == 0o700
     code = (
         "import numpy as np, windrow as w\n"
-        "from windrow.workers.kernels.compiled import machine, choice\n"
+        "from windrow.workers.kernels.compiled import llvm_compile as machine, dispatch as choice\n"
         "def refuse(*a): raise SystemExit('compiled again')\n"
         "machine._compile = refuse\n"
         "w.config.set(jit='on')\n"
@@ -364,7 +364,7 @@ def test_damaged_files_are_compiled_again(cache, monkeypatch):
     (file,) = cache.iterdir()
     whole = file.read_bytes()
     file.write_bytes(whole[:100])
-    monkeypatch.setattr(choice, "_kernels", {})
+    monkeypatch.setattr(dispatch, "_kernels", {})
     same(call("add", source(np.arange(3000.0)), 1.0))
     assert file.read_bytes() == whole
 
@@ -378,12 +378,12 @@ def test_a_folder_that_others_can_write_is_not_used(cache):
 
 def test_finding_a_kernel_takes_microseconds():
     frame = frame_of(call("add", source(np.arange(3000.0)), 1.0))
-    choice._function(frame)
+    dispatch._function(frame)
     times = []
     for _ in range(20):
         begin = time.perf_counter()
         for _ in range(100):
-            choice._function(frame)
+            dispatch._function(frame)
         times.append((time.perf_counter() - begin) / 100)
     assert min(times) < 2e-5
 
@@ -392,7 +392,7 @@ def test_finding_a_kernel_takes_microseconds():
 def test_a_process_may_end_while_a_kernel_is_made(jit, tmp_path):
     code = (
         "import numpy as np, windrow as w\n"
-        "from windrow.workers.kernels.compiled import choice\n"
+        "from windrow.workers.kernels.compiled import dispatch as choice\n"
         "choice.ENOUGH_WORK = 1\n"
         f"w.config.set(jit={jit!r})\n"
         "x = w.from_array(np.arange(200_000.0), chunks=100_000)\n"

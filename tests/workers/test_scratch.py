@@ -8,7 +8,7 @@ import threading
 import numpy as np
 
 import windrow as wr
-from windrow.workers.kernels.scratch import LEAST, MOST, room
+from windrow.workers.kernels.interpreter.buffers import LEAST, MOST, room
 from windrow.workers.urgency import answer_soon
 
 F8 = np.dtype("f8")

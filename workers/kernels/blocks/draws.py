@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.errors import ShapeError
+from ..interpreter.tile_regions import regions
 from ..randoms import KERNELS, draws_of, vectors
 from ..randoms.checks import check
 from ..randoms.philox import product
-from ..tiles import regions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

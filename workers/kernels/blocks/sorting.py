@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import dealing
-from ..scratch import room
+from ..interpreter.buffers import room
 from . import filling, piecewise
 
 Array = np.ndarray[Any, Any]

@@ -1,5 +1,5 @@
 """Compiled kernels: a program as one loop of machine code, with the interpreter's bits."""
 
-from .choice import reduce, store
+from .dispatch import reduce, store
 
 __all__ = ["reduce", "store"]

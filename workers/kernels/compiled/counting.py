@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ...config import config
-from .choice import ENOUGH_WORK, Kernel
+from .dispatch import ENOUGH_WORK, Kernel
 from .fused import ENTRY
-from .text import Untaken, kind, register
+from .llvm_text import Untaken, kind, register
 
 Array = np.ndarray[Any, Any]
 
@@ -69,7 +69,7 @@ def _kernel(text: str, inputs: int) -> Kernel:
 
 
 def ready(text: str, inputs: int, work: int, ahead: int = 0) -> Any:
-    """Return a kernel's function if it is there, or else see to it that it will be; as in `choice`.
+    """Return a kernel's function if it is there, or else see to it that it will be; as in `dispatch`.
 
     `ahead` is work known to come.
     """

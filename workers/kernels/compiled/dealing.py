@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..scratch import room
+from ..interpreter.buffers import room
 from .counting import ready
 from .fused import ENTRY
-from .text import Text, Untaken, kind, register
+from .llvm_text import Text, Untaken, kind, register
 
 Array = np.ndarray[Any, Any]
 

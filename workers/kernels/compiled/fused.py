@@ -1,8 +1,8 @@
 """Fused kernels: a program's text for LLVM, where it is one loop over elements in C order.
 
 The function takes a pointer for each input, one to the scalars (eight bytes each), one to the result, then
-how many blocks there are, how many elements a block has, and how `tiles.regions` cuts it: groups of so many
-elements, in each tiles of so many. Sums of floats go on 512 lanes as in `heads`. Equal text is an equal
+how many blocks there are, how many elements a block has, and how `tile_regions.regions` cuts it: groups of so many
+elements, in each tiles of so many. Sums of floats go on 512 lanes as in `reductions`. Equal text is an equal
 kernel: scalars and lengths are arguments.
 """
 
@@ -17,12 +17,12 @@ import numpy as np
 from ....graph.kinds.elementwise import Scalar
 from ....graph.kinds.source import Full
 from ....graph.program import Apply, Generate, Load, Program
-from ..plan import plan_for
-from ..tiles import TILE
+from ..interpreter.buffer_plan import plan_for
+from ..interpreter.tile_regions import TILE
 from .instructions import UFUNCS
+from .llvm_text import Body, DType, Untaken, cast, kind, register
 from .loops import Loops
 from .promotion import constant, loop
-from .text import Body, DType, Untaken, cast, kind, register
 
 ENTRY = "kernel"
 
@@ -57,7 +57,7 @@ def fused(program: Program) -> Fused:
 
 
 def cuts(shape: tuple[int, ...]) -> tuple[int, int, int]:
-    """Return the elements of a block, of its groups and of their tiles: the cuts of `tiles.regions`."""
+    """Return the elements of a block, of its groups and of their tiles: the cuts of `tile_regions.regions`."""
     size = math.prod(shape)
     if size <= TILE:
         return size, size, size

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .text import Text
+from .llvm_text import Text
 
 Write = Callable[[Text, str, list[str]], str]
 """`write(text, type, values)` for values of the loop's type."""

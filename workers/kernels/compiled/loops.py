@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..heads import LANES
-from .text import Body, DType, Text, Untaken, cast, kind, register
+from ..reductions import LANES
+from .llvm_text import Body, DType, Text, Untaken, cast, kind, register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +86,7 @@ class Loops:
         self.body.text.store(target, self.body.text.set(f"fadd {register(target)} {old}, {value}"), lanes, i)
 
     def _halve(self, target: DType) -> None:
-        """Write the fold of the lanes in halves, as `heads.fold` does it."""
+        """Write the fold of the lanes in halves, as `reductions.fold` does it."""
         text = self.body.text
         self.body.entry.lines.append("  %width.p = alloca i64")
         text.lines.append(f"  store i64 {self.body.least('%tile', str(LANES))}, ptr %width.p")

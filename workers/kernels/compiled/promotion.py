@@ -9,7 +9,7 @@ import numpy as np
 
 from ....graph.kinds.elementwise import Scalar
 from .instructions import UFUNCS
-from .text import DType, Untaken, kind
+from .llvm_text import DType, Untaken, kind
 
 Given = DType | Scalar
 

@@ -20,14 +20,14 @@ import numpy as np
 
 from ....graph.program import Load
 from ...config import config
-from ..tiling import BLOCK_BYTES, buffer, copy_tile
+from ..interpreter.tile_loop import BLOCK_BYTES, buffer, copy_tile
 from .fused import ENTRY, Fused, cuts, fused
-from .machine import Native, compiled
-from .text import Untaken
+from .llvm_compile import Native, compiled
+from .llvm_text import Untaken
 
 if TYPE_CHECKING:
     from ....graph.stage import Stage
-    from ..interpreter import Frame
+    from ..interpreter.frame import Frame
 
 Array = np.ndarray[Any, Any]
 # Elements times NumPy's loops: 0.2 to 0.4 s of a core, several times what making a kernel takes.

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.program import Apply, Generate
-from .functions import function
-from .generate import generate
-from .tiles import TILE, Region, regions
+from ....graph.program import Apply, Generate
+from ..functions import function
+from ..sources import generate
+from .tile_regions import TILE, Region, regions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .interpreter import Frame
+    from .frame import Frame
 
 Array = np.ndarray[Any, Any]
 Step = tuple[int, "Callable[..., Any] | None", list[tuple[bool, Any]]]

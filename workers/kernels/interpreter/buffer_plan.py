@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from ...graph.program import Apply, Generate, Program
-from .functions import IN_PLACE
+from ....graph.program import Apply, Generate, Program
+from ..functions import IN_PLACE
 
 if TYPE_CHECKING:
-    from ...graph.stage import Stage
+    from ....graph.stage import Stage
 
 
 @dataclass(frozen=True)

@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.access import ByBlock, Piece
-from ...graph.kinds.mapping import BlockFunction
-from ...graph.kinds.move import Move
-from ...graph.program import Apply, Call, Generate, Load, Product, Program, Value
-from ..reader import points_first
-from .blocks import block_function, fills, takes_pieces
-from .gathered import Gathered
-from .heads import HEADS
-from .plan import Plan, plan_of
-from .product import contract
-from .scratch import room
-from .tiles import Region, regions
-from .tiling import Tiles
-from .whole import call_function, read_only
+from ....graph.access import ByBlock, Piece
+from ....graph.kinds.mapping import BlockFunction
+from ....graph.kinds.move import Move
+from ....graph.program import Apply, Call, Generate, Load, Product, Program, Value
+from ...reader import points_first
+from ..blocks import block_function, fills, takes_pieces
+from ..contraction import contract
+from ..reductions import HEADS
+from .block_calls import call_function, read_only
+from .buffer_plan import Plan, plan_of
+from .buffers import room
+from .piece_assembly import Gathered
+from .tile_loop import Tiles
+from .tile_regions import Region, regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...graph.kinds.contraction import Contract
-    from ...graph.stage import Stage
-    from ..reader import Reader
+    from ....graph.kinds.contraction import Contract
+    from ....graph.stage import Stage
+    from ...reader import Reader
 
 Array = np.ndarray[Any, Any]
 

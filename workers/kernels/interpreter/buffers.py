@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from ...graph.expr import DType
+    from ....graph.expr import DType
 
 Array = np.ndarray[Any, Any]
 LEAST = 1 << 18

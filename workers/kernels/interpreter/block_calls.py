@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ShapeError
-from ...graph.kinds.mapping import BlockFunction
-from .blocks import block_function, fills
-from .returned import check_kept, plain
+from ....graph.errors import ShapeError
+from ....graph.kinds.mapping import BlockFunction
+from ..blocks import block_function, fills
+from ..user_results import check_kept, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...graph.program import Call
-    from ...graph.stage import Stage
+    from ....graph.program import Call
+    from ....graph.stage import Stage
 
 Array = np.ndarray[Any, Any]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from ...graph.access import Piece
-    from ...graph.program import Load
-    from ..reader import Reader
-    from .tiles import Region
+    from ....graph.access import Piece
+    from ....graph.program import Load
+    from ...reader import Reader
+    from .tile_regions import Region
 
 Array = np.ndarray[Any, Any]
 
