@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _LATER = {
-    "Averaged": ".averaged",
+    "Averaged": ".averaging.averaged",
     "Distributed": ".keras.distribute",
     "Sequential": ".keras.sequential",
     "distribute": ".keras.distribute",
@@ -45,9 +45,9 @@ def __getattr__(name: str) -> Any:
 
 
 _LEARN = (
-    "averageable",
-    "averaged",
-    "checked",
+    "averaging.averageable",
+    "averaging.averaged",
+    "averaging.validation",
     "cluster",
     "decomposition",
     "linear_model",
@@ -64,8 +64,8 @@ class _Lacking:
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:
-        package, _, module = name.rpartition(".")
-        if package == __name__ and module in _LEARN:
+        before, _, module = name.partition(f"{__name__}.")
+        if not before and module in _LEARN:
             raise ImportError(f"{name} needs scikit-learn: pip install 'windrow[ml]'", name=name)
 
 

@@ -11,7 +11,7 @@ from sklearn import linear_model as own
 from ..arrays.execution.compute import compute
 from ..graph.errors import ArgumentError, bad
 from ..workers.boundary import publish
-from .averaged import FitsByAveraging
+from .averaging.averaged import FitsByAveraging
 from .fitted import Supervised
 from .logistic import LogisticRegression
 from .rows import beside, finite, is_lazy, samples, total, weighed, weights

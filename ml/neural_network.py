@@ -5,7 +5,7 @@ from __future__ import annotations
 from sklearn import neural_network as own
 
 from ..workers.boundary import publish
-from .averaged import FitsByAveraging
+from .averaging.averaged import FitsByAveraging
 
 __all__ = ["MLPClassifier", "MLPRegressor"]
 

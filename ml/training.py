@@ -12,13 +12,13 @@ from ..arrays.execution.compute import compute
 from ..arrays.user_functions.pickling import payload
 from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
 from ..workers.boundary import publish
-from .asynchronous import PUSHES, STALENESS, Asynchronous
-from .batching import FIRST, doubled, most_rows
-from .passes import order_of
+from .averaging.asynchronous import PUSHES, STALENESS, Asynchronous
+from .averaging.batching import FIRST, doubled, most_rows
+from .averaging.rounds import NEW, Round, Rounds, Told
+from .averaging.shards import Shards, sharded
+from .averaging.shuffling import order_of
+from .averaging.state import Layout
 from .progress import Progress
-from .rounds import NEW, Round, Rounds, Told
-from .shards import Shards, sharded
-from .state import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..batching import doubled, most_rows
+from ..averaging.batching import doubled, most_rows
 from .replicas import borrowed
 
 if TYPE_CHECKING:
-    from ..shards import Shards
+    from ..averaging.shards import Shards
     from .recipe import Recipe
 
 __all__ = ["measured"]

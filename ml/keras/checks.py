@@ -11,7 +11,7 @@ from ...arrays.execution.compute import compute
 from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
 
 if TYPE_CHECKING:
-    from ..shards import Shards
+    from ..averaging.shards import Shards
 
 __all__ = ["check_callbacks", "check_labels", "check_model", "check_rows", "count_of", "held_out"]
 

@@ -11,11 +11,11 @@ import numpy as np
 from ...arrays.base import referred
 from ...graph.errors import ArgumentError, bad
 from ...workers.boundary import publish, warn
-from ..asynchronous import STALENESS, Asynchronous
+from ..averaging.asynchronous import STALENESS, Asynchronous
+from ..averaging.rounds import Rounds
+from ..averaging.shards import Shards, sharded
 from ..progress import Progress
-from ..rounds import Rounds
 from ..rows import some_weight
-from ..shards import Shards, sharded
 from ..training import is_async, period_of
 from .arguments import check_part, refuse, split, weights_of
 from .batches import measured

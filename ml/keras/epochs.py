@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..rounds import Told
+from ..averaging.rounds import Told
 from .backends import backend
 from .replicas import borrowed
 
 if TYPE_CHECKING:
-    from ..rounds import Round
+    from ..averaging.rounds import Round
     from .metrics import Names
     from .recipe import Recipe
 
@@ -23,7 +23,7 @@ Values = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Epoch:
-    """Runs a round, as `windrow.ml.rounds.Task` wants it.
+    """Runs a round, as `windrow.ml.averaging.rounds.Task` wants it.
 
     Attributes
     ----------

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
-from ..asynchronous import Asynchronous
-from ..rounds import joined
+from ..averaging.asynchronous import Asynchronous
+from ..averaging.rounds import joined
 
 if TYPE_CHECKING:
+    from ..averaging.rounds import Rounds, Told
     from ..progress import Progress
-    from ..rounds import Rounds, Told
 
 __all__ = ["Outer"]
 

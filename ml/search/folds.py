@@ -12,8 +12,8 @@ from ...arrays.chunking.rechunk import regrid
 from ...arrays.ops.joining import concatenate
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
+from ..averaging.shards import sharded
 from ..rows import beside, samples
-from ..shards import sharded
 
 if TYPE_CHECKING:
     from ...arrays.array import Array

@@ -11,14 +11,14 @@ from sklearn.base import clone, is_regressor
 
 from ...arrays.base import Node
 from ...graph.errors import ArgumentError, bad
-from ..averageable import averageable
+from ..averaging.averageable import averageable
+from ..averaging.state import Layout
 from ..fitted import over_rows, score
-from ..state import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..averageable import Averageable
+    from ..averaging.averageable import Averageable
 
 __all__ = ["PartialFit", "joined", "merged"]
 

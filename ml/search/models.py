@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
+from ..averaging.state import Layout
 from ..keras.checks import check_model
 from ..keras.distribute import distribute
 from ..keras.inference import build, column
 from ..keras.recipe import Recipe
 from ..keras.replicas import borrowed
 from ..keras.state import Variables
-from ..state import Layout
 from .learners import joined
 
 if TYPE_CHECKING:

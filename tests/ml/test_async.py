@@ -18,9 +18,9 @@ from sklearn.neural_network import MLPRegressor
 
 import windrow as wr
 from windrow.ml import Averaged, train
-from windrow.ml.asynchronous import Asynchronous
-from windrow.ml.rounds import Told
-from windrow.ml.shards import sharded
+from windrow.ml.averaging.asynchronous import Asynchronous
+from windrow.ml.averaging.rounds import Told
+from windrow.ml.averaging.shards import sharded
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*steps an epoch:UserWarning")
 

@@ -31,7 +31,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import windrow as wr
 from windrow.ml import Averaged, Fitted
-from windrow.ml.averageable import _KNOWN, _SEVERAL, averageable
+from windrow.ml.averaging.averageable import _KNOWN, _SEVERAL, averageable
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*steps an epoch:UserWarning")
 WEIGHTS = "SGD takes weights as longer steps, not as repeated rows; scikit-learn expects this failure of its own too"

@@ -24,4 +24,6 @@ def test_what_needs_scikit_learn_says_so(launch, tmp_path):
     program.write_text(PROGRAM)
     done = launch(0, str(program))
     advice = "needs scikit-learn: pip install 'windrow[ml]'"
-    assert done.out.splitlines() == [f"windrow.ml.{name} {advice}" for name in ("cluster", "search", "averaged")]
+    assert done.out.splitlines() == [
+        f"windrow.ml.{name} {advice}" for name in ("cluster", "search", "averaging.averaged")
+    ]

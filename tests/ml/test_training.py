@@ -14,11 +14,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import windrow as wr
 from windrow.ml import Averaged, train
-from windrow.ml import rounds as rounds_module
+from windrow.ml.averaging import rounds as rounds_module
+from windrow.ml.averaging.rounds import Rounds, Told
+from windrow.ml.averaging.shards import sharded
+from windrow.ml.averaging.state import Layout
 from windrow.ml.linear_model import SGDRegressor as Ours
-from windrow.ml.rounds import Rounds, Told
-from windrow.ml.shards import sharded
-from windrow.ml.state import Layout
 
 
 @pytest.fixture(scope="module")

@@ -11,15 +11,15 @@ from sklearn.neural_network import MLPRegressor
 
 import windrow as wr
 from windrow.ml import Averaged
-from windrow.ml.averageable import averageable
-from windrow.ml.averaged import _Epoch
+from windrow.ml.averaging.averageable import averageable
+from windrow.ml.averaging.averaged import _Epoch
+from windrow.ml.averaging.rounds import Round
+from windrow.ml.averaging.shuffling import in_order, shuffled
+from windrow.ml.averaging.state import Layout
 from windrow.ml.linear_model import SGDClassifier as Ours
 from windrow.ml.linear_model import SGDRegressor as OursRegressor
 from windrow.ml.neural_network import MLPClassifier as OursClassifier
 from windrow.ml.neural_network import MLPRegressor as OursNetwork
-from windrow.ml.passes import in_order, shuffled
-from windrow.ml.rounds import Round
-from windrow.ml.state import Layout
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*steps an epoch:UserWarning")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ class Layout:
     Examples
     --------
     >>> import numpy as np
-    >>> from windrow.ml.state import Layout
+    >>> from windrow.ml.averaging.state import Layout
     >>> layout = Layout.of({"w": np.ones(2), "b": 0.5})
     >>> layout.unpack(layout.pack({"w": np.zeros(2), "b": 2.0}))
     {'w': array([0., 0.]), 'b': array(2.)}

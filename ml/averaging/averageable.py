@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..graph.errors import ArgumentError, BadValue, ShapeError, bad
-from .refused import instead
+from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
+from .alternatives import instead
 from .state import Layout
 
 __all__ = ["Averageable", "averageable", "partial_fit"]

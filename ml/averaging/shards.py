@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays.base import referred
-from ..arrays.chunking.rechunk import regrid
-from ..arrays.execution.compute import persist
-from ..arrays.ops.taking import taken
-from ..graph.errors import ArgumentError, ShapeError, bad
-from ..graph.grid import Axis, Grid
-from ..scheduler.cluster import current
+from ...arrays.base import referred
+from ...arrays.chunking.rechunk import regrid
+from ...arrays.execution.compute import persist
+from ...arrays.ops.taking import taken
+from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...scheduler.cluster import current
 
 if TYPE_CHECKING:
-    from ..arrays.array import Array
+    from ...arrays.array import Array
 
 __all__ = ["Shards", "sharded"]
 

@@ -15,26 +15,26 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..arrays.base import Node
-from ..arrays.execution.compute import compute
-from ..graph.errors import ArgumentError, BadValue, bad
-from ..workers.boundary import publish, warn
+from ...arrays.base import Node
+from ...arrays.execution.compute import compute
+from ...graph.errors import ArgumentError, BadValue, bad
+from ...workers.boundary import publish, warn
+from ..fitted import METHODS, Supervised, of_model, over_rows, score, tags_of
+from ..progress import Progress
+from ..rows import beside, is_lazy, same_features, samples, some_weight
+from ..training import History, is_async, period_of
 from .asynchronous import PUSHES, Asynchronous
 from .averageable import Averageable, averageable, partial_fit
-from .checked import FLOATS, checked, several
-from .fitted import METHODS, Supervised, of_model, over_rows, score, tags_of
-from .passes import in_order, order_of, shuffled
-from .progress import Progress
 from .rounds import Round, Rounds, Told
-from .rows import beside, is_lazy, same_features, samples, some_weight
 from .shards import sharded
-from .training import History, is_async, period_of
+from .shuffling import in_order, order_of, shuffled
+from .validation import FLOATS, checked, several
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Self
 
-    from ..arrays.array import Array
+    from ...arrays.array import Array
 
 __all__ = ["Averaged", "FitsByAveraging", "train_averaged"]
 

@@ -10,8 +10,8 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from ..graph.errors import BadValue, bad
-from .rows import labels_as
+from ...graph.errors import BadValue, bad
+from ..rows import labels_as
 
 __all__ = ["checked", "several"]
 

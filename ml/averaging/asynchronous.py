@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..arrays.creation.from_data import from_array
-from ..graph.errors import ArgumentError, ClusterError, bad
-from ..scheduler.cluster import current
+from ...arrays.creation.from_data import from_array
+from ...graph.errors import ArgumentError, ClusterError, bad
+from ...scheduler.cluster import current
 from .rounds import Task, Told, joined
 from .state import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..arrays.array import Array
-    from ..scheduler.job import Arrival, Job
-    from ..scheduler.result_collector import Gather
-    from .progress import Progress
+    from ...arrays.array import Array
+    from ...scheduler.job import Arrival, Job
+    from ...scheduler.result_collector import Gather
+    from ..progress import Progress
     from .shards import Shards
 
 __all__ = ["PUSHES", "STALENESS", "Asynchronous"]

@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..arrays.base import wrap
-from ..arrays.creation.from_data import from_array
-from ..arrays.execution.compute import compute, persist
-from ..arrays.user_functions.pickling import payload
-from ..graph import origin
-from ..graph.expr import Expr
-from ..graph.grid import Axis, Grid
-from ..graph.kinds.mapping import MapBlocks
+from ...arrays.base import wrap
+from ...arrays.creation.from_data import from_array
+from ...arrays.execution.compute import compute, persist
+from ...arrays.user_functions.pickling import payload
+from ...graph import origin
+from ...graph.expr import Expr
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import MapBlocks
 from .state import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..arrays.array import Array
-    from .progress import Progress
+    from ...arrays.array import Array
+    from ..progress import Progress
     from .shards import Shards
 
 __all__ = ["NEW", "Round", "Rounds", "Task", "Told", "joined"]

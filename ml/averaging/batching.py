@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..scheduler.cluster import current
+from ...scheduler.cluster import current
 
 if TYPE_CHECKING:
     from collections.abc import Callable
