@@ -9,9 +9,9 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import as_array, check_axis, make
+from ...graph.kinds.source import Full
+from ..base import as_array, check_axis, grid_for, make
 from ..chunking.rechunk import regrid
-from ..creation.filled import full_like, zeros
 from . import extremes
 from .elementwise import imag, real
 from .joining import concatenate
@@ -35,6 +35,11 @@ __all__ = [
 ]
 
 
+def _everywhere(array: Array, value: bool) -> Array:
+    """Return one truth value for each element, in an array's chunks."""
+    return make(Full(np.bool(value)), (), array.expr.grid, np.bool)
+
+
 def isreal(x: Any) -> Array:
     """Tell where the imaginary part is zero; texts and dates have none that is.
 
@@ -53,7 +58,7 @@ def isreal(x: Any) -> Array:
     array([ True, False])
     """
     array = as_array("isreal", "x", x)
-    return equal(imag(array), 0) if array.dtype.kind == "c" else full_like(array, array.dtype.kind not in "SUM", bool)
+    return equal(imag(array), 0) if array.dtype.kind == "c" else _everywhere(array, array.dtype.kind not in "SUM")
 
 
 def iscomplex(x: Any) -> Array:
@@ -74,7 +79,7 @@ def iscomplex(x: Any) -> Array:
     array([False,  True])
     """
     array = as_array("iscomplex", "x", x)
-    return not_equal(imag(array), 0) if array.dtype.kind == "c" else full_like(array, False, bool)
+    return not_equal(imag(array), 0) if array.dtype.kind == "c" else _everywhere(array, False)
 
 
 def iscomplexobj(x: Any) -> bool:
@@ -194,7 +199,7 @@ def _infinite(operation: str, x: Any, *, negative: bool) -> Array:
     if array.dtype.kind not in "biuf":
         raise DTypeError(bad(operation, "x", array.dtype, "an array of real numbers"))
     if array.dtype.kind != "f":
-        return full_like(array, False, bool)
+        return _everywhere(array, False)
     sign = signbit(array)
     found: Array = logical_and(isinf(array), sign if negative else equal(sign, False))
     return found
@@ -297,7 +302,8 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
     if count <= found.shape[at]:
         return found[(*(slice(None),) * at, slice(0, count))]
     more = tuple(count - n if i == at else n for i, n in enumerate(found.shape))
-    return concatenate([found, zeros(more, np.uint8)], at)
+    grid = grid_for("unpackbits", "auto", more, found.dtype)
+    return concatenate([found, make(Full(np.uint8(0)), (), grid, found.dtype)], at)
 
 
 def _lines(operation: str, array: Array, axis: int | None, bitorder: Any) -> tuple[Array, int]:
