@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 _assigned = guarded(assigned, inner=True)  # `__setitem__` counts references, and so has no wrapper around it
 
 
-@register
 class Array(Operators, Methods):
     """A lazy, chunked array with the manners of NumPy's.
 
@@ -294,6 +293,9 @@ class Array(Operators, Methods):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return arrow_stream(self, requested_schema)
+
+
+register(Array)
 
 
 def is_array(x: Any) -> bool:

@@ -159,10 +159,9 @@ class Node:
 _class: list[type[Array]] = []
 
 
-def register(cls: type[Array]) -> type[Array]:
+def register(cls: type[Array]) -> None:
     """Name the class that `wrap` makes instances of."""
     _class[:] = [cls]
-    return cls
 
 
 def wrap(expr: Expr) -> Array:

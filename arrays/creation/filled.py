@@ -1,4 +1,4 @@
-"""Making arrays: from a formula, or from what the user has."""
+"""Making arrays that are filled: zeros, ones, one value, a function of positions."""
 
 from __future__ import annotations
 
