@@ -1,4 +1,4 @@
-"""Making arrays that are filled: zeros, ones, one value, a function of positions."""
+"""Making arrays that are filled with one value."""
 
 from __future__ import annotations
 
