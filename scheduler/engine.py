@@ -43,7 +43,7 @@ from ..workers.rank import Rank
 from ..workers.transport import RanksLost, Transport
 from ..workers.urgency import answer_soon
 from .delivery import Delivery
-from .failure import exception_of
+from .failure import deadly_function, exception_of
 from .heartbeat import Heartbeat
 from .job import Ask, Cancel, Close, Gathered, Job, Release, Request, Submit, Uncache, Watch
 from .job_index import Jobs
@@ -376,23 +376,16 @@ class Engine:
         self._give_up_deadly()
 
     def _give_up_deadly(self) -> None:
-        """Fail what has killed several ranks: a user's function that ends its process would end them all."""
-        limit = max(2, min(3, self.transport.size - 1))
-        for record in list(self.ledger.records.values()):
-            task = max(record.deaths, key=record.deaths.__getitem__, default=-1)
-            if task < 0 or record.deaths[task] < limit:
-                continue
-            stage, count = record.stage, record.deaths[task]
-            block = stage.grid.index(stage.blocks(task)[0])
-            error = ClusterError(f"{stage.name}: {count} ranks died at block {block}; it is not tried again")
-            if stage.origin:
-                error.add_note(f"the operation was created at {stage.origin}")
-            record.deaths.clear()
-            self.fail(record, np.array([task]), error)
+        """Fail what has killed several ranks, or would kill the last: a user's function that ends its process."""
+        for record, deadly in self.ledger.deadly():
+            self.ledger.give_up(record, deadly)
+            self.fail(record, deadly.tasks, deadly_function(record.stage, deadly))
 
     # ---------------------------------------------------------------- dispatch
 
     def _dispatch(self) -> None:
+        if self.ledger.suspicion and not any(self.ledger.alive[1:]):
+            self._give_up_deadly()
         now, given = time.monotonic(), self.ledger.given
         late = [not self.shared and bool(g) and now - t > LATE for g, t in zip(given, self._moved, strict=True)]
         for depth in (1, 2):

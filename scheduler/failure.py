@@ -7,13 +7,14 @@ import pickle
 import re
 from typing import TYPE_CHECKING
 
-from ..graph.errors import OutOfMemory, WindrowError
+from ..graph.errors import ClusterError, OutOfMemory, WindrowError
 from ..graph.origin import typed_at
 
 if TYPE_CHECKING:
     from ..graph.stage import Stage
     from ..workers.protocol import Failed
     from ..workers.transport import Peer
+    from .suspicion import Deadly
 
 
 _LINE = re.compile(r'File "([^"\n]+)", line (\d+)')
@@ -36,6 +37,19 @@ def exception_of(event: Failed, stage: Stage, peer: Peer) -> BaseException:
     if stage.origin:
         error.add_note(f"the operation was created at {stage.origin}")
     error.add_note("remote traceback:\n" + _LINE.sub(_where, event.text.rstrip()))
+    return error
+
+
+def deadly_function(stage: Stage, deadly: Deadly) -> ClusterError:
+    """Return the exception for a stage whose function ends the processes that call it."""
+    blocks = ", ".join(str(stage.grid.index(stage.blocks(task)[0])) for task in deadly.at[:3])
+    more = ", …" if len(deadly.at) > 3 else ""
+    where = f"at block{'s' * (len(deadly.at) > 1)} {blocks}{more}" if blocks else "in the same function elsewhere"
+    then = "rank 0, the only one left, does not try it" if deadly.alone else "it is not tried again"
+    ranks = f"{deadly.ranks} rank{'s' * (deadly.ranks != 1)}"
+    error = ClusterError(f"{stage.name}: {ranks} died {where}; {then}")
+    if stage.origin:
+        error.add_note(f"the operation was created at {stage.origin}")
     return error
 
 

@@ -20,6 +20,7 @@ from ..graph.access import distinct
 from .planning import Planner, Stopped, never
 from .ready_queue import SPARE
 from .record import Input, Record, State
+from .suspicion import Deadly, Suspicion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 BATCH_SECONDS = 0.02
 FIRST_BYTES = 1 << 25
 BATCH_BYTES = 1 << 24
-TRUSTED = 4096
-"""Users' functions that are known to end well, at most."""
 PLENTY = 3 << 26
 """Bytes that an arena may hold beside what it held before, while what only frees its inputs is put off."""
 
@@ -78,7 +77,7 @@ class Ledger(Planner):
         self.batches: dict[int, Batch] = {}
         self.given: list[dict[int, Batch]] = [{} for _ in arenas]
         """Each rank's batches, the oldest first."""
-        self._trusted: set[tuple[str, str]] = set()
+        self.suspicion = Suspicion()
         self._before = [0] * len(arenas)
         self._stages = self._number = 0
 
@@ -217,24 +216,23 @@ class Ledger(Planner):
     # ---------------------------------------------------------------- running
 
     def trust(self, record: Record) -> None:
-        """Note that a task has ended well, or ran for a while: what it calls ends no process at once."""
-        if not record.stage.functions <= self._trusted:
-            if len(self._trusted) > TRUSTED:
-                self._trusted.clear()
-            self._trusted |= record.stage.functions
+        """Note that a task has run for a while: what it calls ends no process at once."""
+        self.suspicion.trust(record.stage.functions)
 
-    def _dangerous(self, record: Record) -> bool:
+    def _dangerous(self, record: Record, alone: bool) -> bool:
         """Whether rank 0 leaves a record's tasks to others: it dies last, and is the last to call what is unknown.
 
         What a user's function does to the process that calls it is found out on a rank that can be spared, if one is
         at leisure.
         """
         stage = record.stage
-        if not stage.foreign or not any(self.alive[1:]):
+        if not stage.foreign:
             return False
+        if not any(self.alive[1:]):
+            return self.suspicion.ends_rank_0(stage.functions)
         if record.deaths:
             return True
-        if stage.functions <= self._trusted:
+        if alone or self.suspicion.trusts(stage.functions):
             return False
         return bool(record.nrunning) or any(
             ok and len(given) < n for ok, given, n in zip(self.alive[1:], self.given[1:], self.threads[1:], strict=True)
@@ -251,7 +249,7 @@ class Ledger(Planner):
         arena, before = self.arenas[rank], self._before[rank]
         little = arena.used - before < min((arena.size - before) // 2, PLENTY)
         for record in self.ready.candidates(rank, ahead, little):
-            if rank == 0 and (record.deaths or not alone) and self._dangerous(record):
+            if rank == 0 and self._dangerous(record, alone):
                 continue
             tasks, queue = record.dequeue(rank, self._share(record), SPARE if ahead else 0)
             if not len(tasks):
@@ -305,7 +303,9 @@ class Ledger(Planner):
         record.nstored += len(tasks)
         self.holding[record] = None
         if record.stage.foreign:
-            self.trust(record)
+            self.suspicion.trust(record.stage.functions, len(tasks))
+            for task in tasks.tolist() if record.deaths else ():
+                record.deaths.pop(task, None)
         for user, edge in record.users.items():
             if user.nwaiting:
                 self._arrived(user, edge.readers.of(tasks))
@@ -340,7 +340,11 @@ class Ledger(Planner):
         self.alive[rank] = False
         before = self.waiting()
         lost = again = 0
-        for batch in self._suspects(rank):
+        suspects = self._suspects(rank)
+        called = {function: batch.number for batch in suspects for function in batch.record.stage.functions}
+        for function, number in called.items():
+            self.suspicion.died(function, number, self._number)
+        for batch in suspects:
             for task in batch.tasks.tolist():
                 batch.record.deaths[task] = batch.record.deaths.get(task, 0) + 1
         for batch in self.given[rank].values():
@@ -370,6 +374,38 @@ class Ledger(Planner):
         """
         foreign = [batch for batch in self.given[rank].values() if batch.record.stage.foreign]
         return foreign[: self.threads[rank]]
+
+    def deadly(self) -> list[tuple[Record, Deadly]]:
+        """Return what is to be given up, since what it calls ends the processes of ranks, as far as deaths tell.
+
+        That is a task at which two or three ranks have died; a stage whose functions were tried so often, on whatever
+        blocks, while none of their tasks ended well; and, when only rank 0 is left, one that it had better not try.
+        """
+        known, found = self.suspicion, []
+        limit = max(2, min(3, len(self.alive) - 1))
+        alone = not any(self.alive[1:])
+        running = {f for batch in self.batches.values() for f in batch.record.stage.functions}
+        for record in self.active:
+            if not record.stage.foreign:
+                continue
+            functions, at = record.stage.functions, tuple(sorted(record.deaths))
+            waiting = np.flatnonzero(record.is_waiting)
+            task = max(at, key=record.deaths.__getitem__, default=-1)
+            told = known.given_up.get(record.stage.token)
+            if at and record.deaths[task] >= limit:
+                found.append((record, Deadly(np.array([task]), record.deaths[task], (task,))))
+            elif at and known.rounds(functions) >= limit:
+                found.append((record, Deadly(waiting, known.ranks(functions), at)))
+            elif alone and told is not None and np.isin(told.tasks, waiting).any():
+                found.append((record, told))
+            elif alone and len(waiting) and not functions & running and known.ends_rank_0(functions):
+                found.append((record, Deadly(waiting, known.ranks(functions), at, alone=True)))
+        return found
+
+    def give_up(self, record: Record, deadly: Deadly) -> None:
+        """Note that tasks are given up: their deaths count no longer."""
+        self.suspicion.give_up(record.stage, deadly)
+        record.deaths.clear()
 
     def waiting(self) -> int:
         """Number of tasks that wait or are ready."""

@@ -11,20 +11,48 @@ PROGRAM = str(Path(__file__).with_name("deadly.py"))
 pytestmark = pytest.mark.ranks
 
 
-@pytest.mark.parametrize("way", ["mpirun", "spawn"])
-def test_the_first_call_is_not_rank_0s(launch, nothing_left, way):
-    ended = launch(2, PROGRAM, "once", "0") if way == "mpirun" else launch(0, PROGRAM, "once", "2")
+@pytest.fixture(params=["mpirun", "spawn"])
+def program(launch, nothing_left, request):
+    """Run the program on ranks that mpirun starts, or that it spawns: program(ranks, what happens)."""
+
+    def run(ranks: int, what: str):
+        return launch(ranks, PROGRAM, what, "0") if request.param == "mpirun" else launch(0, PROGRAM, what, str(ranks))
+
+    return run
+
+
+def test_the_first_call_is_not_rank_0s(program):
+    ended = program(3, "once")
     assert ended.status == 0, ended.err[-2000:]
     assert ended.last == "total 36 lost 1"
 
 
-def test_what_kills_every_time_is_given_up(launch, nothing_left):
-    ended = launch(0, PROGRAM, "always", "4")
+def test_what_kills_every_time_is_given_up(program):
+    ended = program(4, "always")
     assert ended.status == 0, ended.err[-2000:]
     refused, after = ended.out.strip().splitlines()[-2:]
     assert re.match(r"refused .*poison.*: 3 ranks died at block \(1,\); it is not tried again", refused)
     assert "deadly.py:" in refused
     assert after == "after 28 ranks 1"
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_what_kills_on_every_block_is_given_up_and_spares_rank_0(program, ranks):
+    ended = program(ranks, "every")
+    assert ended.status == 0, ended.err[-2000:]
+    refused, again, after = ended.out.strip().splitlines()[-3:]
+    dead = "1 rank died at block " if ranks == 2 else "3 ranks died at blocks "
+    assert re.match(
+        rf"refused .*map_blocks\(end\): {dead}.*; rank 0, the only one left, does not try it .*deadly", refused
+    )
+    assert again == refused, "nor is it tried when it is asked for again"
+    assert after == "after 36 ranks 1"
+
+
+def test_ranks_that_somebody_else_kills_do_not_count(program):
+    ended = program(4, "outside")
+    assert ended.status == 0, ended.err[-2000:]
+    assert ended.last == f"total {150 * 151 // 2} lost 3"
 
 
 @pytest.mark.parametrize("way", ["mpirun", "spawn"])
