@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from pathlib import Path
@@ -30,9 +31,8 @@ class Jobs:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "work"
-        self.temporary = folder / "tmp"
         self.folder.mkdir()
-        self.temporary.mkdir()
+        self.temporary = Path(tempfile.mkdtemp(prefix="job-"))  # sockets lie in it, whose paths must be short
         found = {k: v for k, v in os.environ.items() if not k.startswith(SETTINGS)}
         found |= dict.fromkeys(AS_ROOT, "1")
         found["TMPDIR"] = str(self.temporary)
@@ -135,6 +135,7 @@ def jobs(tmp_path):
     deadline = time.monotonic() + 8
     while (left := made.left(before)) and time.monotonic() < deadline:
         time.sleep(0.1)
+    shutil.rmtree(made.temporary)
     assert not left
 
 
