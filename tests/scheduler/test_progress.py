@@ -33,10 +33,11 @@ if __name__ == "__main__":
 
 def at_terminal(programs, folder, words, columns=140, **environment):
     """Run a program at a terminal; return what it shows."""
+    found = programs.environment(TERM="dumb", **environment)
     child = pexpect.spawn(
         words[0],
         words[1:],
-        env=programs.environment(TERM="dumb", **environment),
+        env={name: value for name, value in found.items() if name not in ("COLUMNS", "LINES")},  # pytest-xdist's
         cwd=folder,
         timeout=60,
         encoding="utf-8",
