@@ -389,17 +389,18 @@ class Ledger(Planner):
             if not record.stage.foreign:
                 continue
             functions, at = record.stage.functions, tuple(sorted(record.deaths))
-            waiting = np.flatnonzero(record.is_waiting)
             task = max(at, key=record.deaths.__getitem__, default=-1)
             told = known.given_up.get(record.stage.token)
             if at and record.deaths[task] >= limit:
                 found.append((record, Deadly(np.array([task]), record.deaths[task], (task,))))
             elif at and known.rounds(functions) >= limit:
-                found.append((record, Deadly(waiting, known.ranks(functions), at)))
-            elif alone and told is not None and np.isin(told.tasks, waiting).any():
+                found.append((record, Deadly(np.flatnonzero(record.is_waiting), known.ranks(functions), at)))
+            elif alone and told is not None and record.nwaiting and record.is_waiting[told.tasks].any():
                 found.append((record, told))
-            elif alone and len(waiting) and not functions & running and known.ends_rank_0(functions):
-                found.append((record, Deadly(waiting, known.ranks(functions), at, alone=True)))
+            elif alone and record.nwaiting and not functions & running and known.ends_rank_0(functions):
+                found.append(
+                    (record, Deadly(np.flatnonzero(record.is_waiting), known.ranks(functions), at, alone=True))
+                )
         return found
 
     def give_up(self, record: Record, deadly: Deadly) -> None:

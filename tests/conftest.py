@@ -28,8 +28,8 @@ if (
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # what one worker's tests leave isn't looked for by the other's
-    tempfile.tempdir = None
     os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="tests-")
+    tempfile.tempdir = None  # mkdtemp has remembered the folder before
     atexit.register(shutil.rmtree, os.environ["TMPDIR"], ignore_errors=True)
 
 SOURCE = Path(__file__).parents[1] / "src"
