@@ -13,7 +13,7 @@ import numpy as np
 from ..graph.errors import ArgumentError, ShapeError, bad
 from ..workers.boundary import guarded, warn
 from ..workers.config import config
-from .base import Node, check_device, register, twin
+from .base import ArrayBase, alias, check_device, register
 from .creation.arrow import arrow_stream, to_arrow
 from .display.explain import Explanation, explain
 from .display.html import array_html
@@ -218,13 +218,13 @@ class Array(Operators, Methods):
 
     def copy(self, order: str = "C") -> Array:
         """Return the same array under a name of its own: setting elements of one leaves the other as it is."""
-        return twin(self)
+        return alias(self)
 
     def __copy__(self) -> Array:
-        return twin(self)
+        return alias(self)
 
     def __deepcopy__(self, memo: Any) -> Array:
-        return twin(self)
+        return alias(self)
 
     def __reduce__(self) -> Any:
         raise ArgumentError(
@@ -300,4 +300,4 @@ register(Array)
 
 def is_array(x: Any) -> bool:
     """Tell whether something is an array of Windrow."""
-    return isinstance(x, Node)
+    return isinstance(x, ArrayBase)

@@ -43,7 +43,7 @@ _CHANGES = threading.Lock()
 SCALARS = (bool, int, float, complex, np.generic)
 
 
-class Node:
+class ArrayBase:
     """A lazy array: an expression. `Array` adds methods and operators.
 
     An array whose size depends on data has no expression until something needs one; see `arrays.execution.deferred`.
@@ -54,7 +54,7 @@ class Node:
     def __init__(self, expr: Expr) -> None:
         self._expr: Expr | None = expr
         self._unsized: Unsized | None = None
-        self._base: ref[Node] | None = None  # of which NumPy would have a view
+        self._base: ref[ArrayBase] | None = None  # of which NumPy would have a view
 
     @property
     def expr(self) -> Expr:
@@ -70,7 +70,7 @@ class Node:
     def expr(self, value: Expr) -> None:
         self._expr, self._unsized = value, None
 
-    def _become(self, other: Node) -> None:
+    def _become(self, other: ArrayBase) -> None:
         """Stand for what another array stands for, be its size known or not."""
         with _CHANGES:
             self._expr, self._unsized = other._expr, other._unsized
@@ -176,13 +176,13 @@ def wrap_unsized(unsized: Unsized) -> Array:
     return array
 
 
-def twin(x: Node) -> Array:
+def alias(x: ArrayBase) -> Array:
     """Return the same array under a name of its own: setting elements of one leaves the other as it is."""
     waiting = x._unsized
     return wrap(x.expr) if waiting is None else wrap_unsized(waiting)
 
 
-def make(op: Op, operands: Sequence[Node], grid: Grid, dtype: Any) -> Array:
+def make(op: Op, operands: Sequence[ArrayBase], grid: Grid, dtype: Any) -> Array:
     """Return the array of a new node, which bears the user's line."""
     check_grid(op.label, grid)
     return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(dtype), origin.found()))
@@ -218,12 +218,12 @@ def as_array(operation: str, argument: str, value: Any) -> Array:
     elements of its result doesn't change the operand. Where its size depends on data it is found now, since operations
     need their operands' shapes.
     """
-    return referred(operation, argument, snapshot(value))
+    return as_array_nocopy(operation, argument, snapshot(value))
 
 
 def snapshot(value: Any) -> Any:
     """Return a value as it is now: a copy of what NumPy may write to; other values, read-only arrays and files stay."""
-    if isinstance(value, Node | np.generic) or not hasattr(value, "__array__"):
+    if isinstance(value, ArrayBase | np.generic) or not hasattr(value, "__array__"):
         return value
     if isinstance(value, np.memmap) or (isinstance(value, np.ndarray) and not value.flags.writeable):
         return value
@@ -232,9 +232,9 @@ def snapshot(value: Any) -> Any:
     return own
 
 
-def referred(operation: str, argument: str, value: Any) -> Array:
+def as_array_nocopy(operation: str, argument: str, value: Any) -> Array:
     """Return an operand as `as_array` does, where it is computed at once: NumPy arrays needn't be copied."""
-    if isinstance(value, Node):
+    if isinstance(value, ArrayBase):
         return wrap(value.expr)
     if isinstance(value, np.ndarray):
         found = value
@@ -292,7 +292,7 @@ def check_device(operation: str, device: Any, argument: str = "device") -> None:
 
 def is_integer(value: Any) -> bool:
     """Tell whether `operator.index` gives an integer that was meant as one; arrays without axes may hold it."""
-    if isinstance(value, Node | np.ndarray):
+    if isinstance(value, ArrayBase | np.ndarray):
         return value.ndim == 0 and value.dtype.kind in "iu"
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 

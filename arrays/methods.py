@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from .base import Node, check_axis, wrap
+from .base import ArrayBase, check_axis, wrap
 from .chunking.rechunk import rechunk
 from .creation import diagonals
 from .files import store as storing
@@ -34,11 +34,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def second(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Node, Callable[..., Any], P], R]:
+def second(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[ArrayBase, Callable[..., Any], P], R]:
     """Return the method of a function whose array comes after another function."""
 
     @functools.wraps(function)
-    def method(self: Node, func: Callable[..., Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def method(self: ArrayBase, func: Callable[..., Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return cast("Callable[..., R]", function)(func, self, *args, **kwargs)
 
     found = inspect.signature(function)
@@ -47,7 +47,7 @@ def second(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[N
     return method
 
 
-class Methods(Node):
+class Methods(ArrayBase):
     """NumPy's methods, and those that users of chunked arrays expect.
 
     A function whose first argument is the array is a method as it stands; those of others say which one.

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..graph.errors import DTypeError, ShapeError
 from ..graph.kinds.source import Full
-from .base import SCALARS, Node, make
+from .base import SCALARS, ArrayBase, make
 from .indexing.lost_writes import warn_apart
 from .ops import ufuncs as ew
 from .ops.elementwise_nodes import cast
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .array import Array
     from .ops.ufunc import Ufunc
 
-_OPERANDS = (*SCALARS, Node, np.ndarray, list, tuple, str, bytes)
+_OPERANDS = (*SCALARS, ArrayBase, np.ndarray, list, tuple, str, bytes)
 Binary = Callable[[Any, Any], Any]
 
 
@@ -32,10 +32,10 @@ def _taken(other: Any) -> bool:
 
 
 def _both(function: Ufunc) -> tuple[Binary, Binary]:
-    def forward(self: Node, other: Any) -> Any:
+    def forward(self: ArrayBase, other: Any) -> Any:
         return function(self, other) if _taken(other) else NotImplemented
 
-    def reflected(self: Node, other: Any) -> Any:
+    def reflected(self: ArrayBase, other: Any) -> Any:
         return function(other, self) if _taken(other) else NotImplemented
 
     return forward, reflected
@@ -44,7 +44,7 @@ def _both(function: Ufunc) -> tuple[Binary, Binary]:
 def _in_place(function: Binary, symbol: str) -> Binary:
     """An operator that makes the name stand for a new array, of the shape and dtype that it has."""
 
-    def forward(self: Node, other: Any) -> Any:
+    def forward(self: ArrayBase, other: Any) -> Any:
         if not _taken(other):
             return NotImplemented
         found = function(self, other)
@@ -62,7 +62,7 @@ def _in_place(function: Binary, symbol: str) -> Binary:
     return forward
 
 
-def _same_places(found: Node, x: Node) -> bool:
+def _same_places(found: ArrayBase, x: ArrayBase) -> bool:
     """Whether both are selected by one mask: they have one shape, which nobody needs to know yet."""
     both = [a._unsized.chosen if a._unsized is not None else None for a in (found, x)]
     return both[0] is not None and both[1] is not None and both[0].beside(both[1])
@@ -71,7 +71,7 @@ def _same_places(found: Node, x: Node) -> bool:
 def _equality(function: Ufunc, of_none: bool) -> Binary:
     """A comparison that takes None too, which no element equals."""
 
-    def forward(self: Node, other: Any) -> Any:
+    def forward(self: ArrayBase, other: Any) -> Any:
         if other is None:
             return make(Full(np.bool(of_none)), (), self.expr.grid, np.bool)
         return function(self, other) if _taken(other) else NotImplemented
@@ -80,14 +80,14 @@ def _equality(function: Ufunc, of_none: bool) -> Binary:
 
 
 def _one(function: Ufunc) -> Callable[[Any], Array]:
-    def forward(self: Node) -> Array:
+    def forward(self: ArrayBase) -> Array:
         found: Array = function(self)
         return found
 
     return forward
 
 
-class Operators(Node):
+class Operators(ArrayBase):
     """Arithmetic, comparison and bitwise operators; each is one of the elementwise functions."""
 
     __slots__ = ()

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import BlockFunction
-from .base import Node, check_shape, make, referred
+from .base import ArrayBase, as_array_nocopy, check_shape, make
 from .execution.compute import compute
 from .execution.deferred import evaluate
 from .ops import elementwise as ew
@@ -220,7 +220,7 @@ def _hollow(n: int) -> tuple[int, ...]:
 def _lazy_inside(value: Any) -> bool:
     if isinstance(value, Mapping):
         return any(map(_lazy_inside, value.values()))
-    return isinstance(value, Node) or (isinstance(value, list | tuple) and any(map(_lazy_inside, value)))
+    return isinstance(value, ArrayBase) or (isinstance(value, list | tuple) and any(map(_lazy_inside, value)))
 
 
 def _equal(x: Array, y: Array) -> Array:
@@ -245,12 +245,12 @@ def _assert(
     verbose: bool,
     strict: bool,
 ) -> None:
-    if not isinstance(actual, Node) and not isinstance(desired, Node):
+    if not isinstance(actual, ArrayBase) and not isinstance(desired, ArrayBase):
         function = getattr(importlib.import_module("numpy.testing"), name)
         strictly = {"strict": True} if strict else {}
         function(actual, desired, **keywords, err_msg=err_msg, verbose=verbose, **strictly)
         return
-    x, y = referred(name, "actual", actual), referred(name, "desired", desired)
+    x, y = as_array_nocopy(name, "actual", actual), as_array_nocopy(name, "desired", desired)
     _check_chunks(name, x)
     _check_chunks(name, y)
     if x.shape != y.shape and (strict or (x.ndim and y.ndim)):

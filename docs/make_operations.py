@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import windrow as wr
-from windrow.arrays.base import Node, make
-from windrow.arrays.execution.deferred import COPY, outlined
+from windrow.arrays.base import ArrayBase, make
+from windrow.arrays.execution.deferred import COPY, outline_plan
 from windrow.arrays.interop.unsupported import reason
 from windrow.arrays.ops.ufunc import Ufunc
 from windrow.graph.access import ByBlock
@@ -271,7 +271,7 @@ def public() -> Iterator[tuple[str, Any]]:
 
 def lazy(value: Any) -> list[Any]:
     """Return the lazy arrays in what a function returned."""
-    if isinstance(value, Node):
+    if isinstance(value, ArrayBase):
         return [value]
     if isinstance(value, dict):
         return lazy(list(value.values()))
@@ -319,7 +319,7 @@ def kind_of(arrays: list[Any]) -> str:
 
 def stages_of(roots: list[Expr]) -> list[Any]:
     """Return the stages that would run, the user's arrays left out."""
-    plain, _ = outlined(roots)
+    plain, _ = outline_plan(roots)
     return [s for s in lower(plain, lambda token: False) if s.data is None]
 
 

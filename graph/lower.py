@@ -18,7 +18,7 @@ from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise, Scalar
 from .kinds.mapping import BlockFunction, MapBlocks
 from .kinds.move import Move
-from .kinds.points import Gather, Scatter
+from .kinds.points import PutPoints, TakePoints
 from .kinds.reduction import Level
 from .kinds.reshape import Reshape
 from .kinds.source import Host, Source
@@ -132,7 +132,7 @@ def _way(user: Expr, number: int) -> tuple[int | None, ...]:
     """Return the result's axes along which an operand of a function of whole blocks runs."""
     op = user.op
     assert isinstance(op, BlockFunction | MapBlocks)
-    return op.axes[number] if isinstance(op, MapBlocks) else op.way(number, user.operands[number].grid.ndim)
+    return op.axes[number] if isinstance(op, MapBlocks) else op.operand_axes(number, user.operands[number].grid.ndim)
 
 
 def _along(node: Expr, user: Expr) -> bool:
@@ -226,7 +226,7 @@ class _Writer:
         if isinstance(op, Contract):
             left, right = (self._input(child) for child in node.operands)
             return self._add(Product(op, (left, right), node.dtype, full))
-        if isinstance(op, Move | Reshape | Gather | Scatter):
+        if isinstance(op, Move | Reshape | TakePoints | PutPoints):
             inputs = tuple(self._input(child) for child in node.operands)
             return self._add(Load(op, inputs, node.dtype, full, node.grid, axes))
         assert isinstance(op, MapBlocks | BlockFunction), op
@@ -235,13 +235,13 @@ class _Writer:
             args.append(self._argument(child, axes, _way(node, i)))
         return self._add(Call(op, tuple(args), node.dtype, full))
 
-    def _argument(self, node: Expr, axes: tuple[int | None, ...], way: tuple[int | None, ...]) -> int:
+    def _argument(self, node: Expr, axes: tuple[int | None, ...], operand_axes: tuple[int | None, ...]) -> int:
         """Write an argument of a function of whole blocks: it keeps its own blocks' shape."""
         if not self._inlined(node):
-            return self._add(Load(ByBlock(way), (self._input(node),), node.dtype, ()))
+            return self._add(Load(ByBlock(operand_axes), (self._input(node),), node.dtype, ()))
         if isinstance(node.op, Move) and node.token not in self.sources:
             inputs = tuple(self._input(child) for child in node.operands)
-            return self._add(Load(node.op, inputs, node.dtype, (), node.grid, way))
+            return self._add(Load(node.op, inputs, node.dtype, (), node.grid, operand_axes))
         return self._value(node, axes)
 
     def _align(self, child: Expr, node: Expr, axes: tuple[int | None, ...]) -> tuple[int | None, ...]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .kinds.elementwise import Arg
     from .kinds.mapping import BlockFunction, MapBlocks
     from .kinds.move import Move
-    from .kinds.points import Gather, Scatter
+    from .kinds.points import PutPoints, TakePoints
     from .kinds.reduction import Level
     from .kinds.reshape import Reshape
     from .kinds.source import Source
@@ -36,7 +36,7 @@ class Load:
     function of whole blocks takes, and what has no place in the domain's frame.
     """
 
-    access: ByBlock | Move | Reshape | Gather | Scatter
+    access: ByBlock | Move | Reshape | TakePoints | PutPoints
     inputs: tuple[int, ...]
     dtype: DType
     full: Mask

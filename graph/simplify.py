@@ -96,7 +96,7 @@ def _in_groups(node: Expr, at: int, operands: tuple[Expr, ...]) -> tuple[Move, t
 def _identity(op: Move, source: Expr, node: Expr) -> bool:
     axes = op.routes[0].axes
     return source.grid == node.grid and all(
-        a == i and isinstance(way, Slice) and way == Slice() for i, (a, way) in enumerate(axes)
+        a == i and isinstance(axis_map, Slice) and axis_map == Slice() for i, (a, axis_map) in enumerate(axes)
     )
 
 

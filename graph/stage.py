@@ -81,7 +81,7 @@ class Stage:
         return self.foreign or any(isinstance(v, Product) for v in self.program.values)
 
     @cached_property
-    def fold(self) -> int:
+    def blocks_per_task(self) -> int:
         """Blocks of the result that one task covers."""
         if self.foreign:
             return 1
@@ -106,11 +106,11 @@ class Stage:
     @property
     def ntasks(self) -> int:
         """Number of tasks."""
-        return -(-self.grid.nblocks // self.fold)
+        return -(-self.grid.nblocks // self.blocks_per_task)
 
     def blocks(self, task: int) -> range:
         """Blocks of the result that a task makes."""
-        return range(task * self.fold, min((task + 1) * self.fold, self.grid.nblocks))
+        return range(task * self.blocks_per_task, min((task + 1) * self.blocks_per_task, self.grid.nblocks))
 
     def domain_blocks(self, block: int) -> Index:
         """Blocks of the domain that a block of the result covers, in C order."""
@@ -132,25 +132,25 @@ class Stage:
 
     def slab_bytes(self, tasks: Index) -> Index:
         """Return the bytes of each task's slab, rounded up for the arena."""
-        if self.fold == 1:
+        if self.blocks_per_task == 1:
             sizes = self.grid.block_sizes(tasks) * self.dtype.itemsize
         else:
-            start = tasks * self.fold
-            lengths = np.minimum(start + self.fold, self.grid.nblocks) - start
+            start = tasks * self.blocks_per_task
+            lengths = np.minimum(start + self.blocks_per_task, self.grid.nblocks) - start
             each = self.grid.block_sizes(ragged(start, lengths))
             sizes = np.add.reduceat(each, np.concatenate([[0], np.cumsum(lengths)[:-1]])) * self.dtype.itemsize
         return np.maximum(ALIGN, -(-sizes // ALIGN) * ALIGN)
 
     def _tasks_of_domain(self, blocks: Index) -> Index:
         if self.program.level is None:
-            return blocks // self.fold
+            return blocks // self.blocks_per_task
         index = self.domain.indices(blocks)
         number: Index = np.zeros(len(blocks), np.int64)
         for i, g, n in zip(index, self.groups, self.group_counts, strict=True):
             number = number * n + i // g
-        return number // self.fold
+        return number // self.blocks_per_task
 
-    def all_reads(self, folds: Sequence[int]) -> list[Rows]:
+    def all_reads(self, sizes: Sequence[int]) -> list[Rows]:
         """Return, for each input, whose tasks cover so many blocks each, which of its tasks each task reads."""
         blocks = np.arange(self.domain.nblocks)
         tasks = self._tasks_of_domain(blocks)
@@ -158,17 +158,17 @@ class Stage:
         for value in self.program.values:
             if isinstance(value, Load | Product) and value.inputs:
                 for number, rows in zip(value.inputs, self._rows(value, blocks), strict=True):
-                    pairs[number].append((tasks[rows.row_numbers()], rows.items // folds[number]))
+                    pairs[number].append((tasks[rows.row_numbers()], rows.items // sizes[number]))
         found = []
         for number, mine in enumerate(pairs):
             row, item = (np.concatenate(column) for column in zip(*mine, strict=True))
-            ntasks = -(-self.input_grids[number].nblocks // folds[number])
+            ntasks = -(-self.input_grids[number].nblocks // sizes[number])
             found.append(Rows.from_pairs(row, item, self.ntasks, ntasks))
         return found
 
-    def reads(self, number: int, fold: int) -> Rows:
-        """Return which tasks of input `number`, whose tasks cover `fold` blocks each, each task reads."""
-        return self.all_reads([fold] * len(self.inputs))[number]
+    def reads(self, number: int, blocks_per_task: int) -> Rows:
+        """Return which tasks of input `number`, whose tasks cover `blocks_per_task` blocks each, each task reads."""
+        return self.all_reads([blocks_per_task] * len(self.inputs))[number]
 
     def _rows(self, value: Load | Product, blocks: Index) -> tuple[Rows, ...]:
         grids = tuple(self.input_grids[i] for i in value.inputs)
@@ -178,10 +178,10 @@ class Stage:
         return value.op.rows(self.domain, grids[0], grids[1], blocks)
 
 
-def relations(stages: Sequence[Stage], folds: Mapping[str, int]) -> dict[str, Reads]:
-    """Return what stages read, by token; `folds` has how many blocks a task covers of inputs that aren't among them."""
-    folds = {**folds, **{stage.token: stage.fold for stage in stages}}
-    given = {stage.token: tuple(folds[token] for token in stage.inputs) for stage in stages}
+def relations(stages: Sequence[Stage], sizes: Mapping[str, int]) -> dict[str, Reads]:
+    """Return what stages read, by token; `sizes` has how many blocks a task covers of inputs that aren't among them."""
+    sizes = {**sizes, **{stage.token: stage.blocks_per_task for stage in stages}}
+    given = {stage.token: tuple(sizes[token] for token in stage.inputs) for stage in stages}
     return {stage.token: (given[stage.token], stage.all_reads(given[stage.token])) for stage in stages}
 
 

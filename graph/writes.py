@@ -15,7 +15,7 @@ from .axismap import Fixed, Slice, Spread
 from .expr import Expr, walk
 from .grid import Axis, Grid
 from .kinds.move import Move, Route, joined
-from .kinds.points import Scatter, last_by_block
+from .kinds.points import PutPoints, last_by_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ def _points(node: Expr) -> list[tuple[int, ...]]:
     every = tuple(range(node.grid.ndim))
     found = []
     for route in op.routes[1:]:
-        at = [way.start for _, way in route.axes if isinstance(way, Spread) and way.count == 1]
+        at = [axis_map.start for _, axis_map in route.axes if isinstance(axis_map, Spread) and axis_map.count == 1]
         if len(at) != len(every) or not every or route.targets != every:
             return []
         found.append(tuple(at))
@@ -75,5 +75,5 @@ def _scattered(node: Expr, base: Expr, points: list[tuple[int, ...]], values: li
     if ndim > 1:
         first = Move("setitem", (Route(((0, Slice()), *((None, Fixed(0)),) * (ndim - 1))),))
         line = Expr(first, (line,), Grid([along]), node.dtype, node.origin)
-    scatter = Scatter(tuple(range(ndim)), tuple(i[kept] for i in index), np.arange(len(kept)), bounds, ())
+    scatter = PutPoints(tuple(range(ndim)), tuple(i[kept] for i in index), np.arange(len(kept)), bounds, ())
     return Expr(scatter, (base, line), grid, node.dtype, node.origin, node.pin, node.token)

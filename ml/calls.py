@@ -242,9 +242,11 @@ class Caller:
             self._arrays.clear()
 
     def _made(self, name: str, function: Any, operands: list[Array], size: int) -> Array:
-        ways = tuple((None,) * a.ndim for a in operands)
+        operand_axes = tuple((None,) * a.ndim for a in operands)
         packed = payload("joblib", function, (), {}, name)
-        made: Array = persist(make(MapBlocks(packed, ways), operands, Grid([Axis.regular(size, size)]), np.uint8))
+        made: Array = persist(
+            make(MapBlocks(packed, operand_axes), operands, Grid([Axis.regular(size, size)]), np.uint8)
+        )
         return made
 
     def _bytes(self, made: Array) -> bytes:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn import cluster as own
 from sklearn.exceptions import ConvergenceWarning
 
-from ..arrays.base import Node, make
+from ..arrays.base import ArrayBase, make
 from ..arrays.execution.compute import persist
 from ..arrays.user_functions.pickling import payload
 from ..graph.errors import ShapeError, bad
@@ -82,7 +82,7 @@ class KMeans(Lazily, own.KMeans):
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled, and goes to the ranks: without labels that are lazy."""
         state: Any = super().__getstate__()
-        return {name: value for name, value in state.items() if not isinstance(value, Node)}
+        return {name: value for name, value in state.items() if not isinstance(value, ArrayBase)}
 
     def _lloyd(
         self, arrays: list[Array], tolerance: float, rng: np.random.Generator

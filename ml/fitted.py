@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays.base import Node, as_array, make
+from ..arrays.base import ArrayBase, as_array, make
 from ..arrays.chunking.rechunk import regrid
 from ..arrays.ops.elementwise import where
 from ..arrays.ops.ufuncs import equal
@@ -202,7 +202,7 @@ def _rows_in_memory(own: Any) -> Any:
 
     @wraps(own)
     def partial_fit(self: Any, X: Any, *args: Any, **keywords: Any) -> Any:
-        if any(isinstance(v, Node) for v in (X, *args, *keywords.values())):
+        if any(isinstance(v, ArrayBase) for v in (X, *args, *keywords.values())):
             name = f"{type(self).__name__}.partial_fit"
             raise ArgumentError(bad(name, "X", "a Windrow array", "rows in memory; fit learns from all chunks"))
         return own(self, X, *args, **keywords)
@@ -228,9 +228,9 @@ class _Lazy:
         name = self.name
 
         def call(X: Any, *args: Any, **keywords: Any) -> Any:
-            if name in _FOR_ARRAYS and any(isinstance(v, Node) for v in (X, *args, *keywords.values())):
+            if name in _FOR_ARRAYS and any(isinstance(v, ArrayBase) for v in (X, *args, *keywords.values())):
                 return _FOR_ARRAYS[name](model, X, *args, **keywords)
-            if isinstance(X, Node) and not args and not keywords:
+            if isinstance(X, ArrayBase) and not args and not keywords:
                 importlib.import_module("sklearn.utils.validation").check_is_fitted(model)
                 return over_rows(model, name, X)
             return own(X, *args, **keywords)

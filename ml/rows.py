@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays.base import Node, as_array, make, referred
+from ..arrays.base import ArrayBase, as_array, as_array_nocopy, make
 from ..arrays.chunking.rechunk import regrid
 from ..arrays.execution.compute import compute
 from ..arrays.sorting import unique_values
@@ -36,12 +36,12 @@ HERE = 1 << 20
 
 def is_lazy(*values: Any) -> bool:
     """Tell whether any of some values is a Windrow array."""
-    return any(isinstance(v, Node) for v in values)
+    return any(isinstance(v, ArrayBase) for v in values)
 
 
 def samples(operation: str, X: Any, *, floats: bool = True) -> Array:
     """Return X as an array of (rows, features), of float32 or float64, whose rows are whole in their chunks."""
-    array = referred(operation, "X", X)
+    array = as_array_nocopy(operation, "X", X)
     if array.ndim != 2:
         reshape = ". Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
         raise ShapeError(bad(operation, "X", array.shape, f"an array of (rows, features){reshape}"))
@@ -103,9 +103,9 @@ def by_block(
     """
     rows = arrays[0].expr.grid.axes[0]
     grid = Grid([Axis.regular(rows.count, 1), *(Axis.regular(n, max(1, n)) for n in shape)])
-    ways = tuple((0, *(None,) * (a.ndim - 1)) for a in arrays)
+    operand_axes = tuple((0, *(None,) * (a.ndim - 1)) for a in arrays)
     packed = payload(function.__name__, _Shaped(function, shape), params, {})
-    return make(MapBlocks(packed, ways, ("block_id",) if numbered else ()), arrays, grid, np.float64)
+    return make(MapBlocks(packed, operand_axes, ("block_id",) if numbered else ()), arrays, grid, np.float64)
 
 
 class _Shaped:

@@ -27,7 +27,7 @@ from .html import cluster_html
 from .job import Close, Job, Release, Submit, Uncache
 from .record import State
 from .resources import arena_bytes, usable_cores
-from .result_collector import Gather, insist
+from .result_collector import ResultCollector, insist
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ class Kept:
 
         What stopped the computation is raised.
         """
-        return Gather(self.cluster.engine, self.job, []).run(deadline)
+        return ResultCollector(self.cluster.engine, self.job, []).run(deadline)
 
 
 class Cluster:
@@ -174,14 +174,14 @@ class Cluster:
             raise
         return [gather.results[root.token] for root in roots]
 
-    def prepared(self, root: Expr, listener: SimpleQueue[tuple[Job, Arrival | None]]) -> Gather:
+    def prepared(self, root: Expr, listener: SimpleQueue[tuple[Job, Arrival | None]]) -> ResultCollector:
         """Return what computes an expression, to be started; the listener is told what arrives of it and of others."""
         self._open()
         gather = self._gather([root])
         gather.job.listener = listener
         return gather
 
-    def _gather(self, roots: list[Expr]) -> Gather:
+    def _gather(self, roots: list[Expr]) -> ResultCollector:
         stages, relied = self._lowered(roots)
         results = [np.empty(root.shape, root.dtype) for root in roots]
         names = [root.token for root in roots]
@@ -193,7 +193,7 @@ class Cluster:
         made_by = [kept.job for kept in relied.values()]
         job = Job(stages, names, results, relations(stages, _folds(relied)), sinks, name=name, relied=made_by)
         self._watch(roots)
-        return Gather(self.engine, job, [root.token for root in roots], list(relied.values()))
+        return ResultCollector(self.engine, job, [root.token for root in roots], list(relied.values()))
 
     def keep(self, roots: Sequence[Expr]) -> list[Kept]:
         """Start computing expressions behind the caller's back, and keep their chunks; what they share is done once."""
@@ -207,7 +207,7 @@ class Cluster:
             made = {stage.token: stage for stage in stages}
             self._watch(fresh)
             jobs = tuple(
-                Job([], [token], None, name=made[token].name, fold=made[token].fold)
+                Job([], [token], None, name=made[token].name, blocks_per_task=made[token].blocks_per_task)
                 for token in (root.token for root in fresh)
             )
             try:
@@ -261,13 +261,14 @@ class Cluster:
             if record is None:
                 raise ClusterError("chunk: the array was released meanwhile")
             stage = record.stage
-            if record.state[block // stage.fold] != State.STORED:  # a dead rank took it along: it is being made again
+            task, position = divmod(block, stage.blocks_per_task)
+            if record.state[task] != State.STORED:  # a dead rank took it along: it is being made again
                 return None
             record.viewed = True  # it stays where it is
-            slab = engine.delivery.slab(record, block // stage.fold)
+            slab = engine.delivery.slab(record, task)
             if slab is None:
                 return None
-            at = int(stage.offsets(block // stage.fold)[block % stage.fold])
+            at = int(stage.offsets(task)[position])
             shape = stage.grid.block_shape(block)
             return slab[at : at + int(np.prod(shape)) * stage.dtype.itemsize].view(stage.dtype).reshape(shape)
 
@@ -387,7 +388,7 @@ class Cluster:
 
 
 def _folds(kept: dict[str, Kept]) -> dict[str, int]:
-    return {token: one.job.fold for token, one in kept.items()}
+    return {token: one.job.blocks_per_task for token, one in kept.items()}
 
 
 def _with_sinks(
@@ -403,7 +404,8 @@ def _with_sinks(
     made: dict[str, Stage] = {}
     for stage in stages:
         large = stage.grid.largest * stage.dtype.itemsize >= SINK_BYTES
-        if stage.token in numbers and stage.token not in read and stage.data is None and stage.fold == 1 and large:
+        direct = large and stage.data is None and stage.blocks_per_task == 1
+        if direct and stage.token in numbers and stage.token not in read:
             result = results[numbers[stage.token]]
             token = f"{stage.token}/{next(_numbers)}"
             made[stage.token] = stage.renamed(token)

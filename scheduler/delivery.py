@@ -48,7 +48,12 @@ class Delivery:
     def _together(self, record: Record, tasks: Index) -> Array | None:
         """Return the slabs of many small tasks as one array (tasks, bytes), where they lie at equal distances."""
         step = spacing(record.offset[tasks])
-        if step is None or np.ptp(record.owner[tasks]) or np.ptp(record.bytes[tasks]) or record.stage.fold > 1:
+        if (
+            step is None
+            or np.ptp(record.owner[tasks])
+            or np.ptp(record.bytes[tasks])
+            or record.stage.blocks_per_task > 1
+        ):
             return None
         sizes = record.stage.grid.block_sizes(tasks)
         place = Place(int(record.owner[tasks[0]]), int(record.offset[tasks[0]]), int(record.source[tasks[0]]))

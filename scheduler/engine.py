@@ -41,11 +41,11 @@ from ..workers.protocol import (
 )  # fmt: skip
 from ..workers.rank import Rank
 from ..workers.transport import RanksLost, Transport
-from ..workers.urgency import answer_soon
+from ..workers.urgency import request_short_timeslices
 from .delivery import Delivery
 from .failure import deadly_function, exception_of
 from .heartbeat import Heartbeat
-from .job import Ask, Cancel, Close, Gathered, Job, Release, Request, Submit, Uncache, Watch
+from .job import Ask, Close, EndJob, Gathered, Job, Release, Request, Submit, Uncache, Watch
 from .job_index import Jobs
 from .ledger import Batch, Ledger
 from .planning import Stopped
@@ -132,7 +132,7 @@ class Engine:
     # ---------------------------------------------------------------- the loop
 
     def _loop(self) -> None:
-        answer_soon()
+        request_short_timeslices()
         try:
             while not self._closing:
                 for message in self.transport.poll(self._patience()):
@@ -176,7 +176,7 @@ class Engine:
     def _request(self, request: Request) -> None:
         if isinstance(request, Submit):
             self._submit(request.jobs)
-        elif isinstance(request, Cancel):
+        elif isinstance(request, EndJob):
             self._end(request.job)
         elif isinstance(request, Gathered):
             if (claim := request.job.claims.get(request.token)) is not None:
@@ -346,7 +346,7 @@ class Engine:
         if batch is None:
             return
         stage = batch.record.stage
-        tasks = np.array([event.block // stage.fold]) if event.block >= 0 else batch.tasks
+        tasks = np.array([event.block // stage.blocks_per_task]) if event.block >= 0 else batch.tasks
         self.ledger.refused(event.batch)
         self.fail(batch.record, tasks, exception_of(event, stage, self.transport.peers[event.rank]))
 

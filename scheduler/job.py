@@ -53,7 +53,7 @@ class Job:
     cancelled: bool = False
     name: str = ""
     """What makes the targets, for people."""
-    fold: int = 1
+    blocks_per_task: int = 1
     """Blocks that a task of the held target covers."""
     claims: dict[str, Claim] = field(default_factory=dict)
     held: bool = False
@@ -86,7 +86,7 @@ class Submit:
 
 
 @dataclass(frozen=True, slots=True)
-class Cancel:
+class EndJob:
     """Request: drop a job; running blocks finish and are dropped."""
 
     job: Job
@@ -135,4 +135,4 @@ class Close:
     """Request: end the engine."""
 
 
-Request = Submit | Cancel | Gathered | Release | Watch | Uncache | Ask | Close
+Request = Submit | EndJob | Gathered | Release | Watch | Uncache | Ask | Close

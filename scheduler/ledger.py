@@ -93,7 +93,7 @@ class Ledger(Planner):
         """Enter stages that aren't known yet, and return them.
 
         `in_place` says whether data in the driver's memory can be read where it lies (else ranks are fed). `reads` may
-        have what stages read, found beforehand for inputs of the folds that it names.
+        have what stages read, found beforehand for inputs of the sizes that it names.
 
         Raises
         ------
@@ -110,9 +110,9 @@ class Ledger(Planner):
             self._stages += 1
             record = Record(stage, self._stages, in_place=here, cached=stage.data is not None and not here)
             others = [self.records[token] for token in stage.inputs]
-            folds = tuple(other.stage.fold for other in others)
+            sizes = tuple(other.stage.blocks_per_task for other in others)
             known, found = (reads or {}).get(stage.token, (None, []))
-            for other, rows in zip(others, found if known == folds else stage.all_reads(folds), strict=True):
+            for other, rows in zip(others, found if known == sizes else stage.all_reads(sizes), strict=True):
                 edge = Input(other, rows)
                 record.inputs.append(edge)
                 other.users[record] = edge
@@ -150,15 +150,15 @@ class Ledger(Planner):
         before = sum(arena.used for arena in self.arenas)
         for record in list(self.holding):
             if record.cached and not record.hold:
-                self._free(record, np.flatnonzero((record.state == State.STORED) & (record.left <= 0)))
+                self._free(record, np.flatnonzero((record.state == State.STORED) & (record.readers_left <= 0)))
         return sum(arena.used for arena in self.arenas) < before
 
     def owe(self, token: str) -> Claim:
         """Note that all chunks of a stage are to be gathered to the user once; wanted from the next `plan` on."""
         record = self.records[token]
-        record.gather += 1
-        record.left += 1
-        record.owed += record.ntasks
+        record.gathers += 1
+        record.readers_left += 1
+        record.gathers_owed += record.ntasks
         claim = Claim(record, np.ones(record.ntasks, bool))
         self._want(record, claim.open.copy())
         return claim
@@ -168,9 +168,9 @@ class Ledger(Planner):
         record = claim.record
         tasks = np.flatnonzero(claim.open) if tasks is None else tasks[claim.open[tasks]]
         claim.open[tasks] = False
-        record.gather[tasks] -= 1
-        record.owed -= len(tasks)
-        record.left[tasks] -= 1
+        record.gathers[tasks] -= 1
+        record.gathers_owed -= len(tasks)
+        record.readers_left[tasks] -= 1
         self._unwant(record, tasks)
 
     def plan(self, stop: Callable[[], bool] = never) -> int:
@@ -186,14 +186,14 @@ class Ledger(Planner):
         self._pending[record] = tasks
 
     def _unwant(self, record: Record, tasks: Index) -> None:
-        if not record.hold and not record.owed:
+        if not record.hold and not record.gathers_owed:
             self._wanted.pop(record, None)
         self._give_up(record, tasks)
         self._loose[record] = None
 
     def unwanted(self, batch: Batch) -> bool:
         """Whether nobody is to read what a batch makes."""
-        return not batch.record.kept and not (batch.record.left[batch.tasks] > 0).any()
+        return not batch.record.kept and not (batch.record.readers_left[batch.tasks] > 0).any()
 
     def forget(self) -> list[str]:
         """Drop stages that nothing held, owed or running depends on; return their tokens."""
@@ -269,7 +269,7 @@ class Ledger(Planner):
         stage = record.stage
         if stage.costly:
             return 1
-        work = stage.domain.largest * stage.dtype.itemsize * int(np.prod(stage.groups)) * stage.fold
+        work = stage.domain.largest * stage.dtype.itemsize * int(np.prod(stage.groups)) * stage.blocks_per_task
         return max(1, min(fair, FIRST_BYTES // max(1, work)))
 
     def _give(self, rank: int, record: Record, tasks: Index, offsets: Index) -> Batch:
@@ -316,9 +316,9 @@ class Ledger(Planner):
         return record, tasks
 
     def _arrived(self, user: Record, readers: Index) -> None:
-        np.subtract.at(user.missing, readers, 1)
+        np.subtract.at(user.inputs_missing, readers, 1)
         readers = distinct(readers)
-        ready = readers[(user.missing[readers] == 0) & (user.state[readers] == State.WAITING)]
+        ready = readers[(user.inputs_missing[readers] == 0) & (user.state[readers] == State.WAITING)]
         self._enqueue(user, ready)
 
     def refused(self, number: int) -> None:
@@ -421,7 +421,8 @@ class Ledger(Planner):
         for record in sorted(self.holding, key=lambda r: (r.hold == 0, r.number)):
             if nbytes <= 0:
                 break
-            mine = np.flatnonzero((record.owner == rank) & record.in_arena & (record.gather == 0) & (not record.viewed))
+            unread = (record.gathers == 0) & (not record.viewed)
+            mine = np.flatnonzero((record.owner == rank) & record.in_arena & unread)
             if not len(mine):
                 continue
             total = np.cumsum(record.bytes[mine])
@@ -432,12 +433,12 @@ class Ledger(Planner):
 
     def gathering(self) -> bool:
         """Whether some chunk is about to be gathered: memory may come free without more ado."""
-        return any(r.owed and bool(r.gather[r.state == State.STORED].any()) for r in self.holding)
+        return any(r.gathers_owed and bool(r.gathers[r.state == State.STORED].any()) for r in self.holding)
 
     def spilled(self, rank: int, record: Record, tasks: Index, offsets: Index, source: int, places: Index) -> None:
         """Note that slabs are in a spill file now; their arena ranges go when all that runs now has ended."""
         current = record.in_arena[tasks] & (record.owner[tasks] == rank) & (record.offset[tasks] == offsets)
-        current &= (record.gather[tasks] == 0) & (not record.viewed)
+        current &= (record.gathers[tasks] == 0) & (not record.viewed)
         tasks, offsets, places = tasks[current], offsets[current], places[current]
         record.source[tasks] = source
         record.offset[tasks] = places

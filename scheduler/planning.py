@@ -64,7 +64,7 @@ class Planner:
             When `stop` says so. What was wanted must be taken back at once then.
         """
         for record, tasks in self._refused:
-            wanted = np.ones(len(tasks), bool) if record.hold else record.left[tasks] > 0
+            wanted = np.ones(len(tasks), bool) if record.hold else record.readers_left[tasks] > 0
             self._unread(record, tasks[wanted])
             mask = self._pending.setdefault(record, np.zeros(record.ntasks, bool))
             mask[tasks[wanted]] = True
@@ -73,7 +73,7 @@ class Planner:
         need, self._pending = self._pending, {}
         for record, mask in need.items():
             if not record.hold:
-                mask &= record.left > 0
+                mask &= record.readers_left > 0
         fresh: dict[Record, Index] = {}
         begun: list[Record] = []
         order = [(-record.number, record) for record in need]
@@ -92,21 +92,21 @@ class Planner:
             self.active[record] = None
             record.nwaiting += len(tasks)
             record.state[tasks] = State.WAITING
-            record.missing[tasks] = 0
+            record.inputs_missing[tasks] = 0
             for edge in record.inputs:
                 other, items = edge.record, edge.reads.of(tasks)
-                other.left += np.bincount(items, minlength=other.ntasks).astype(np.int32)
+                other.readers_left += np.bincount(items, minlength=other.ntasks).astype(np.int32)
                 absent = other.state[items] != State.STORED
                 if absent.any():
                     row = np.repeat(np.arange(len(tasks)), edge.reads.lengths[tasks])
-                    record.missing[tasks] += np.bincount(row[absent], minlength=len(tasks)).astype(np.int32)
+                    record.inputs_missing[tasks] += np.bincount(row[absent], minlength=len(tasks)).astype(np.int32)
                     if other not in need:
                         need[other] = np.zeros(other.ntasks, bool)
                         heappush(order, (-other.number, other))
                     need[other][items[absent]] = True
         set_leading(begun, self._slots)
         for record, tasks in fresh.items():
-            self._enqueue(record, tasks[record.missing[tasks] == 0])
+            self._enqueue(record, tasks[record.inputs_missing[tasks] == 0])
         return sum(map(len, fresh.values()))
 
     def _plan_again(self) -> None:
@@ -120,7 +120,7 @@ class Planner:
             touched.update(dict.fromkeys(edge.record for edge in record.inputs))
             self._withdraw(record, np.flatnonzero(record.is_waiting))
         for record in self._wanted:
-            self._pending[record] = np.ones(record.ntasks, bool) if record.hold else record.gather > 0
+            self._pending[record] = np.ones(record.ntasks, bool) if record.hold else record.gathers > 0
         self.plan()
         for record in touched:
             self._give_up(record, np.arange(record.ntasks))
@@ -136,7 +136,7 @@ class Planner:
     def _unread(record: Record, tasks: Index) -> None:
         """Note that tasks don't read their inputs; these stay where they are for now."""
         for edge in record.inputs:
-            np.subtract.at(edge.record.left, edge.reads.of(tasks), 1)
+            np.subtract.at(edge.record.readers_left, edge.reads.of(tasks), 1)
 
     def _rest(self, record: Record) -> None:
         if not record.busy:
@@ -152,7 +152,7 @@ class Planner:
             tasks = found.pop(record)
             if record.hold:
                 continue
-            tasks = tasks[record.left[tasks] <= 0]
+            tasks = tasks[record.readers_left[tasks] <= 0]
             if not record.kept:
                 self._free(record, tasks[record.state[tasks] == State.STORED])
             waiting = tasks[record.is_waiting[tasks]] if record.nwaiting else tasks[:0]
@@ -215,7 +215,7 @@ class Planner:
         """Note that tasks read their inputs no longer."""
         for edge in record.inputs:
             other, items = edge.record, edge.reads.of(tasks)
-            np.subtract.at(other.left, items, 1)
+            np.subtract.at(other.readers_left, items, 1)
             if other.nwaiting:  # lost while it was read
                 self._give_up(other, distinct(items))
             elif not other.kept:
@@ -223,7 +223,7 @@ class Planner:
 
     def _release(self, record: Record, tasks: Index) -> None:
         if not record.kept:
-            self._free(record, tasks[(record.left[tasks] <= 0) & (record.state[tasks] == State.STORED)])
+            self._free(record, tasks[(record.readers_left[tasks] <= 0) & (record.state[tasks] == State.STORED)])
 
     def _free(self, record: Record, tasks: Index) -> None:
         if not len(tasks) or record.in_place:

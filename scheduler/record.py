@@ -49,9 +49,10 @@ class Record:
     """A stage's tasks.
 
     state, owner, offset, source (-1: the owner's arena, else a spill file) say what is known of a task;
-    `left` counts gathers that are owed and readers that aren't done, `missing` inputs that aren't stored, `gather`
-    gathers to the user that are owed. `hold` keeps all chunks (persisted arrays). Inputs have smaller numbers than
-    their readers. `leading` and `listed` belong to `ready_queue.Ready`.
+    `readers_left` counts gathers that are owed and readers that aren't done, `inputs_missing` inputs that aren't
+    stored, `gathers` gathers to the user that are owed, `gathers_owed` those of all tasks. `hold` keeps all chunks
+    (persisted arrays). Inputs have smaller numbers than their readers. `leading` and `listed` belong to
+    `ready_queue.Ready`.
     """
 
     stage: Stage
@@ -79,10 +80,10 @@ class Record:
         self.owner: NDArray[np.int16] = np.full(n, -1, np.int16)
         self.offset: Index = np.zeros(n, np.int64)
         self.source: NDArray[np.int32] = np.full(n, -1, np.int32)
-        self.left: NDArray[np.int32] = np.zeros(n, np.int32)
-        self.missing: NDArray[np.int32] = np.zeros(n, np.int32)
-        self.gather: NDArray[np.int16] = np.zeros(n, np.int16)
-        self.owed = 0
+        self.readers_left: NDArray[np.int32] = np.zeros(n, np.int32)
+        self.inputs_missing: NDArray[np.int32] = np.zeros(n, np.int32)
+        self.gathers: NDArray[np.int16] = np.zeros(n, np.int16)
+        self.gathers_owed = 0
         self.bytes = self.stage.slab_bytes(np.arange(n)) if not self.in_place else np.zeros(n, np.int64)
 
     @property
@@ -120,7 +121,7 @@ class Record:
     @property
     def idle(self) -> bool:
         """Whether nothing depends on the record: it may be forgotten."""
-        return not (self.hold or self.cached or self.owed or self.nwaiting or self.nrunning or self.users)
+        return not (self.hold or self.cached or self.gathers_owed or self.nwaiting or self.nrunning or self.users)
 
     def stored_on(self, rank: int) -> int:
         """Return the number of slabs that a rank holds."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..graph.errors import ClusterError
 from ..workers.config import config
-from .job import Arrival, Cancel, Gathered, Job, Submit, Watch
+from .job import Arrival, EndJob, Gathered, Job, Submit, Watch
 from .progress import Bar
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def insist(act: Callable[[], None]) -> None:
             continue
 
 
-class Gather:
+class ResultCollector:
     """Brings a job's results together; a keyboard interrupt cancels the job."""
 
     def __init__(self, engine: Engine, job: Job, names: list[str], relied: Sequence[object] = ()) -> None:
@@ -103,14 +103,14 @@ class Gather:
                 error = None
         if self.results:
             self.job.finished = True
-            self.engine.request(Cancel(self.job))
+            self.engine.request(EndJob(self.job))
 
     def cancel(self) -> None:
         """Cancel the job; a second Ctrl-C at this moment must not leave it running."""
 
         def ask() -> None:
             self.job.cancelled = True  # seen by the engine while it plans
-            self.engine.request(Cancel(self.job))
+            self.engine.request(EndJob(self.job))
 
         insist(ask)
 

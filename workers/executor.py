@@ -12,7 +12,7 @@ from .kernels import compiled
 from .kernels.interpreter.block_calls import BlockError
 from .kernels.interpreter.frame import Frame
 from .kernels.interpreter.tile_regions import TILE
-from .kernels.reductions import HEADS
+from .kernels.reductions import REDUCTION_KERNELS
 
 if TYPE_CHECKING:
     from ..graph.grid import Index
@@ -94,9 +94,9 @@ def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array
         stack = np.concatenate(partials) if len(partials) > 1 else partials[0]
     else:
         stack = np.stack([reader.block(0, block) for block in blocks.tolist()])
-    _finish(level, HEADS[level.reduce.head].combine(stack)[None] if len(stack) > 1 else stack, out)
+    _finish(level, REDUCTION_KERNELS[level.reduce.head].combine(stack)[None] if len(stack) > 1 else stack, out)
 
 
 def _finish(level: Level, partial: Array, out: Array) -> None:
-    made = HEADS[level.reduce.head].finish(partial, level) if level.final else partial
+    made = REDUCTION_KERNELS[level.reduce.head].finish(partial, level) if level.final else partial
     np.copyto(out, made.reshape(out.shape), casting="unsafe")

@@ -14,7 +14,7 @@ from .output import name_tasks
 from .protocol import Command, Output, Pong, Setup, Stop
 from .rank import Rank
 from .transport import RanksLost, Transport
-from .urgency import answer_soon
+from .urgency import request_short_timeslices
 
 if TYPE_CHECKING:
     from .mpi.link import MpiLink
@@ -31,7 +31,7 @@ def serve(transport: Transport) -> bool:
         return setup is not None
     _adopt(setup)
     rank = Rank(transport, setup.threads, setup.spill_folder)
-    answer_soon()  # the threads that compute have begun, and don't inherit it
+    request_short_timeslices()  # the threads that compute have begun, and don't inherit it
     name_tasks(rank.rank, lambda stream, text: rank.emit(Output(rank.rank, stream, text)))
     reach = None if transport.peers[0].same_node else Reach(setup.heartbeat)
     while True:

@@ -189,7 +189,7 @@ class Rank:
     def _run(self, run: Run, reader: Reader, arena: Bytes) -> None:
         """Run a batch's tasks; many small ones that follow each other go as one run of blocks."""
         stage = reader.stage
-        step = spacing(run.offsets) if stage.fold == 1 and run.sink is None and not run.fed else None
+        step = spacing(run.offsets) if stage.blocks_per_task == 1 and run.sink is None and not run.fed else None
         if step is not None and spacing(run.tasks) == 1:
 
             def target(first: int, count: int) -> Array:
@@ -232,12 +232,12 @@ class _Fetch:
     def start(self) -> None:
         wanted: dict[tuple[int, int, tuple[Any, ...]], tuple[Any, ...]] = {}
         for number, block, take in self._wanted():
-            if (number, block // self.reader.producers[number].fold) in self.remote:
+            if (number, block // self.reader.producers[number].blocks_per_task) in self.remote:
                 wanted[number, block, take_key(take) if take else ()] = take
         self.pending = len(wanted) + 1
         for (number, block, key), take in wanted.items():
             producer = self.reader.producers[number]
-            place = self.reader.places[number][block // producer.fold]
+            place = self.reader.places[number][block // producer.blocks_per_task]
             full = take or tuple(slice(None) for _ in producer.grid.shape)
             region, shape = region_of(producer, place, self.reader.at(number, block), block, full)
             into = np.empty(int(np.prod(shape)) * producer.dtype.itemsize, np.uint8)

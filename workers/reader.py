@@ -117,7 +117,7 @@ class Reader:
 
     def _slab(self, number: int, block: int) -> Bytes | slice | None:
         producer = self.producers[number]
-        place = self.places[number][block // producer.fold]
+        place = self.places[number][block // producer.blocks_per_task]
         if place.owner == HOST:
             return slice(None)
         memory = self.memory(place)
@@ -126,9 +126,9 @@ class Reader:
     def at(self, number: int, block: int) -> int:
         """Return where a block of an input begins in its task's slab; found once for all blocks of a task."""
         producer = self.producers[number]
-        if producer.fold == 1:
+        if producer.blocks_per_task == 1:
             return 0
-        task, k = divmod(block, producer.fold)
+        task, k = divmod(block, producer.blocks_per_task)
         known = self._offsets.get((number, task))
         if known is None:
             known = self._offsets[number, task] = producer.offsets(task).tolist()
@@ -146,16 +146,20 @@ class Reader:
         shape = producer.grid.block_shape(first)
         places = self.places[number]
         data = producer.data
-        if data is not None and data.in_place and places[first // producer.fold].owner == HOST:
+        if data is not None and data.in_place and places[first // producer.blocks_per_task].owner == HOST:
             begin, end = (producer.grid.index(b) for b in (first, last))
             if not begin or begin[:-1] != end[:-1]:
                 return None
             ends = zip(producer.grid.block_slices(first), producer.grid.block_slices(last), strict=True)
             side = data.read(tuple([slice(a.start, b.stop) for a, b in ends])).view(np.ndarray)
             return np.ascontiguousarray(np.moveaxis(side.reshape(*shape[:-1], len(blocks), shape[-1]), -2, 0))
-        if first // producer.fold == last // producer.fold:
-            place, step = places[first // producer.fold], math.prod(shape) * producer.dtype.itemsize
-        elif producer.fold == 1 and isinstance(places, Located) and (found := places.spaced(first, len(blocks))):
+        if first // producer.blocks_per_task == last // producer.blocks_per_task:
+            place, step = places[first // producer.blocks_per_task], math.prod(shape) * producer.dtype.itemsize
+        elif (
+            producer.blocks_per_task == 1
+            and isinstance(places, Located)
+            and (found := places.spaced(first, len(blocks)))
+        ):
             place, step = found
         else:
             return None

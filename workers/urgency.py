@@ -27,7 +27,7 @@ class _Attributes(ctypes.Structure):
     )
 
 
-def answer_soon() -> bool:
+def request_short_timeslices() -> bool:
     """Ask for short time slices for the calling thread; return whether the system took note.
 
     Linux (6.12 and later) gives a thread with shorter slices a core as soon as it wakes up; else it waits until the

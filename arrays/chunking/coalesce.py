@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ..array import Array
-    from ..base import Node
+    from ..base import ArrayBase
 
 SMALLEST = 1 << 16
 """Chunks are not made smaller than so many elements: each is a task."""
@@ -56,7 +56,7 @@ def cut(axis: Axis, step: int) -> Axis:
     return Axis.of_sizes(sizes)
 
 
-def whole(x: Node, axes: Collection[int]) -> Array:
+def whole(x: ArrayBase, axes: Collection[int]) -> Array:
     """Return the array with these axes in one chunk each; see `whole_grid`."""
     return regrid(x, whole_grid(x.expr.grid, axes))
 
@@ -76,7 +76,7 @@ def merged_axis(axis: Axis, line_bytes: int) -> Axis:
     return Axis.of_sizes(np.diff(np.append(start[first], axis.length)))
 
 
-def merged(x: Node, axis: int = 0) -> Array:
+def merged(x: ArrayBase, axis: int = 0) -> Array:
     """Return the array with small chunks along an axis merged; see `merged_axis`."""
     grid = x.expr.grid
     line = math.prod(a.largest for i, a in enumerate(grid.axes) if i != axis) * x.dtype.itemsize

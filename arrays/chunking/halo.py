@@ -13,7 +13,7 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
 from ...workers.kernels.user_results import plain
-from ..base import Node, check_axis, is_integer, make
+from ..base import ArrayBase, check_axis, is_integer, make
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -57,7 +57,7 @@ def _each(operation: str, argument: str, spec: Any, ndim: int, default: Any) -> 
     return [spec] * ndim
 
 
-def with_halo(x: Node, depths: Depths, boundaries: tuple[Any, ...]) -> Array:
+def with_halo(x: ArrayBase, depths: Depths, boundaries: tuple[Any, ...]) -> Array:
     """Return the array of chunks with their margins; axes with numbers beyond the ends go one by one."""
     found = x
     numbers = [i for i, b in enumerate(boundaries) if not isinstance(b, str) and depths[i] != (0, 0)]

@@ -13,7 +13,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import rechunk as rechunk_move
 from ...graph.kinds.source import Host, Source
 from ...workers.config import config
-from ..base import Node, as_array, broadcast_shape, check_dtype, check_shape, grid_for, make, wrap
+from ..base import ArrayBase, as_array, broadcast_shape, check_dtype, check_shape, grid_for, make, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-def regrid(x: Node, grid: Grid) -> Array:
+def regrid(x: ArrayBase, grid: Grid) -> Array:
     """Return the array on another chunk grid; formulas and the user's memory are read on it at once."""
     expr = x.expr
     if expr.grid == grid:
@@ -37,7 +37,7 @@ def regrid(x: Node, grid: Grid) -> Array:
     return make(rechunk_move(x.ndim), (x,), grid, x.dtype)
 
 
-def without_empty(x: Node, axes: Iterable[int]) -> Array:
+def without_empty(x: ArrayBase, axes: Iterable[int]) -> Array:
     """Return the array without its empty chunks along axes, which many functions don't take."""
     found = list(x.expr.grid.axes)
     for i in axes:
@@ -118,7 +118,7 @@ def normalize_chunks(
     return normalize(name, chunks, lengths, known, most, previous).chunks()
 
 
-def common_axes(arrays: Sequence[Node], shape: tuple[int, ...]) -> list[Axis]:
+def common_axes(arrays: Sequence[ArrayBase], shape: tuple[int, ...]) -> list[Axis]:
     """Return for each axis of the broadcast shape the chunks of the operand with most bytes there."""
     axes: list[Axis] = []
     by_bytes = sorted(arrays, key=lambda a: -a.nbytes)
@@ -133,7 +133,7 @@ def common_axes(arrays: Sequence[Node], shape: tuple[int, ...]) -> list[Axis]:
     return axes
 
 
-def aligned(operation: str, arrays: Sequence[Node]) -> tuple[Grid, list[Array]]:
+def aligned(operation: str, arrays: Sequence[ArrayBase]) -> tuple[Grid, list[Array]]:
     """Return the grid of what operands broadcast to, and the operands rechunked to fit it."""
     shape = broadcast_shape(operation, *(a.expr.shape for a in arrays))
     axes = common_axes(arrays, shape)

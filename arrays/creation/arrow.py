@@ -14,7 +14,7 @@ from ..execution.compute import compute
 if TYPE_CHECKING:
     import pyarrow
 
-    from ..base import Node
+    from ..base import ArrayBase
 
 __all__ = [
     "to_arrow",
@@ -27,7 +27,7 @@ class _Held(np.ndarray[Any, Any]):
     pin: object = None
 
 
-def to_arrow(x: Node) -> pyarrow.Array:
+def to_arrow(x: ArrayBase) -> pyarrow.Array:
     """Return the elements as an Arrow array.
 
     An array of one axis becomes a flat Arrow array; one of several axes a `FixedShapeTensorArray` of as many
@@ -74,7 +74,7 @@ def to_arrow(x: Node) -> pyarrow.Array:
     return arrow.ExtensionArray.from_storage(tensor, storage)
 
 
-def arrow_stream(x: Node, requested_schema: object) -> object:
+def arrow_stream(x: ArrayBase, requested_schema: object) -> object:
     """Return a stream of an array's chunks along the first axis, for `__arrow_c_stream__`."""
     arrow: Any = importlib.import_module("pyarrow")
     whole = to_arrow(x)

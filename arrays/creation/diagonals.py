@@ -115,8 +115,10 @@ def _diagonal(operation: str, a: Any, offset: Any, axis1: Any, axis2: Any) -> Ar
     route = Route((*((i, Slice()) for i in range(lead)), (lead, Slice(top)), (lead + 1, Slice(left))))
     wanted = Grid([*grid.axes[:-2], axis, axis])
     square = x if wanted == grid else make(Move("slice", (route,)), (x,), wanted, x.dtype)
-    ways = ((*range(lead), lead, lead),)
-    return make(BlockFunction("diagonals:diagonal", axes=ways), (square,), Grid([*grid.axes[:-2], axis]), x.dtype)
+    operand_axes = ((*range(lead), lead, lead),)
+    return make(
+        BlockFunction("diagonals:diagonal", axes=operand_axes), (square,), Grid([*grid.axes[:-2], axis]), x.dtype
+    )
 
 
 def _square_axis(rows: Axis, columns: Axis, top: int, left: int, n: int) -> Axis:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph.errors import ShapeError, bad
 from ...graph.kinds.source import Constant, Full
-from ..base import Node, as_array, broadcast_shape, check_device, check_dtype, check_shape, grid_for, make
+from ..base import ArrayBase, as_array, broadcast_shape, check_device, check_dtype, check_shape, grid_for, make
 from ..chunking.rechunk import regrid
 from ..ops.broadcasting import broadcast_to
 from ..ops.elementwise_nodes import cast
@@ -64,7 +64,7 @@ def full(
 
 
 def _full(operation: str, shape: Any, value: Any, dtype: Any, chunks: Any) -> Array:
-    if isinstance(value, Node) or np.ndim(value) != 0:
+    if isinstance(value, ArrayBase) or np.ndim(value) != 0:
         array = as_array(operation, "fill_value", value)
         known = check_dtype(operation, "dtype", array.dtype if dtype is None else dtype)
         lengths = check_shape(operation, shape)
@@ -176,7 +176,7 @@ def _like(operation: str, x: Any, value: Any, dtype: Any, shape: Any, chunks: An
     known = array.dtype if dtype is None else check_dtype(operation, "dtype", dtype)
     if shape is None and chunks is None:
         grid = array.expr.grid
-        if isinstance(value, Node) or np.ndim(value) != 0:
+        if isinstance(value, ArrayBase) or np.ndim(value) != 0:
             return regrid(_full(operation, array.shape, value, known, "auto"), grid)
         return make(Full(_item(value, known)), (), grid, known)
     return _full(operation, array.shape if shape is None else shape, value, known, "auto" if chunks is None else chunks)

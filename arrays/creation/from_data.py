@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, BadValue, bad
-from ..base import Node, as_array, check_device, check_dtype, check_shape, grid_for, host, not_masked, plain_array
+from ..base import ArrayBase, as_array, check_device, check_dtype, check_shape, grid_for, host, not_masked, plain_array
 from ..ops.elementwise import astype
 from ..ops.joining import concatenate, stack
 from ..ops.moving import expand_dims
@@ -56,7 +56,7 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     >>> wr.from_array(np.arange(6), chunks=4).chunks
     ((4, 2),)
     """
-    if isinstance(x, Node):
+    if isinstance(x, ArrayBase):
         same = as_array("from_array", "x", x)
         return same if isinstance(chunks, str) and chunks == "auto" else same.rechunk(chunks)
     pieces = from_arrow("from_array", x)
@@ -120,7 +120,7 @@ def asarray(
     array([1, 2, 3])
     """
     check_device("asarray", device)
-    if isinstance(a, Node) and copy is not True and chunks is None and dtype in (None, a.dtype):
+    if isinstance(a, ArrayBase) and copy is not True and chunks is None and dtype in (None, a.dtype):
         return a  # type: ignore[return-value]
     wanted = None if dtype is None else check_dtype("asarray", "dtype", dtype)
     if copy is False and not hasattr(a, "dtype"):
@@ -234,12 +234,12 @@ def _joined(pieces: list[np.ndarray[Any, Any]], chunks: Any) -> Array:
 def holds_lazy(x: Any) -> bool:
     """Tell whether a sequence, or one in it, has a lazy array."""
     if not isinstance(x, list | tuple):
-        return isinstance(x, Node)
+        return isinstance(x, ArrayBase)
     kinds = set(map(type, x))
     deep = any(issubclass(kind, list | tuple) for kind in kinds)
-    return any(issubclass(kind, Node) for kind in kinds) or (deep and any(map(holds_lazy, x)))
+    return any(issubclass(kind, ArrayBase) for kind in kinds) or (deep and any(map(holds_lazy, x)))
 
 
 def _nested(x: Any) -> Array:
     """Stack a sequence in which there are lazy arrays."""
-    return stack([_nested(each) if holds_lazy(each) and not isinstance(each, Node) else each for each in x])
+    return stack([_nested(each) if holds_lazy(each) and not isinstance(each, ArrayBase) else each for each in x])

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
-from ..base import Node, as_array, check_axis, check_dtype, check_shape, grid_for
+from ..base import ArrayBase, as_array, check_axis, check_dtype, check_shape, grid_for
 from ..chunking.rechunk import common_axes, regrid
 from ..ops.broadcasting import broadcast_to
 from ..ops.elementwise import astype, where
@@ -303,5 +303,5 @@ def geomspace(
 
 
 def _number(operation: str, argument: str, value: Any) -> None:
-    if isinstance(value, Node) or np.ndim(value) or np.asarray(value).dtype.kind not in "biufc":
+    if isinstance(value, ArrayBase) or np.ndim(value) or np.asarray(value).dtype.kind not in "biufc":
         raise ArgumentError(bad(operation, argument, value, "a number"))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.source import Eye, Ramp
-from ..base import LONGEST, Node, as_array, check_device, check_dtype, check_shape, grid_for, is_integer, make
+from ..base import LONGEST, ArrayBase, as_array, check_device, check_dtype, check_shape, grid_for, is_integer, make
 from ..ops.elementwise import astype, where
 from ..ops.elementwise_nodes import cast
 from ..ops.moving import moveaxis
@@ -71,7 +71,7 @@ def arange(
     for name, value in (("start", start), ("stop", 0 if stop is None else stop), ("step", step)):
         if isinstance(value, int) and not -LONGEST - 1 <= value <= np.iinfo(np.uint64).max:
             raise ShapeError(bad("arange", name, value, "a number that int64 holds"))
-        if isinstance(value, Node) or np.asarray(value).ndim or np.asarray(value).dtype.kind not in "biufmM":
+        if isinstance(value, ArrayBase) or np.asarray(value).ndim or np.asarray(value).dtype.kind not in "biufmM":
             raise ArgumentError(bad("arange", name, value, "a real number"))
         if np.asarray(value).dtype.kind == "f" and not np.isfinite(value):
             raise ShapeError(bad("arange", name, value, "a finite number"))
@@ -104,7 +104,7 @@ def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, Any,
 
 def known_number(value: Any) -> Any:
     """Compute a lazy number: how long a range is depends on it."""
-    return value._single("arange") if isinstance(value, Node) and value.ndim == 0 else value  # type: ignore[attr-defined]
+    return value._single("arange") if isinstance(value, ArrayBase) and value.ndim == 0 else value  # type: ignore[attr-defined]
 
 
 def _count(start: Any, stop: Any, step: Any, last: str) -> int:
@@ -122,7 +122,7 @@ def _count(start: Any, stop: Any, step: Any, last: str) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """Integers as Python's, which can't overflow on the way."""
+    """Integers as Python's, which can't overflow on the distance."""
     whole = isinstance(value, int | np.integer | np.bool) and not isinstance(value, np.timedelta64)
     return int(value) if whole else value
 
@@ -172,7 +172,7 @@ def linspace(
     (count,) = check_shape("linspace", (num,), "num")
     wanted = None if dtype is None else check_dtype("linspace", "dtype", dtype)
     step: Any
-    if any(isinstance(v, Node) or np.ndim(v) for v in (start, stop)):
+    if any(isinstance(v, ArrayBase) or np.ndim(v) for v in (start, stop)):
         found, step = _between(start, stop, arange(count), endpoint, axis)
     else:
         for name, value in (("start", start), ("stop", stop)):
@@ -203,10 +203,10 @@ def _between(start: Any, stop: Any, at: Array, endpoint: bool, axis: int) -> tup
     step = divide(delta, parts) if parts > 0 else multiply(delta, np.nan)
     at = at.reshape((count,) + (1,) * delta.ndim)
     if parts > 0:  # where a step is too small a number, shares of the whole are not
-        way = where(equal(step, 0), multiply(divide(at, parts), delta), multiply(at, step))
+        distance = where(equal(step, 0), multiply(divide(at, parts), delta), multiply(at, step))
     else:
-        way = multiply(at, delta)
-    found = add(way, first)
+        distance = multiply(at, delta)
+    found = add(distance, first)
     if endpoint and count > 1:
         found = where(equal(at, count - 1), last, found)
     return moveaxis(found, 0, axis) if axis else found, step

@@ -13,8 +13,8 @@ from ...graph.expr import walk
 from ...graph.program import Load, Product
 from ...scheduler.cluster import current
 from ...scheduler.html import size_text
-from ..base import Node
-from ..execution.deferred import outlined, sketched
+from ..base import ArrayBase
+from ..execution.deferred import outline_plan, sketch_plan
 from .html import explanation_html
 
 if TYPE_CHECKING:
@@ -145,13 +145,13 @@ def explain(*arrays: Any) -> Explanation:
     ['ones+add+sum (partial)', 'sum']
     """
     for array in arrays:
-        if not isinstance(array, Node):
+        if not isinstance(array, ArrayBase):
             raise ArgumentError(bad("explain", "arrays", array, "Windrow arrays"))
     stages, waiting = planned(arrays)
     notes = [f"{node.label}: planned when it runs, from values found then" for node in waiting]
-    notes += [note for node in walk([sketched(a) for a in arrays]) if (note := _widened(node))]
+    notes += [note for node in walk([sketch_plan(a) for a in arrays]) if (note := _widened(node))]
     arenas = [arena.size for arena in current().engine.ledger.arenas]
-    handed = {sketched(a).token for a in arrays} if len(arenas) == 1 else set()
+    handed = {sketch_plan(a).token for a in arrays} if len(arenas) == 1 else set()
     hosts = {s.token for s in stages if s.data is not None}
     notes += [note for s in stages if s.token not in hosts | handed and (note := _crowded(s, arenas))]
     later = {node.token for node in waiting}
@@ -159,12 +159,12 @@ def explain(*arrays: Any) -> Explanation:
     return Explanation(tuple(made), tuple(dict.fromkeys(notes)))
 
 
-def planned(arrays: Sequence[Node]) -> tuple[list[Stage], list[Expr]]:
+def planned(arrays: Sequence[ArrayBase]) -> tuple[list[Stage], list[Expr]]:
     """Return the stages that are known before anything runs, and the operations that are planned when they run.
 
     A stage of an operation's token stands for what isn't known of it; no other operation is part of that.
     """
-    roots, waiting = outlined([sketched(a) for a in arrays])
+    roots, waiting = outline_plan([sketch_plan(a) for a in arrays])
     later = {node.token for node in waiting}
     return current().stages([*roots, *(node for node in walk(roots) if node.token in later)]), waiting
 

@@ -12,11 +12,11 @@ from ...graph.expr import walk
 from ...graph.lower import lower
 from ...scheduler.cluster import Kept, running
 from ...scheduler.html import size_text, table
-from ..execution.deferred import outlined
+from ..execution.deferred import outline_plan
 
 if TYPE_CHECKING:
     from ...graph.grid import Axis, Grid
-    from ..base import Node
+    from ..base import ArrayBase
     from .explain import Explanation
 
 SIDE, THIN = 120.0, 16.0
@@ -31,7 +31,7 @@ NODES = 1000
 FRONT, TOP, RIGHT, LINE = "#8fbcd4", "#b9d7e6", "#6ea3bf", "#34495e"
 
 
-def array_html(x: Node) -> str:
+def array_html(x: ArrayBase) -> str:
     """Return a table of what is known of an array, and a picture of its chunks."""
     waiting = x._unsized
     shape = x.shape if waiting is None else waiting.shape  # `x.shape` may go and find it
@@ -64,7 +64,7 @@ def _beside(left: str, right: str) -> str:
     return f'<div style="{style}"><div>{left}</div><div>{right}</div></div>'
 
 
-def _made_by(x: Node) -> str:
+def _made_by(x: ArrayBase) -> str:
     """Tell the last operation, and what computing the array would take."""
     expr = x.expr
     if expr.pin is not None:
@@ -76,7 +76,7 @@ def _made_by(x: Node) -> str:
     if count > NODES:
         return f"{expr.label}, more than {NODES:,} operations"
     cluster = running()
-    roots, waiting = outlined([expr])
+    roots, waiting = outline_plan([expr])
     stored = cluster.stored if cluster is not None else lambda token: False
     stages = [s for s in lower(roots, stored) if s.data is None]
     tasks = sum(s.ntasks for s in stages)

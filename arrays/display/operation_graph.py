@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.expr import Expr, walk
-from ..execution.deferred import sketched
+from ..execution.deferred import sketch_plan
 
 if TYPE_CHECKING:
     import networkx
 
-    from ..base import Node
+    from ..base import ArrayBase
 
 __all__ = [
     "operation_graph",
 ]
 
 
-def operations(*arrays: Node) -> list[Expr]:
+def operations(*arrays: ArrayBase) -> list[Expr]:
     """Return all operations behind arrays, operands before their users."""
-    return list(walk([sketched(a) for a in arrays]))
+    return list(walk([sketch_plan(a) for a in arrays]))
 
 
-def operation_graph(*arrays: Node) -> networkx.DiGraph:
+def operation_graph(*arrays: ArrayBase) -> networkx.DiGraph:
     """Return the graph of operations behind arrays.
 
     Parameters

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, bad
 from ...scheduler.html import size_text
-from ..base import Node
+from ..base import ArrayBase
 from .explain import planned
 from .graph_layout import laid_out
 from .operation_graph import operations
@@ -96,7 +96,7 @@ def broken(text: str) -> list[str]:
     return lines
 
 
-def picture(*arrays: Node) -> Picture:
+def picture(*arrays: ArrayBase) -> Picture:
     """Lay out operations above and stages below."""
     nodes = operations(*arrays)
     texts = {n.token: _operation(n) for n in nodes}
@@ -251,7 +251,7 @@ def visualize(*arrays: Any, filename: Any = None) -> Any:
     if filename is None and found and isinstance(found[-1], str | os.PathLike):
         filename = found.pop()
     for array in found:
-        if not isinstance(array, Node):
+        if not isinstance(array, ArrayBase):
             raise ArgumentError(bad("visualize", "arrays", array, "Windrow arrays"))
     if not found:
         raise ArgumentError(bad("visualize", "arrays", tuple(found), "at least one array"))

@@ -12,8 +12,8 @@ import numpy as np
 from ...graph.errors import ArgumentError, WaitTimeout, bad
 from ...graph.expr import unpinned, walk
 from ...scheduler.cluster import Kept, current
-from ..base import Node, wrap
-from .deferred import evaluate, resolved
+from ..base import ArrayBase, wrap
+from .deferred import evaluate, expand_recipes
 from .scalar_reads import element
 from .scalar_results import stays_array
 
@@ -55,14 +55,14 @@ def compute(*arrays: Any) -> Any:
     """
     if not arrays:
         raise ArgumentError(bad("compute", "arrays", arrays, "at least one array"))
-    lazy: list[Node] = []
+    lazy: list[ArrayBase] = []
     _mapped(arrays, lazy.append)
     made = iter(_values(lazy))
     found: tuple[Any, ...] = _mapped(arrays, lambda a: _handed(a, next(made)))
     return found[0] if len(found) == 1 else found
 
 
-def _values(arrays: list[Node]) -> list[np.ndarray[Any, Any]]:
+def _values(arrays: list[ArrayBase]) -> list[np.ndarray[Any, Any]]:
     """Compute arrays; a single element that is at hand is read where it lies."""
     if len(arrays) == 1 and arrays[0].ndim == 0:
         found = element(arrays[0])
@@ -71,9 +71,9 @@ def _values(arrays: list[Node]) -> list[np.ndarray[Any, Any]]:
     return evaluate([a.expr for a in arrays]) if arrays else []
 
 
-def _mapped(value: Any, function: Callable[[Node], Any]) -> Any:
+def _mapped(value: Any, function: Callable[[ArrayBase], Any]) -> Any:
     """Apply a function to the arrays in lists, tuples and dicts, in order; return these with its results."""
-    if isinstance(value, Node):
+    if isinstance(value, ArrayBase):
         return function(value)
     if type(value) is dict:
         return {key: _mapped(one, function) for key, one in value.items()}
@@ -85,7 +85,7 @@ def _mapped(value: Any, function: Callable[[Node], Any]) -> Any:
     return value
 
 
-def _handed(array: Node, made: np.ndarray[Any, Any]) -> Any:
+def _handed(array: ArrayBase, made: np.ndarray[Any, Any]) -> Any:
     """Hand out a scalar where NumPy's functions do."""
     return made if array.ndim or stays_array(array.expr) else made[()]
 
@@ -112,9 +112,9 @@ def persist(*arrays: Any) -> Any:
     if not arrays:
         raise ArgumentError(bad("persist", "arrays", arrays, "at least one array"))
     for array in arrays:
-        if not isinstance(array, Node):
+        if not isinstance(array, ArrayBase):
             raise ArgumentError(bad("persist", "arrays", array, "Windrow arrays"))
-    plain = resolved([a.expr for a in arrays])
+    plain = expand_recipes([a.expr for a in arrays])
     pins = current().keep(plain)
     kept: tuple[Array, ...] = tuple(
         wrap(replace(unpinned(a.expr), pin=pin)) for a, pin in zip(arrays, pins, strict=True)
@@ -152,7 +152,7 @@ def wait(*arrays: Any, timeout: float | None = None) -> None:
     if timeout is not None and not (number and timeout >= 0):
         raise ArgumentError(bad("wait", "timeout", timeout, "None, or seconds"))
     deadline = None if timeout is None else time.monotonic() + min(float(timeout), threading.TIMEOUT_MAX)
-    given: list[Node] = []
+    given: list[ArrayBase] = []
     for value in arrays:
         before = len(given)
         _mapped(value, given.append)

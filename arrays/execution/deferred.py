@@ -32,7 +32,7 @@ from ...graph.kinds.mapping import BlockFunction, MapBlocks
 from ...graph.kinds.move import Move
 from ...graph.kinds.source import Host, Ramp, Random
 from ...scheduler.cluster import current, running
-from ..base import Node, make, twin, wrap, wrap_unsized
+from ..base import ArrayBase, alias, make, wrap, wrap_unsized
 from ..chunking.rechunk import regrid
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ COPY = Elementwise("copy", (0,))
 
 
 def deferred(
-    name: str, recipe: Recipe, operands: Sequence[Node], params: tuple[Any, ...], grid: Grid, dtype: Any
+    name: str, recipe: Recipe, operands: Sequence[ArrayBase], params: tuple[Any, ...], grid: Grid, dtype: Any
 ) -> Array:
     """Return the array that `recipe(*operands, *params)` makes when it is computed; its grid and dtype are known."""
     return make(Deferred(name, recipe, params), operands, grid, dtype)
@@ -61,14 +61,14 @@ def deferred(
 def unsized(
     name: str,
     recipe: Recipe,
-    operands: Sequence[Node],
+    operands: Sequence[ArrayBase],
     params: tuple[Any, ...],
     shape: tuple[int | None, ...],
     dtype: Any,
     chosen: Chosen | None = None,
 ) -> Array:
     """Return the array that `recipe(*operands, *params)` makes; `shape` holds None for lengths that it finds."""
-    return wrap_unsized(Unsized(name, recipe, tuple(map(twin, operands)), params, shape, np.dtype(dtype), chosen))
+    return wrap_unsized(Unsized(name, recipe, tuple(map(alias, operands)), params, shape, np.dtype(dtype), chosen))
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Unsized:
         self,
         name: str,
         recipe: Recipe,
-        operands: tuple[Node, ...],
+        operands: tuple[ArrayBase, ...],
         params: tuple[Any, ...],
         shape: tuple[int | None, ...],
         dtype: np.dtype[Any],
@@ -144,7 +144,7 @@ class Unsized:
         return self._find()
 
     def sketch(self) -> Expr:
-        """Return an operation that stands for the array: see `sketched`."""
+        """Return an operation that stands for the array: see `sketch_plan`."""
         made: dict[Unsized, Expr] = {}
         for each in self._chain(lambda u: u in made or u._made is not None):
             below = [(o, o._unsized) for o in each._operands]
@@ -163,7 +163,7 @@ class Unsized:
 
     def _found(self) -> Expr:
         with origin.standing(self._origin):
-            made = driven(self._recipe(*self._operands, *self._params)).expr
+            made = run_recipe(self._recipe(*self._operands, *self._params)).expr
         fits = len(made.shape) == len(self.shape) and all(
             wanted in (None, n) for n, wanted in zip(made.shape, self.shape, strict=True)
         )
@@ -193,7 +193,7 @@ def evaluate(roots: Sequence[Expr]) -> Values:
     Values are copied into whole arrays: a change of chunks that comes last is left out.
     """
     stored = current().stored
-    return current().run([_before_rechunk(root, stored) for root in resolved(roots)])
+    return current().run([_before_rechunk(root, stored) for root in expand_recipes(roots)])
 
 
 def _before_rechunk(root: Expr, stored: Callable[[str], bool]) -> Expr:
@@ -202,7 +202,7 @@ def _before_rechunk(root: Expr, stored: Callable[[str], bool]) -> Expr:
     return root
 
 
-def resolved(roots: Sequence[Expr]) -> list[Expr]:
+def expand_recipes(roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions in which no operation is deferred any more: recipes are run, inner ones first."""
     if not any(root.deferred for root in roots):
         return list(roots)
@@ -236,7 +236,7 @@ Numbers that a recipe found stand for its operands' values; with a user's functi
 """
 
 
-def sketched(array: Node) -> Expr:
+def sketch_plan(array: ArrayBase) -> Expr:
     """Return the expression of an array, or what is known of it: of one whose size depends on data an operation.
 
     Nothing is computed; lengths that aren't known are 0 there.
@@ -245,7 +245,7 @@ def sketched(array: Node) -> Expr:
     return array.expr if waiting is None else waiting.sketch()
 
 
-def outlined(roots: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
+def outline_plan(roots: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
     """Return expressions that tell what is known before any recipe runs, and the operations that have one.
 
     In place of what a recipe makes stands a function of blocks, which is never called, under the operation's name.
@@ -281,17 +281,17 @@ def _planned(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     op = node.op
     assert isinstance(op, Deferred)
     with origin.standing(node.origin):
-        made = driven(op.recipe(*map(wrap, operands), *op.params))
+        made = run_recipe(op.recipe(*map(wrap, operands), *op.params))
         if made.shape != node.shape or made.dtype != node.dtype:
             raise AssertionError(bad(op.name, "recipe", (made.shape, made.dtype), f"{node.shape} {node.dtype}"))
         fitted = regrid(made, node.grid).expr
-        (plain,) = resolved([fitted])
+        (plain,) = expand_recipes([fitted])
     if plain.pin is not None:  # a name for what is stored already: the chunks keep their own
         return Expr(COPY, (plain,), node.grid, node.dtype, node.origin, None, node.token)
     return Expr(plain.op, plain.operands, node.grid, node.dtype, node.origin, None, node.token)
 
 
-def driven(recipe: Generator[Any, Any, Array]) -> Array:
+def run_recipe(recipe: Generator[Any, Any, Array]) -> Array:
     """Run a recipe to its end: compute what it yields, send it the values."""
     try:
         asked = next(recipe)

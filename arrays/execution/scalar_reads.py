@@ -22,7 +22,7 @@ from ...graph.kinds.source import Full, Host
 from .deferred import evaluate
 
 if TYPE_CHECKING:
-    from ..base import Node
+    from ..base import ArrayBase
 
 SMALL = 1 << 16
 """Bytes of an array whose values are kept, and of each of those that it is made from."""
@@ -33,7 +33,7 @@ _kept: OrderedDict[str, np.ndarray[Any, Any]] = OrderedDict()
 _lock = threading.Lock()
 
 
-def element(x: Node) -> Any:
+def element(x: ArrayBase) -> Any:
     """Return the single element of an array where it is at hand; else None."""
     expr, at = x.expr, (0,) * x.ndim
     moved = False

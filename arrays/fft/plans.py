@@ -192,8 +192,8 @@ def _flat(x: Array) -> Array:
     """Join the last two axes, of which the last is whole, as the blocks are read."""
     *lead, rows, columns = x.expr.grid.axes
     grid = Grid([*lead, Axis.of_sizes(size * columns.length for size in rows.sizes())])
-    ways = ((*range(x.ndim - 1), None),)
-    return make(BlockFunction("fft:flat", (), ways), (x,), grid, x.dtype)
+    operand_axes = ((*range(x.ndim - 1), None),)
+    return make(BlockFunction("fft:flat", (), operand_axes), (x,), grid, x.dtype)
 
 
 def _known(dtype: np.dtype[Any]) -> np.dtype[Any]:

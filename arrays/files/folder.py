@@ -16,7 +16,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, HostData
 from ...workers.stored import ArrowFolder, Runs, file_name
-from ..base import check_grid, make, referred, wrap
+from ..base import as_array_nocopy, check_grid, make, wrap
 from ..chunking.rechunk import rechunk, regrid
 from ..execution.deferred import evaluate
 from .aside import aside, check_sizes, path_of, runs_of
@@ -72,7 +72,7 @@ def save(path: Any, x: Any, *, overwrite: bool | None = None) -> None:
     if target.endswith(".npy"):
         to_npy(x, target, overwrite=overwrite is not False)
         return
-    array = described(referred("save", "x", x))
+    array = described(as_array_nocopy("save", "x", x))
     grid, dtype = array.expr.grid, array.dtype
     runs = runs_of(grid, dtype.itemsize)
     with aside("save", target, bool(overwrite), _ours) as folder:

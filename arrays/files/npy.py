@@ -11,7 +11,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, FileError, FileFormatError, MissingFile, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import grid_for, make, referred
+from ..base import as_array_nocopy, grid_for, make
 from ..chunking.rechunk import regrid
 from ..creation.from_data import from_array
 from ..execution.deferred import evaluate
@@ -123,7 +123,7 @@ def to_npy(x: Any, path: Any, *, overwrite: bool = False) -> None:
     """
     named = path_of("to_npy", path)
     target = os.path.realpath(named) if os.path.islink(named) else named
-    array = _in_rows(described(referred("to_npy", "x", x)))
+    array = _in_rows(described(as_array_nocopy("to_npy", "x", x)))
     grid, dtype = array.expr.grid, array.dtype
     with aside("to_npy", target, overwrite, os.path.isfile) as folder:
         whole = os.path.join(folder, "data")

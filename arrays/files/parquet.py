@@ -12,7 +12,7 @@ from ...graph.errors import ArgumentError, DTypeError, FileError, FileFormatErro
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.stored import arrow, file_name
-from ..base import Node, check_grid, make, referred
+from ..base import ArrayBase, as_array_nocopy, check_grid, make
 from ..chunking.rechunk import aligned, regrid
 from ..execution.deferred import evaluate
 from .aside import aside, check_sizes, path_of, runs_of
@@ -191,10 +191,10 @@ def to_parquet(path: Any, x: Any, *, overwrite: bool = False) -> None:
     runs = runs_of(Grid(arrays[0].expr.grid.axes[:1]), sum(_row_bytes(a) for a in arrays))
     (merged,) = runs.merged.axes
     fitted = [regrid(a, Grid([merged, *(Axis.regular(n, max(1, n)) for n in a.shape[1:])])) for a in arrays]
-    ways = tuple((0,) if a.ndim == 1 else (0, None) for a in arrays)
+    operand_axes = tuple((0,) if a.ndim == 1 else (0, None) for a in arrays)
     with aside("to_parquet", target, overwrite, _ours) as folder:
         os.mkdir(os.path.join(folder, "data"))
-        op = BlockFunction("files:to_parquet", (folder, tuple(names), runs), axes=ways, where=True)
+        op = BlockFunction("files:to_parquet", (folder, tuple(names), runs), axes=operand_axes, where=True)
         written = make(op, fitted, Grid([Axis.regular(runs.counts[0], 1)]), np.int64)
         (sizes,) = evaluate([written.expr])
         check_sizes("to_parquet", folder, [file_name(i, "parquet") for i in range(sizes.size)], sizes)
@@ -206,27 +206,27 @@ def _ours(path: str) -> bool:
     return all(n.endswith(".parquet") for n in os.listdir(path))
 
 
-def _row_bytes(x: Node) -> int:
+def _row_bytes(x: ArrayBase) -> int:
     return x.dtype.itemsize * (x.shape[1] if x.ndim == 2 else 1)
 
 
 def _columns(x: Any) -> tuple[list[str], list[Array]]:
     """Return the columns' names, and arrays of one axis, or one of two axes that has all columns."""
     if not isinstance(x, Mapping):
-        array = referred("to_parquet", "x", x)
+        array = as_array_nocopy("to_parquet", "x", x)
         if array.ndim not in (1, 2) or (array.ndim == 2 and not array.shape[1]):
             raise ShapeError(bad("to_parquet", "x", array.shape, "an array of one axis, or of two with columns"))
         return ["values"] if array.ndim == 1 else [str(i) for i in range(array.shape[1])], [array]
     if not x or not all(isinstance(name, str) for name in x):
         raise ArgumentError(bad("to_parquet", "x", list(x), "columns whose names are text"))
-    arrays = [referred("to_parquet", f"x[{name!r}]", value) for name, value in x.items()]
+    arrays = [as_array_nocopy("to_parquet", f"x[{name!r}]", value) for name, value in x.items()]
     shapes = {a.shape for a in arrays}
     if len(shapes) > 1 or len(next(iter(shapes))) != 1:
         raise ShapeError(bad("to_parquet", "x", sorted(shapes), "arrays of one axis and one length"))
     return list(x), aligned("to_parquet", arrays)[1]
 
 
-def _check_column(name: str, array: Node) -> None:
+def _check_column(name: str, array: ArrayBase) -> None:
     kind = array.dtype.kind
     fits = kind in "biuf" and array.dtype.itemsize <= 8
     dated = kind in "mM" and np.datetime_data(array.dtype) in [("s", 1), ("ms", 1), ("us", 1), ("ns", 1)]

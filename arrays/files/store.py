@@ -11,7 +11,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...workers.config import config
-from ..base import Node, as_array
+from ..base import ArrayBase, as_array
 from ..creation.from_data import from_array
 from ..execution.compute import compute as computed
 from ..execution.compute import persist, release
@@ -68,11 +68,11 @@ def store(
     >>> target
     array([0., 0., 0., 1., 2., 0.])
     """
-    single = isinstance(sources, Node)
+    single = isinstance(sources, ArrayBase)
     if single:
         sources, targets = [sources], [targets]
         regions = None if regions is None else [regions]
-    elif not isinstance(sources, Sequence) or not all(isinstance(s, Node) for s in sources):
+    elif not isinstance(sources, Sequence) or not all(isinstance(s, ArrayBase) for s in sources):
         raise ArgumentError(bad("store", "sources", sources, "a Windrow array, or a sequence of them"))
     if isinstance(regions, tuple) and regions and all(isinstance(r, slice) for r in regions):
         regions = [regions] * len(sources)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..array import Array
-    from ..base import Node
+    from ..base import ArrayBase
 
 
 class BlockView:
@@ -36,7 +36,7 @@ class BlockView:
     3
     """
 
-    def __init__(self, array: Node) -> None:
+    def __init__(self, array: ArrayBase) -> None:
         self._array = array
 
     @property
@@ -75,8 +75,8 @@ class BlockView:
         steps: list[Step] = []
         axes: list[Axis] = []
         for i, (item, axis) in enumerate(zip(items, array.expr.grid.axes, strict=True)):
-            way, made = _chosen(item, axis, i)
-            steps.append((i, way))
+            axis_map, made = _chosen(item, axis, i)
+            steps.append((i, axis_map))
             axes.append(made)
         return move("blocks", array, steps, axes)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import as_array, make, twin
+from ..base import alias, as_array, make
 from ..chunking.rechunk import regrid
 from ..execution.compute import persist
 from ..execution.deferred import Chosen, unsized
@@ -25,7 +25,7 @@ LARGE_MASK = 1 << 14
 
 def select(x: Array, mask: Array) -> Array:
     """Return the elements where the mask over the first axes holds, in C order."""
-    chosen = Chosen(twin(x), twin(mask))
+    chosen = Chosen(alias(x), alias(mask))
     return unsized("getitem", _selected, (x, mask), (), chosen.shape, x.dtype, chosen)
 
 
@@ -69,5 +69,5 @@ def _selected(x: Array, mask: Array) -> Generator[Any, Any, Array]:
 
 def _by_counts(x: Array, mask: Array, counts: np.ndarray[Any, Any]) -> Array:
     axes = [Axis.of_sizes(counts), *x.expr.grid.axes[1:]]
-    ways = (tuple(range(x.ndim)), (0,))
-    return make(BlockFunction("masks:select", axes=ways), (x, mask), Grid(axes), x.dtype)
+    operand_axes = (tuple(range(x.ndim)), (0,))
+    return make(BlockFunction("masks:select", axes=operand_axes), (x, mask), Grid(axes), x.dtype)

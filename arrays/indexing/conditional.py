@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import Node, as_array, check_axes, check_shape, make
+from ..base import ArrayBase, as_array, check_axes, check_shape, make
 from ..chunking.rechunk import regrid
 from ..creation.filled import zeros, zeros_like
 from ..execution.deferred import unsized
@@ -68,7 +68,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         if condition.dtype != bool:
             raise DTypeError(bad("select", f"condlist[{i}]", condition.dtype, "an array of bool"))
     choices = [c if np.ndim(c) == 0 else as_array("select", "choicelist", c) for c in (*choicelist, default)]
-    dtype = np.result_type(*(c.dtype if isinstance(c, Node | np.ndarray | np.generic) else c for c in choices))
+    dtype = np.result_type(*(c.dtype if isinstance(c, ArrayBase | np.ndarray | np.generic) else c for c in choices))
     found: Any = choices.pop()
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         found = where(condition, choice, found)
@@ -104,11 +104,11 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """
     array = as_array("piecewise", "x", x)
     listed: Any = condlist
-    if isinstance(listed, Node | np.ndarray):
+    if isinstance(listed, ArrayBase | np.ndarray):
         one = listed.ndim == array.ndim
     else:
         one = not isinstance(listed, list | tuple)
-        one = one or (array.ndim > 0 and not isinstance(listed[0], list | tuple | Node | np.ndarray))
+        one = one or (array.ndim > 0 and not isinstance(listed[0], list | tuple | ArrayBase | np.ndarray))
     given = [listed] if one else list(condlist)
     conditions = [astype(as_array("piecewise", f"condlist[{i}]", c), bool) for i, c in enumerate(given)]
     if len(funclist) == len(conditions) + 1:
@@ -128,7 +128,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 def lazy_target(operation: str, argument: str, array: Any) -> Array:
     """Return the array whose elements are to be others from now on."""
-    if not isinstance(array, Node):
+    if not isinstance(array, ArrayBase):
         raise ArgumentError(bad(operation, argument, type(array).__name__, "a Windrow array"))
     return array  # type: ignore[return-value]
 
@@ -160,15 +160,15 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     >>> x.compute()
     array([0, 1, 2, 9])
     """
-    if not isinstance(dst, Node | np.ndarray):
+    if not isinstance(dst, ArrayBase | np.ndarray):
         raise ArgumentError(bad("copyto", "dst", type(dst).__name__, "a Windrow or NumPy array"))
     source = as_array("copyto", "src", src)
     if isinstance(src, bool | int | float | complex):  # Python's numbers take the other's precision
         source = astype(source, np.result_type(src, dst.dtype))
     found = source if where is True else choose("copyto", where, source, dst)
-    grid = dst.expr.grid if isinstance(dst, Node) else None
+    grid = dst.expr.grid if isinstance(dst, ArrayBase) else None
     deliver("copyto", found, dst, casting)
-    if isinstance(dst, Node) and grid is not None:
+    if isinstance(dst, ArrayBase) and grid is not None:
         dst.expr = regrid(dst, grid).expr
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import IndexingError, ShapeError, bad
-from ..base import Node, as_array, wrap
+from ..base import ArrayBase, as_array, wrap
 from ..chunking.rechunk import regrid
 from .conditional import resize
 
@@ -35,7 +35,7 @@ class FlatView:
            [-1,  4, -1]])
     """
 
-    def __init__(self, base: Node) -> None:
+    def __init__(self, base: ArrayBase) -> None:
         self.base = base
 
     def _line(self) -> Array:

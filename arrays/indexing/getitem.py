@@ -18,10 +18,10 @@ from ...graph.errors import IndexingError, bad
 from ...graph.grid import Axis, Grid, tidied
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move
-from ...graph.kinds.points import Gather
+from ...graph.kinds.points import TakePoints
 from ...graph.kinds.source import Full
 from ...workers.kernels.blocks.picking import field
-from ..base import Node, as_array, make, twin, wrap
+from ..base import ArrayBase, alias, as_array, make, wrap
 from ..chunking.rechunk import regrid
 from ..execution.deferred import Chosen, deferred, unsized
 from ..execution.scalar_results import SUBARRAY
@@ -60,7 +60,7 @@ def getitem(x: Array, key: Any) -> Array:
     if isinstance(key, str) or (isinstance(key, list) and key and all(isinstance(name, str) for name in key)):
         return _field(x, key)
     items = read_key(key)
-    if any(isinstance(i, Node) for i in items):
+    if any(isinstance(i, ArrayBase) for i in items):
         return _by_lazy(x, items)
     first = items[0] if items else None
     if isinstance(first, np.ndarray) and first.dtype == bool and first.size >= LARGE_MASK and trivial(items[1:]):
@@ -90,7 +90,7 @@ def _field(x: Array, names: str | list[str]) -> Array:
     return make(op, (x,), Grid(axes), sample.dtype)
 
 
-def picked(x: Node, chosen: Selection) -> Array:
+def picked(x: ArrayBase, chosen: Selection) -> Array:
     """Return what is selected."""
     chosen = chosen.simplified()
     if chosen.wide is None:
@@ -102,7 +102,7 @@ def picked(x: Node, chosen: Selection) -> Array:
     return found if found.shape == chosen.shape else found.reshape(chosen.shape)
 
 
-def _basic(x: Node, chosen: Selection) -> Array:
+def _basic(x: ArrayBase, chosen: Selection) -> Array:
     """Slices, integers and new axes, in one move; of what was set, or of what was there before, if all is there."""
     found = _sliced(x, chosen)
     op = x.expr.op
@@ -115,7 +115,7 @@ def _basic(x: Node, chosen: Selection) -> Array:
     return regrid(part if part.shape == found.shape else broadcast_to(part, found.shape), found.expr.grid)
 
 
-def _sliced(x: Node, chosen: Selection) -> Array:
+def _sliced(x: ArrayBase, chosen: Selection) -> Array:
     grid = x.expr.grid
     steps: list[Step] = []
     axes = [Axis.regular(1, 1)] * len(chosen.layout)
@@ -123,17 +123,17 @@ def _sliced(x: Node, chosen: Selection) -> Array:
     for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
         if isinstance(entry, slice):
             at = chosen.layout.index(i)
-            way = Slice(entry.start, entry.step) if entry.stop else Slice()
-            steps.append((at, way))
+            axis_map = Slice(entry.start, entry.step) if entry.stop else Slice()
+            steps.append((at, axis_map))
             axes[at] = sliced_axis(own, entry.start, entry.step, entry.stop)
-            same = same and way == Slice() and axes[at] == own
+            same = same and axis_map == Slice() and axes[at] == own
         else:
             steps.append((None, Fixed(entry)))  # type: ignore[arg-type]
             same = False
-    return twin(x) if same else move("getitem", x, steps, _tidy(x, chosen, axes))
+    return alias(x) if same else move("getitem", x, steps, _tidy(x, chosen, axes))
 
 
-def _tidy(x: Node, chosen: Selection, axes: list[Axis]) -> list[Axis]:
+def _tidy(x: ArrayBase, chosen: Selection, axes: list[Axis]) -> list[Axis]:
     """Merge the tiny chunks of which a slice by steps leaves many: up to the size that chunks had before."""
     found = list(axes)
     for i, (entry, own) in enumerate(zip(chosen.entries, x.expr.grid.axes, strict=True)):
@@ -144,7 +144,7 @@ def _tidy(x: Node, chosen: Selection, axes: list[Axis]) -> list[Axis]:
     return found
 
 
-def _taken(x: Node, chosen: Selection) -> Array:
+def _taken(x: ArrayBase, chosen: Selection) -> Array:
     """Positions along one axis, in one move with slices and integers; the axes of positions are one here."""
     (indexed,) = chosen.arrays
     grid = x.expr.grid
@@ -166,7 +166,7 @@ def _taken(x: Node, chosen: Selection) -> Array:
     return move("getitem", x, steps, axes)
 
 
-def _gathered(x: Node, chosen: Selection) -> Array:
+def _gathered(x: ArrayBase, chosen: Selection) -> Array:
     """Points along several axes; integers among them are points too. New axes are left out."""
     grid = x.expr.grid
     count = math.prod(chosen.wide or ())
@@ -183,7 +183,7 @@ def _gathered(x: Node, chosen: Selection) -> Array:
             pointed.append(i)
             index.append(np.full(count, entry, np.int64) if isinstance(entry, int) else entry)
     axes[at] = Axis.regular(count, points_step(x, pointed, axes, at, count))
-    op = Gather(tuple(pointed), tuple(index), tuple(rest), at)
+    op = TakePoints(tuple(pointed), tuple(index), tuple(rest), at)
     return make(op, (x,), Grid(axes), x.dtype)
 
 
@@ -195,7 +195,7 @@ def _by_lazy(x: Array, items: list[Any]) -> Array:
     shape = x.expr.grid.shape
     items = without_ellipsis(len(shape), items)
     items = masks_checked(items, shape)
-    lazy = [i for i in items if isinstance(i, Node)]
+    lazy = [i for i in items if isinstance(i, ArrayBase)]
     if not lazy:
         return picked(x, selection(shape, items))
     if len(lazy) == 1:
@@ -206,7 +206,7 @@ def _by_lazy(x: Array, items: list[Any]) -> Array:
     if all(i.dtype != bool and i._unsized is None for i in lazy):
         plan = picked(x, selection(shape, stand_ins(items)))
         return deferred("getitem", _indexed, (x, *operands), (template,), plan.expr.grid, x.dtype)
-    wide = max(1 if i.dtype == bool else i.ndim for i in items if isinstance(i, Node | np.ndarray))
+    wide = max(1 if i.dtype == bool else i.ndim for i in items if isinstance(i, ArrayBase | np.ndarray))
     known = selection(shape, [i if isinstance(i, slice) or i is None else slice(None) for i in _spread_out(items)])
     lengths: list[int | None] = []
     for axis in layout_of(items):
@@ -217,7 +217,7 @@ def _by_lazy(x: Array, items: list[Any]) -> Array:
 
 def stand_ins(items: list[Any]) -> list[Any]:
     """Return items with lazy integers replaced by zeros of their shape."""
-    return [np.zeros(i.shape, np.int64) if isinstance(i, Node) else i for i in items]
+    return [np.zeros(i.shape, np.int64) if isinstance(i, ArrayBase) else i for i in items]
 
 
 def _spread_out(items: list[Any]) -> list[Any]:
@@ -250,7 +250,7 @@ class Masked:
 def masked(x: Array, items: list[Any]) -> Masked | None:
     """Read a key in which nothing but one mask is an array; None where it is another key."""
     items = [i for i in items if i is not Ellipsis]
-    arrays = [k for k, i in enumerate(items) if isinstance(i, Node | np.ndarray)]
+    arrays = [k for k, i in enumerate(items) if isinstance(i, ArrayBase | np.ndarray)]
     if len(arrays) != 1 or items[arrays[0]].dtype != bool or not items[arrays[0]].ndim:
         return None
     (place,) = arrays
@@ -271,7 +271,7 @@ def _by_mask(x: Array, items: list[Any]) -> Array | None:
     if not axis:
         return select(part, mask)
     front = moveaxis(part, range(axis, axis + mask.ndim), range(mask.ndim))
-    chosen = Chosen(twin(part), twin(mask), axis)
+    chosen = Chosen(alias(part), alias(mask), axis)
     return unsized("getitem", _moved, (select(front, mask),), (axis,), chosen.shape, x.dtype, chosen)
 
 
@@ -280,7 +280,7 @@ def _moved(found: Array, place: int) -> Generator[Any, Any, Array]:
     return moveaxis(found, 0, place)
 
 
-def _looked_up(x: Array, items: list[Any], index: Node) -> Array | None:
+def _looked_up(x: Array, items: list[Any], index: ArrayBase) -> Array | None:
     """Look lazy positions up block by block, where the indexed axis is one chunk or the array is small."""
     place = next(k for k, i in enumerate(items) if i is index)
     others = [i for i in items if i is not index]
@@ -300,10 +300,10 @@ def looked_up(name: str, table: Array, index: Array, axis: int) -> Array:
     axes[axis] = Axis.regular(n, max(1, n))
     table = regrid(table, Grid(axes))
     wide = index.ndim
-    ways = (
+    operand_axes = (
         tuple(None if i == axis else i if i < axis else i - 1 + wide for i in range(table.ndim)),
         tuple(range(axis, axis + wide)),
     )
     axes[axis : axis + 1] = index.expr.grid.axes
-    op = BlockFunction("picking:looked_up", (name, axis), axes=ways)
+    op = BlockFunction("picking:looked_up", (name, axis), axes=operand_axes)
     return make(op, (table, index), Grid(axes), table.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
-from ..base import Node, as_array, check_axis, check_shape, make
+from ..base import ArrayBase, as_array, check_axis, check_shape, make
 from ..chunking.rechunk import aligned
 from ..creation.ranges import arange, tri
 from ..ops.reshaping import ravel, reshape
@@ -47,7 +47,7 @@ def _integers(operation: str, argument: str, value: Any) -> Array:
 def _key(operation: str, argument: str, value: Any) -> Any:
     """Return positions as a key: what isn't lazy is checked when elements are set, what is when they are computed."""
     array = _integers(operation, argument, value)
-    return array if isinstance(value, Node) else np.asarray(value, array.dtype)
+    return array if isinstance(value, ArrayBase) else np.asarray(value, array.dtype)
 
 
 def _order(operation: str, order: Any) -> Any:
@@ -118,8 +118,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     grid, arrays = aligned(
         "ravel_multi_index", [_integers("ravel_multi_index", f"multi_index[{i}]", a) for i, a in enumerate(given)]
     )
-    ways = tuple(tuple(range(grid.ndim - a.ndim, grid.ndim)) for a in arrays)
-    op = BlockFunction("positions:ravel", (lengths, modes, order), axes=ways)
+    operand_axes = tuple(tuple(range(grid.ndim - a.ndim, grid.ndim)) for a in arrays)
+    op = BlockFunction("positions:ravel", (lengths, modes, order), axes=operand_axes)
     return make(op, arrays, grid, np.intp)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import IndexingError, bad
-from ..base import Node, snapshot
+from ..base import ArrayBase, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ def _read(item: Any) -> Any:
         return np.asarray(item)
     if isinstance(item, int | np.integer):
         return int(item)
-    if isinstance(item, Node):
+    if isinstance(item, ArrayBase):
         if item.dtype.kind in "iub":
             return item
     elif isinstance(item, np.ndarray | list | tuple | range) or hasattr(item, "__array__"):
@@ -53,7 +53,7 @@ def _array(item: Any) -> Any:
     """Bring a sequence to an array, one of NumPy's as it is now; a list of lazy integers to a lazy one."""
     if hasattr(item, "__array__"):
         return snapshot(item)
-    if any(isinstance(each, Node) for each in item):
+    if any(isinstance(each, ArrayBase) for each in item):
         from ..ops.joining import stack
 
         return stack(list(item))
@@ -73,7 +73,7 @@ def used_axes(item: Any) -> int:
     """Return how many axes an item speaks of."""
     if item is None or item is Ellipsis:
         return 0
-    return item.ndim if isinstance(item, np.ndarray | Node) and item.dtype == bool else 1
+    return item.ndim if isinstance(item, np.ndarray | ArrayBase) and item.dtype == bool else 1
 
 
 def without_ellipsis(ndim: int, items: list[Any]) -> list[Any]:
@@ -175,7 +175,7 @@ def _entries(shape: tuple[int, ...], items: list[Any]) -> tuple[list[Entry], lis
 
 def check_mask(mask: Any, shape: tuple[int, ...], at: int) -> None:
     """Raise for a mask that hasn't the shape of the axes that it speaks of; without elements it may, as in NumPy."""
-    own = mask.expr.shape if isinstance(mask, Node) else mask.shape
+    own = mask.expr.shape if isinstance(mask, ArrayBase) else mask.shape
     wanted = shape[at : at + mask.ndim]
     if len(own) != len(wanted) or any(m not in (n, 0) for m, n in zip(own, wanted, strict=True)):
         raise IndexingError(f"indexing: boolean mask has shape {own}; expected a mask of shape {wanted}")
@@ -185,10 +185,10 @@ def masks_checked(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
     """Check masks; lazy ones without elements become NumPy's."""
     at, found = 0, []
     for item in items:
-        if isinstance(item, Node | np.ndarray) and item.dtype == bool:
+        if isinstance(item, ArrayBase | np.ndarray) and item.dtype == bool:
             check_mask(item, shape, at)
         at += used_axes(item)
-        if isinstance(item, Node) and item.dtype == bool and item.expr.grid.size == 0:
+        if isinstance(item, ArrayBase) and item.dtype == bool and item.expr.grid.size == 0:
             found.append(np.zeros(item.expr.grid.shape, bool))
         else:
             found.append(item)
@@ -200,7 +200,7 @@ def layout_of(items: list[Any]) -> list[int]:
 
     With arrays of positions integers count as such; if nothing stands between them, so do they in the result.
     """
-    pointed = any(isinstance(i, np.ndarray | Node) for i in items)
+    pointed = any(isinstance(i, np.ndarray | ArrayBase) for i in items)
     layout: list[int] = []
     axis, place, together, ended = 0, -1, True, False
     for item in items:
@@ -254,12 +254,12 @@ def forward(entry: slice | int) -> tuple[int, int, int]:
 Template = tuple[Any, ...]
 
 
-def template_of(items: list[Any]) -> tuple[Template, list[Node]]:
+def template_of(items: list[Any]) -> tuple[Template, list[ArrayBase]]:
     """Return items in a form that names an operation, and the lazy ones among them."""
-    lazy: list[Node] = []
+    lazy: list[ArrayBase] = []
     template: list[Any] = []
     for item in items:
-        if isinstance(item, Node):
+        if isinstance(item, ArrayBase):
             template.append(("lazy", len(lazy)))
             lazy.append(item)
         else:

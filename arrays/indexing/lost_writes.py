@@ -21,7 +21,7 @@ from ...graph.errors import LostWrite
 from ...workers.boundary import caller, warn
 
 if TYPE_CHECKING:
-    from ..base import Node
+    from ..base import ArrayBase
 
 
 class _Probe:
@@ -82,7 +82,7 @@ def is_view_key(key: Any) -> bool:
     return all(isinstance(i, kinds) and not isinstance(i, bool) for i in items)
 
 
-def warn_apart(x: Node, symbol: str) -> None:
+def warn_apart(x: ArrayBase, symbol: str) -> None:
     """Warn at `u += 1` where `u` was sliced from an array that is still there."""
     base = x._base() if x._base is not None else None
     if base is None or not _renames():

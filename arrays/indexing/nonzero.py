@@ -10,7 +10,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import Node, as_array, check_axis, make
+from ..base import ArrayBase, as_array, check_axis, make
 from ..chunking.rechunk import rechunk
 from ..execution.compute import persist
 from ..execution.deferred import unsized
@@ -176,7 +176,9 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) 
     if axis is None:
         array, axis = ravel(array), 0
     at = check_axis("compress", axis, array.ndim)
-    mask: Any = as_array("compress", "condition", condition) if isinstance(condition, Node) else np.asarray(condition)
+    mask: Any = (
+        as_array("compress", "condition", condition) if isinstance(condition, ArrayBase) else np.asarray(condition)
+    )
     if mask.ndim != 1:
         raise ShapeError(bad("compress", "condition", mask.shape, "one axis"))
     n = array.shape[at]
@@ -213,5 +215,5 @@ def extract(condition: Any, arr: Any) -> Array:
     >>> wr.extract(x % 3 == 0, x).compute()
     array([0, 3])
     """
-    mask = condition.reshape(-1) if isinstance(condition, Node) else np.ravel(condition)  # type: ignore[attr-defined]
+    mask = condition.reshape(-1) if isinstance(condition, ArrayBase) else np.ravel(condition)  # type: ignore[attr-defined]
     return compress(mask, ravel(as_array("extract", "arr", arr)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph.errors import IndexingError, bad
 from ...graph.grid import Axis, Grid
-from ..base import Node, as_array, check_axis, is_integer
+from ..base import ArrayBase, as_array, check_axis, is_integer
 from ..chunking.rechunk import regrid
 from ..ops.moving import moveaxis
 from ..ops.taking import take
@@ -55,10 +55,10 @@ class PointView:
             array = array[slices]
         if not points:
             return array
-        positions: list[Any] = [items[i] if isinstance(items[i], Node) else np.asarray(items[i]) for i in points]
+        positions: list[Any] = [items[i] if isinstance(items[i], ArrayBase) else np.asarray(items[i]) for i in points]
         if any(p.dtype.kind not in "iu" and p.size != 0 for p in positions):
             raise IndexingError(bad("vindex", "key", key, "integers; x[mask] takes bool"))
-        whole = [p if isinstance(p, Node) or p.size else p.astype(np.int64) for p in positions]
+        whole = [p if isinstance(p, ArrayBase) or p.size else p.astype(np.int64) for p in positions]
         return moveaxis(array, points, range(len(points)))[tuple(whole)]
 
 

@@ -18,9 +18,9 @@ from ...graph.errors import BadValue, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
-from ...graph.kinds.points import Scatter, last_by_block
+from ...graph.kinds.points import PutPoints, last_by_block
 from ...graph.kinds.source import Full
-from ..base import Node, as_array, make, snapshot, twin, wrap
+from ..base import ArrayBase, alias, as_array, make, snapshot, wrap
 from ..chunking.rechunk import regrid
 from ..execution.compute import persist
 from ..execution.deferred import Chosen, deferred
@@ -56,11 +56,11 @@ MOST_ROUTES = 32
 
 def assigned(x: Array, key: Any, value: Any) -> Array:
     """Return an array like `x` in which `x[key]` is `value`."""
-    x = twin(x)
+    x = alias(x)
     shape = x.expr.grid.shape
     items = without_ellipsis(len(shape), read_key(key))
     items = masks_checked(items, shape)
-    lazy = any(isinstance(i, Node) for i in items)
+    lazy = any(isinstance(i, ArrayBase) for i in items)
     at = masked(x, items)
     if at is not None and (lazy or trivial(at.others)) and at.fits:
         found = _by_mask(at, value, lazy)
@@ -72,9 +72,9 @@ def assigned(x: Array, key: Any, value: Any) -> Array:
     return _static(x, selection(shape, items).simplified(), new)
 
 
-def _value(x: Node, value: Any) -> Array:
+def _value(x: ArrayBase, value: Any) -> Array:
     """Return a value as an array of the dtype that it is set into; numbers as constants."""
-    if isinstance(value, Node):
+    if isinstance(value, ArrayBase):
         found = as_array("setitem", "value", value)
         _check_cast(x, found.dtype)
         return astype(found, x.dtype)
@@ -98,10 +98,10 @@ def _value(x: Node, value: Any) -> Array:
 
 
 def _holds_lazy(value: Any) -> bool:
-    return any(isinstance(v, Node) or (isinstance(v, list | tuple) and _holds_lazy(v)) for v in value)
+    return any(isinstance(v, ArrayBase) or (isinstance(v, list | tuple) and _holds_lazy(v)) for v in value)
 
 
-def _check_cast(x: Node, dtype: np.dtype[Any]) -> None:
+def _check_cast(x: ArrayBase, dtype: np.dtype[Any]) -> None:
     """Raise for complex values that would lose their imaginary parts."""
     if dtype.kind == "c" and x.dtype.kind != "c":
         raise DTypeError(bad("setitem", "value", dtype, f"a dtype that {x.dtype} can hold; take .real or abs()"))
@@ -142,7 +142,7 @@ def _shaped(value: Array, lengths: Sequence[int]) -> Array:
 # ---------------------------------------------------------------- slices and integers
 
 
-def _ways(entry: Any, length: int) -> tuple[AxisMap, bool]:
+def _axis_maps(entry: Any, length: int) -> tuple[AxisMap, bool]:
     """Return where a value's axis of some length goes along the array's axis, and whether it goes backwards."""
     start, step, count = forward(entry)
     if length == 1:
@@ -160,15 +160,15 @@ def _basic(x: Array, chosen: Selection, value: Array) -> Array:
             return make(value.expr.op, (), grid, x.dtype)
         return regrid(broadcast_to(value, grid.shape), grid)
     steps: list[Step] = []
-    ways: list[tuple[int | None, AxisMap]] = []
+    axis_maps: list[tuple[int | None, AxisMap]] = []
     axes: list[Axis] = []
     own = dict(zip(chosen.layout, range(value.ndim), strict=False))
     straight = NEW not in chosen.layout
     for i, entry in enumerate(chosen.entries):
         k = own.get(i)
         length = value.shape[k] if k is not None else 1
-        way, back = _ways(entry, length)
-        ways.append((i, way))
+        axis_map, back = _axis_maps(entry, length)
+        axis_maps.append((i, axis_map))
         axes.append(value.expr.grid.axes[k] if k is not None else Axis.regular(1, 1))
         straight = straight and k == i and not back
         if k is not None:
@@ -177,10 +177,10 @@ def _basic(x: Array, chosen: Selection, value: Array) -> Array:
         value = _placed(value, chosen.layout, steps, axes)
     op, operands = x.expr.op, (x,)
     routes: tuple[Route, ...] = (Route(tuple((i, Slice()) for i in range(grid.ndim))),)
-    earlier: tuple[Node, ...] = operands
+    earlier: tuple[ArrayBase, ...] = operands
     if isinstance(op, Move) and op.name == "setitem" and x.expr.pin is None and len(op.routes) < MOST_ROUTES:
         routes, earlier = op.routes, tuple(map(wrap, x.expr.operands))
-    return make(Move("setitem", (*routes, Route(tuple(ways)))), (*earlier, value), grid, x.dtype)
+    return make(Move("setitem", (*routes, Route(tuple(axis_maps)))), (*earlier, value), grid, x.dtype)
 
 
 def _placed(value: Array, layout: Sequence[int], steps: list[Step], axes: list[Axis]) -> Array:
@@ -203,25 +203,25 @@ def _scattered(x: Array, chosen: Selection, value: Array) -> Array:
     points = value.shape[lead : lead + len(wide)]
     lengths = _merged(chosen.layout, value.shape, len(wide))
     others = [a for a in range(grid.ndim) if a not in arrays]
-    ways, axes, steps = [], [Axis.regular(1, 1)] * (1 + len(others)), []
+    axis_maps, axes, steps = [], [Axis.regular(1, 1)] * (1 + len(others)), []
     own = [a for a, _ in lengths]
     value = _shaped(value, [n for _, n in lengths])
     for a, n in lengths:
         target = 0 if a == POINTS else 1 + others.index(a)
-        back = a != POINTS and _ways(chosen.entries[a], n)[1]
+        back = a != POINTS and _axis_maps(chosen.entries[a], n)[1]
         steps.append((target, Slice(n - 1, -1) if back else Slice()))
         axes[target] = value.expr.grid.axes[len(steps) - 1]
     for a in others:
         n = dict(lengths).get(a, 1)
-        ways.append(_ways(chosen.entries[a], n)[0])
+        axis_maps.append(_axis_maps(chosen.entries[a], n)[0])
     if isinstance(value.expr.op, Full):
         value = _shaped(value, [a.length for a in axes])
-    elif own != [POINTS, *others] or any(way != Slice() for _, way in steps):
+    elif own != [POINTS, *others] or any(axis_map != Slice() for _, axis_map in steps):
         value = move("value", value, steps, axes)
     source = np.broadcast_to(np.arange(math.prod(points)).reshape(points), wide).reshape(-1)
     index = [e for e in chosen.entries if isinstance(e, np.ndarray)]
     kept, bounds = last_by_block([grid.axes[a] for a in arrays], index)
-    op = Scatter(tuple(arrays), tuple(i[kept] for i in index), source[kept], bounds, tuple(ways))
+    op = PutPoints(tuple(arrays), tuple(i[kept] for i in index), source[kept], bounds, tuple(axis_maps))
     return make(op, (x, value), grid, x.dtype)
 
 
@@ -272,7 +272,7 @@ def _where(at: Masked, value: Array) -> Array:
 
 def _chosen(at: Masked, value: Any) -> Array | None:
     """Return the whole array of which a value is what a mask selects, where it goes back to the same places."""
-    waiting = value._unsized if isinstance(value, Node) else None
+    waiting = value._unsized if isinstance(value, ArrayBase) else None
     if waiting is None or waiting.chosen is None or not waiting.chosen.beside(Chosen(at.part, at.mask, at.axis)):
         return None
     _check_cast(at.part, waiting.chosen.whole.dtype)
@@ -299,7 +299,7 @@ def _dealt(x: Array, mask: Array, value: Array) -> Generator[Any, Any, Array]:
 
 def _by_lazy(x: Array, items: list[Any], value: Array) -> Array:
     """Lazy positions, and masks at any place: computed when the array is."""
-    lazy = [i for i in items if isinstance(i, Node)]
+    lazy = [i for i in items if isinstance(i, ArrayBase)]
     if all(i.dtype != bool and i._unsized is None for i in lazy):
         _fitted(value, selection(x.expr.grid.shape, stand_ins(items)).shape)
     template, operands = template_of(items)

@@ -45,16 +45,16 @@ def _inside(route: Route, axes: Sequence[Axis], parts: Sequence[Part]) -> list[P
     """Return where the elements lie in what a route brings: nowhere (an empty list), or None when it's only some."""
     found: list[Part] = []
     some = False
-    for (_, way), axis, part in zip(route.axes, axes, parts, strict=True):
-        assert isinstance(way, Place | Spread)
-        count = way.count if isinstance(way, Spread) else axis.length
-        where = _along(part, (way.start, way.step, count))
+    for (_, axis_map), axis, part in zip(route.axes, axes, parts, strict=True):
+        assert isinstance(axis_map, Place | Spread)
+        count = axis_map.count if isinstance(axis_map, Spread) else axis.length
+        where = _along(part, (axis_map.start, axis_map.step, count))
         if where is None:
             some = True
         elif not where:
             return []
         else:
-            found.append((0, 1, 1) if isinstance(way, Spread) else where)
+            found.append((0, 1, 1) if isinstance(axis_map, Spread) else where)
     return None if some else found
 
 

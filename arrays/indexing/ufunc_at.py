@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, IndexingError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import Node, as_array, check_axis, check_dtype, make, wrap
+from ..base import ArrayBase, as_array, check_axis, check_dtype, make, wrap
 from ..chunking import coalesce
 from ..chunking.rechunk import regrid
 from ..creation.ranges import arange
@@ -36,7 +36,7 @@ def apply_at(ufunc: np.ufunc, function: Callable[..., Any], a: Any, indices: Any
     if isinstance(a, np.ndarray):
         ufunc.at(a, _computed(indices), *map(_computed, operands))
         return
-    if not isinstance(a, Node):
+    if not isinstance(a, ArrayBase):
         raise ArgumentError(bad(name, "a", type(a).__name__, "an array, whose elements are set"))
     values = tuple(as_array(name, "b", b) for b in operands)
     _check_dtypes(ufunc, name, a.dtype, values)
@@ -62,7 +62,7 @@ def apply_at(ufunc: np.ufunc, function: Callable[..., Any], a: Any, indices: Any
 def _computed(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_computed, value))
-    return np.asarray(value) if isinstance(value, Node) else value
+    return np.asarray(value) if isinstance(value, ArrayBase) else value
 
 
 def _check_dtypes(ufunc: np.ufunc, name: str, dtype: np.dtype[Any], values: tuple[Array, ...]) -> None:
@@ -81,8 +81,8 @@ def _check_dtypes(ufunc: np.ufunc, name: str, dtype: np.dtype[Any], values: tupl
 def _repeats(indices: Any) -> bool:
     """Whether a key may name an element more than once: it has arrays of positions."""
     for item in indices if isinstance(indices, tuple) else (indices,):
-        if isinstance(item, Node | np.ndarray | list):
-            found = item if isinstance(item, Node | np.ndarray) else np.asarray(item)
+        if isinstance(item, ArrayBase | np.ndarray | list):
+            found = item if isinstance(item, ArrayBase | np.ndarray) else np.asarray(item)
             if found.ndim and found.dtype.kind in "iu":
                 return True
     return False
@@ -102,12 +102,12 @@ def reduce_runs(ufunc: np.ufunc, array: Any, indices: Any, axis: Any, dtype: Any
         known = np.asarray(ufunc.reduceat(np.ones(1, x.dtype), [0], dtype=wanted)).dtype
     except (TypeError, ValueError) as error:
         raise DTypeError(bad(name, "array", x.dtype, f"a dtype that it takes ({error})")) from error
-    starts = indices if isinstance(indices, Node) else np.asarray(indices)
+    starts = indices if isinstance(indices, ArrayBase) else np.asarray(indices)
     if isinstance(indices, list | tuple) and not indices:
         starts = np.zeros(0, np.intp)
     if starts.ndim != 1 or starts.dtype.kind not in "iu":
         raise ArgumentError(bad(name, "indices", indices, "whole numbers along one axis"))
-    if isinstance(starts, Node):
+    if isinstance(starts, ArrayBase):
         axes = list(coalesce.whole_grid(x.expr.grid, {along}).axes)
         axes[along] = Axis.regular(starts.shape[0], max(1, starts.shape[0]))
         return deferred(name, _found, (x, starts), (ufunc.__name__, along, known, Grid(axes)), Grid(axes), known)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
-from ..base import Node, check_device, twin
+from ..base import ArrayBase, alias, check_device
 from ..creation.from_data import from_array
 from ..execution.compute import compute
 
@@ -23,7 +23,7 @@ CPU = (1, 0)
 
 
 def to_dlpack(
-    x: Node,
+    x: ArrayBase,
     stream: Any,
     max_version: tuple[int, int] | None,
     device: tuple[int, int] | None,
@@ -63,8 +63,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     np.int64(3)
     """
     check_device("from_dlpack", device)
-    if isinstance(x, Node):
-        return twin(x)
+    if isinstance(x, ArrayBase):
+        return alias(x)
     if not hasattr(x, "__dlpack__"):
         raise ArgumentError(bad("from_dlpack", "x", type(x).__name__, "an array with __dlpack__"))
     return from_array(np.from_dlpack(x), copy=bool(copy))

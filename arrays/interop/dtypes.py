@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
-from ..base import Node, check_dtype
+from ..base import ArrayBase, check_dtype
 
 if TYPE_CHECKING:
     from ...graph.expr import DType
@@ -51,7 +51,7 @@ class finfo:
     """
 
     def __init__(self, type: Any, /) -> None:
-        held = isinstance(type, Node | np.ndarray | np.generic)
+        held = isinstance(type, ArrayBase | np.ndarray | np.generic)
         found = check_dtype("finfo", "type", type.dtype if held else type)
         if found.kind not in "fc":
             raise DTypeError(bad("finfo", "type", found, "a dtype of floats"))
@@ -71,7 +71,7 @@ class finfo:
 
 def _known(value: Any) -> Any:
     """Return the dtype of a lazy array in place of the array."""
-    return value.dtype if isinstance(value, Node) else value
+    return value.dtype if isinstance(value, ArrayBase) else value
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
@@ -94,7 +94,7 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     >>> wr.can_cast(wr.int32, wr.float64), wr.can_cast(wr.ones(3), wr.int64)
     (True, False)
     """
-    given = from_.dtype if isinstance(from_, Node | np.ndarray) else check_dtype("can_cast", "from_", from_)
+    given = from_.dtype if isinstance(from_, ArrayBase | np.ndarray) else check_dtype("can_cast", "from_", from_)
     wanted = check_dtype("can_cast", "to", to)
     try:
         return bool(np.can_cast(given, wanted, casting=casting))  # type: ignore[arg-type]
@@ -119,7 +119,7 @@ def common_type(*arrays: Any) -> type:
     >>> wr.common_type(wr.arange(3), wr.ones(3, dtype="f4"))
     <class 'numpy.float64'>
     """
-    plain = [np.empty(0, a.dtype) if isinstance(a, Node) else np.asarray(a) for a in arrays]
+    plain = [np.empty(0, a.dtype) if isinstance(a, ArrayBase) else np.asarray(a) for a in arrays]
     try:
         found: type = np.common_type(*plain)
     except TypeError as error:
@@ -144,7 +144,7 @@ def min_scalar_type(a: Any) -> DType:
     >>> wr.min_scalar_type(300), wr.min_scalar_type(wr.ones(()))
     (dtype('uint16'), dtype('float64'))
     """
-    return a.dtype if isinstance(a, Node) else np.min_scalar_type(a)
+    return a.dtype if isinstance(a, ArrayBase) else np.min_scalar_type(a)
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:

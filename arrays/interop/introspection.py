@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import Node, check_axes
+from ..base import ArrayBase, check_axes
 
 __all__ = [
     "isscalar",
@@ -20,7 +20,7 @@ __all__ = [
 
 def _plain(a: Any) -> Any:
     """Leave lazy arrays as they are; NumPy tells the rest."""
-    return a if isinstance(a, Node) else np.asarray(a)
+    return a if isinstance(a, ArrayBase) else np.asarray(a)
 
 
 def shape(a: Any) -> tuple[int, ...]:
@@ -125,4 +125,4 @@ def iterable(y: Any) -> bool:
     >>> wr.iterable(wr.ones(3)), wr.iterable(wr.ones(()))
     (True, False)
     """
-    return y.ndim > 0 if isinstance(y, Node) else bool(np.iterable(y))
+    return y.ndim > 0 if isinstance(y, ArrayBase) else bool(np.iterable(y))

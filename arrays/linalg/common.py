@@ -93,27 +93,27 @@ def stacked(
         for i, axis in enumerate(grid.axes[:-2], len(shape) - x.ndim + 2):
             if axis.length == shape[i] != 1:
                 axes[i] = axis
-    fitted, ways = [], []
+    fitted, operand_axes = [], []
     for x, grid in zip(operands, grids, strict=True):
         first = len(shape) - x.ndim + 2
         mine = [Axis.regular(1, 1) if axis.length == 1 else axes[first + i] for i, axis in enumerate(grid.axes[:-2])]
         fitted.append(regrid(x, Grid([*mine, *grid.axes[-2:]])))
-        ways.append((*range(first, len(shape)), None, None))
+        operand_axes.append((*range(first, len(shape)), None, None))
     result = Grid([*axes, *(Axis.regular(n, max(1, n)) for n in core)])
-    return make(BlockFunction(function, params, tuple(ways)), fitted, result, dtype)
+    return make(BlockFunction(function, params, tuple(operand_axes)), fitted, result, dtype)
 
 
 def step(
     function: str,
     operands: Sequence[Array],
     grid: Grid,
-    ways: Any,
+    operand_axes: Any,
     params: tuple[Any, ...] = (),
     *,
     where: bool = False,
 ) -> Array:
     """Return one step of a factorisation by blocks, in the first operand's dtype."""
-    return make(BlockFunction(function, params, tuple(ways), where), operands, grid, operands[0].dtype)
+    return make(BlockFunction(function, params, tuple(operand_axes), where), operands, grid, operands[0].dtype)
 
 
 def placed(parts: Sequence[tuple[Array, int, int]], grid: Grid, fill: Any = 0) -> Array:

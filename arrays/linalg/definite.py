@@ -72,8 +72,10 @@ def blocked(x: Array, width: int) -> Array:
             group = below[k : min(k + TOGETHER, len(below) - 1)]
             left = [part(f, (lo - at, n - at), (0, width), (rows, f.expr.grid.axes[1])) for f, at in group]
             right = [part(f, (lo - at, hi - at), (0, width)) for f, at in group]
-            ways = [(0, 1), *[(0, None)] * len(left), *[(None, None)] * len(right)]
-            column = step("factors:cholesky_update", (column, *left, *right), Grid([rows, columns]), ways, where=True)
+            operand_axes = [(0, 1), *[(0, None)] * len(left), *[(None, None)] * len(right)]
+            column = step(
+                "factors:cholesky_update", (column, *left, *right), Grid([rows, columns]), operand_axes, where=True
+            )
         first = [part(f, (0, hi - lo), (0, width)) for f, _ in below[-1:]]
         top = step(
             "factors:cholesky_top",

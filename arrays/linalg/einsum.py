@@ -11,7 +11,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.keywords import refuse
-from ..base import Node, as_array, check_dtype
+from ..base import ArrayBase, as_array, check_dtype
 from ..creation.diagonals import diagonal
 from ..ops.elementwise import astype
 from ..ops.extremes import any as any_of
@@ -121,7 +121,7 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
     >>> wr.einsum_path("ij,jk", wr.ones((2, 3)), wr.ones((3, 4)))[0]
     ['einsum_path', (0, 1)]
     """
-    hollow = [np.broadcast_to(np.zeros((), x.dtype), x.shape) if isinstance(x, Node) else x for x in operands]
+    hollow = [np.broadcast_to(np.zeros((), x.dtype), x.shape) if isinstance(x, ArrayBase) else x for x in operands]
     return np.einsum_path(*hollow, optimize=optimize, einsum_call=einsum_call)  # type: ignore[arg-type]
 
 

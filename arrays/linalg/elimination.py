@@ -247,8 +247,8 @@ def solved(x: Array, y: Array, width: int, *, quiet: bool = False, grid: Grid | 
         else:
             below = part(own, (0, 0), (0, columns), (Axis.regular(0, 1), axis))
             row = part(panel, (0, hi - lo), (0, 0))
-        ways = [(None, None), (0, 1), (None, None), (None, 1)]
-        solution = step("factors:lu_back", (panel, own, row, below), own.expr.grid, ways, (quiet,))
+        operand_axes = [(None, None), (0, 1), (None, None), (None, 1)]
+        solution = step("factors:lu_back", (panel, own, row, below), own.expr.grid, operand_axes, (quiet,))
         found.append((solution, lo, 0))
     return placed(found, y.expr.grid if grid is None else grid, None)
 

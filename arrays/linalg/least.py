@@ -103,8 +103,8 @@ def _solved(x: Array, y: Array, rcond: float, spare: int) -> Array:
     x, y = (regrid(v, Grid.single(v.shape)) for v in (wide(x), wide(y)))
     dtype = np.result_type(x.dtype, y.dtype)
     shape = (x.shape[1] + 3, max(y.shape[1], min(x.shape), 1))
-    ways = ((None, None), (None, None))
-    return make(BlockFunction("linalg:lstsq", (rcond, spare), ways), (x, y), Grid.single(shape), dtype)
+    operand_axes = ((None, None), (None, None))
+    return make(BlockFunction("linalg:lstsq", (rcond, spare), operand_axes), (x, y), Grid.single(shape), dtype)
 
 
 def _residuals(sums: Array, rank: Array, m: int, n: int) -> Generator[Any, Any, Array]:

@@ -185,8 +185,8 @@ def substituted(x: Array, y: Array, width: int, lower: bool, unit: bool) -> Arra
             known = placed([(p, at - first, 0) for p, at, _ in found], Grid([Axis.regular(height, height), axis]), None)
         else:
             known = part(own, (0, 0), (0, columns), (EMPTY, axis))
-        ways = [(None, None), (0, 1), (None, None), (None, 1)]
+        operand_axes = [(None, None), (0, 1), (None, None), (None, 1)]
         square = part(x, (lo, hi), (lo, hi))
-        solution = step("factors:triangle_step", (square, own, row, known), own.expr.grid, ways, (lower, unit))
+        solution = step("factors:triangle_step", (square, own, row, known), own.expr.grid, operand_axes, (lower, unit))
         found.append((solution, lo, 0))
     return placed(found, y.expr.grid, None)

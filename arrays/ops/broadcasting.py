@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.axismap import Fixed, Slice
 from ...graph.errors import ShapeError, bad
 from ...graph.grid import Axis
-from ..base import Node, as_array, broadcast_shape, check_shape, grid_for
+from ..base import ArrayBase, as_array, broadcast_shape, check_shape, grid_for
 from ..chunking.rechunk import common_axes, regrid
 from .moving import move
 
@@ -94,8 +94,8 @@ def _broadcast(array: Array, axes: list[Axis]) -> Array:
 
 def broadcast_any(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """Do what NumPy's `broadcast_arrays` does with Python objects among lazy arrays: these stay NumPy's arrays."""
-    given: list[Any] = [a if isinstance(a, Node) else np.asanyarray(a) for a in args]
-    plain = [not isinstance(a, Node) and a.dtype.hasobject for a in given]
+    given: list[Any] = [a if isinstance(a, ArrayBase) else np.asanyarray(a) for a in args]
+    plain = [not isinstance(a, ArrayBase) and a.dtype.hasobject for a in given]
     if not any(plain):
         return broadcast_arrays(*args)
     shape = broadcast_shape("broadcast_arrays", *(a.shape for a in given))

@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.axismap import Runs, Slice
 from ...graph.errors import ArgumentError, DTypeError, IndexingError, ShapeError, bad
 from ...graph.grid import Axis
-from ..base import Node, as_array, check_axis
+from ..base import ArrayBase, as_array, check_axis
 from ..execution.deferred import unsized
 from .broadcasting import broadcast_to
 from .elementwise import astype
@@ -95,7 +95,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     if axis is None:
         array, axis = ravel(array), 0
     at = check_axis("delete", axis, array.ndim)
-    if isinstance(obj, Node):
+    if isinstance(obj, ArrayBase):
         if obj.dtype.kind not in "iub":
             raise IndexingError(bad("delete", "obj", obj.dtype, "integers, or a mask"))
         shape = tuple(None if i == at else n for i, n in enumerate(array.shape))
@@ -163,7 +163,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     if axis is None:
         array, axis = ravel(array), 0
     at = check_axis("insert", axis, array.ndim)
-    if isinstance(obj, Node):
+    if isinstance(obj, ArrayBase):
         raise ArgumentError(bad("insert", "obj", "a lazy array", "known positions; compute them first"))
     new = as_array("insert", "values", values)
     if new.dtype.kind == "c" and array.dtype.kind != "c":

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...graph.errors import DTypeError, bad
 from ...graph.kinds.elementwise import Arg, Elementwise, Scalar
-from ..base import SCALARS, Node, as_array, check_dtype, make
+from ..base import SCALARS, ArrayBase, as_array, check_dtype, make
 from ..chunking.rechunk import aligned
 from .selections import over_chosen
 
@@ -50,7 +50,7 @@ def _scalar(value: Any) -> Scalar | None:
     return None
 
 
-def sample_dtypes(operation: str, sample: Sample, arrays: Sequence[Node], args: Sequence[Arg]) -> list[DType]:
+def sample_dtypes(operation: str, sample: Sample, arrays: Sequence[ArrayBase], args: Sequence[Arg]) -> list[DType]:
     """Return the dtypes of a function's results, found by calling it on arrays without elements."""
     given = [a.value if isinstance(a, Scalar) else np.empty(0, arrays[a].dtype) for a in args]
     try:
@@ -75,7 +75,7 @@ def apply(operation: str, function: str, values: Sequence[Any], sample: Sample) 
     return make(Elementwise(function, tuple(args)), fitted, grid, dtype)
 
 
-def cast(array: Node, dtype: Any) -> Array:
+def cast(array: ArrayBase, dtype: Any) -> Array:
     """Return an array with its elements cast; the array itself where it has the dtype."""
     wanted = np.dtype(dtype)
     if wanted == array.dtype:
@@ -88,7 +88,7 @@ def cast(array: Node, dtype: Any) -> Array:
 
 def choose(operation: str, condition: Any, x: Any, y: Any) -> Array:
     """Return elements of `x` where a condition of bool holds, else of `y`; the array is named for the operation."""
-    found = condition.dtype if isinstance(condition, Node) else np.asarray(condition).dtype
+    found = condition.dtype if isinstance(condition, ArrayBase) else np.asarray(condition).dtype
     if found != np.bool:
         raise DTypeError(bad(operation, "where", found, "an array of bool"))
     return apply(operation, "where", (condition, x, y), np.where)

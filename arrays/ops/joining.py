@@ -13,7 +13,7 @@ from ...graph.axismap import Slice
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid, tidied
 from ...graph.kinds.move import Move, Route, joined
-from ..base import Node, as_array, check_axis, check_dtype, check_shape, make
+from ..base import ArrayBase, as_array, check_axis, check_dtype, check_shape, make
 from .elementwise import astype
 from .moving import expand_dims
 from .outputs import deliver
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def _operands(operation: str, arrays: Any, dtype: Any = None, casting: str = "same_kind") -> list[Array]:
-    if isinstance(arrays, Node | np.ndarray):
+    if isinstance(arrays, ArrayBase | np.ndarray):
         arrays = list(arrays)  # type: ignore[arg-type]
     if not isinstance(arrays, Sequence) or not arrays:
         raise ArgumentError(bad(operation, "arrays", arrays, "a sequence of at least one array"))
@@ -250,7 +250,7 @@ def repeat(a: Any, repeats: Any, /, axis: int | None = None) -> Array:
     if axis is None or (array.ndim == 0 and axis in (0, -1)):
         array, axis = array.reshape(-1), 0
     at = check_axis("repeat", axis, array.ndim)
-    counts = np.asarray(repeats.compute() if isinstance(repeats, Node) else repeats)  # type: ignore[attr-defined]
+    counts = np.asarray(repeats.compute() if isinstance(repeats, ArrayBase) else repeats)  # type: ignore[attr-defined]
     if counts.size == 0:
         counts = counts.astype(np.int64)
     if counts.dtype.kind not in "iub" or (counts < 0).any():

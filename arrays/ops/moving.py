@@ -11,7 +11,7 @@ from ...graph.axismap import AxisMap, Fixed, Slice
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
-from ..base import Node, as_array, check_axes, check_axis, is_integer, make
+from ..base import ArrayBase, as_array, check_axes, check_axis, is_integer, make
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -29,7 +29,7 @@ __all__ = [
 Step = tuple[int | None, AxisMap]
 
 
-def move(name: str, x: Node, steps: Sequence[Step], axes: Sequence[Axis]) -> Array:
+def move(name: str, x: ArrayBase, steps: Sequence[Step], axes: Sequence[Axis]) -> Array:
     """Return the array of a move of one operand."""
     return make(Move(name, (Route(tuple(steps)),)), (x,), Grid(axes), x.dtype)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ..base import Node
+from ..base import ArrayBase
 from .broadcasting import broadcast_to
 from .elementwise_nodes import cast
 
@@ -22,7 +22,7 @@ def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind") ->
         (out,) = out
     if out is None:
         return found
-    if not isinstance(out, Node | np.ndarray):
+    if not isinstance(out, ArrayBase | np.ndarray):
         raise ArgumentError(bad(operation, "out", type(out).__name__, "None, a Windrow array, or a NumPy array"))
     if out.shape != found.shape:
         fits = len(out.shape) >= found.ndim and all(
@@ -36,7 +36,7 @@ def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind") ->
             f"{operation}: the result has dtype {found.dtype}, which isn't cast to {out.dtype} of 'out' "
             f"by the rule {casting!r}; cast the operands, or leave 'out' away"
         )
-    if isinstance(out, Node):
+    if isinstance(out, ArrayBase):
         out.expr = cast(found, out.dtype).expr
     else:
         np.copyto(out, np.asarray(found.compute()), casting="unsafe")

@@ -12,7 +12,7 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.contraction import Contract, split_for
 from ...graph.kinds.reduction import Reduce
-from ..base import Node, as_array, broadcast_shape, check_axis, make
+from ..base import ArrayBase, as_array, broadcast_shape, check_axis, make
 from ..chunking.rechunk import regrid
 from .elementwise import astype
 from .outputs import deliver
@@ -160,7 +160,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     return contract("tensordot", left, right, (mine, theirs, out))
 
 
-def _pairs(left: Node, right: Node, axes: Any) -> tuple[list[int], list[int]]:
+def _pairs(left: ArrayBase, right: ArrayBase, axes: Any) -> tuple[list[int], list[int]]:
     if isinstance(axes, int | np.integer):
         if not 0 <= axes <= min(left.ndim, right.ndim):
             raise ShapeError(bad("tensordot", "axes", axes, f"0 to {min(left.ndim, right.ndim)}"))

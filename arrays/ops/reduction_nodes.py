@@ -12,7 +12,7 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.reduction import Reduce, accumulator, reduced_grid
 from ...graph.kinds.source import Constant
-from ..base import Node, as_array, broadcast_shape, check_axes, check_dtype, is_integer, make
+from ..base import ArrayBase, as_array, broadcast_shape, check_axes, check_dtype, is_integer, make
 from ..chunking.rechunk import regrid
 from .broadcasting import broadcast_to
 from .elementwise_nodes import cast, choose
@@ -145,7 +145,7 @@ def reduce_from(name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initi
         initial = None
     step = _STEPS.get(name, UFUNCS.get(getattr(np, name, None)))  # type: ignore[arg-type]
     assert step is not None
-    if initial is not None and (isinstance(initial, Node) or np.ndim(initial) != 0):
+    if initial is not None and (isinstance(initial, ArrayBase) or np.ndim(initial) != 0):
         raise ArgumentError(bad(name, "initial", initial, "a number"))
     wanted = None if dtype is None else check_dtype(name, "dtype", dtype)
     array = as_array(name, "a", a)

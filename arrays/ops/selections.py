@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from ..base import SCALARS, Node, wrap
+from ..base import SCALARS, ArrayBase, wrap
 from ..execution.deferred import Chosen, unsized
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ KINDS = frozenset("biufcmM")
 
 def over_chosen(name: str, function: Callable[..., Any], values: Sequence[Any]) -> Array | None:
     """Return the selection that an elementwise function of selections is; None where it takes anything else."""
-    waiting = [v._unsized if isinstance(v, Node) else None for v in values]
+    waiting = [v._unsized if isinstance(v, ArrayBase) else None for v in values]
     chosen = [w.chosen for w in waiting if w is not None and w.chosen is not None]
     if not chosen:
         return None
@@ -43,15 +43,15 @@ def over_chosen(name: str, function: Callable[..., Any], values: Sequence[Any]) 
     kinds = {c.whole.dtype.kind for c in chosen} | {made.dtype.kind}
     if not kinds <= KINDS or (name == "power" and made.dtype.kind in "iu") or made.shape != first.whole.shape:
         return None
-    arrays = [v for v in values if isinstance(v, Node)]
-    others = tuple(None if isinstance(v, Node) else v for v in values)
+    arrays = [v for v in values if isinstance(v, ArrayBase)]
+    others = tuple(None if isinstance(v, ArrayBase) else v for v in values)
     selected = Chosen(made, first.mask, first.axis)
     return unsized(name, _applied, arrays, (function, others), selected.shape, made.dtype, selected)
 
 
 def _single(value: Any) -> bool:
     """Whether a value has no axes, so that it serves all elements."""
-    return isinstance(value, SCALARS) or (isinstance(value, Node | np.ndarray) and value.ndim == 0)
+    return isinstance(value, SCALARS) or (isinstance(value, ArrayBase | np.ndarray) and value.ndim == 0)
 
 
 def _applied(*given: Any) -> Generator[Any, Any, Array]:
@@ -69,7 +69,7 @@ def elementwise(function: F) -> F:
     @wraps(function)
     def either(*args: Any, **keywords: Any) -> Any:
         x, others = args[:1], (*args[1:], *keywords.values())
-        if x and isinstance(x[0], Node) and x[0]._unsized is not None and all(map(_plain, others)):
+        if x and isinstance(x[0], ArrayBase) and x[0]._unsized is not None and all(map(_plain, others)):
             found = over_chosen(function.__name__, lambda whole: function(whole, *args[1:], **keywords), x)
             if found is not None:
                 return found
@@ -79,4 +79,4 @@ def elementwise(function: F) -> F:
 
 
 def _plain(value: Any) -> bool:
-    return not isinstance(value, Node | np.ndarray | list | tuple)
+    return not isinstance(value, ArrayBase | np.ndarray | list | tuple)

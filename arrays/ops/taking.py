@@ -12,7 +12,7 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.config import config
-from ..base import Node, as_array, broadcast_shape, check_axes, check_axis, make
+from ..base import ArrayBase, as_array, broadcast_shape, check_axes, check_axis, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import regrid
 from .elementwise_nodes import apply
@@ -93,8 +93,8 @@ def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: 
     if axis is None or (array.ndim == 0 and axis in (0, -1)):
         array, axis = array.reshape(-1), 0
     at = check_axis("take", axis, array.ndim)
-    found = indices if isinstance(indices, Node) else np.asarray(indices)
-    if not isinstance(found, Node) and not found.size:
+    found = indices if isinstance(indices, ArrayBase) else np.asarray(indices)
+    if not isinstance(found, ArrayBase) and not found.size:
         found = found.astype(np.int64)
     if found.dtype.kind not in "iu":
         raise DTypeError(bad("take", "indices", found.dtype, "integers"))
@@ -109,7 +109,7 @@ def _within(operation: str, positions: Any, n: int, mode: str) -> Any:
         raise ArgumentError(bad(operation, "mode", mode, "'raise', 'wrap' or 'clip'"))
     if mode == "raise" or n == 0:
         return positions
-    if isinstance(positions, Node):
+    if isinstance(positions, ArrayBase):
         from .elementwise import astype, clip
         from .ufuncs import remainder
 
@@ -168,10 +168,10 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
         if i == at or x.shape[i] != shape[i]:
             axes[i] = own
     fitted = [Axis.regular(1, 1) if m == 1 and i != at else axes[i] for i, m in enumerate(index.shape)]
-    ways = (tuple(None if i == at else i for i in range(x.ndim)), tuple(range(x.ndim)))
+    operand_axes = (tuple(None if i == at else i for i in range(x.ndim)), tuple(range(x.ndim)))
     if n == 0 and index.shape[at]:
         raise ShapeError(bad(name, "arr", x.shape, f"elements along axis {at}"))
-    op = BlockFunction("picking:along", (name, at), axes=ways)
+    op = BlockFunction("picking:along", (name, at), axes=operand_axes)
     return make(op, (x, regrid(index, Grid(fitted))), Grid(axes), x.dtype)
 
 
@@ -202,14 +202,14 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array
     if out is not None:
         raise ArgumentError(bad("choose", "out", out, "None; results are new arrays"))
     picked = as_array("choose", "a", a)
-    listed: list[Any] = list(choices) if isinstance(choices, Node | np.ndarray | list | tuple) else [choices]  # type: ignore[arg-type]
+    listed: list[Any] = list(choices) if isinstance(choices, ArrayBase | np.ndarray | list | tuple) else [choices]  # type: ignore[arg-type]
     if not 0 < len(listed) < 64:
         raise ArgumentError(bad("choose", "choices", f"{len(listed)} choices", "between 1 and 63"))
     number = _within("choose", picked, len(listed), mode)
     return apply("choose", "choose", (number, *listed), lambda n, *each: np.choose(n, each))
 
 
-def points_step(x: Node, indexed: Sequence[int], axes: Sequence[Axis], at: int, count: int) -> int:
+def points_step(x: ArrayBase, indexed: Sequence[int], axes: Sequence[Axis], at: int, count: int) -> int:
     """Return the chunk size of an axis of `count` points: chunks of the result are about as large as the array's.
 
     Many points of a small array are cut by bytes, as `chunks="auto"` does.
@@ -221,7 +221,7 @@ def points_step(x: Node, indexed: Sequence[int], axes: Sequence[Axis], at: int, 
     return max(1, largest, min(-(-count // blocks), by_bytes))
 
 
-def taken(name: str, array: Node, axis: int, index: np.ndarray[Any, Any], out: Axis | None = None) -> Array:
+def taken(name: str, array: ArrayBase, axis: int, index: np.ndarray[Any, Any], out: Axis | None = None) -> Array:
     """Return the positions `index` (from 0 on) along an axis, in chunks about as large as the array's."""
     steps: list[Step] = [(i, Slice()) for i in range(array.ndim)]
     steps[axis] = (axis, Take(np.ascontiguousarray(index, np.int64)))

@@ -13,7 +13,7 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.elementwise import Elementwise
 from ...graph.kinds.mapping import BlockFunction
-from ..base import Node, as_array, check_dtype, check_shape, make, twin, wrap
+from ..base import ArrayBase, alias, as_array, check_dtype, check_shape, make, wrap
 from ..chunking.rechunk import regrid
 from .broadcasting import broadcast_to
 from .elementwise import imag, joined, real
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..array import Array
 
 
-def view(x: Node, dtype: Any, kind: Any, order: str) -> Array:
+def view(x: ArrayBase, dtype: Any, kind: Any, order: str) -> Array:
     """Return what `ndarray.view` does, as an array of its own."""
     if order not in ("C", "F"):
         raise ArgumentError(bad("view", "order", order, "'C' or 'F'"))
@@ -35,7 +35,7 @@ def view(x: Node, dtype: Any, kind: Any, order: str) -> Array:
     if kind is not None:
         raise ArgumentError(bad("view", "type", kind, "None: arrays have no other classes"))
     if dtype is None:
-        return twin(x)
+        return alias(x)
     wanted = check_dtype("view", "dtype", dtype)
     array = wrap(x.expr)
     if order == "F":
@@ -65,20 +65,20 @@ def _viewed(x: Array, dtype: np.dtype[Any]) -> Array:
     return make(BlockFunction("unbuffered:viewed", (dtype,)), (x,), grid, dtype)
 
 
-def byteswap(x: Node) -> Array:
+def byteswap(x: ArrayBase) -> Array:
     """Return elements with their bytes in reverse."""
     array = wrap(x.expr)
     return _viewed(cast(array, array.dtype.newbyteorder()), array.dtype)
 
 
-def with_real(x: Node, value: Any) -> Array:
+def with_real(x: ArrayBase, value: Any) -> Array:
     """Return an array with other real parts."""
     array = wrap(x.expr)
     parts = _parts("real", array, value)
     return joined(parts, imag(array)) if array.dtype.kind == "c" else parts
 
 
-def with_imag(x: Node, value: Any) -> Array:
+def with_imag(x: ArrayBase, value: Any) -> Array:
     """Return an array with other imaginary parts."""
     array = wrap(x.expr)
     if array.dtype.kind != "c":
@@ -95,7 +95,7 @@ def _parts(name: str, x: Array, value: Any) -> Array:
     return regrid(cast(broadcast_to(given, x.expr.grid.shape), dtype), x.expr.grid)
 
 
-def resized(x: Node, new_shape: Any) -> Array:
+def resized(x: ArrayBase, new_shape: Any) -> Array:
     """Return an array of another size: elements in C order, then zeros."""
     array = wrap(x.expr)
     shape = check_shape("resize", new_shape, "new_shape")

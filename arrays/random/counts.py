@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ShapeError, bad
-from ..base import Node
+from ..base import ArrayBase
 from .drawing import I8, Drawing
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Counts(Drawing):
 
 def _enough(operation: str, nsample: Any, kinds: tuple[Any, ...]) -> None:
     """Raise when more are drawn than there are; what is lazy is looked at when it is computed."""
-    if any(isinstance(x, Node) for x in (nsample, *kinds)):
+    if any(isinstance(x, ArrayBase) for x in (nsample, *kinds)):
         return
     try:
         total = sum(np.asarray(x) for x in kinds)

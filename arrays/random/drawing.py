@@ -12,7 +12,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Random
 from ...workers.kernels.randoms.checks import check
-from ..base import Node, as_array, broadcast_shape, check_dtype, check_shape, grid_for, make, wrap
+from ..base import ArrayBase, as_array, broadcast_shape, check_dtype, check_shape, grid_for, make, wrap
 from ..chunking.rechunk import common_axes, regrid
 
 if TYPE_CHECKING:
@@ -54,20 +54,20 @@ class Drawing:
     ) -> Array:
         """Return numbers of a distribution; its parameters broadcast to the size."""
         given = [parameter(operation, *param) for param in params]
-        arrays = [value for value in given if isinstance(value, Node)]
+        arrays = [value for value in given if isinstance(value, ArrayBase)]
         shape, grid = sized(operation, size, arrays, chunks, dtype, out)
         name = name or operation
         if not arrays:
             return into(operation, out, self._plain(operation, name, tuple(given), grid, dtype))
         operands = [fitted(as_array(operation, "size", value), grid) for value in given]
         params_ = (self._stream(operation, math.prod(shape)), shape, dtype)
-        op = BlockFunction(f"draws:{name}", params_, ways(operands, grid.ndim), where=True)
+        op = BlockFunction(f"draws:{name}", params_, operand_axes(operands, grid.ndim), where=True)
         return into(operation, out, make(op, operands, grid, dtype))
 
 
 def parameter(operation: str, argument: str, value: Any, condition: str) -> Any:
     """Return a parameter as a float, or as an array that is checked when it is computed if it is lazy."""
-    if isinstance(value, Node):
+    if isinstance(value, ArrayBase):
         if value.dtype.kind not in "biuf":
             raise DTypeError(bad(operation, argument, value.dtype, "a dtype of real numbers"))
         op = BlockFunction("draws:checked", (operation, argument, condition))
@@ -83,7 +83,7 @@ def parameter(operation: str, argument: str, value: Any, condition: str) -> Any:
 
 
 def sized(
-    operation: str, size: Any, arrays: Sequence[Node], chunks: Any, dtype: Any, out: Any = None
+    operation: str, size: Any, arrays: Sequence[ArrayBase], chunks: Any, dtype: Any, out: Any = None
 ) -> tuple[tuple[int, ...], Grid]:
     """Return the result's shape and grid; without a size, the shape that the parameters broadcast to."""
     wide = broadcast_shape(operation, *(a.shape for a in arrays)) if arrays else ()
@@ -104,7 +104,7 @@ def known(operation: str, argument: str, value: Any) -> Array:
     return wrap(as_array(operation, argument, value).expr)
 
 
-def fitted(x: Node, grid: Grid) -> Array:
+def fitted(x: ArrayBase, grid: Grid) -> Array:
     """Return a parameter on the chunks of what it broadcasts to."""
     mine = grid.axes[grid.ndim - x.ndim :] if x.ndim else ()
     wanted = [
@@ -113,7 +113,7 @@ def fitted(x: Node, grid: Grid) -> Array:
     return regrid(x, Grid(wanted))
 
 
-def ways(operands: Sequence[Node], ndim: int) -> tuple[tuple[int, ...], ...]:
+def operand_axes(operands: Sequence[ArrayBase], ndim: int) -> tuple[tuple[int, ...], ...]:
     """Return along which axes of the result operands run that broadcast to it."""
     return tuple(tuple(range(ndim - x.ndim, ndim)) for x in operands)
 
@@ -143,7 +143,7 @@ def into(operation: str, out: Any, made: Array) -> Array:
     """Return what was made; or `out`, which stands for it from now on."""
     if out is None:
         return made
-    if not isinstance(out, Node):
+    if not isinstance(out, ArrayBase):
         raise ArgumentError(bad(operation, "out", type(out).__name__, "None or an array of Windrow"))
     if out.shape != made.shape or out.dtype != made.dtype:
         raise ShapeError(bad(operation, "out", (out.shape, str(out.dtype)), f"shape {made.shape}, {made.dtype}"))

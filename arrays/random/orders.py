@@ -11,7 +11,7 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Random
 from ...workers.kernels.randoms.permuting import Permutation
-from ..base import Node, check_axis, check_shape, grid_for, make
+from ..base import ArrayBase, check_axis, check_shape, grid_for, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import regrid
 from ..ops.taking import take
@@ -90,7 +90,7 @@ class Orders(Drawing):
         >>> sorted(x.tolist()) == list(range(10))
         True
         """
-        if isinstance(x, Node):
+        if isinstance(x, ArrayBase):
             x.expr = self._permuted("shuffle", known("shuffle", "x", x), axis).expr
             return
         if not isinstance(x, np.ndarray | list):
@@ -213,9 +213,9 @@ class Orders(Drawing):
 def _weights(p: Any, n: int, least: int | None) -> Array:
     """Return weights, checked where they are known."""
     found = parameter("choice", "p", p, "share")
-    if not isinstance(found, Node) or found.shape != (n,):
+    if not isinstance(found, ArrayBase) or found.shape != (n,):
         raise ShapeError(bad("choice", "p", getattr(p, "shape", p), f"as many probabilities as there are in a: {n}"))
-    if not isinstance(p, Node):
+    if not isinstance(p, ArrayBase):
         given = np.asarray(p, np.float64)
         if n and abs(math.fsum(given) - 1.0) > 1.5e-8:  # NumPy's own tolerance
             raise ShapeError(bad("choice", "p", f"probabilities that add up to {math.fsum(given)}", "a sum of 1"))

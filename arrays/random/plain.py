@@ -9,8 +9,8 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.randoms.philox import raw_run
-from ..base import Node, as_array, check_dtype, make
-from .drawing import Drawing, fitted, into, real_dtype, sized, ways, whole_number
+from ..base import ArrayBase, as_array, check_dtype, make
+from .drawing import Drawing, fitted, into, operand_axes, real_dtype, sized, whole_number
 
 if TYPE_CHECKING:
     import builtins
@@ -100,14 +100,17 @@ class Plain(Drawing):
                 raise ShapeError(bad(operation, end, last, f"the end of a range from {first} on that {known} can hold"))
             _, grid = sized(operation, size, (), chunks, known)
             return self._plain(operation, "integers", (bounds[0], span), grid, known)
-        arrays = [b for b in bounds if isinstance(b, Node)]
+        arrays = [b for b in bounds if isinstance(b, ArrayBase)]
         shape, grid = sized(operation, size, arrays, chunks, known)
         operands = [fitted(as_array(operation, "size", _signed(b)), grid) for b in bounds]
         stream = self._stream(operation, grid.size)
         limits = (lowest, highest - (not endpoint) + 1)
         params = (bool(endpoint), limits, stream, shape, known)
         return make(
-            BlockFunction("draws:integers", params, ways(operands, grid.ndim), where=True), operands, grid, known
+            BlockFunction("draws:integers", params, operand_axes(operands, grid.ndim), where=True),
+            operands,
+            grid,
+            known,
         )
 
     def bytes(self, length: int) -> builtins.bytes:
@@ -141,7 +144,7 @@ def _bound(operation: str, argument: str, value: Any) -> Any:
     """Return one end of a range: an integer, or an array of them."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
-    if not isinstance(value, Node | np.ndarray | list | tuple):
+    if not isinstance(value, ArrayBase | np.ndarray | list | tuple):
         raise ArgumentError(bad(operation, argument, value, "an integer or an array of integers"))
     found = as_array(operation, argument, value)
     if found.dtype.kind not in "iu":

@@ -10,9 +10,9 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.randoms.vectors import covariance_factor
-from ..base import Node, as_array, broadcast_shape, check_shape, grid_for, make
+from ..base import ArrayBase, as_array, broadcast_shape, check_shape, grid_for, make
 from ..chunking.coalesce import whole
-from .drawing import F8, I8, Drawing, check_method, fitted, parameter, ways
+from .drawing import F8, I8, Drawing, check_method, fitted, operand_axes, parameter
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -48,9 +48,9 @@ class Vectors(Drawing):
         True
         """
         weights = parameter("multinomial", "pvals", pvals, "share")
-        if not isinstance(weights, Node) or not weights.shape[-1]:
+        if not isinstance(weights, ArrayBase) or not weights.shape[-1]:
             raise ArgumentError(bad("multinomial", "pvals", pvals, "an array with an axis of categories"))
-        if not isinstance(pvals, Node) and bool((np.asarray(pvals)[..., :-1].sum(-1) > 1.0 + 1e-12).any()):
+        if not isinstance(pvals, ArrayBase) and bool((np.asarray(pvals)[..., :-1].sum(-1) > 1.0 + 1e-12).any()):
             raise ShapeError(bad("multinomial", "pvals", pvals, "sum(pvals[..., :-1]) <= 1.0"))
         tried = as_array("multinomial", "n", parameter("multinomial", "n", n, "whole"))
         return self._rows("multinomial", tried, whole(weights, [weights.ndim - 1]), size, chunks)
@@ -88,14 +88,14 @@ class Vectors(Drawing):
         name = "multivariate_hypergeometric"
         check_method(name, method, ("marginals", "count"))
         kinds = parameter(name, "colors", colors, "whole and small")
-        if not isinstance(kinds, Node) or kinds.ndim != 1 or not kinds.size:
+        if not isinstance(kinds, ArrayBase) or kinds.ndim != 1 or not kinds.size:
             raise ArgumentError(bad(name, "colors", colors, "a sequence of whole numbers"))
         sample = parameter(name, "nsample", nsample, "whole")
-        if not isinstance(colors, Node):
+        if not isinstance(colors, ArrayBase):
             total = int(np.asarray(colors).sum())
             if total >= 10**9:
                 raise ShapeError(bad(name, "colors", colors, "fewer than 10**9 in all"))
-            if not isinstance(sample, Node) and sample > total:
+            if not isinstance(sample, ArrayBase) and sample > total:
                 raise ShapeError(bad(name, "nsample", nsample, f"at most sum(colors) = {total}"))
         return self._rows(name, as_array(name, "nsample", sample), whole(kinds, [0]), size, chunks)
 
@@ -108,7 +108,7 @@ class Vectors(Drawing):
         grid = Grid([*_first(operation, chunks, shape, k).axes, Axis.regular(k, k)])
         operands = [fitted(number, Grid(grid.axes[:-1])), fitted(last, grid)]
         count = grid.size // k
-        ahead = ways([number], grid.ndim - 1) + ways([last], grid.ndim)
+        ahead = operand_axes([number], grid.ndim - 1) + operand_axes([last], grid.ndim)
         op = BlockFunction(f"draws:{operation}", (self._stream(operation, count), grid.shape), ahead, where=True)
         return make(op, operands, grid, I8)
 
@@ -141,12 +141,12 @@ class Vectors(Drawing):
         True
         """
         known = parameter("dirichlet", "alpha", alpha, "not negative")
-        if not isinstance(known, Node) or known.ndim != 1 or not known.size:
+        if not isinstance(known, ArrayBase) or known.ndim != 1 or not known.size:
             raise ArgumentError(bad("dirichlet", "alpha", alpha, "a sequence of numbers"))
         shape = () if size is None else check_shape("dirichlet", size, "size")
         grid = Grid([*_first("dirichlet", chunks, shape, known.size).axes, Axis.regular(known.size, known.size)])
         params = (self._stream("dirichlet", grid.size), grid.shape, F8)
-        drawn = BlockFunction("draws:log_gamma", params, ways([known], grid.ndim), where=True)
+        drawn = BlockFunction("draws:log_gamma", params, operand_axes([known], grid.ndim), where=True)
         logarithms = make(drawn, [fitted(known, grid)], grid, F8)
         return make(BlockFunction("draws:normalised"), [logarithms], grid, F8)
 
@@ -195,16 +195,16 @@ class Vectors(Drawing):
         if check_valid not in ("warn", "raise", "ignore"):
             raise ArgumentError(bad(name, "check_valid", check_valid, "'warn', 'raise' or 'ignore'"))
         middle, spread = (parameter(name, n, v, "finite") for n, v in (("mean", mean), ("cov", cov)))
-        if not isinstance(middle, Node) or middle.ndim != 1:
+        if not isinstance(middle, ArrayBase) or middle.ndim != 1:
             raise ShapeError(f"{name}: argument 'mean' must be 1 dimensional")
         d = middle.shape[0]
-        if not isinstance(spread, Node) or spread.shape != (d, d):
+        if not isinstance(spread, ArrayBase) or spread.shape != (d, d):
             raise ShapeError(f"{name}: argument 'cov' must be 2 dimensional and square, as 'mean' has {d} elements")
         shape = () if size is None else check_shape(name, size, "size")
         grid = Grid([*_first(name, chunks, shape, d).axes, Axis.regular(d, max(1, d))])
         z = self._plain(name, "standard_normal", (), grid, F8)
         whole_cov = whole(spread, [0, 1])
-        if not isinstance(cov, Node):  # a fault is said at the call
+        if not isinstance(cov, ArrayBase):  # a fault is said at the call
             factor = as_array(name, "cov", covariance_factor(np.asarray(cov, np.float64), method, check_valid, tol))
         else:
             params = (method, check_valid, float(tol))

@@ -14,7 +14,7 @@ from ...graph.grid import Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ...workers.kernels.blocks.signal import REACH
-from ..base import Node, as_array, check_axes, check_axis, make
+from ..base import ArrayBase, as_array, check_axes, check_axis, make
 from ..chunking.halo import with_halo
 from ..chunking.rechunk import regrid
 from ..ops.broadcasting import broadcast_to
@@ -168,7 +168,7 @@ def _gradient(x: Array, at: int, step: Any, edge_order: int) -> Array:
         raise ShapeError(bad("gradient", "f", x.shape, f"at least {edge_order + 1} elements along axis {at}"))
     dtype = np.gradient(np.zeros(3, x.dtype)).dtype
     wide = _with_neighbours(x, at)
-    if np.ndim(step) == 0 and not isinstance(step, Node):
+    if np.ndim(step) == 0 and not isinstance(step, ArrayBase):
         op = BlockFunction("signal:gradient", (at, step, edge_order), where=True)
         return make(op, (wide,), x.expr.grid, dtype)
     place = as_array("gradient", "varargs", step)

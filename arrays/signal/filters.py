@@ -18,7 +18,7 @@ from ..ops.ufuncs import conjugate
 
 if TYPE_CHECKING:
     from ..array import Array
-    from ..base import Node
+    from ..base import ArrayBase
 
 __all__ = [
     "convolve",
@@ -30,7 +30,7 @@ __all__ = [
 MODES = ("full", "same", "valid")
 
 
-def _as_one(x: Node) -> Array:
+def _as_one(x: ArrayBase) -> Array:
     """Return the array in one chunk."""
     return regrid(x, Grid.single(x.shape))
 

@@ -11,7 +11,7 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
-from ..base import Node, as_array, make
+from ..base import ArrayBase, as_array, make
 from ..chunking.coalesce import whole
 from ..ops.elementwise import astype
 from ..ops.extremes import max as greatest
@@ -118,7 +118,7 @@ def _by_function(x: Array, widths: Widths, function: Callable[..., Any], kwargs:
 
 def _pairs(argument: str, value: Any, ndim: int) -> Any:
     """Return a pair for each axis, as (ndim, 2)."""
-    if isinstance(value, Node):
+    if isinstance(value, ArrayBase):
         raise ArgumentError(bad("pad", argument, value, "numbers that are known"))
     try:
         return np.broadcast_to(np.asarray(value), (ndim, 2))

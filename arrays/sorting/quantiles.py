@@ -17,7 +17,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks.quantiles import missing
 from ...workers.kernels.blocks.ranks import METHODS
-from ..base import Node, as_array, check_axes, make
+from ..base import ArrayBase, as_array, check_axes, make
 from ..chunking import coalesce
 from ..chunking.rechunk import regrid
 from ..creation.filled import constant
@@ -311,7 +311,7 @@ def _quantiles(
 ) -> Any:
     """Return the array of any of these; `method` may be "median"."""
     array = as_array(name, "a", a)
-    if isinstance(q, Node):
+    if isinstance(q, ArrayBase):
         return deliver(name, _lazily(name, array, q, axis, method, keepdims, weights), out)
     axes = check_axes(name, axis, array.ndim)
     skip = name.startswith("nan")
@@ -337,7 +337,7 @@ def _quantiles(
     return deliver(name, found, out)
 
 
-def _lazily(name: str, x: Array, q: Node, axis: Any, method: str, keepdims: Any, weights: Any) -> Array:
+def _lazily(name: str, x: Array, q: ArrayBase, axis: Any, method: str, keepdims: Any, weights: Any) -> Array:
     """Find the levels first, when the result is computed; its grid and dtype are those that any levels give."""
     if q.dtype.kind not in "biuf" or q.ndim > 2:
         raise ArgumentError(bad(name, "q", (q.dtype, q.shape), "real numbers, along at most two axes"))
@@ -425,14 +425,14 @@ def _along(x: Array, q: Any, axes: tuple[int, ...], method: str, skip: bool, dty
         return _along(expand_dims(x, x.ndim), q, (x.ndim,), method, skip, dtype)
     x = coalesce.whole(x, axes)
     return make(
-        BlockFunction("quantiles:along", (axes, q, method, skip, dtype), axes=(_ways(x, axes, q),)),
+        BlockFunction("quantiles:along", (axes, q, method, skip, dtype), axes=(_operand_axes(x, axes, q),)),
         (x,),
         _grid(x, axes, q),
         dtype,
     )
 
 
-def _ways(x: Array, axes: tuple[int, ...], q: Any) -> tuple[int | None, ...]:
+def _operand_axes(x: Array, axes: tuple[int, ...], q: Any) -> tuple[int | None, ...]:
     rest = [i for i in range(x.ndim) if i not in axes]
     return tuple(None if i in axes else np.ndim(q) + rest.index(i) for i in range(x.ndim))
 
@@ -450,10 +450,10 @@ def _weighted(
     given = as_array(name, "weights", weights)
     x = coalesce.whole(x, axes)
     if given.shape == x.shape:
-        given, way = regrid(given, x.expr.grid), _ways(x, axes, q)
+        given, operand_axes = regrid(given, x.expr.grid), _operand_axes(x, axes, q)
     elif len(axes) == 1 and given.shape == (x.shape[axes[0]],):
-        given, way = regrid(given, Grid.single(given.shape)), (None,)
+        given, operand_axes = regrid(given, Grid.single(given.shape)), (None,)
     else:
         raise ShapeError(bad(name, "weights", given.shape, f"the shape {x.shape}, or the length of one axis"))
-    op = BlockFunction("quantiles:weighted", (axes, q, skip, dtype), axes=(_ways(x, axes, q), way))
+    op = BlockFunction("quantiles:weighted", (axes, q, skip, dtype), axes=(_operand_axes(x, axes, q), operand_axes))
     return make(op, (x, given), _grid(x, axes, q), dtype)

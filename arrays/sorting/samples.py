@@ -124,8 +124,8 @@ def pieces(x: Array, begin: Values, length: Values) -> Array:
     """
     (axis,) = x.expr.grid.axes
     begin = axis.start(np.arange(axis.count))[:, None] + begin
-    way = Runs(np.ascontiguousarray(begin.T).reshape(-1), np.ascontiguousarray(length.T).reshape(-1))
-    return move("runs", x, [(0, way)], [Axis.of_sizes(length.sum(0))])
+    axis_map = Runs(np.ascontiguousarray(begin.T).reshape(-1), np.ascontiguousarray(length.T).reshape(-1))
+    return move("runs", x, [(0, axis_map)], [Axis.of_sizes(length.sum(0))])
 
 
 def ranges(x: Array, begin: Values, end: Values) -> Array:

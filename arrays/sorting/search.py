@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import Node, as_array, make
+from ..base import ArrayBase, as_array, make
 from ..chunking import coalesce
 from ..chunking.rechunk import regrid
 from ..ops import extremes, reductions
@@ -101,7 +101,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     table = as_array("digitize", "bins", bins)
     if table.ndim != 1:
         raise ShapeError(bad("digitize", "bins", table.shape, "an array of one axis"))
-    if not isinstance(bins, Node):
+    if not isinstance(bins, ArrayBase):
         try:
             np.digitize(np.empty(0), np.asarray(bins))
         except (ValueError, TypeError) as error:
@@ -149,7 +149,7 @@ def isin(
     return logical_not(among) if invert else among
 
 
-def _common(operation: str, argument: str, first: Node, second: Node) -> np.dtype[Any]:
+def _common(operation: str, argument: str, first: ArrayBase, second: ArrayBase) -> np.dtype[Any]:
     try:
         return np.result_type(first.dtype, second.dtype)
     except TypeError as error:
@@ -157,9 +157,9 @@ def _common(operation: str, argument: str, first: Node, second: Node) -> np.dtyp
 
 
 def _whole(function: str, table: Array, x: Array, params: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:
-    ways = ((None,), tuple(range(x.ndim)))
+    operand_axes = ((None,), tuple(range(x.ndim)))
     table = regrid(table, Grid.single(table.shape))
-    return make(BlockFunction(f"searching:{function}", params, axes=ways), (table, x), x.expr.grid, dtype)
+    return make(BlockFunction(f"searching:{function}", params, axes=operand_axes), (table, x), x.expr.grid, dtype)
 
 
 def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:
@@ -173,8 +173,8 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
     table = coalesce.merged(table)
     (axis,) = table.expr.grid.axes
     if axis.count * x.size <= max(axis.length, coalesce.SMALLEST):
-        ways = ((0,), (None, *range(1, x.ndim + 1)))
-        op = BlockFunction(f"searching:{function}", params, axes=ways)
+        operand_axes = ((0,), (None, *range(1, x.ndim + 1)))
+        op = BlockFunction(f"searching:{function}", params, axes=operand_axes)
         grid = Grid([Axis.regular(axis.count, 1), *x.expr.grid.axes])
         each = make(op, (table, expand_dims(x, 0)), grid, dtype)
         made: Array = (extremes.any if dtype.kind == "b" else reductions.sum)(each, axis=0)

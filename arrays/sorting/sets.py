@@ -198,8 +198,8 @@ def _inverse(x: Array, order: _Order) -> Steps:
     each = make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(new.npartitions, 1)]), "i8")
     counts = yield each
     before = regrid(as_array("unique", "x", np.cumsum(counts) - counts), each.expr.grid)
-    ways = ((0,), (0,))
-    number = make(BlockFunction("searching:running", axes=ways), (new, before), new.expr.grid, "i8")
+    operand_axes = ((0,), (0,))
+    number = make(BlockFunction("searching:running", axes=operand_axes), (new, before), new.expr.grid, "i8")
     return regrid((yield from restored(where, number, where.expr.grid)), x.expr.grid)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
-from ..base import Node, as_array, check_axis, make
+from ..base import ArrayBase, as_array, check_axis, make
 from ..chunking import coalesce
 from ..chunking.rechunk import aligned, regrid
 from ..execution.deferred import deferred
@@ -222,7 +222,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     >>> wr.lexsort(([2, 1, 0], [1, 0, 1])).compute()
     array([1, 2, 0])
     """
-    if isinstance(keys, Node | np.ndarray):
+    if isinstance(keys, ArrayBase | np.ndarray):
         rows = as_array("lexsort", "keys", keys)
         keys = [rows[i] for i in range(rows.shape[0])] if rows.ndim else ()
     if not isinstance(keys, Sequence) or not keys:
@@ -282,7 +282,7 @@ def gathered(x: Array) -> Array:
 
 def by_lines(recipe: Callable[..., Steps], *given: Any) -> Steps:
     """Recipe of what `recipe(*lines, *params)` makes of each line along an axis, which is given last; it stays."""
-    arrays: list[Array] = [x for x in given if isinstance(x, Node)]  # type: ignore[misc]
+    arrays: list[Array] = [x for x in given if isinstance(x, ArrayBase)]  # type: ignore[misc]
     *params, axis = given[len(arrays) :]
     if arrays[0].ndim == 1:
         return (yield from recipe(*arrays, *params))

@@ -13,7 +13,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import Node, as_array, make
+from ..base import ArrayBase, as_array, make
 from ..chunking.rechunk import regrid
 from ..execution.deferred import unsized
 from ..ops import extremes
@@ -141,14 +141,14 @@ def checked_range(operation: str, given: Any) -> tuple[Any, Any] | None:
     return first, last
 
 
-def whole(x: Node) -> Array:
+def whole(x: ArrayBase) -> Array:
     """Return an array in one chunk."""
     return regrid(x, Grid.single(x.expr.grid.shape))
 
 
 def given_edges(operation: str, bins: Any, argument: str = "bins") -> Array:
     """Return edges that the user gives; those of NumPy are checked."""
-    if not isinstance(bins, Node):
+    if not isinstance(bins, ArrayBase):
         bins = np.asarray(bins)
         if bins.ndim == 1 and (bins[:-1] > bins[1:]).any():
             raise ShapeError(bad(operation, argument, bins, "edges that don't decrease"))

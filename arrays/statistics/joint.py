@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import Node, as_array, make
+from ..base import ArrayBase, as_array, make
 from ..chunking.rechunk import regrid
 from ..ops import extremes
 from ..ops import reductions as red
@@ -88,7 +88,7 @@ def histogram2d(
     found = [binned("histogram2d", name, v) for name, v in (("x", x), ("y", y))]
     if found[0].shape != found[1].shape or found[0].ndim != 1:
         raise ShapeError(bad("histogram2d", "y", found[1].shape, f"one axis, as long as x, {found[0].shape}"))
-    if isinstance(bins, Node) or (_several(bins) and len(bins) not in (1, 2)):
+    if isinstance(bins, ArrayBase) or (_several(bins) and len(bins) not in (1, 2)):
         bins = [bins, bins]
     counts, edges = _joint("histogram2d", found, bins, range, density, weights)
     return counts, edges[0], edges[1]
@@ -96,12 +96,12 @@ def histogram2d(
 
 def _several(bins: Any) -> bool:
     """Whether bins are given by edges, or for each dimension."""
-    return isinstance(bins, list | tuple) or (isinstance(bins, Node | np.ndarray) and bins.ndim > 0)
+    return isinstance(bins, list | tuple) or (isinstance(bins, ArrayBase | np.ndarray) and bins.ndim > 0)
 
 
 def _columns(sample: Any) -> list[Array]:
     """Return the points' coordinates, an array for each dimension."""
-    if isinstance(sample, Node | np.ndarray):
+    if isinstance(sample, ArrayBase | np.ndarray):
         points = binned("histogramdd", "sample", sample)
         if points.ndim == 1:
             points = points.reshape(-1, 1)
@@ -110,7 +110,7 @@ def _columns(sample: Any) -> list[Array]:
         return [points[:, i] for i in np.arange(points.shape[1]).tolist()]
     if not isinstance(sample, tuple | list):
         raise ArgumentError(bad("histogramdd", "sample", sample, "an array, or a sequence of them"))
-    if sample and not any(isinstance(s, Node | np.ndarray) for s in sample) and np.ndim(sample) == 2:
+    if sample and not any(isinstance(s, ArrayBase | np.ndarray) for s in sample) and np.ndim(sample) == 2:
         sample = list(np.asarray(sample))
     found = [binned("histogramdd", f"sample[{i}]", s) for i, s in enumerate(sample)]
     if any(f.ndim != 1 or f.shape != found[0].shape for f in found):
@@ -164,7 +164,7 @@ def _counted(operation: str, columns: list[Array], edges: list[Array], even: tup
     axis = columns[0].expr.grid.axes[0]
     lengths = [e.shape[0] - 1 for e in edges]
     grid = Grid([Axis.regular(axis.count, 1), *(Axis.regular(n, max(1, n)) for n in lengths)])
-    operands, ways = [*columns, *edges], ((0,),) * len(columns) + ((None,),) * len(edges)
+    operands, operand_axes = [*columns, *edges], ((0,),) * len(columns) + ((None,),) * len(edges)
     if weights is not None:
         heavy = as_array(operation, "weights", weights)
         if heavy.shape != columns[0].shape:
@@ -172,6 +172,6 @@ def _counted(operation: str, columns: list[Array], edges: list[Array], even: tup
         if heavy.dtype.kind not in "biuf":
             raise DTypeError(bad(operation, "weights", heavy.dtype, "an array of real numbers"))
         operands.append(astype(regrid(heavy, Grid([axis])), float))
-        ways += ((0,),)
-    op = BlockFunction("histograms:joint", (even, weights is not None), ways)
+        operand_axes += ((0,),)
+    op = BlockFunction("histograms:joint", (even, weights is not None), operand_axes)
     return red.sum(make(op, operands, grid, np.float64), 0)

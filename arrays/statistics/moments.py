@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.boundary import warn
-from ..base import Node, as_array, check_axes, check_dtype, make
+from ..base import ArrayBase, as_array, check_axes, check_dtype, make
 from ..creation.diagonals import diagonal
 from ..creation.filled import empty
 from ..ops import reductions as red
@@ -198,11 +198,11 @@ def _observation_weights(argument: str, weights: Any, count: int) -> Array | Non
     array = as_array("cov", argument, weights)
     if array.ndim != 1 or array.shape[0] != count:
         raise ShapeError(bad("cov", argument, array.shape, f"a weight for each of {count} observations"))
-    whole = array.dtype.kind in "iu" or (not isinstance(weights, Node) and bool(np.all(np.mod(weights, 1) == 0)))
+    whole = array.dtype.kind in "iu" or (not isinstance(weights, ArrayBase) and bool(np.all(np.mod(weights, 1) == 0)))
     if array.dtype.kind not in "iuf" or (argument == "fweights" and not whole):
         expected = "integers" if argument == "fweights" else "real numbers"
         raise DTypeError(bad("cov", argument, array.dtype, expected))
-    if not isinstance(weights, Node) and (np.asarray(weights) < 0).any():
+    if not isinstance(weights, ArrayBase) and (np.asarray(weights) < 0).any():
         raise ShapeError(bad("cov", argument, weights, "weights that are not negative"))
     return astype(array, float)
 

@@ -78,8 +78,8 @@ class Informed:
     def about(self, block_id: tuple[int, ...]) -> dict[int | None, dict[str, Any]]:
         """Tell about the blocks of arguments and result."""
         found: dict[int | None, dict[str, Any]] = {}
-        for place, grid, way in self.sources:
-            found[place] = _about(grid, tuple(0 if to is None else block_id[to] for to in way))
+        for place, grid, operand_axes in self.sources:
+            found[place] = _about(grid, tuple(0 if to is None else block_id[to] for to in operand_axes))
         made = _about(self.grid, block_id)
         sizes = tuple(stop - start for start, stop in made["array-location"])
         return found | {None: made | {"chunk-shape": sizes, "dtype": self.dtype}}

@@ -105,7 +105,7 @@ def blockwise(
         raise ArgumentError(bad("blockwise", "func", func, "a function"))
     if len(arrays) < len(pairs):
         called = Interleaved(func, tuple((names is not None, None if names is not None else a) for a, names in pairs))
-    ways = tuple(
+    operand_axes = tuple(
         tuple(
             out.index(i) if i in out and not (n == 1 and axes[i].length != 1) else None
             for n, i in zip(a.shape, names, strict=True)
@@ -123,7 +123,7 @@ def blockwise(
         sample = called if concatenate else _listed(plain, matched, named, out, lambda axis: (1,) * axis.count)
         known = inferred_dtype("blockwise", sample, samples, (), kwargs, label)
     packed = payload("blockwise", called, (), kwargs, label)
-    return make(MapBlocks(packed, ways), arrays, grid, known)
+    return make(MapBlocks(packed, operand_axes), arrays, grid, known)
 
 
 def _matched(arrays: list[Array], named: list[tuple[Any, ...]], align: bool) -> dict[Any, Axis]:

@@ -119,19 +119,19 @@ def apply_gufunc(
     shapes, dtypes = _results(
         form, called, arrays, sizes, output_dtypes, dict(output_sizes or {}), kwargs, name_of(func)
     )
-    ways = tuple(
+    operand_axes = tuple(
         (*(None if n == 1 else len(outer) - len(own) + i for i, n in enumerate(own)), *(None,) * len(core))
         for own, core in ((a.shape[: a.ndim - len(c)], c) for a, c in zip(arrays, form.inputs, strict=True))
     )
     name = name_of(func)
     if len(form.outputs) == 1:
         packed = payload("apply_gufunc", Packed(called, None, form.several), (), kwargs, name)
-        found = [make(MapBlocks(packed, ways), arrays, _with_core(outer, shapes[0]), dtypes[0])]
+        found = [make(MapBlocks(packed, operand_axes), arrays, _with_core(outer, shapes[0]), dtypes[0])]
     else:
         # All results lie in one array of records, so that the function is called once.
         record = np.dtype([(f"f{i}", d, s) for i, (d, s) in enumerate(zip(dtypes, shapes, strict=True))])
         packed = payload("apply_gufunc", Packed(called, record, True), (), kwargs, name)
-        records = make(MapBlocks(packed, ways), arrays, Grid(outer), record)
+        records = make(MapBlocks(packed, operand_axes), arrays, Grid(outer), record)
         own = (tuple(range(len(outer))),)
         found = [
             make(BlockFunction("records:field", (f"f{i}",), own), (records,), _with_core(outer, s), d)

@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, ChunksError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
-from ..base import Node, as_array, check_axes, check_dtype, is_integer, make
+from ..base import ArrayBase, as_array, check_axes, check_dtype, is_integer, make
 from ..chunking.rechunk import common_axes, regrid
 from .adapters import Informed, Interleaved
 from .pickling import inferred, name_of, payload, refuse_captured, wanted
@@ -85,14 +85,14 @@ def map_blocks(
     arrays, places, called, extra = arguments("map_blocks", func, args, kwargs)
     known = declared("map_blocks", dtype, meta)
     label = token or name or name_of(func)
-    ways: list[tuple[int | None, ...]] = []
+    operand_axes: list[tuple[int | None, ...]] = []
     if not arrays:
         grid = _grid_of_nothing(chunks, known)
     else:
         domain, arrays = matched("map_blocks", arrays)
         domain, arrays = joined("map_blocks", domain, arrays, drop_axis)
-        grid, ways = laid_out("map_blocks", domain, arrays, drop_axis, new_axis, chunks)
-    sources = tuple((p, a.expr.grid, w) for p, a, w in zip(places, arrays, ways, strict=True))
+        grid, operand_axes = laid_out("map_blocks", domain, arrays, drop_axis, new_axis, chunks)
+    sources = tuple((p, a.expr.grid, w) for p, a, w in zip(places, arrays, operand_axes, strict=True))
     wants = wanted(func)
     if known is None:
         first = first_keywords(wants, sources, grid)
@@ -103,7 +103,7 @@ def map_blocks(
     if "block_info" in wants:
         called = Informed(called, sources, grid, known, "block_id" in wants)
     packed = payload("map_blocks", called, extra, kwargs, label)
-    return make(MapBlocks(packed, tuple(ways), ("block_id",) if wants else ()), arrays, grid, known)
+    return make(MapBlocks(packed, tuple(operand_axes), ("block_id",) if wants else ()), arrays, grid, known)
 
 
 def first_keywords(wants: tuple[str, ...], sources: tuple[Place, ...], grid: Grid) -> dict[str, Any]:
@@ -151,14 +151,14 @@ def laid_out(
     for own, place in target.items():
         axes[place] = domain[own]
     grid = Grid(axes) if chunks is None else _grid_of(operation, chunks, axes, set(target.values()))
-    ways = [
+    operand_axes = [
         tuple(
             None if own.count == 1 and domain[i].count != 1 else target.get(i)
             for i, own in enumerate(a.expr.grid.axes, len(domain) - a.ndim)
         )
         for a in arrays
     ]
-    return grid, ways
+    return grid, operand_axes
 
 
 def lengthened(operation: str, grid: Grid, shape: tuple[int, ...], new_axis: Any) -> Grid:
@@ -188,10 +188,10 @@ def arguments(
         raise ArgumentError(bad(operation, "func", func, "a function"))
     refuse_captured(operation, func)
     for name, value in kwargs.items():
-        if isinstance(value, Node):
+        if isinstance(value, ArrayBase):
             expected = f"lazy arrays by position, not by keywords of {name_of(func)!r}"
             raise ArgumentError(bad(operation, name, value, expected))
-    places = [i for i, value in enumerate(args) if isinstance(value, Node)]
+    places = [i for i, value in enumerate(args) if isinstance(value, ArrayBase)]
     places = places or [i for i, value in enumerate(args) if isinstance(value, np.ndarray)]
     arrays = [as_array(operation, f"args[{i}]", args[i]) for i in places]
     if places == list(range(len(places))):

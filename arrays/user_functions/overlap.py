@@ -11,7 +11,7 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 from ...graph.kinds.source import Full
-from ..base import Node, as_array, make
+from ..base import ArrayBase, as_array, make
 from ..chunking.halo import Depths, Margin, Trimmed, read_boundaries, read_depths, with_halo
 from ..ops.moving import Step, move
 from ..ops.sliding_window import sliding_window_view
@@ -101,7 +101,7 @@ def map_overlap(
     >>> wr.map_overlap(smooth, x, depth=1, boundary="periodic").compute()
     array([ 6,  3,  6,  9, 12,  9])
     """
-    if isinstance(func, Node | np.ndarray) and args and callable(args[0]):
+    if isinstance(func, ArrayBase | np.ndarray) and args and callable(args[0]):
         func, args = args[0], (func, *args[1:])
     function: Any = func
     arrays, places, called, extra = arguments("map_overlap", function, args, kwargs)
@@ -119,8 +119,8 @@ def map_overlap(
     depths, ends = _for_each("depth", depth, arrays), _for_each("boundary", boundary, arrays)
     wide = [with_halo(a, d, b) for a, d, b in zip(arrays, depths, ends, strict=True)]
     domain, wide = joined("map_overlap", by_number("map_overlap", wide), wide, drop_axis)
-    grid, ways = laid_out("map_overlap", domain, wide, drop_axis, new_axis, chunks)
-    sources = tuple((p, a.expr.grid, w) for p, a, w in zip(places, wide, ways, strict=True))
+    grid, operand_axes = laid_out("map_overlap", domain, wide, drop_axis, new_axis, chunks)
+    sources = tuple((p, a.expr.grid, w) for p, a, w in zip(places, wide, operand_axes, strict=True))
     samples = [np.ones([1 + b + a for b, a in d], x.dtype) for x, d in zip(wide, depths, strict=True)]
     first = kwargs | first_keywords(wants, sources, grid)
     if known is None:
@@ -144,7 +144,7 @@ def map_overlap(
         called = Trimmed(called, margins, grid, bool(wants))
         wants = ("block_id",)
     packed = payload("map_overlap", called, extra, kwargs, label)
-    return make(MapBlocks(packed, tuple(ways), ("block_id",) if wants else ()), wide, grid, known)
+    return make(MapBlocks(packed, tuple(operand_axes), ("block_id",) if wants else ()), wide, grid, known)
 
 
 def _for_each(argument: str, spec: Any, arrays: list[Array]) -> list[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.mapping import Payload
 from ...workers.kernels.user_results import plain
-from ..base import Node, check_dtype
+from ..base import ArrayBase, check_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +75,7 @@ def refuse_captured(operation: str, function: Any) -> None:
         with contextlib.suppress(ValueError):  # what isn't assigned yet
             named[name] = cell.cell_contents
     for name, value in named.items():
-        if isinstance(value, Node):
+        if isinstance(value, ArrayBase):
             raise ArgumentError(
                 f"{operation}: the function {name_of(function)!r} uses the Windrow array {name!r}; expected NumPy's "
                 "only; hand it over among the arguments, or compute it beforehand"

@@ -140,10 +140,10 @@ def reduction(
         found = make(MapBlocks(packed, (own,)), (found,), _counted(joined, axes, size), partial)
     found = whole(found, axes)
     kept = [i for i in own if keepdims or i not in axes]
-    way = tuple(kept.index(i) if i in kept and i not in axes else None for i in own)
+    operand_axes = tuple(kept.index(i) if i in kept and i not in axes else None for i in own)
     grid = Grid([Axis.regular(size, size) if i in axes else found.expr.grid.axes[i] for i in kept])
     packed = payload("reduction", last, (), kwargs, name or name_of(aggregate))
-    return deliver("reduction", make(MapBlocks(packed, (way,)), (found,), grid, known), out)  # type: ignore[no-any-return]
+    return deliver("reduction", make(MapBlocks(packed, (operand_axes,)), (found,), grid, known), out)  # type: ignore[no-any-return]
 
 
 def _fan(split_every: Any, axes: tuple[int, ...], ndim: int) -> int | dict[int, int]:

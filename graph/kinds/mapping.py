@@ -68,6 +68,6 @@ class BlockFunction(Op):
         """Name for people."""
         return self.function.partition(":")[2]
 
-    def way(self, number: int, ndim: int) -> tuple[int | None, ...]:
+    def operand_axes(self, number: int, ndim: int) -> tuple[int | None, ...]:
         """Return the result's axes that an operand's axes run along."""
         return tuple(range(ndim)) if self.axes is None else self.axes[number]

@@ -79,11 +79,11 @@ class Move(Op):
         out = []
         for route, source in zip(self.routes, sources, strict=True):
             per_axis = []
-            for (target, way), axis in zip(route.axes, source.axes, strict=True):
+            for (target, axis_map), axis in zip(route.axes, source.axes, strict=True):
                 if target is None:
-                    per_axis.append(way.rows(ONE, axis, np.zeros(len(blocks), np.int64)))
+                    per_axis.append(axis_map.rows(ONE, axis, np.zeros(len(blocks), np.int64)))
                 else:
-                    per_axis.append(spread(way, domain.axes[target], axis, index[target]))
+                    per_axis.append(spread(axis_map, domain.axes[target], axis, index[target]))
             if not per_axis:
                 out.append(Rows(np.arange(len(blocks) + 1), np.zeros(len(blocks), np.int64)))
             else:
@@ -143,8 +143,12 @@ class Move(Op):
         if len(self.routes) != 1 or len(self.routes[0].axes) != domain.ndim:
             return None
         found = []
-        for i, (a, way) in enumerate(self.routes[0].axes):
-            at = _first_chunk(way, domain.axes[i], source.axes[i]) if a == i and isinstance(way, Slice) else None
+        for i, (a, axis_map) in enumerate(self.routes[0].axes):
+            at = (
+                _first_chunk(axis_map, domain.axes[i], source.axes[i])
+                if a == i and isinstance(axis_map, Slice)
+                else None
+            )
             if at is None:
                 return None
             found.append(at)
@@ -156,54 +160,54 @@ class Move(Op):
             return None
         then = outer.routes[0].axes
         axes: list[tuple[int | None, AxisMap]] = []
-        for target, way in self.routes[0].axes:
+        for target, axis_map in self.routes[0].axes:
             if target is None:
-                axes.append((None, way))
+                axes.append((None, axis_map))
                 continue
-            target2, way2 = then[target]
-            if not isinstance(way, Slice):
+            target2, inner = then[target]
+            if not isinstance(axis_map, Slice):
                 return None
-            if isinstance(way2, Slice):
-                axes.append((target2, Slice(way.start + way.step * way2.start, way.step * way2.step)))
-            elif isinstance(way2, Fixed):
-                axes.append((None, Fixed(way.start + way.step * way2.index)))
+            if isinstance(inner, Slice):
+                axes.append((target2, Slice(axis_map.start + axis_map.step * inner.start, axis_map.step * inner.step)))
+            elif isinstance(inner, Fixed):
+                axes.append((None, Fixed(axis_map.start + axis_map.step * inner.index)))
             else:
                 return None
         return Move(f"{self.name}+{outer.name}", (Route(tuple(axes)),))
 
 
-def _first_chunk(way: Slice, out: Axis, source: Axis) -> int | None:
+def _first_chunk(axis_map: Slice, out: Axis, source: Axis) -> int | None:
     """Return the first of the source's chunks that are a slice's; None where it has others, or telling takes long."""
-    stop = way.start + out.length
-    if way.step != 1 or way.start < 0 or stop > source.length or not out.length:
+    stop = axis_map.start + out.length
+    if axis_map.step != 1 or axis_map.start < 0 or stop > source.length or not out.length:
         return None
-    chunk = source.find(way.start)
+    chunk = source.find(axis_map.start)
     if out.count == 1:
-        return chunk if (source.start(chunk), source.stop(chunk)) == (way.start, stop) else None
+        return chunk if (source.start(chunk), source.stop(chunk)) == (axis_map.start, stop) else None
     same = out.is_regular and source.is_regular and out.step == source.step
-    whole = same and way.start % out.step == 0 and (stop % out.step == 0 or stop == source.length)
+    whole = same and axis_map.start % out.step == 0 and (stop % out.step == 0 or stop == source.length)
     return chunk if whole else None
 
 
 def _segments(route: Route, domain: Grid, source: Grid, index: tuple[int, ...]) -> list[list[Segment]] | None:
     """Return the segments along each axis of an operand, or None where it has no part in a block."""
     found = []
-    for (a, way), axis in zip(route.axes, source.axes, strict=True):
-        mine = way.segments(domain.axes[a], axis, index[a]) if a is not None else way.segments(ONE, axis, 0)
+    for (a, axis_map), axis in zip(route.axes, source.axes, strict=True):
+        mine = axis_map.segments(domain.axes[a], axis, index[a]) if a is not None else axis_map.segments(ONE, axis, 0)
         if not mine:
             return None
         found.append(mine)
     return found
 
 
-def spread(way: AxisMap, out: Axis, source: Axis, chunks: Index) -> Rows:
+def spread(axis_map: AxisMap, out: Axis, source: Axis, chunks: Index) -> Rows:
     """Ask an axis map once for each distinct chunk, and spread the answer over all result blocks."""
     if out.count <= len(chunks):  # mostly all are asked for
         asked, back = np.arange(out.count), chunks
     else:
         asked = distinct(chunks)
         back = np.searchsorted(asked, chunks)
-    rows = way.rows(out, source, asked)
+    rows = axis_map.rows(out, source, asked)
     lengths = rows.lengths[back]
     return Rows(np.concatenate([[0], np.cumsum(lengths)]), rows.items[ragged(rows.start[back], lengths)])
 

@@ -1,7 +1,7 @@
 """Points: elements that several arrays of positions tell together, one position of each for a point.
 
-A `Move` has a map for each axis, which gives all combinations of positions. Points are read (`Gather`) and written
-(`Scatter`) by block: a result block reads only the blocks that its points lie in, or that its points come from.
+A `Move` has a map for each axis, which gives all combinations of positions. Points are read (`TakePoints`) and written
+(`PutPoints`) by block: a result block reads only the blocks that its points lie in, or that its points come from.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _summed(parts: list[Rows]) -> Rows:
 
 
 @dataclass(frozen=True)
-class Gather(Op):
+class TakePoints(Op):
     """Points of an operand: the result's axis `at` runs along them, the others along the operand's other axes.
 
     `index` has the positions along each of the operand's `axes`; `rest` a map for each other axis.
@@ -109,8 +109,8 @@ class Gather(Op):
         number = sum((k * strides[a] for k, a in zip(_chunks_of(each.items, indexed), self.axes, strict=True)), 0)
         parts = [_repeated(Rows(each.start, np.asarray(number, np.int64)), back)]
         targets = [a for i, a in enumerate(domain.axes) if i != self.at]
-        for way, target, a, chunk in zip(self.rest, targets, _others(self.axes, source.ndim), along, strict=True):
-            found = spread(way, target, source.axes[a], chunk)
+        for axis_map, target, a, chunk in zip(self.rest, targets, _others(self.axes, source.ndim), along, strict=True):
+            found = spread(axis_map, target, source.axes[a], chunk)
             parts.append(Rows(found.start, found.items * strides[a]))
         return (_summed(parts),)
 
@@ -122,8 +122,8 @@ class Gather(Op):
         lo, hi = domain.axes[self.at].start(k), domain.axes[self.at].stop(k)
         targets = [a for i, a in enumerate(domain.axes) if i != self.at]
         others = _others(self.axes, source.ndim)
-        ways = zip(self.rest, targets, others, chunks, strict=True)
-        segments = [way.segments(target, source.axes[a], chunk) for way, target, a, chunk in ways]
+        axis_maps = zip(self.rest, targets, others, chunks, strict=True)
+        segments = [axis_map.segments(target, source.axes[a], chunk) for axis_map, target, a, chunk in axis_maps]
         mine = [i[lo:hi] for i in self.index]
         order = (*range(1, self.at + 1), 0, *range(self.at + 1, domain.ndim)) if self.at else None
         found = []
@@ -151,7 +151,7 @@ class Gather(Op):
 
 
 @dataclass(frozen=True)
-class Scatter(Op):
+class PutPoints(Op):
     """The first operand with points of it replaced by the second's, whose first axis runs along them.
 
     Point k lies at `index[i][k]` along the result's axis `axes[i]` and comes from position `source[k]`; no two are at
@@ -180,8 +180,8 @@ class Scatter(Op):
         row = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
         each = Rows.from_pairs(row, values.axes[0].find(self.source), len(self.bounds) - 1, values.counts[0])
         parts = [_repeated(Rows(each.start, each.items * strides[0]), code)]
-        for i, (way, a) in enumerate(zip(self.rest, _others(self.axes, domain.ndim), strict=True), 1):
-            found = spread(way, domain.axes[a], values.axes[i], along[a])
+        for i, (axis_map, a) in enumerate(zip(self.rest, _others(self.axes, domain.ndim), strict=True), 1):
+            found = spread(axis_map, domain.axes[a], values.axes[i], along[a])
             parts.append(Rows(found.start, found.items * strides[i]))
         return Rows(np.arange(len(blocks) + 1), blocks), _summed(parts)
 
@@ -196,8 +196,8 @@ class Scatter(Op):
             code = code * domain.counts[a] + chunks[a]
         mine = slice(int(self.bounds[code]), int(self.bounds[code + 1]))
         others = _others(self.axes, domain.ndim)
-        ways = zip(self.rest, others, values.axes[1:], strict=True)
-        segments = [way.segments(domain.axes[a], axis, chunks[a]) for way, a, axis in ways]
+        axis_maps = zip(self.rest, others, values.axes[1:], strict=True)
+        segments = [axis_map.segments(domain.axes[a], axis, chunks[a]) for axis_map, a, axis in axis_maps]
         local = [i[mine] - domain.axes[a].start(chunks[a]) for i, a in zip(self.index, self.axes, strict=True)]
         source = self.source[mine]
         place = self.axes[0]  # a single axis of positions is put to where it stands; else points are first

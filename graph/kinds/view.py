@@ -10,7 +10,7 @@ import numpy as np
 
 from ..axismap import Fixed, Slice, Take
 from .move import Move
-from .points import Gather
+from .points import TakePoints
 from .reshape import Reshape
 from .source import Source
 
@@ -30,7 +30,7 @@ class View(Source):
 
     source: Source
     shape: tuple[int, ...]
-    op: Move | Gather | Reshape
+    op: Move | TakePoints | Reshape
 
     def inner(self, shape: tuple[int, ...], positions: Sequence[Index]) -> list[Index]:
         """Lead positions along the axes of the view, whose shape is given, back to positions along the source's.
@@ -40,12 +40,12 @@ class View(Source):
         still = np.zeros((1,) * positions[0].ndim, np.int64) if positions else np.zeros(1, np.int64)
         op = self.op
         if isinstance(op, Move):
-            return [_led(way, still if a is None else positions[a]) for a, way in op.routes[0].axes]
-        if isinstance(op, Gather):
+            return [_led(axis_map, still if a is None else positions[a]) for a, axis_map in op.routes[0].axes]
+        if isinstance(op, TakePoints):
             found: dict[int, Index] = {a: index[positions[op.at]] for a, index in zip(op.axes, op.index, strict=True)}
             others = iter([p for i, p in enumerate(positions) if i != op.at])
-            ways = iter(op.rest)
-            return [found[a] if a in found else _led(next(ways), next(others)) for a in range(len(self.shape))]
+            axis_maps = iter(op.rest)
+            return [found[a] if a in found else _led(next(axis_maps), next(others)) for a in range(len(self.shape))]
         led = []
         for (slo, shi), (tlo, thi) in op.groups:
             flat = still
@@ -58,13 +58,13 @@ class View(Source):
         return led
 
 
-def _led(way: AxisMap, positions: Index) -> Index:
-    if isinstance(way, Take):
-        return way.index[positions]
-    if isinstance(way, Slice):
-        return positions if way == Slice() else way.start + way.step * positions
-    assert isinstance(way, Fixed)
-    return np.full_like(positions[(slice(0, 1),) * positions.ndim], way.index)
+def _led(axis_map: AxisMap, positions: Index) -> Index:
+    if isinstance(axis_map, Take):
+        return axis_map.index[positions]
+    if isinstance(axis_map, Slice):
+        return positions if axis_map == Slice() else axis_map.start + axis_map.step * positions
+    assert isinstance(axis_map, Fixed)
+    return np.full_like(positions[(slice(0, 1),) * positions.ndim], axis_map.index)
 
 
 def leads_back(node: Expr) -> bool:
@@ -76,7 +76,7 @@ def leads_back(node: Expr) -> bool:
     if isinstance(op, Move):
         if len(op.routes) != 1 or op.fill is not None:
             return False
-        return all(isinstance(way, _LEADING) for _, way in op.routes[0].axes)
+        return all(isinstance(axis_map, _LEADING) for _, axis_map in op.routes[0].axes)
     if isinstance(op, Reshape):
         return all(shi - slo <= 1 for (slo, shi), _ in op.groups) and node.grid.size > 0
-    return isinstance(op, Gather) and all(isinstance(way, _LEADING) for way in op.rest)
+    return isinstance(op, TakePoints) and all(isinstance(axis_map, _LEADING) for axis_map in op.rest)

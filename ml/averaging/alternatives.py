@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["instead"]
+__all__ = ["suggest_alternative"]
 
 _EXACT = {
     "linear_model": ("LinearRegression", "Ridge", "LogisticRegression"),
@@ -77,7 +77,7 @@ _BY_MODULE = (
 )
 
 
-def instead(estimator: Any) -> tuple[str, str]:
+def suggest_alternative(estimator: Any) -> tuple[str, str]:
     """Return why an estimator can't be trained by averaging, and what to use."""
     for cls in type(estimator).__mro__:
         name, module = cls.__name__, cls.__module__

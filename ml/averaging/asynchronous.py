@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ...arrays.array import Array
     from ...scheduler.job import Arrival, Job
-    from ...scheduler.result_collector import Gather
+    from ...scheduler.result_collector import ResultCollector
     from ..progress import Progress
     from .shards import Shards
 
@@ -53,7 +53,7 @@ class _Shard:
     own: Values
     clock: int = 0
     pulled: Values | None = None
-    gather: Gather | None = None
+    gather: ResultCollector | None = None
 
 
 class Asynchronous:
@@ -102,7 +102,7 @@ class Asynchronous:
         ]
         self._told: dict[int, list[Told]] = {}
         self._arrived: SimpleQueue[tuple[Job, Arrival | None]] = SimpleQueue()
-        self._running: dict[Job, tuple[int, Gather]] = {}
+        self._running: dict[Job, tuple[int, ResultCollector]] = {}
 
     @property
     def state(self) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
-from .alternatives import instead
+from .alternatives import suggest_alternative
 from .state import Layout
 
 __all__ = ["Averageable", "averageable", "partial_fit"]
@@ -213,7 +213,7 @@ def averageable(operation: str, estimator: Any) -> Averageable:
         return Averageable(inner=averageable(operation, estimator.estimator), steps="shard")
     found = next((_KNOWN[name] for name in names if name in _KNOWN), None)
     if found is None:
-        (why, use), name = instead(estimator), type(estimator).__name__
+        (why, use), name = suggest_alternative(estimator), type(estimator).__name__
         known = f"an estimator whose weights can be averaged ({', '.join(_KNOWN)}, or {', '.join(_SEVERAL)} of these)"
         raise ArgumentError(bad(operation, "estimator", name, f"{known}: {why}; for {name} use {use}"))
     parameters = estimator.get_params(deep=False)

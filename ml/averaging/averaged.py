@@ -15,7 +15,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ...arrays.base import Node
+from ...arrays.base import ArrayBase
 from ...arrays.execution.compute import compute
 from ...graph.errors import ArgumentError, BadValue, bad
 from ...workers.boundary import publish, warn
@@ -450,7 +450,7 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
 
         def call(X: Any) -> Any:
             check_is_fitted(model, "estimator_")
-            if isinstance(X, Node):
+            if isinstance(X, ArrayBase):
                 return over_rows(model.estimator_, name, X)
             return getattr(model.estimator_, name)(validate_data(model, X, reset=False, dtype=FLOATS, order="C"))
 

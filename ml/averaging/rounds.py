@@ -162,9 +162,13 @@ class Task:
     def graph(self, rows: Sequence[Array], given: Array, kept: Array | None, count: int) -> Array:
         """Return the array that so many tasks make, a row for each; they run where their rows are."""
         grid = Grid([Axis.regular(count, 1), Axis.regular(self.width, self.width)])
-        ways = (*((0, *(None,) * (a.ndim - 1)) for a in rows), (None, None), *([] if kept is None else [(0, None)]))
+        operand_axes = (
+            *((0, *(None,) * (a.ndim - 1)) for a in rows),
+            (None, None),
+            *([] if kept is None else [(0, None)]),
+        )
         operands = [*rows, given, *([] if kept is None else [kept])]
-        op = MapBlocks(self._payload, ways, ("block_id",))
+        op = MapBlocks(self._payload, operand_axes, ("block_id",))
         return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(np.uint8), origin.found()))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays.base import referred
+from ...arrays.base import as_array_nocopy
 from ...arrays.chunking.rechunk import regrid
 from ...arrays.execution.compute import persist
 from ...arrays.ops.taking import taken
@@ -69,7 +69,7 @@ def sharded(
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ArgumentError(bad(operation, "seed", seed, "an integer, not negative"))
-    found = [referred(operation, "Xyw"[i : i + 1] or "arrays", a) for i, a in enumerate(arrays)]
+    found = [as_array_nocopy(operation, "Xyw"[i : i + 1] or "arrays", a) for i, a in enumerate(arrays)]
     rows = found[0].shape[0] if found[0].ndim else 0
     if not rows or any(a.ndim == 0 or a.shape[0] != rows for a in found):
         shapes = ", ".join(str(a.shape) for a in found)

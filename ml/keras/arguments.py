@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.base import Node, as_array, make
+from ...arrays.base import ArrayBase, as_array, make
 from ...arrays.chunking.rechunk import regrid
 from ...arrays.user_functions.pickling import payload
 from ...graph.errors import ArgumentError, ShapeError, bad
@@ -51,7 +51,7 @@ def check_part(part: Any) -> float:
 
 def split(part: float, *arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, Any, Any]]:
     """Return arrays without their last rows, and these; None stays."""
-    found: list[Any] = [a if a is None or isinstance(a, Node) else np.asarray(a) for a in arrays]
+    found: list[Any] = [a if a is None or isinstance(a, ArrayBase) else np.asarray(a) for a in arrays]
     shapes = [a.shape for a in found if a is not None]
     rows = shapes[0][0]
     if any(not s or s[0] != rows for s in shapes):
@@ -80,8 +80,8 @@ def weights_of(class_weight: Any, y: Any, sample_weight: Any) -> Any:
     labels = regrid(labels, Grid([rows, *(Axis.regular(a.length, max(1, a.length)) for a in rest)]))
     classes = np.array(sorted(class_weight), np.int64)
     task = _Weigh(classes, np.array([class_weight[c] for c in classes.tolist()], np.float32))
-    ways = ((0, *(None,) * (labels.ndim - 1)),)
-    return make(MapBlocks(payload("fit", task, (), {}), ways), (labels,), Grid([rows]), np.float32)
+    operand_axes = ((0, *(None,) * (labels.ndim - 1)),)
+    return make(MapBlocks(payload("fit", task, (), {}), operand_axes), (labels,), Grid([rows]), np.float32)
 
 
 @dataclass(frozen=True)

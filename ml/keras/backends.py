@@ -25,29 +25,29 @@ class Backend(ABC):
 
     Attributes
     ----------
-    ways : tuple of str
+    modes : tuple of str
         Ways to compile a round, the fastest first. After them comes Keras's own `fit`.
     """
 
-    ways: tuple[str, ...]
+    modes: tuple[str, ...]
 
     @abstractmethod
     def prepare(self) -> None:
         """Set up a process before its first model: a rank's threads are its tasks."""
 
     @abstractmethod
-    def unfit(self, model: Any, way: str) -> str | None:
-        """Return why a way is not to be tried with a model, or None."""
+    def unfit(self, model: Any, mode: str) -> str | None:
+        """Return why a mode is not to be tried with a model, or None."""
 
     @abstractmethod
-    def batches(self, model: Any, size: int, way: str) -> Callable[..., dict[str, Any]]:
+    def batches(self, model: Any, size: int, mode: str) -> Callable[..., dict[str, Any]]:
         """Return `train(rows, order, count)`: it trains on the first `count` blocks of `size` rows that `order` names.
 
         `rows` are NumPy arrays whose memory may go when the call is over. It returns the metrics so far.
         """
 
     @abstractmethod
-    def batch(self, model: Any, way: str) -> Callable[..., dict[str, Any]]:
+    def batch(self, model: Any, mode: str) -> Callable[..., dict[str, Any]]:
         """Return `train(rows)`, which trains on all rows as one batch, and returns the metrics so far."""
 
     @abstractmethod

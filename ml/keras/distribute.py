@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays.base import referred
+from ...arrays.base import as_array_nocopy
 from ...graph.errors import ArgumentError, bad
 from ...workers.boundary import publish, warn
 from ..averaging.asynchronous import STALENESS, Asynchronous
@@ -317,9 +317,9 @@ def distribute(model: Any) -> Distributed:
 
 
 def _shards(x: Any, y: Any, weight: Any, shards: int | None, shuffle: bool, seed: int) -> Shards:
-    arrays = [referred("fit", "x", x), column(referred("fit", "y", y))]
+    arrays = [as_array_nocopy("fit", "x", x), column(as_array_nocopy("fit", "y", y))]
     if weight is not None:
-        arrays.append(referred("fit", "sample_weight", weight))
+        arrays.append(as_array_nocopy("fit", "sample_weight", weight))
     return sharded("fit", arrays, shards, shuffle, seed)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays.base import Node, as_array, make
+from ...arrays.base import ArrayBase, as_array, make
 from ...arrays.chunking.rechunk import regrid
 from ...arrays.execution.compute import compute
 from ...arrays.user_functions.pickling import payload
@@ -48,7 +48,7 @@ def build(model: Any, X: Any) -> None:
 
 def predicted(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> Any:
     """Return a model's predictions, lazily for a Windrow array."""
-    if not isinstance(X, Node):
+    if not isinstance(X, ArrayBase):
         return model.predict(X, batch_size=batch_size, verbose=verbose)
     rows = _rows("predict", X)
     build(model, rows)
@@ -56,8 +56,8 @@ def predicted(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> An
     shape, dtype = told.shape[1:], np.dtype(str(told.dtype))
     task = _Predict(Recipe.of(model), Variables(model).shared(), batch_size, dtype)
     grid = Grid([rows.expr.grid.axes[0], *(Axis.regular(n, n) for n in shape)])
-    ways = ((0, *(None,) * (rows.ndim - 1)),)
-    return make(MapBlocks(payload("predict", task, (), {}), ways), (rows,), grid, dtype)
+    operand_axes = ((0, *(None,) * (rows.ndim - 1)),)
+    return make(MapBlocks(payload("predict", task, (), {}), operand_axes), (rows,), grid, dtype)
 
 
 def evaluated(
@@ -70,7 +70,7 @@ def evaluated(
     build(model, X)
     recipe, state = recipe or Recipe.of(model), Variables(model).shared()
     given = [X, y] if weight is None else [X, y, weight]
-    if not any(isinstance(one, Node) for one in given):
+    if not any(isinstance(one, ArrayBase) for one in given):
         found = tuple(column(np.asarray(one)) if i == 1 else np.asarray(one) for i, one in enumerate(given))
         _check_lengths(found)
         if weight is not None:

@@ -23,20 +23,20 @@ ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 class Jax(Backend):
     """The model's own `train_step`: `stateless_call` and `optimizer.stateless_apply`, or what the user wrote."""
 
-    ways = ("xla",)
+    modes = ("xla",)
 
     def prepare(self) -> None:
         """Give each task one thread, where JAX isn't imported yet."""
         if "jax" not in sys.modules:
             os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}".strip()
 
-    def unfit(self, model: Any, way: str) -> str | None:
+    def unfit(self, model: Any, mode: str) -> str | None:
         """See `Backend.unfit`."""
         return (
             "it was compiled with jit_compile=False" if model.get_compile_config().get("jit_compile") is False else None
         )
 
-    def batches(self, model: Any, size: int, way: str) -> Callable[..., dict[str, Any]]:
+    def batches(self, model: Any, size: int, mode: str) -> Callable[..., dict[str, Any]]:
         """See `Backend.batches`."""
         jax: Any = importlib.import_module("jax")
 
@@ -55,7 +55,7 @@ class Jax(Backend):
 
         return train
 
-    def batch(self, model: Any, way: str) -> Callable[..., dict[str, Any]]:
+    def batch(self, model: Any, mode: str) -> Callable[..., dict[str, Any]]:
         """See `Backend.batch`."""
         compiled = importlib.import_module("jax").jit(model.train_step)
 

@@ -27,7 +27,7 @@ _log = logging.getLogger("windrow")
 class TensorFlow(Backend):
     """XLA, or a plain graph for what XLA can't compile or compiles badly."""
 
-    ways = ("xla", "graph")
+    modes = ("xla", "graph")
 
     def prepare(self) -> None:
         """Give each task one thread, as far as TensorFlow hasn't begun."""
@@ -38,16 +38,16 @@ class TensorFlow(Backend):
             _log.debug("TensorFlow runs already; its threads stay as they are")
         tf.get_logger().addFilter(_not_retracing)
 
-    def unfit(self, model: Any, way: str) -> str | None:
+    def unfit(self, model: Any, mode: str) -> str | None:
         """Leave out XLA for convolutions, whose gradients it computes 5 to 20 times slower on CPUs than TensorFlow."""
-        if way != "xla":
+        if mode != "xla":
             return None
         layers = importlib.import_module("keras.layers")
         kinds = tuple(getattr(layers, n) for n in dir(layers) if "Conv" in n and not n.startswith("ConvLSTM"))
         convolves = any(isinstance(layer, kinds) for layer in model._flatten_layers(recursive=True))
         return "XLA is slow at the gradients of convolutions" if convolves else None
 
-    def batches(self, model: Any, size: int, way: str) -> Callable[..., dict[str, Any]]:
+    def batches(self, model: Any, size: int, mode: str) -> Callable[..., dict[str, Any]]:
         """See `Backend.batches`."""
         tf: Any = importlib.import_module("tensorflow")
 
@@ -61,7 +61,7 @@ class TensorFlow(Backend):
             return tf.while_loop(lambda i, _: i < count, lambda i, _: (i + 1, step(i)), (tf.constant(1), step(0)))[1]
 
         # Without autograph, as Keras itself does: its files in /tmp would outlive a killed rank.
-        compiled = tf.function(loop, jit_compile=way == "xla", autograph=False)
+        compiled = tf.function(loop, jit_compile=mode == "xla", autograph=False)
 
         def train(rows: tuple[Values, ...], order: Values, count: int) -> dict[str, Any]:
             found: dict[str, Any] = compiled(tuple(_tensor(r) for r in rows), order, np.int32(count))
@@ -69,7 +69,7 @@ class TensorFlow(Backend):
 
         return train
 
-    def batch(self, model: Any, way: str) -> Callable[..., dict[str, Any]]:
+    def batch(self, model: Any, mode: str) -> Callable[..., dict[str, Any]]:
         """See `Backend.batch`."""
         tf: Any = importlib.import_module("tensorflow")
         # Once an epoch: XLA would take longer to compile it than it saves.

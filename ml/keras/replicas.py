@@ -49,8 +49,8 @@ class Replica:
     variables : Variables
     counters : Counters
         What the metrics have counted in the last call.
-    way : int
-        How rounds run: a number into the backend's ways, or one more for `fit`.
+    mode : int
+        How rounds run: a number into the backend's modes, or one more for `fit`.
     """
 
     def __init__(self, model: Any) -> None:
@@ -59,7 +59,7 @@ class Replica:
             model.optimizer.build(model.trainable_variables)
         self.variables = Variables(model)
         self.counters = Counters(model)
-        self.way = len(backend().ways) if model.run_eagerly else 0
+        self.mode = len(backend().modes) if model.run_eagerly else 0
         self._compiled: dict[Any, Callable[..., dict[str, Any]]] = {}
         self._tells: Names | None = None
         self._tests_compiled = not model.run_eagerly
@@ -69,20 +69,20 @@ class Replica:
     ) -> dict[str, Any]:
         """Train on batches: blocks of `size` rows by their numbers, then a rest; return what the last step told.
 
-        `begin` writes the state to begin with: again where a way fails, as it may have changed it.
+        `begin` writes the state to begin with: again where a mode fails, as it may have changed it.
         """
-        ways = backend().ways
-        while self.way < len(ways):
+        modes = backend().modes
+        while self.mode < len(modes):
             begin()
             self.model.reset_metrics()
-            reason = backend().unfit(self.model, ways[self.way])
+            reason = backend().unfit(self.model, modes[self.mode])
             try:
                 if reason is None:
-                    return self._by(backend(), ways[self.way], rows, size, blocks, rest)
+                    return self._by(backend(), modes[self.mode], rows, size, blocks, rest)
             except Exception as error:
                 reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-            _log.info("training by %s is not for this model (%s), a slower way is taken", ways[self.way], reason)
-            self.way += 1
+            _log.info("training by %s is not for this model (%s), a slower mode is taken", modes[self.mode], reason)
+            self.mode += 1
             self._compiled.clear()
         begin()
         return self._fit(rows, size, blocks, rest)
@@ -143,14 +143,14 @@ class Replica:
         return {name: known[name] for name in names.all}
 
     def _by(
-        self, by: Backend, way: str, rows: tuple[Values, ...], size: int, blocks: Values, rest: slice | None
+        self, by: Backend, mode: str, rows: tuple[Values, ...], size: int, blocks: Values, rest: slice | None
     ) -> dict[str, Any]:
         logs: dict[str, Any] = {}
         if len(blocks):
-            batches = self._function(("batches", size), lambda: by.batches(self.model, size, way))
+            batches = self._function(("batches", size), lambda: by.batches(self.model, size, mode))
             logs = batches(*_laid(rows, size, blocks), len(blocks))
         if rest is not None:
-            batch = self._function(("batch",), lambda: by.batch(self.model, way))
+            batch = self._function(("batch",), lambda: by.batch(self.model, mode))
             logs = batch(tuple(r[rest] for r in rows))
         return {name: plain(value) for name, value in logs.items()}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone, is_regressor
 
-from ...arrays.base import Node
+from ...arrays.base import ArrayBase
 from ...graph.errors import ArgumentError, bad
 from ..averaging.averageable import averageable
 from ..averaging.state import Layout
@@ -101,12 +101,12 @@ class PartialFit:
     @staticmethod
     def said(model: Any, name: str, X: Any) -> Any:
         """Return what the best model says of rows, lazily of Windrow arrays."""
-        return over_rows(model, name, X) if isinstance(X, Node) else getattr(model, name)(X)
+        return over_rows(model, name, X) if isinstance(X, ArrayBase) else getattr(model, name)(X)
 
     @staticmethod
     def scored(model: Any, X: Any, y: Any) -> Any:
         """Return the score of the best model, a lazy one of Windrow arrays."""
-        lazy = isinstance(X, Node) or isinstance(y, Node)
+        lazy = isinstance(X, ArrayBase) or isinstance(y, ArrayBase)
         return score(model, X, y) if lazy else model.score(X, y)
 
     def train(self, model: Any, X: Values, y: Values, generator: np.random.Generator) -> Any:

@@ -281,8 +281,8 @@ class Trials:
             chosen = sorted({step[2] for step in steps})
             where = np.array([[number, epoch, place, chosen.index(at)] for epoch, place, at in steps])
             rows = [array for at in chosen for array in fold.steps[at]]
-            ways = ((0, 1), (None, None), *((1, *(None,) * (a.ndim - 1)) for a in rows))
-            kind = MapBlocks(work, ways, ("block_id",))
+            operand_axes = ((0, 1), (None, None), *((1, *(None,) * (a.ndim - 1)) for a in rows))
+            kind = MapBlocks(work, operand_axes, ("block_id",))
             states = make(kind, (states, from_array(where, chunks=-1), *rows), grid, np.uint8)
             if self.shards > 1 and steps[-1][1] == len(fold.steps) - 1:
                 states = self._averaged(states, packed, grid)
@@ -317,5 +317,5 @@ class Trials:
         first = regrid(states[:, : self.room], Grid([states.expr.grid.axes[0], Axis.regular(self.room, self.room)]))
         grid = Grid([first.expr.grid.axes[0], Axis.regular(blocks * columns, columns)])
         tell = payload("search", _Tell(self.learner, _Packed(self.room), width, self.catches), (), {})
-        ways = ((0, None), (1, None), (1, *(None,) * (y.ndim - 1)))
-        return make(MapBlocks(tell, ways), (first, X, y), grid, np.float64)
+        operand_axes = ((0, None), (1, None), (1, *(None,) * (y.ndim - 1)))
+        return make(MapBlocks(tell, operand_axes), (first, X, y), grid, np.float64)

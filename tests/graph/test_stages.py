@@ -316,7 +316,7 @@ def test_simplify_composes_moves_and_keeps_the_token():
 # -------------------------------------------------------------------- who reads what
 
 
-def read_by_brute_force(stage: Stage, number: int, fold: int) -> list[set[int]]:
+def read_by_brute_force(stage: Stage, number: int, blocks_per_task: int) -> list[set[int]]:
     tasks = []
     for task in range(stage.ntasks):
         read: set[int] = set()
@@ -334,7 +334,7 @@ def read_by_brute_force(stage: Stage, number: int, fold: int) -> list[set[int]]:
                         frame, within = value.frame_blocks(stage.domain, np.array([block]))
                         pieces = value.access.pieces(frame, grids, int(within[0]))
                         read |= {p.block for p in pieces if value.inputs[p.operand] == number}
-        tasks.append({b // fold for b in read})
+        tasks.append({b // blocks_per_task for b in read})
     return tasks
 
 
@@ -342,17 +342,17 @@ grids = st.tuples(st.integers(9, 60), st.integers(7, 60)).map(lambda c: grid_of(
 
 
 @given(grids, grids, st.integers(1, 9))
-def test_reads_agree_with_pieces(first, second, fold):
+def test_reads_agree_with_pieces(first, second, blocks_per_task):
     a, b = noise(first), Expr(rechunk(2), (noise(first, 1),), second, F8)
     product = matmul(a, Expr(rechunk(2), (noise(first, 2),), Grid([first.axes[1], second.axes[1]]), F8))
     moved = apply("add", b, transpose(Expr(rechunk(2), (a,), Grid(second.axes[::-1]), F8)))
     for stage in lower([product, moved, reduce(b, (0,)), reduce(moved, (0, 1))], nothing):
         for number in range(len(stage.inputs)):
-            rows = stage.reads(number, fold)
+            rows = stage.reads(number, blocks_per_task)
             assert [set(rows.of(np.array([t])).tolist()) for t in range(stage.ntasks)] == read_by_brute_force(
-                stage, number, fold
+                stage, number, blocks_per_task
             )
-            nitems = -(-stage.input_grids[number].nblocks // fold)
+            nitems = -(-stage.input_grids[number].nblocks // blocks_per_task)
             back = rows.inverse(nitems)
             pairs = set(zip(rows.row_numbers().tolist(), rows.items.tolist(), strict=True))
             assert pairs == set(zip(back.items.tolist(), back.row_numbers().tolist(), strict=True))
@@ -434,8 +434,8 @@ def test_tasks_slabs_and_offsets(grid):
 
 def test_small_chunks_are_folded_and_large_ones_are_not():
     small, large = (lower([noise(grid_of((10**6,), (c,)))], nothing)[0] for c in (100, 250_000))
-    assert small.fold > 100
-    assert large.fold == 1
+    assert small.blocks_per_task > 100
+    assert large.blocks_per_task == 1
 
 
 # -------------------------------------------------------------------- what a large graph costs
@@ -450,7 +450,7 @@ def test_a_million_chunks_cost_no_more_than_a_few(shape, chunks):
         stages = lower([reduce(apply("multiply", apply("add", x, 1.0), 2.0), tuple(range(len(shape))))], nothing)
         for stage in stages:
             for number in range(len(stage.inputs)):
-                stage.reads(number, stages[0].fold)
+                stage.reads(number, stages[0].blocks_per_task)
         return stages
 
     begin = time.perf_counter()

@@ -12,7 +12,7 @@ from windrow.graph.axismap import Fixed, Slice, Take
 from windrow.graph.expr import Expr
 from windrow.graph.grid import Grid
 from windrow.graph.kinds.move import Move, Route
-from windrow.graph.kinds.points import Gather
+from windrow.graph.kinds.points import TakePoints
 from windrow.graph.kinds.reshape import Reshape, reshape_groups
 from windrow.graph.kinds.source import Ramp
 from windrow.graph.kinds.view import View, leads_back
@@ -64,7 +64,7 @@ def test_points(data, shape):
     x = np.arange(math.prod(shape)).reshape(shape)
     others = [a for a in range(len(shape)) if a not in axes]
     expected = np.moveaxis(x.transpose(axes + others)[tuple(index)], 0, at)
-    view = View(Ramp(0, 1), shape, Gather(tuple(axes), tuple(index), (Slice(),) * len(others), at))
+    view = View(Ramp(0, 1), shape, TakePoints(tuple(axes), tuple(index), (Slice(),) * len(others), at))
     np.testing.assert_array_equal(seen(view, expected.shape), expected)
 
 

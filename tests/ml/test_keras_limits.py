@@ -122,7 +122,7 @@ def test_what_xla_can_not_compile_runs_as_a_graph(data, caplog):
     keras.utils.set_random_seed(1)
     model = compiled(keras.Sequential([keras.Input((5,)), Foreign(), layers.Dense(1)]))
     replica, said = way_of(model, data, caplog)
-    assert replica.way == 1
+    assert replica.mode == 1
     assert "training by xla is not for this model" in said
     plain = Replica(linear())
     start = plain.variables.shared(), plain.variables.own()
@@ -135,7 +135,7 @@ def test_what_xla_can_not_compile_runs_as_a_graph(data, caplog):
 def test_convolutions_run_as_a_graph(data, caplog):
     stack = [keras.Input((5,)), layers.Reshape((5, 1)), layers.Conv1D(4, 2), layers.Flatten(), layers.Dense(1)]
     replica, said = way_of(compiled(keras.Sequential(stack)), data, caplog)
-    assert replica.way == 1
+    assert replica.mode == 1
     assert "convolutions" in said
 
 
@@ -143,7 +143,7 @@ def test_convolutions_run_as_a_graph(data, caplog):
 def test_what_can_not_be_traced_runs_by_fit(data, caplog):
     model = compiled(Stepped(), run_eagerly=True)
     replica, _ = way_of(model, data, caplog)
-    assert replica.way == 2
+    assert replica.mode == 2
     learns(model, data)
 
 

@@ -255,20 +255,20 @@ class Simulation:
             assert record.nrunning == (record.state == State.RUNNING).sum()
             assert record.nready == (record.state == State.READY).sum()
             assert record.nready == sum(len(run) for queue in record.queues.values() for run in queue)
-            assert record.owed == record.gather.sum()
+            assert record.gathers_owed == record.gathers.sum()
             missing = np.zeros(record.ntasks, int)
             for edge in record.inputs:
                 absent = edge.record.state[edge.reads.items] != State.STORED
                 np.add.at(missing, edge.reads.row_numbers()[absent], 1)
             waiting = record.state == State.WAITING
-            assert (record.missing[waiting] == missing[waiting]).all()
+            assert (record.inputs_missing[waiting] == missing[waiting]).all()
             assert (missing[waiting] > 0).all()
             assert not missing[record.state == State.READY].any()
-            left = record.gather.astype(int)
+            left = record.gathers.astype(int)
             for user, edge in record.users.items():
                 busy = np.isin(user.state, [State.WAITING, State.READY, State.RUNNING])
                 left += np.bincount(edge.reads.of(np.flatnonzero(busy)), minlength=record.ntasks)
-            assert (record.left == left).all()
+            assert (record.readers_left == left).all()
             if not record.in_place:
                 inside = (record.state == State.RUNNING) | ((record.state == State.STORED) & (record.source < 0))
                 for task in np.flatnonzero(inside).tolist():

@@ -107,7 +107,7 @@ def test_products_and_wide_reductions_begin_with_one_task():
     batch = ledger.take(0)
     assert batch is not None
     stage = batch.record.stage
-    assert len(batch.tasks) * int(np.prod(stage.groups)) * stage.fold <= 32, "32 MiB of what is read"
+    assert len(batch.tasks) * int(np.prod(stage.groups)) * stage.blocks_per_task <= 32, "32 MiB of what is read"
 
 
 def test_only_what_fits_is_given_out():

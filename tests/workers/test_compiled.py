@@ -23,7 +23,7 @@ from windrow.workers.config import config
 from windrow.workers.kernels import compiled
 from windrow.workers.kernels.compiled import dispatch, llvm_compile
 from windrow.workers.kernels.compiled.fused import cuts, fused
-from windrow.workers.kernels.compiled.llvm_text import Untaken
+from windrow.workers.kernels.compiled.llvm_text import NotCompilable
 from windrow.workers.kernels.interpreter.frame import Frame
 from windrow.workers.kernels.interpreter.tile_regions import regions
 from windrow.workers.reader import HOST, Place, Reader
@@ -185,7 +185,7 @@ def programs(draw):
 def test_any_program_gives_the_interpreters_bits(expr):
     try:
         fused(frame_of(expr).program)
-    except Untaken:
+    except NotCompilable:
         reject()
     same(expr)
 
@@ -242,7 +242,7 @@ def test_special_values_in_pairs(name):
 def test_casts(start, end):
     expr = call("cast", source(some((3001,), start)), dtype=end)
     if np.dtype(start).kind == "f" and np.dtype(end).kind not in "fb":
-        with pytest.raises(Untaken):
+        with pytest.raises(NotCompilable):
             fused(frame_of(expr).program)
     else:
         same(expr)
@@ -259,7 +259,7 @@ def test_other_programs_are_left_to_the_interpreter():
     row = source(np.random.default_rng(3).random(60))
     column = Expr(Reduce("sum", (0,), False), (x,), row.grid, x.dtype)
     for expr in (call("exp", x), call("add", x, row), column, reduced("min", x), reduced("prod", x)):
-        with pytest.raises(Untaken):
+        with pytest.raises(NotCompilable):
             fused(frame_of(expr).program)
 
 

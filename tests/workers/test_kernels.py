@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import windrow as wr
+from windrow.graph.kinds.source import Full
 from windrow.graph.lower import lower
 from windrow.workers.executor import run_task
+from windrow.workers.kernels.sources import generate
 from windrow.workers.reader import HOST, Place, Reader
 from windrow.workers.spill import SpillFile
 
-HEADS = ["sum", "mean", "var", "std", "min", "max", "argmin", "argmax", "any", "all", "prod", "count_nonzero"]
-CASES = [(head, dtype) for head in HEADS for dtype in ["f8", "f4", "i8", "u1"]]
-CASES += [(head, dtype) for head in HEADS if not head.endswith(("min", "max")) for dtype in ["?", "c16"]]
+REDUCTION_KERNELS = [
+    "sum",
+    "mean",
+    "var",
+    "std",
+    "min",
+    "max",
+    "argmin",
+    "argmax",
+    "any",
+    "all",
+    "prod",
+    "count_nonzero",
+]
+CASES = [(head, dtype) for head in REDUCTION_KERNELS for dtype in ["f8", "f4", "i8", "u1"]]
+CASES += [(head, dtype) for head in REDUCTION_KERNELS if not head.endswith(("min", "max")) for dtype in ["?", "c16"]]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -78,7 +94,7 @@ def by_hand(array, batched: bool) -> list[bytes]:
         return out
 
     if not batched:
-        stage.__dict__["fold"] = 1
+        stage.__dict__["blocks_per_task"] = 1
     places = [dict.fromkeys(range(data.grid.nblocks), Place(HOST, 0))]
     reader = Reader(stage, (data,), places, lambda place: None)
     for task in range(stage.ntasks):
@@ -176,3 +192,13 @@ def test_spill_file_holds_what_was_written(tmp_path):
     finally:
         file.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_ones_are_written_without_anything_beside_them():
+    whole = np.empty((1, 1_000_000), np.uint8)
+    tracemalloc.start()
+    generate(Full(1), (1_000_000,), np.zeros((1, 1), np.int64), whole)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert whole.all()
+    assert peak < 100_000

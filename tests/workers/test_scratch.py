@@ -9,7 +9,7 @@ import numpy as np
 
 import windrow as wr
 from windrow.workers.kernels.interpreter.buffers import LEAST, MOST, room
-from windrow.workers.urgency import answer_soon
+from windrow.workers.urgency import request_short_timeslices
 
 F8 = np.dtype("f8")
 
@@ -56,7 +56,9 @@ def test_a_thread_that_answers_soon_keeps_its_place():
 
     def ask():
         before = os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0)
-        found.append((answer_soon(), before, (os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0))))
+        found.append(
+            (request_short_timeslices(), before, (os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0)))
+        )
 
     thread = threading.Thread(target=ask)
     thread.start()

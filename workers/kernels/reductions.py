@@ -24,7 +24,7 @@ LANES = 512
 
 
 @dataclass(frozen=True)
-class Head:
+class ReductionKernel:
     """The steps of a reduction.
 
     tile(x, axes, level, origin) -> state; merge(a, b) -> state; close(state, shape) -> partial result;
@@ -54,7 +54,7 @@ def lanes_of(x: Array) -> Array:
     return lanes
 
 
-def fold(lanes: Array) -> Array:
+def reduce_lanes(lanes: Array) -> Array:
     """Fold (n, w) lanes in halves to (n,)."""
     width = lanes.shape[1]
     if width == 0:
@@ -110,7 +110,7 @@ def _sum_merge(a: Array, b: Array) -> Array:
 def _sum_close(state: Array, shape: tuple[int, ...]) -> Array:
     if math.prod(shape) == math.prod(state.shape[1:]) and state.ndim == len(shape) + 1:
         return state.reshape(len(state), *shape)
-    return fold(state).reshape(len(state), *shape)
+    return reduce_lanes(state).reshape(len(state), *shape)
 
 
 def _keep(state: Array, shape: tuple[int, ...]) -> Array:
@@ -129,7 +129,7 @@ def _mean_finish(partial: Array, level: Level) -> Array:
     return np.asarray(np.true_divide(total, count)).astype(level.target, copy=False)
 
 
-def _ufunc_head(name: str, *, logical: bool = False) -> Head:
+def _ufunc_head(name: str, *, logical: bool = False) -> ReductionKernel:
     """Return the head of a ufunc's reduction; a logical one takes elements of any dtype to bool."""
     ufunc: np.ufunc = getattr(np, name)
 
@@ -142,7 +142,7 @@ def _ufunc_head(name: str, *, logical: bool = False) -> Head:
     def combine(stack: Array) -> Array:
         return np.asarray(ufunc.reduce(stack, axis=0))
 
-    return Head(tile, merge, combine, _keep, _as_is)
+    return ReductionKernel(tile, merge, combine, _keep, _as_is)
 
 
 def _count_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
@@ -190,7 +190,7 @@ def _some_moments_finish(partial: Array, level: Level) -> Array:
 
 def _plain_sum(x: Array, axes: tuple[int, ...], shape: tuple[int, ...]) -> Array:
     if _whole(x, axes):
-        return fold(lanes_of(x.reshape(len(x), -1))).reshape(shape)
+        return reduce_lanes(lanes_of(x.reshape(len(x), -1))).reshape(shape)
     return _added(x, axes)
 
 
@@ -231,7 +231,7 @@ def _halving(merge: Callable[[Array, Array], Array]) -> Callable[[Array], Array]
     return combine
 
 
-def _extreme_head(name: str) -> Head:
+def _extreme_head(name: str) -> ReductionKernel:
     find: Callable[..., Array] = getattr(np, name)
     better: np.ufunc = np.less if name == "argmin" else np.greater
 
@@ -261,33 +261,37 @@ def _extreme_head(name: str) -> Head:
     def finish(partial: Array, level: Level) -> Array:
         return np.asarray(partial["index"])
 
-    return Head(tile, merge, _halving(merge), _keep, finish, placed=True)
+    return ReductionKernel(tile, merge, _halving(merge), _keep, finish, placed=True)
 
 
 def _sum_combine(stack: Array) -> Array:
     return np.asarray(np.add.reduce(stack, axis=0))
 
 
-HEADS: dict[str, Head] = {
-    "sum": Head(_sum_tile, _sum_merge, _sum_combine, _sum_close, _as_is),
-    "mean": Head(_sum_tile, _sum_merge, _sum_combine, _sum_close, _mean_finish),
+REDUCTION_KERNELS: dict[str, ReductionKernel] = {
+    "sum": ReductionKernel(_sum_tile, _sum_merge, _sum_combine, _sum_close, _as_is),
+    "mean": ReductionKernel(_sum_tile, _sum_merge, _sum_combine, _sum_close, _mean_finish),
     "prod": _ufunc_head("multiply"),
     "min": _ufunc_head("minimum"),
     "max": _ufunc_head("maximum"),
     "any": _ufunc_head("logical_or", logical=True),
     "all": _ufunc_head("logical_and", logical=True),
-    "count_nonzero": Head(_count_tile, _sum_merge, _sum_combine, _keep, _as_is),
-    "var": Head(_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _moments_finish),
-    "std": Head(_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _moments_finish),
+    "count_nonzero": ReductionKernel(_count_tile, _sum_merge, _sum_combine, _keep, _as_is),
+    "var": ReductionKernel(_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _moments_finish),
+    "std": ReductionKernel(_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _moments_finish),
     "nanmin": _ufunc_head("fmin"),
     "nanmax": _ufunc_head("fmax"),
-    "nanvar": Head(_some_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _some_moments_finish),
-    "nanstd": Head(_some_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _some_moments_finish),
+    "nanvar": ReductionKernel(
+        _some_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _some_moments_finish
+    ),
+    "nanstd": ReductionKernel(
+        _some_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _some_moments_finish
+    ),
     "logical_xor": _ufunc_head("logical_xor", logical=True),
     "argmin": _extreme_head("argmin"),
     "argmax": _extreme_head("argmax"),
 }
-HEADS |= {
+REDUCTION_KERNELS |= {
     name: _ufunc_head(name)
     for name in (
         "bitwise_and", "bitwise_or", "bitwise_xor", "fmax", "fmin", "gcd", "hypot", "lcm", "logaddexp", "logaddexp2",

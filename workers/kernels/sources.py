@@ -26,7 +26,12 @@ def generate(source: Source, shape: tuple[int, ...], origin: Array, out: Array) 
     out : array
         C-contiguous; all blocks have one shape.
     """
-    if isinstance(source, Random):  # whole runs are quicker than single positions
+    seen = source
+    while isinstance(seen, View):
+        seen = seen.source
+    if isinstance(seen, Full):
+        out.fill(seen.value)
+    elif isinstance(source, Random):  # whole runs are quicker than single positions
         fill_random(source, shape, origin, out)
     else:
         _fill(source, shape, [_positions(origin, out.shape, axis) for axis in range(len(shape))], out)
@@ -36,8 +41,6 @@ def _fill(source: Source, shape: tuple[int, ...], positions: list[Array], out: A
     """Fill `out` with the elements at positions along each of a source's axes, which broadcast to it."""
     if isinstance(source, View):
         _fill(source.source, source.shape, source.inner(shape, positions), out)
-    elif isinstance(source, Full):
-        out.fill(source.value)
     elif isinstance(source, Ramp):
         _ramp(source, shape, positions[0], out)
     elif isinstance(source, Eye):

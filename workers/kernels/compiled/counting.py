@@ -13,7 +13,7 @@ import numpy as np
 from ...config import config
 from .dispatch import ENOUGH_WORK, Kernel
 from .fused import ENTRY
-from .llvm_text import Untaken, kind, register
+from .llvm_text import NotCompilable, kind, register
 
 Array = np.ndarray[Any, Any]
 
@@ -50,7 +50,7 @@ def binned(x: Array, edges: Array, scale: float) -> Array | None:
         return None
     try:
         text = _text(x.dtype, even=True)
-    except Untaken:
+    except NotCompilable:
         return None
     kernel = ready(text, 2, 10 * x.size)
     if kernel is None:

@@ -15,7 +15,7 @@ import numpy as np
 from ..interpreter.buffers import room
 from .counting import ready
 from .fused import ENTRY
-from .llvm_text import Text, Untaken, kind, register
+from .llvm_text import NotCompilable, Text, kind, register
 
 Array = np.ndarray[Any, Any]
 
@@ -54,7 +54,7 @@ def dealt(x: Array, splitters: Array, total: int, out: Array) -> Array | None:
     first, scalars, steps = found
     try:
         texts = _finding(x.dtype, steps), _counting(), _placing(x.dtype)
-    except Untaken:
+    except NotCompilable:
         return None
     find, count, place = (ready(text, 3, WORK * x.size, WORK * (total - x.size)) for text in texts)
     if find is None or count is None or place is None:

@@ -23,7 +23,7 @@ from ...config import config
 from ..interpreter.tile_loop import BLOCK_BYTES, buffer, copy_tile
 from .fused import ENTRY, Fused, cuts, fused
 from .llvm_compile import Native, compiled
-from .llvm_text import Untaken
+from .llvm_text import NotCompilable
 
 if TYPE_CHECKING:
     from ....graph.stage import Stage
@@ -171,7 +171,7 @@ def _bind(stage: Stage) -> Bound | None:
             kernel = _kernels.setdefault(made.text, Kernel(made.text, len(made.loads)))
         scalars = np.frombuffer(made.scalars.ljust(8, b"\0"), np.uint8)
         bound = Bound(made, kernel, scalars, math.prod(stage.domain.shape) * made.steps)
-    except Untaken:
+    except NotCompilable:
         pass
     _bound[stage] = bound
     return bound

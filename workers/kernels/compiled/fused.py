@@ -20,7 +20,7 @@ from ....graph.program import Apply, Generate, Load, Program
 from ..interpreter.buffer_plan import plan_for
 from ..interpreter.tile_regions import TILE
 from .instructions import UFUNCS
-from .llvm_text import Body, DType, Untaken, cast, kind, register
+from .llvm_text import Body, DType, NotCompilable, cast, kind, register
 from .loops import Loops
 from .promotion import constant, loop
 
@@ -50,7 +50,7 @@ def fused(program: Program) -> Fused:
 
     Raises
     ------
-    Untaken
+    NotCompilable
         When the program isn't one loop over elements, or has a part that compiled kernels don't take.
     """
     return _Writer(program).written()
@@ -85,7 +85,7 @@ class _Writer:
         for i in plan.wholes:
             self._input(i)
         if all(self.single.values()):
-            raise Untaken("nothing is read")
+            raise NotCompilable("nothing is read")
         self.steps = plan.tiled
         loops, dtype = Loops(self.body, self._element), values[last].dtype
         made = loops.store(dtype) if level is None else loops.reduce(level.reduce.head, dtype, level.target)
@@ -102,20 +102,20 @@ class _Writer:
         """Refuse what isn't arithmetic on whole blocks."""
         level, result = self.program.level, self.program.result
         if level is not None and set(level.reduce.axes) != set(range(len(result.full))):
-            raise Untaken("a reduction along some axes")
+            raise NotCompilable("a reduction along some axes")
         # NumPy looks no further than the first truth.
         plain = level is not None and isinstance(result, Load) and level.reduce.head not in ("any", "all")
         if not isinstance(result, Apply) and not plain:
-            raise Untaken("no arithmetic")
+            raise NotCompilable("no arithmetic")
         if not all(result.full):
-            raise Untaken("a result that is broadcast")
+            raise NotCompilable("a result that is broadcast")
 
     def _input(self, number: int) -> None:
         value = self.program.values[number]
         if not isinstance(value, Load):
-            raise Untaken("whole blocks")
+            raise NotCompilable("whole blocks")
         if any(value.full) and not all(value.full):
-            raise Untaken("rows that are broadcast")
+            raise NotCompilable("rows that are broadcast")
         self.single[number] = not all(value.full)
         self.pointers[number] = f"%a{len(self.pointers)}"
 
@@ -133,14 +133,14 @@ class _Writer:
             elif isinstance(step, Generate) and isinstance(step.source, Full):
                 made[number] = self._scalar(step.source.value, step.dtype, "full")
             else:
-                raise Untaken("generated values")
+                raise NotCompilable("generated values")
         return made[len(values) - 1]
 
     def _apply(self, step: Apply, made: dict[int, str]) -> str:
         name, args, values = step.function, list(step.args), self.program.values
         wanted, dtype = self._loop(step)
         if dtype != step.dtype:
-            raise Untaken(f"{name} to {step.dtype}")
+            raise NotCompilable(f"{name} to {step.dtype}")
         given = [
             self._scalar(a.value, w, name)
             if isinstance(a, Scalar)

@@ -14,7 +14,7 @@ DType = np.dtype[Any]
 _FLOATS = {4: "float", 8: "double"}
 
 
-class Untaken(Exception):
+class NotCompilable(Exception):
     """A program that compiled kernels don't take."""
 
 
@@ -23,11 +23,11 @@ def kind(dtype: DType) -> str:
 
     Raises
     ------
-    Untaken
+    NotCompilable
         For a dtype that isn't taken.
     """
     if not dtype.isnative or dtype.kind not in "biuf" or (dtype.kind == "f" and dtype.itemsize not in _FLOATS):
-        raise Untaken(f"dtype {dtype}")
+        raise NotCompilable(f"dtype {dtype}")
     return dtype.kind
 
 
@@ -125,7 +125,7 @@ def cast(text: Text, value: str, source: DType, target: DType) -> str:
 
     Raises
     ------
-    Untaken
+    NotCompilable
         For floats to integers.
     """
     have, want, a, b = kind(source), kind(target), register(source), register(target)
@@ -135,7 +135,7 @@ def cast(text: Text, value: str, source: DType, target: DType) -> str:
         return text.set(f"fcmp une {a} {value}, 0.0" if have == "f" else f"icmp ne {a} {value}, 0")
     if have == "f":
         if want != "f":
-            raise Untaken("floats to integers")
+            raise NotCompilable("floats to integers")
         return text.set(f"{'fpext' if target.itemsize > source.itemsize else 'fptrunc'} {a} {value} to {b}")
     if want == "f":
         return text.set(f"{'sitofp' if have == 'i' else 'uitofp'} {a} {value} to {b}")

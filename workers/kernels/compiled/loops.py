@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..reductions import LANES
-from .llvm_text import Body, DType, Text, Untaken, cast, kind, register
+from .llvm_text import Body, DType, NotCompilable, Text, cast, kind, register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +86,7 @@ class Loops:
         self.body.text.store(target, self.body.text.set(f"fadd {register(target)} {old}, {value}"), lanes, i)
 
     def _halve(self, target: DType) -> None:
-        """Write the fold of the lanes in halves, as `reductions.fold` does it."""
+        """Write the fold of the lanes in halves, as `reductions.reduce_lanes` does it."""
         text = self.body.text
         self.body.entry.lines.append("  %width.p = alloca i64")
         text.lines.append(f"  store i64 {self.body.least('%tile', str(LANES))}, ptr %width.p")
@@ -123,4 +123,4 @@ def _order_free(head: str, source: DType, target: DType) -> tuple[DType, str, st
         low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if k == "i" else (0, (1 << bits) - 1)
         test = "icmp " + ("s" if k == "i" else "u") + ("lt" if head == "min" else "gt")
         return target, str(high if head == "min" else low), test
-    raise Untaken(head)
+    raise NotCompilable(head)

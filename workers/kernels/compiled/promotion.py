@@ -9,7 +9,7 @@ import numpy as np
 
 from ....graph.kinds.elementwise import Scalar
 from .instructions import UFUNCS
-from .llvm_text import DType, Untaken, kind
+from .llvm_text import DType, NotCompilable, kind
 
 Given = DType | Scalar
 
@@ -19,23 +19,23 @@ def loop(name: str, args: list[Given]) -> tuple[list[DType], DType]:
 
     Raises
     ------
-    Untaken
+    NotCompilable
         When there is none, or no compiled loop for it.
     """
     if name not in UFUNCS:
-        raise Untaken(name)
+        raise NotCompilable(name)
     given: list[Any] = [_promoted(a.value) if isinstance(a, Scalar) else a for a in args]
     try:
         found = getattr(np, name).resolve_dtypes((*given, None))
     except (TypeError, ValueError) as error:
-        raise Untaken(name) from error
+        raise NotCompilable(name) from error
     if len(set(found[:-1])) != 1 or kind(found[0]) not in UFUNCS[name]:
-        raise Untaken(name)
+        raise NotCompilable(name)
     if name in ("minimum", "maximum") and found[0].kind == "f" and not _zeros_and_nans():
-        raise Untaken(name)
+        raise NotCompilable(name)
     if name.startswith("logical"):
         if any(isinstance(a, Scalar) for a in args):
-            raise Untaken(f"{name} of a scalar")
+            raise NotCompilable(f"{name} of a scalar")
         return [np.dtype(bool)] * (len(found) - 1), found[-1]
     return list(found[:-1]), found[-1]
 
@@ -47,7 +47,7 @@ def _promoted(value: Any) -> Any:
         return np.dtype(bool)
     if type(value) in (int, float):
         return type(value)
-    raise Untaken(f"scalar {value!r}")
+    raise NotCompilable(f"scalar {value!r}")
 
 
 @lru_cache(maxsize=1)
@@ -68,14 +68,14 @@ def _zeros_and_nans() -> bool:
 def constant(value: Any, dtype: DType, name: str) -> bytes:
     """Return a scalar in eight bytes, converted as NumPy does."""
     if not isinstance(value, np.generic) and type(value) not in (bool, int, float):
-        raise Untaken(f"scalar {value!r}")
+        raise NotCompilable(f"scalar {value!r}")
     if kind(dtype) != "f" and np.asarray(value).dtype.kind == "f":
-        raise Untaken("floats to integers")
+        raise NotCompilable("floats to integers")
     try:
         with np.errstate(all="ignore"):
             found = np.asarray(value).astype(dtype) if isinstance(value, np.generic) else np.array(value, dtype)
     except (OverflowError, TypeError, ValueError) as error:
-        raise Untaken(f"scalar {value!r}") from error
+        raise NotCompilable(f"scalar {value!r}") from error
     if name not in UFUNCS and isinstance(value, int) and int(found) != int(value):
-        raise Untaken(f"scalar {value!r}")
+        raise NotCompilable(f"scalar {value!r}")
     return found.tobytes().ljust(8, b"\0")

@@ -19,11 +19,11 @@ from ....graph.program import Apply, Call, Generate, Load, Product, Program, Val
 from ...reader import points_first
 from ..blocks import block_function, fills, takes_pieces
 from ..contraction import contract
-from ..reductions import HEADS
+from ..reductions import REDUCTION_KERNELS
 from .block_calls import call_function, read_only
 from .buffer_plan import Plan, plan_of
 from .buffers import room
-from .piece_assembly import Gathered
+from .piece_assembly import AssembledPieces
 from .tile_loop import Tiles
 from .tile_regions import Region, regions
 
@@ -47,7 +47,7 @@ class Frame:
     shape: tuple[int, ...]
     origins: Array = field(init=False)
     wholes: dict[int, Array] = field(default_factory=dict)
-    gathers: dict[int, Gathered | None] = field(default_factory=dict)
+    gathers: dict[int, AssembledPieces | None] = field(default_factory=dict)
     _numbers: dict[int, list[int]] = field(default_factory=dict)
     _found: dict[int, tuple[list[Piece], tuple[int, ...]]] = field(default_factory=dict)
 
@@ -80,7 +80,7 @@ class Frame:
         level = self.program.level
         assert level is not None
         last = len(self.program.values) - 1
-        head = HEADS[level.reduce.head]
+        head = REDUCTION_KERNELS[level.reduce.head]
         axes = tuple(a + 1 for a in level.reduce.axes)
         target = (len(self.blocks), *(1 if i in level.reduce.axes else n for i, n in enumerate(self.shape)))
         states: dict[tuple[int, ...], tuple[Region, Array]] = {}
@@ -109,7 +109,7 @@ class Frame:
         for region in (whole,) if len(self.blocks) > 1 else regions(self.shape):
             yield region, tiles(region)
 
-    def gathered(self, number: int) -> Gathered | None:
+    def gathered(self, number: int) -> AssembledPieces | None:
         """Return the pieces of a moved block that is made tile by tile: several, in the domain's own frame."""
         value = self.program.values[number]
         if number in self.wholes or not isinstance(value, Load):
@@ -119,8 +119,8 @@ class Frame:
             plain = len(self.blocks) == 1 and isinstance(value.access, Move) and value.frame == self.stage.domain
             if plain and value.axes == tuple(range(len(self.shape))) and len(regions(self.shape)) > 1:
                 pieces, shape = self._pieces(number, value, 0)
-                if len(pieces) > 1 and Gathered.takes(pieces):
-                    self.gathers[number] = Gathered(value, pieces, shape, self.reader)
+                if len(pieces) > 1 and AssembledPieces.takes(pieces):
+                    self.gathers[number] = AssembledPieces(value, pieces, shape, self.reader)
         return self.gathers[number]
 
     def whole(self, number: int) -> Array:

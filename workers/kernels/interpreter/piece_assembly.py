@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-class Gathered:
+class AssembledPieces:
     """The pieces of one moved block; `fill` copies those parts that lie in a tile."""
 
     def __init__(self, value: Load, pieces: list[Piece], shape: tuple[int, ...], reader: Reader) -> None:

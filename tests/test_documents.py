@@ -1,0 +1,141 @@
+"""The documents of what people call: every part is there, and every example gives what it says."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from numpydoc.docscrape import NumpyDocString
+
+import windrow as wr
+from windrow import ml
+from windrow.arrays.ops.ufunc import Ufunc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+SPACES = [wr, wr.fft, wr.linalg, wr.overlap, wr.random, wr.testing]
+SPACES += [ml, *(importlib.import_module(m.name) for m in pkgutil.iter_modules(ml.__path__, "windrow.ml."))]
+
+
+def ours(value: Any) -> bool:
+    """Whether Windrow defines it."""
+    return isinstance(value, Ufunc) or str(getattr(value, "__module__", "")).startswith("windrow")
+
+
+def of_class(name: str, kind: type) -> Iterator[tuple[str, Any]]:
+    """A class and its own public methods."""
+    yield name, kind
+    for base in kind.__mro__:
+        if str(base.__module__).startswith("windrow"):
+            for key, value in vars(base).items():
+                value = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+                if not key.startswith("_") and inspect.isfunction(value) and getattr(kind, key, None) is not None:
+                    yield f"{name}.{key}", value
+
+
+def public() -> dict[str, Any]:
+    """What people call, by the shortest name that it has."""
+    found: dict[str, Any] = {}
+    seen: set[int] = set()
+
+    def add(name: str, value: Any) -> None:
+        if id(value) not in seen:
+            seen.add(id(value))
+            found[name] = value
+
+    for space in SPACES:
+        for key in getattr(space, "__all__", ()):
+            value, name = getattr(space, key), f"{space.__name__.replace('windrow.arrays', 'windrow')}.{key}"
+            if not ours(value):
+                continue
+            if inspect.isclass(value):
+                for entry in of_class(name, value):
+                    add(*entry)
+            elif callable(value):
+                add(name, value)
+    return found
+
+
+PUBLIC = public()
+
+
+def is_error(value: Any) -> bool:
+    """Whether it is an exception's class, which nobody calls."""
+    return inspect.isclass(value) and issubclass(value, BaseException)
+
+
+def parameters(value: Any) -> list[inspect.Parameter]:
+    """What a caller may give."""
+    try:
+        given = inspect.signature(value).parameters.values()
+    except ValueError:
+        return []
+    catches = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [p for p in given if p.name != "self" and not (p.kind in catches and p.name in ("unknown", "_"))]
+
+
+def refers(text: str) -> bool:
+    """Whether a method says whose document is its own, as NumPy's methods do."""
+    return text.startswith("See `windrow.") and "\n" not in text.strip()
+
+
+def missing(name: str, value: Any) -> list[str]:
+    """What a document doesn't say."""
+    text = inspect.getdoc(value) or ""
+    if refers(text):
+        target = text.split("`")[1]
+        return [] if target in PUBLIC else [f"no such function as {target}"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parts = NumpyDocString(text)
+    found = []
+    if not " ".join(parts["Summary"]).strip().endswith("."):
+        found.append("a summary that is a sentence")
+    described = {}
+    for entry in [*parts["Parameters"], *parts["Other Parameters"]]:
+        for one in entry.name.split(","):
+            described[one.strip().lstrip("*")] = " ".join(entry.desc).strip()
+    given = parameters(value)
+    found += [f"parameter {p.name}" for p in given if p.name not in described]
+    found += [f"what {p} is" for p, about in described.items() if not about]
+    names = {p.name for p in given} | {p.name for p in inspect.signature(value).parameters.values()} if given else set()
+    if not any(p.kind is p.VAR_KEYWORD for p in given):
+        found += [f"no parameter {p}" for p in described if p not in names]
+    returns = [*parts["Returns"], *parts["Yields"]]
+    if not inspect.isclass(value):
+        nothing = getattr(value, "__annotations__", {}).get("return") in ("None", None)
+        if not nothing and (not returns or not all(" ".join(r.desc).strip() for r in returns)):
+            found.append("what is returned")
+    if given and not parts["Raises"]:
+        found.append("what it raises")
+    if name.count(".") - name.count("ml.") < 3 and not inspect.ismethod(value) and ">>>" not in text:
+        found.append("an example")
+    return found
+
+
+@pytest.mark.parametrize("name", [n for n, v in PUBLIC.items() if not is_error(v)])
+def test_every_part_is_there(name):
+    assert missing(name, PUBLIC[name]) == []
+
+
+MODULES = [m.name for m in pkgutil.walk_packages(wr.__path__, "windrow.") if "__main__" not in m.name]
+
+
+@pytest.mark.parametrize("name", ["windrow", *MODULES])
+def test_examples(name):
+    if name.startswith("windrow.ml.keras"):
+        pytest.importorskip("keras")
+    module: ModuleType = importlib.import_module(name)
+    runner = doctest.DocTestRunner()
+    for test in doctest.DocTestFinder().find(module, name):
+        value = getattr(module, test.name.removeprefix(name).strip(".") or "__doc__", None)
+        if not hasattr(value, "__wrapped__"):  # else its own module has it
+            runner.run(test)
+    assert runner.failures == 0
