@@ -119,18 +119,56 @@ def walk(roots: list[Expr], ends: Callable[[Expr], bool] | None = None) -> Itera
                 stack.extend((child, False) for child in reversed(node.operands))
 
 
+def rewrite(
+    roots: list[Expr],
+    stop: Callable[[Expr], Expr | None],
+    build: Callable[[Expr, tuple[Expr, ...]], Expr],
+    enter: Callable[[Expr], Expr] | None = None,
+) -> list[Expr]:
+    """Return the roots made anew, operands before their users; chains may be longer than Python's stack.
+
+    Parameters
+    ----------
+    roots : list of Expr
+    stop : callable
+        `stop(node)` returns what stands for a node below which nothing is looked at; None goes on to its operands.
+    build : callable
+        `build(node, operands)` returns what stands for a node over what stands for its operands.
+    enter : callable, optional
+        `enter(node)` returns the node, with the same token, whose operands are gone on to.
+    """
+    done: dict[str, Expr] = {}
+    stack = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, ready = stack.pop()
+        if node.token in done:
+            continue
+        if ready:
+            done[node.token] = build(node, tuple(done[child.token] for child in node.operands))
+        elif (end := stop(node)) is not None:
+            done[node.token] = end
+        else:
+            node = node if enter is None else enter(node)
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.operands))
+    return [done[root.token] for root in roots]
+
+
+def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
+    """Return the node over other operands that have the values of its own; the node itself where they are the same."""
+    same = all(a is b for a, b in zip(operands, node.operands, strict=True))
+    return node if same else replace(node, operands=operands)
+
+
 def unpinned(node: Expr) -> Expr:
     """Return the same expression without pins under it.
 
     An array that is persisted doesn't keep alive the chunks that it was made from; if its own are released, it is
     computed from the beginning. What has no pin below it stays the same node.
     """
-    done: dict[str, Expr] = {}
-    for each in walk([node], lambda e: not e.pinned):
-        if not each.pinned:
-            done[each.token] = each
-            continue
-        operands = tuple(done[child.token] for child in each.operands)
-        same = each.pin is None and all(a is b for a, b in zip(operands, each.operands, strict=True))
-        done[each.token] = each if same else replace(each, operands=operands, pin=None)
-    return done[node.token]
+
+    def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:
+        node = with_operands(node, operands)
+        return node if node.pin is None else replace(node, pin=None)
+
+    return rewrite([node], lambda e: None if e.pinned else e, build)[0]

@@ -11,7 +11,7 @@ import numpy as np
 
 from .access import distinct
 from .axismap import Slice
-from .expr import Expr
+from .expr import Expr, rewrite, with_operands
 from .grid import Axis, Grid
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise
@@ -31,25 +31,15 @@ def simplify(roots: list[Expr], stored: Callable[[str], bool]) -> list[Expr]:
 
     What is stored is not looked into: it is read, not computed.
     """
-    done: dict[str, Expr] = {}
-    writes = Writes(roots, stored)
-    stack = [(root, False) for root in reversed(roots)]
-    while stack:
-        node, ready = stack.pop()
-        if node.token in done:
-            continue
-        if stored(node.token):
-            done[node.token] = node
-        elif not ready:
-            node = writes.collected(node)
-            stack.append((node, True))
-            stack.extend((child, False) for child in node.operands)
-        else:
-            done[node.token] = _rewrite(node, tuple(done[c.token] for c in node.operands), stored)
-    return [done[root.token] for root in roots]
+    return rewrite(
+        roots,
+        lambda node: node if stored(node.token) else None,
+        lambda node, operands: _simplify_node(node, operands, stored),
+        Writes(roots, stored).collected,
+    )
 
 
-def _rewrite(node: Expr, operands: tuple[Expr, ...], stored: Callable[[str], bool]) -> Expr:
+def _simplify_node(node: Expr, operands: tuple[Expr, ...], stored: Callable[[str], bool]) -> Expr:
     op = node.op
     if isinstance(op, Reduce):
         return expand(node, operands[0])
@@ -65,8 +55,8 @@ def _rewrite(node: Expr, operands: tuple[Expr, ...], stored: Callable[[str], boo
             return Expr(Elementwise("copy", (0,)), operands, node.grid, node.dtype, node.origin, None, node.token)
     if isinstance(op, Contract):
         op, operands = _absorb_transposes(op, operands, stored)
-    if op is node.op and all(a is b for a, b in zip(operands, node.operands, strict=True)):
-        return node
+    if op is node.op:
+        return with_operands(node, operands)
     return Expr(op, operands, node.grid, node.dtype, node.origin, node.pin, node.token)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from ...graph import origin
 from ...graph.errors import bad
-from ...graph.expr import Expr, unpinned, walk
+from ...graph.expr import Expr, rewrite, unpinned, walk, with_operands
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.deferred import Deferred
 from ...graph.kinds.elementwise import Elementwise
@@ -207,26 +207,21 @@ def expand_recipes(roots: Sequence[Expr]) -> list[Expr]:
     if not any(root.deferred for root in roots):
         return list(roots)
     stored = current().stored
-    done: dict[str, Expr] = {}
-    stack = [(root, False) for root in reversed(roots)]
-    while stack:
-        node, ready = stack.pop()
-        if node.token in done:
-            continue
-        if not node.deferred or stored(node.token):
-            done[node.token] = node
-        elif (known := _known.get(node)) is not None:
-            done[node.token] = known
-        elif not ready:
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(node.operands))
-        elif isinstance(node.op, Deferred):
-            plan = done[node.token] = _planned(node, tuple(done[child.token] for child in node.operands))
-            if not node.foreign:
-                _known[node] = unpinned(plan)
-        else:
-            done[node.token] = _over(node, tuple(done[child.token] for child in node.operands))
-    return [done[root.token] for root in roots]
+
+    def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:
+        if not isinstance(node.op, Deferred):
+            return with_operands(node, operands)
+        plan = _planned(node, operands)
+        if not node.foreign:
+            _known[node] = unpinned(plan)
+        return plan
+
+    return rewrite(list(roots), lambda node: _find_plan(node, stored), build)
+
+
+def _find_plan(node: Expr, stored: Callable[[str], bool]) -> Expr | None:
+    """Return what stands for a node where no recipe need be run for it, else None."""
+    return node if not node.deferred or stored(node.token) else _known.get(node)
 
 
 _known: WeakKeyDictionary[Expr, Expr] = WeakKeyDictionary()
@@ -254,26 +249,17 @@ def outline_plan(roots: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
         return list(roots), []
     cluster = running()
     stored = cluster.stored if cluster is not None else lambda token: False
-    done: dict[str, Expr] = {}
     waiting: list[Expr] = []
-    for node in walk(list(roots)):
+
+    def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:
         op = node.op
-        if not node.deferred or stored(node.token):
-            done[node.token] = node
-        elif (known := _known.get(node)) is not None:
-            done[node.token] = known
-        elif isinstance(op, Deferred):
-            waiting.append(node)
-            operands = tuple(done[child.token] for child in node.operands)
-            op = BlockFunction(f"planned:{op.name}", axes=tuple((None,) * o.grid.ndim for o in operands))
-            done[node.token] = Expr(op, operands, node.grid, node.dtype, node.origin, None, node.token)
-        else:
-            done[node.token] = _over(node, tuple(done[child.token] for child in node.operands))
-    return [done[root.token] for root in roots], waiting
+        if not isinstance(op, Deferred):
+            return with_operands(node, operands)
+        waiting.append(node)
+        stands = BlockFunction(f"planned:{op.name}", axes=tuple((None,) * o.grid.ndim for o in operands))
+        return Expr(stands, operands, node.grid, node.dtype, node.origin, None, node.token)
 
-
-def _over(node: Expr, operands: tuple[Expr, ...]) -> Expr:
-    return Expr(node.op, operands, node.grid, node.dtype, node.origin, node.pin, node.token)
+    return rewrite(list(roots), lambda node: _find_plan(node, stored), build), waiting
 
 
 def _planned(node: Expr, operands: tuple[Expr, ...]) -> Expr:
