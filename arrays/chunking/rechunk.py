@@ -47,17 +47,29 @@ def without_empty(x: ArrayBase, axes: Iterable[int]) -> Array:
 
 
 def rechunk(x: Any, chunks: Any = "auto") -> Array:
-    """Change the chunks.
+    """Return the array with other chunks.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array.
     chunks : int, str, tuple, dict or None
-        An axis whose entry is None, or that a dict doesn't name, keeps its chunks; -1 is one chunk.
+        Sizes for each axis, one size for all, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. An axis
+        whose entry is None, or that a dict doesn't name, keeps its chunks.
 
     Returns
     -------
     Array
+        Lazy, with the same elements.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `x` holds Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -72,26 +84,38 @@ def rechunk(x: Any, chunks: Any = "auto") -> Array:
 def normalize_chunks(
     chunks: Any, shape: Any = None, limit: Any = None, dtype: Any = None, previous_chunks: Any = None
 ) -> tuple[tuple[int, ...], ...]:
-    """Read what `chunks=` may be: return the sizes of the chunks along each axis.
+    """Return the sizes of the chunks along each axis that `chunks=` means.
 
     Parameters
     ----------
     chunks : int, str, tuple, dict or None
-        For each axis, or one for all: a size, the sizes of all chunks, -1 for the whole axis, "auto", bytes as text
-        ("64 MiB": as "auto", with this limit). None, and an axis that a dict doesn't name: as in `previous_chunks`,
-        else the whole axis.
+        For each axis, or one for all: a size, the sizes of all chunks, -1 for the whole axis, "auto", or bytes as text
+        ("64 MiB": "auto" with this limit). None, and an axis that a dict doesn't name: as in `previous_chunks`, else
+        the whole axis.
     shape : tuple of int, optional
-        None: the sizes along each axis tell it.
+        Shape of the array; None: the sum of the sizes along each axis.
     limit : int or str, optional
         Bytes of a chunk that "auto" aims at; None: `config.chunk_bytes`.
     dtype : dtype, optional
-        Only "auto" and bytes need it; None: float64.
+        Of the elements, for "auto" and bytes; None: float64.
     previous_chunks : tuple, optional
-        Chunks that there are, as `x.chunks` has them.
+        Present chunks, as `x.chunks` gives them.
 
     Returns
     -------
     tuple of tuple of int
+        The sizes of the chunks along each axis.
+
+    Raises
+    ------
+    ArgumentError
+        `shape` is missing and `chunks` doesn't give all sizes, or `limit` is no number of bytes.
+    ShapeError
+        `shape` has a negative length.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------

@@ -28,20 +28,28 @@ class _Held(np.ndarray[Any, Any]):
 
 
 def to_arrow(x: ArrayBase) -> pyarrow.Array:
-    """Return the elements as an Arrow array.
+    """Compute an array and return its elements as an Arrow array.
 
-    An array of one axis becomes a flat Arrow array; one of several axes a `FixedShapeTensorArray` of as many
-    tensors as the first axis is long. A persisted array of a single chunk is not copied: the Arrow array
-    reads the chunk, and keeps it. Booleans are copied, since Arrow packs their bits.
+    A 1-D array becomes a flat Arrow array, one with more axes a `FixedShapeTensorArray` with a tensor for each position
+    along the first axis. A persisted array of a single chunk isn't copied: the Arrow array reads the chunk and keeps it
+    alive. Booleans are copied, since Arrow packs their bits.
 
     Parameters
     ----------
     x : Array
-        Of bool, integers, real numbers, dates and times with a unit that Arrow has, or strings.
+        Of booleans, integers, real numbers, dates and times with a unit that Arrow has, or strings.
 
     Returns
     -------
     pyarrow.Array
+        The elements, in the driver's memory.
+
+    Raises
+    ------
+    DTypeError
+        Arrow has no type for the dtype, such as complex numbers.
+    ImportError
+        pyarrow isn't installed.
 
     Examples
     --------

@@ -42,24 +42,38 @@ def _offset(operation: str, argument: str, value: Any) -> int:
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
-    """Add up diagonals.
+    """Return the sum along a diagonal.
 
     Parameters
     ----------
-    a : array of at least two axes
+    a : array_like, at least 2-D
+        Matrices along `axis1` and `axis2`.
     offset : int
-        Above the main diagonal; negative: below it.
+        The diagonal: 0 is the main one, positive ones lie above it.
     axis1, axis2 : int
-        The matrices lie along these axes.
+        Axes of the matrices' rows and columns.
     dtype : dtype, optional
-        To add in.
-    out : array, optional
-        Takes the result.
+        In which to add; None: as for `sum`.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
 
     Returns
     -------
     Array
-        Without these axes.
+        Lazy, with the other axes of `a`: 0-d for one matrix.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `offset` or an axis is
+        not an integer. `out` is not an array.
+    ShapeError
+        `a` has fewer than two axes, or `axis1` equals `axis2`. `out` doesn't have the result's shape.
+    AxisError
+        `axis1` or `axis2` is out of range for `a`.
+    DTypeError
+        `a` holds Python objects. The result can't be cast to the dtype of `out` by the rule "same_kind".
 
     Examples
     --------
@@ -71,19 +85,33 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """Return diagonals, along a new last axis.
+    """Return a diagonal of a matrix, or of each matrix along two axes.
 
     Parameters
     ----------
-    a : array of at least two axes
+    a : array_like, at least 2-D
+        Matrices along `axis1` and `axis2`.
     offset : int
-        Above the main diagonal; negative: below it.
+        The diagonal: 0 is the main one, positive ones lie above it.
     axis1, axis2 : int
-        The matrices lie along these axes.
+        Axes of the matrices' rows and columns.
 
     Returns
     -------
     Array
+        Lazy: the other axes of `a`, then the diagonal. Only chunks on the diagonal are read.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `offset` or an axis is
+        not an integer.
+    ShapeError
+        `a` has fewer than two axes, or `axis1` equals `axis2`.
+    AxisError
+        `axis1` or `axis2` is out of range for `a`.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------
@@ -132,17 +160,28 @@ def _square_axis(rows: Axis, columns: Axis, top: int, left: int, n: int) -> Axis
 
 
 def diag(v: Any, k: int = 0) -> Array:
-    """Return a diagonal of a matrix, or the matrix that has a diagonal and zeros elsewhere.
+    """Return a diagonal of a matrix, or the matrix with a given diagonal and zeros elsewhere.
 
     Parameters
     ----------
-    v : array of one or two axes
+    v : array_like, 1-D or 2-D
+        A matrix, or the elements of the diagonal.
     k : int
-        Above the main diagonal; negative: below it.
+        The diagonal: 0 is the main one, positive ones lie above it.
 
     Returns
     -------
     Array
+        Lazy: 1-D for a matrix, 2-D for a vector.
+
+    Raises
+    ------
+    ArgumentError
+        `v` can't be read as an array: an unknown object, a ragged sequence or a masked array. `k` is not an integer.
+    ShapeError
+        `v` is neither 1-D nor 2-D.
+    DTypeError
+        `v` holds Python objects.
 
     Examples
     --------
@@ -174,13 +213,24 @@ def diagflat(v: Any, k: int = 0) -> Array:
 
     Parameters
     ----------
-    v : array
+    v : array_like
+        The elements, in C order.
     k : int
-        Above the main diagonal; negative: below it.
+        The diagonal: 0 is the main one, positive ones lie above it.
 
     Returns
     -------
-    Array of two axes
+    Array
+        2-D and lazy, with v.size + abs(k) rows and columns.
+
+    Raises
+    ------
+    ArgumentError
+        `v` can't be read as an array: an unknown object, a ragged sequence or a masked array. `k` is not an integer.
+    ShapeError
+        The matrix would have 2**63 elements or more.
+    DTypeError
+        `v` holds Python objects.
 
     Examples
     --------
@@ -214,17 +264,28 @@ def _positions(axis: Axis, start: int) -> Array:
 
 
 def tril(m: Any, k: int = 0) -> Array:
-    """Keep what is on and below a diagonal; zeros above.
+    """Return the lower triangle: elements above a diagonal become zero.
 
     Parameters
     ----------
-    m : array (..., M, N)
+    m : array_like (..., M, N)
+        Matrices along the last two axes; a 1-D array is each row of a square.
     k : int
-        Above the main diagonal; negative: below it.
+        The diagonal: 0 is the main one, positive ones lie above it.
 
     Returns
     -------
     Array
+        Lazy, of the shape and dtype of `m`.
+
+    Raises
+    ------
+    ArgumentError
+        `m` can't be read as an array: an unknown object, a ragged sequence or a masked array. `k` is not an integer.
+    ShapeError
+        `m` is 0-d.
+    DTypeError
+        `m` holds Python objects.
 
     Examples
     --------
@@ -237,17 +298,28 @@ def tril(m: Any, k: int = 0) -> Array:
 
 
 def triu(m: Any, k: int = 0) -> Array:
-    """Keep what is on and above a diagonal; zeros below.
+    """Return the upper triangle: elements below a diagonal become zero.
 
     Parameters
     ----------
-    m : array (..., M, N)
+    m : array_like (..., M, N)
+        Matrices along the last two axes; a 1-D array is each row of a square.
     k : int
-        Above the main diagonal; negative: below it.
+        The diagonal: 0 is the main one, positive ones lie above it.
 
     Returns
     -------
     Array
+        Lazy, of the shape and dtype of `m`.
+
+    Raises
+    ------
+    ArgumentError
+        `m` can't be read as an array: an unknown object, a ragged sequence or a masked array. `k` is not an integer.
+    ShapeError
+        `m` is 0-d.
+    DTypeError
+        `m` holds Python objects.
 
     Examples
     --------
@@ -260,19 +332,30 @@ def triu(m: Any, k: int = 0) -> Array:
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
-    """Return the matrix of powers of a vector's elements.
+    """Return the Vandermonde matrix: powers of a vector's elements.
 
     Parameters
     ----------
-    x : array of one axis
+    x : array_like, 1-D
+        The elements, one for each row.
     N : int, optional
-        Number of columns; None: as many as elements.
+        Number of columns; None: the length of `x`.
     increasing : bool
-        Powers from 0 on; else they end with 0.
+        Whether powers rise from 0 from left to right; else they fall to 0.
 
     Returns
     -------
-    Array of two axes
+    Array
+        Lazy, of shape (len(x), N); the dtype holds integers at least.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `N` is not an integer.
+    ShapeError
+        `x` is not 1-D, or `N` is negative.
+    DTypeError
+        `x` holds Python objects.
 
     Examples
     --------

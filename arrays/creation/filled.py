@@ -35,23 +35,39 @@ ZERO = object()
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto"
 ) -> Array:
-    """Make an array of one value, or of values that broadcast.
+    """Return an array filled with one value, or with values that broadcast.
 
     Parameters
     ----------
     shape : int or tuple of int
-    fill_value : scalar or array
+        Length of each axis.
+    fill_value : scalar or array_like
+        The value; an array broadcasts to `shape`.
     dtype : dtype, optional
-        None: the value's own.
+        Of the result; None: that of `fill_value`.
     order : str
-        NumPy's word for the order in memory; says nothing here.
+        Accepted for NumPy and ignored: chunks are in C order.
     device : str, optional
-        The only one, "cpu".
+        Accepted for the array API standard: None or "cpu", the only device.
     chunks : int, str, tuple, dict or None
+        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
+        `normalize_chunks`.
 
     Returns
     -------
     Array
+        Lazy, of the given shape and dtype.
+
+    Raises
+    ------
+    ArgumentError
+        `shape` is not an integer or a tuple of integers. `device` is neither None nor "cpu".
+    ShapeError
+        `shape` has a negative length, or 2**63 elements or more. `fill_value` doesn't broadcast to `shape`.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -87,22 +103,37 @@ def constant(shape: tuple[int, ...], value: Any, dtype: DType) -> Array:
 
 
 def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto") -> Array:
-    """Make an array of zeros.
+    """Return an array of zeros.
 
     Parameters
     ----------
     shape : int or tuple of int
-    dtype : dtype
-        None: float64.
+        Length of each axis.
+    dtype : dtype, optional
+        Of the result; None: float64.
     order : str
-        NumPy's word for the order in memory; says nothing here.
+        Accepted for NumPy and ignored: chunks are in C order.
     device : str, optional
-        The only one, "cpu".
+        Accepted for the array API standard: None or "cpu", the only device.
     chunks : int, str, tuple, dict or None
+        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
+        `normalize_chunks`.
 
     Returns
     -------
     Array
+        Lazy, of the given shape and dtype: no memory is taken before it is computed.
+
+    Raises
+    ------
+    ArgumentError
+        `shape` is not an integer or a tuple of integers. `device` is neither None nor "cpu".
+    ShapeError
+        `shape` has a negative length, or 2**63 elements or more.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -115,22 +146,37 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
 
 
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto") -> Array:
-    """Make an array of ones.
+    """Return an array of ones.
 
     Parameters
     ----------
     shape : int or tuple of int
-    dtype : dtype
-        None: float64.
+        Length of each axis.
+    dtype : dtype, optional
+        Of the result; None: float64.
     order : str
-        NumPy's word for the order in memory; says nothing here.
+        Accepted for NumPy and ignored: chunks are in C order.
     device : str, optional
-        The only one, "cpu".
+        Accepted for the array API standard: None or "cpu", the only device.
     chunks : int, str, tuple, dict or None
+        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
+        `normalize_chunks`.
 
     Returns
     -------
     Array
+        Lazy, of the given shape and dtype.
+
+    Raises
+    ------
+    ArgumentError
+        `shape` is not an integer or a tuple of integers. `device` is neither None nor "cpu".
+    ShapeError
+        `shape` has a negative length, or 2**63 elements or more.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -143,22 +189,42 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
 
 
 def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, chunks: Any = "auto") -> Array:
-    """Make an array for which no values are asked: a chunk has one value for ever, so these are zeros.
+    """Return an array whose values don't matter; they are zeros.
 
     Parameters
     ----------
     shape : int or tuple of int
-    dtype : dtype
-        None: float64.
+        Length of each axis.
+    dtype : dtype, optional
+        Of the result; None: float64.
     order : str
-        NumPy's word for the order in memory; says nothing here.
+        Accepted for NumPy and ignored: chunks are in C order.
     device : str, optional
-        The only one, "cpu".
+        Accepted for the array API standard: None or "cpu", the only device.
     chunks : int, str, tuple, dict or None
+        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
+        `normalize_chunks`.
 
     Returns
     -------
     Array
+        Lazy, of the given shape and dtype.
+
+    Raises
+    ------
+    ArgumentError
+        `shape` is not an integer or a tuple of integers. `device` is neither None nor "cpu".
+    ShapeError
+        `shape` has a negative length, or 2**63 elements or more.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
+
+    Notes
+    -----
+    NumPy's `empty` has arbitrary values. A lazy array must give the same values whenever it is computed, so here they
+    are zeros.
 
     Examples
     --------
@@ -192,21 +258,39 @@ def zeros_like(
     device: Any = None,
     chunks: Any = None,
 ) -> Array:
-    """Make zeros of an array's shape, dtype and chunks.
+    """Return an array of zeros with the shape, dtype and chunks of another.
 
     Parameters
     ----------
-    a : array
-    dtype, shape, chunks : optional
-        Other than the array's.
-    order, subok
-        NumPy's words for the order in memory and for subclasses; they say nothing here.
+    a : array_like
+        The array to be like.
+    dtype : dtype, optional
+        Of the result; None: that of `a`.
+    order, subok : str, bool
+        Accepted for NumPy and ignored.
+    shape : int or tuple of int, optional
+        Of the result; None: that of `a`.
     device : str, optional
-        The only one, "cpu".
+        Accepted for the array API standard: None or "cpu", the only device.
+    chunks : int, str, tuple, dict or None
+        Chunks of the result; None: those of `a`, or "auto" with another shape.
 
     Returns
     -------
     Array
+        Lazy; `a` isn't computed.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is not an integer
+        or a tuple of integers. `device` is neither None nor "cpu".
+    ShapeError
+        `shape` has a negative length, or 2**63 elements or more.
+    DTypeError
+        `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -227,21 +311,39 @@ def ones_like(
     device: Any = None,
     chunks: Any = None,
 ) -> Array:
-    """Make ones of an array's shape, dtype and chunks.
+    """Return an array of ones with the shape, dtype and chunks of another.
 
     Parameters
     ----------
-    a : array
-    dtype, shape, chunks : optional
-        Other than the array's.
-    order, subok
-        NumPy's words for the order in memory and for subclasses; they say nothing here.
+    a : array_like
+        The array to be like.
+    dtype : dtype, optional
+        Of the result; None: that of `a`.
+    order, subok : str, bool
+        Accepted for NumPy and ignored.
+    shape : int or tuple of int, optional
+        Of the result; None: that of `a`.
     device : str, optional
-        The only one, "cpu".
+        Accepted for the array API standard: None or "cpu", the only device.
+    chunks : int, str, tuple, dict or None
+        Chunks of the result; None: those of `a`, or "auto" with another shape.
 
     Returns
     -------
     Array
+        Lazy; `a` isn't computed.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is not an integer
+        or a tuple of integers. `device` is neither None nor "cpu".
+    ShapeError
+        `shape` has a negative length, or 2**63 elements or more.
+    DTypeError
+        `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -262,21 +364,39 @@ def empty_like(
     device: Any = None,
     chunks: Any = None,
 ) -> Array:
-    """Make an array of an array's shape, dtype and chunks; see `empty`.
+    """Return an array, whose values don't matter, with the shape, dtype and chunks of another.
 
     Parameters
     ----------
-    a : array
-    dtype, shape, chunks : optional
-        Other than the array's.
-    order, subok
-        NumPy's words for the order in memory and for subclasses; they say nothing here.
+    a : array_like
+        The array to be like.
+    dtype : dtype, optional
+        Of the result; None: that of `a`.
+    order, subok : str, bool
+        Accepted for NumPy and ignored.
+    shape : int or tuple of int, optional
+        Of the result; None: that of `a`.
     device : str, optional
-        The only one, "cpu".
+        Accepted for the array API standard: None or "cpu", the only device.
+    chunks : int, str, tuple, dict or None
+        Chunks of the result; None: those of `a`, or "auto" with another shape.
 
     Returns
     -------
     Array
+        Lazy, of zeros; see `empty`.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is not an integer
+        or a tuple of integers. `device` is neither None nor "cpu".
+    ShapeError
+        `shape` has a negative length, or 2**63 elements or more.
+    DTypeError
+        `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -298,22 +418,41 @@ def full_like(
     device: Any = None,
     chunks: Any = None,
 ) -> Array:
-    """Make an array of one value with an array's shape, dtype and chunks.
+    """Return an array filled with one value, with the shape, dtype and chunks of another.
 
     Parameters
     ----------
-    a : array
-    fill_value : scalar
-    dtype, shape, chunks : optional
-        Other than the array's.
-    order, subok
-        NumPy's words for the order in memory and for subclasses; they say nothing here.
+    a : array_like
+        The array to be like.
+    fill_value : scalar or array_like
+        The value; an array broadcasts to the shape. It is cast to the dtype.
+    dtype : dtype, optional
+        Of the result; None: that of `a`.
+    order, subok : str, bool
+        Accepted for NumPy and ignored.
+    shape : int or tuple of int, optional
+        Of the result; None: that of `a`.
     device : str, optional
-        The only one, "cpu".
+        Accepted for the array API standard: None or "cpu", the only device.
+    chunks : int, str, tuple, dict or None
+        Chunks of the result; None: those of `a`, or "auto" with another shape.
 
     Returns
     -------
     Array
+        Lazy; `a` isn't computed.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is not an integer
+        or a tuple of integers. `device` is neither None nor "cpu".
+    ShapeError
+        `shape` has a negative length, or 2**63 elements or more. `fill_value` doesn't broadcast to the shape.
+    DTypeError
+        `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------

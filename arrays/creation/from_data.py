@@ -30,24 +30,42 @@ __all__ = [
 
 
 def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
-    """Make an array of what the user has.
+    """Return a lazy array of data that the caller has.
 
-    It refers to `x` and doesn't copy it, so `x` must not change as long as the array is used. Its identity
-    names it, not its content: two calls make two sources. A file that NumPy has mapped is an error when it
-    changes.
+    The data is referred to, not copied: it must not change while the array is used. A memory-mapped file that changes
+    raises an error when it is read.
 
     Parameters
     ----------
-    x : array
-        NumPy's, a `.npy` memory map, or anything with shape, dtype and slicing (zarr, h5py).
+    x : array_like
+        A NumPy array, a memory map, a sequence, an Arrow array, or an object with shape, dtype and slicing (zarr,
+        h5py).
     chunks : int, str, tuple, dict or None
-        "auto" doesn't look at how `x` is stored.
+        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto", which doesn't look at how `x` is
+        stored.
     copy : bool
-        Whether to take a snapshot now.
+        Whether to copy the data now.
 
     Returns
     -------
     Array
+        Lazy, with the shape and dtype of `x`.
+
+    Raises
+    ------
+    ArgumentError
+        `x` is a path, a sparse matrix, a masked array, a ragged sequence, or anything else without shape, dtype and
+        slicing.
+    DTypeError
+        `x` holds Python objects, or is an Arrow array with nulls.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
+    FileError
+        `x` belongs to a file that has been closed.
+
+    Notes
+    -----
+    The array is identified by the object, not by its content: two calls give two sources, whose results aren't shared.
 
     Examples
     --------
@@ -92,26 +110,40 @@ def asarray(
     copy: bool | None = None,
     chunks: Any = None,
 ) -> Array:
-    """Return `a` as an array; what is one already stays as it is.
+    """Return the input as an array; an Array is returned as it is.
 
     Parameters
     ----------
-    a : array, sequence or scalar
-        NumPy's arrays are referred to, not copied, unless `copy`. Sequences may have lazy arrays in them, and anything
-        that has Arrow's PyCapsules will do.
+    a : array_like
+        A NumPy array is referred to, not copied, unless `copy` is True. Sequences may hold lazy arrays; objects with
+        Arrow's PyCapsule interface are read too.
     dtype : dtype, optional
+        To cast to; None: that of `a`.
     order : str, optional
-        NumPy's word for the order in memory; says nothing here.
+        Accepted for NumPy and ignored: chunks are in C order.
     device : str, optional
-        The only one, "cpu".
+        Accepted for the array API standard: None or "cpu", the only device.
     copy : bool, optional
-        True: take a snapshot of what isn't lazy. False: raise where elements would have to be copied.
-    chunks : optional
-        None: as they are, or "auto".
+        True: copy now what isn't lazy. False: raise where elements would have to be copied. None: copy where needed.
+    chunks : int, str, tuple, dict or None
+        Chunks of the result; None: those of `a`, or "auto".
 
     Returns
     -------
     Array
+        Lazy, with the shape of `a`.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `device` is neither None
+        nor "cpu".
+    DTypeError
+        `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
+    BadValue
+        `copy` is False, and `a` must be copied or cast.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -145,23 +177,40 @@ def array(
     ndmin: int = 0,
     chunks: Any = None,
 ) -> Array:
-    """Make an array of its own, as NumPy's `array` does; see `asarray`.
+    """Return a new array of the input, as NumPy's `array` does.
 
     Parameters
     ----------
-    object : array, sequence or scalar
+    object : array_like
+        See `asarray`.
     dtype : dtype, optional
+        To cast to; None: that of `object`.
     copy : bool or None
-        Whether to take a snapshot of what isn't lazy.
-    order, subok
-        NumPy's words for the order in memory and for subclasses; they say nothing here.
+        Whether to copy now what isn't lazy.
+    order, subok : str, bool
+        Accepted for NumPy and ignored.
     ndmin : int
-        Axes of length one are put in front until there are so many.
-    chunks : optional
+        Least number of axes; size-1 axes are added in front.
+    chunks : int, str, tuple, dict or None
+        Chunks of the result; None: those of `object`, or "auto".
 
     Returns
     -------
     Array
+        Lazy, with at least `ndmin` axes.
+
+    Raises
+    ------
+    ArgumentError
+        `object` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        `ndmin` is negative.
+    DTypeError
+        `object` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
+    BadValue
+        `copy` is False, and `object` must be copied or cast.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -178,16 +227,26 @@ asanyarray = asarray
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
-    """Return `a` as an array of at least one axis, as NumPy's function of this name does.
+    """Return the input as an array with at least one axis.
 
     Parameters
     ----------
-    a : array, sequence or scalar
+    a : array_like
+        See `asarray`.
     dtype : dtype, optional
+        To cast to; None: that of `a`.
 
     Returns
     -------
     Array
+        Lazy; at least 1-D, as with NumPy.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
 
     Examples
     --------
@@ -199,18 +258,26 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
-    """Return an array of its own: setting elements of one leaves the other as it is.
+    """Return a copy: setting elements of one leaves the other as it is.
 
     Parameters
     ----------
-    a : array
-        NumPy's is copied now.
-    order, subok
-        NumPy's words for the order in memory and for subclasses; they say nothing here.
+    a : array_like
+        The array. One of NumPy's is copied now; a lazy one isn't computed.
+    order, subok : str, bool
+        Accepted for NumPy and ignored.
 
     Returns
     -------
     Array
+        Lazy, with the shape, dtype and chunks of `a`.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------

@@ -36,22 +36,32 @@ __all__ = [
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
-    """Make matrices of coordinates from vectors of them.
+    """Return matrices of coordinates from vectors of them.
 
     Parameters
     ----------
-    *xi : array of one axis, or none
+    *xi : array_like, at most 1-D
+        The coordinates along each axis.
     copy : bool
-        Makes no difference: arrays don't change.
+        Accepted for NumPy and ignored: there are no views.
     sparse : bool
-        Whether axes that a coordinate doesn't change along stay of length one.
-    indexing : "xy" or "ij"
-        "xy": the first coordinate changes along the second axis, as in a drawing.
+        Whether to keep size-1 axes that would broadcast.
+    indexing : {"xy", "ij"}
+        "xy": the first vector runs along the second axis, as in a drawing; "ij": along the first, as in a matrix.
 
     Returns
     -------
     tuple of Array
-        Their chunks are the vectors' along each axis.
+        Lazy, one for each vector; their chunks are the vectors' along each axis.
+
+    Raises
+    ------
+    ArgumentError
+        `xi` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        A vector has more than one axis, or `indexing` is neither "xy" nor "ij".
+    DTypeError
+        `xi` holds Python objects.
 
     Examples
     --------
@@ -85,20 +95,34 @@ def _spread(x: Array, shape: tuple[int, ...], axes: Sequence[Axis]) -> Array:
 
 
 def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False, *, chunks: Any = "auto") -> Any:
-    """Make an array of each element's position along each axis.
+    """Return each element's position along each axis of a grid.
 
     Parameters
     ----------
     dimensions : sequence of int
+        Shape of the grid.
     dtype : dtype
+        Of the result.
     sparse : bool
-        Whether to return a tuple of arrays, of length one but along their own axis.
+        Whether to return one array for each axis, with size-1 axes that broadcast.
     chunks : int, str, tuple, dict or None
-        Of the grid of positions.
+        Chunks of the grid.
 
     Returns
     -------
-    Array of shape `(axes, *dimensions)`, or a tuple
+    Array or tuple of Array
+        Lazy, of shape (len(dimensions), *dimensions); with `sparse` a tuple.
+
+    Raises
+    ------
+    ArgumentError
+        `dimensions` is not an integer or a tuple of integers.
+    ShapeError
+        `dimensions` has a negative length, or 2**63 elements or more.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -134,24 +158,38 @@ def fromfunction(
     chunks: Any = "auto",
     **kwargs: Any,
 ) -> Any:
-    """Call a function with the positions along each axis, as lazy arrays.
+    """Return what a function makes of the positions along each axis.
 
     Parameters
     ----------
     function : callable
-        Of as many arrays as there are axes; what it returns is returned.
+        Takes one lazy array of positions for each axis, once for the whole grid.
     shape : sequence of int
+        Shape of the grid of positions.
     dtype : dtype
         Of the positions.
     like : None
-        Present for NumPy's sake.
+        Accepted for NumPy and ignored.
     chunks : int, str, tuple, dict or None
-    **kwargs
-        Handed on to `function`.
+        Chunks of the grid.
+    **kwargs : any
+        Passed on to `function`.
 
     Returns
     -------
-    What `function` returns
+    any
+        What `function` returns: a lazy Array where it uses array operations.
+
+    Raises
+    ------
+    ArgumentError
+        `function` is not callable, or `shape` is no sequence of integers.
+    ShapeError
+        `shape` has a negative length, or 2**63 elements or more.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -218,24 +256,47 @@ def logspace(
     *,
     chunks: Any = "auto",
 ) -> Array:
-    """Make powers of a base whose exponents are at equal steps.
+    """Return numbers evenly spaced on a logarithmic scale.
 
     Parameters
     ----------
     start, stop : number
         The first and the last exponent.
     num : int
+        How many numbers.
     endpoint : bool
         Whether `stop` is the last exponent.
     base : number
+        Base of the powers.
     dtype : dtype, optional
+        Of the result; None: floating-point.
     axis : int
-        0 or -1: `start`, `stop` and `base` are numbers, no arrays.
+        0 or -1, since the result is 1-D.
     chunks : int, str, tuple, dict or None
+        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
+        `normalize_chunks`.
 
     Returns
     -------
     Array
+        1-D and lazy, of `num` elements.
+
+    Raises
+    ------
+    ArgumentError
+        `start`, `stop` or `base` is not a number, or `num` or `axis` is not an integer.
+    ShapeError
+        `num` is negative.
+    AxisError
+        `axis` is neither 0 nor -1.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
+
+    Notes
+    -----
+    Unlike in NumPy, `start`, `stop` and `base` can't be arrays.
 
     Examples
     --------
@@ -261,23 +322,45 @@ def geomspace(
     *,
     chunks: Any = "auto",
 ) -> Array:
-    """Make numbers at equal ratios.
+    """Return numbers at equal ratios: a geometric progression.
 
     Parameters
     ----------
     start, stop : real number, not zero
-        Of one sign.
+        The first and the last number, of one sign.
     num : int
+        How many numbers.
     endpoint : bool
         Whether `stop` is the last number.
     dtype : dtype, optional
+        Of the result; None: floating-point.
     axis : int
-        0 or -1: `start` and `stop` are numbers, no arrays.
+        0 or -1, since the result is 1-D.
     chunks : int, str, tuple, dict or None
+        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
+        `normalize_chunks`.
 
     Returns
     -------
     Array
+        1-D and lazy, of `num` elements.
+
+    Raises
+    ------
+    ArgumentError
+        `start` or `stop` is not a number, or `num` or `axis` is not an integer.
+    ShapeError
+        `start` or `stop` is zero or complex, their signs differ, or `num` is negative.
+    AxisError
+        `axis` is neither 0 nor -1.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
+
+    Notes
+    -----
+    Unlike in NumPy, `start` and `stop` can't be arrays or complex numbers.
 
     Examples
     --------

@@ -41,20 +41,43 @@ def arange(
     device: Any = None,
     chunks: Any = "auto",
 ) -> Array:
-    """Make numbers at equal steps in the half-open range from `start` to `stop`.
+    """Return evenly spaced numbers in the half-open range from `start` to `stop`.
 
     Parameters
     ----------
-    start, stop, step : number, date or time
-        With one number: from 0 to it. Dates may be text where `dtype` says so.
+    start : number, date or time
+        First element; with a single argument, the end of a range that begins at 0. A lazy 0-d array is computed now.
+    stop : number, date or time, optional
+        End of the range, which isn't part of it.
+    step : number or time
+        Distance between elements; negative: downwards.
     dtype : dtype, optional
+        Of the result; None: from the arguments. A date given as a string needs it.
     device : str, optional
-        The only one, "cpu".
+        Accepted for the array API standard: None or "cpu", the only device.
     chunks : int, str, tuple, dict or None
+        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
+        `normalize_chunks`.
 
     Returns
     -------
     Array
+        1-D and lazy: each chunk is made from its position.
+
+    Raises
+    ------
+    ArgumentError
+        `start`, `stop` or `step` is not a real number, date or time. `device` is neither None nor "cpu".
+    ShapeError
+        `step` is zero, an argument is not finite or beyond 64-bit integers, or there would be too many elements.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
+
+    Notes
+    -----
+    Floating-point ranges may have at most 2**53 elements.
 
     Examples
     --------
@@ -139,28 +162,46 @@ def linspace(
     device: Any = None,
     chunks: Any = "auto",
 ) -> Any:
-    """Make `num` numbers at equal steps from `start` to `stop`.
+    """Return `num` evenly spaced numbers from `start` to `stop`.
 
     Parameters
     ----------
-    start, stop : number or array
-        Arrays, lazy ones too, broadcast; the numbers run along a new axis.
+    start, stop : number or array_like
+        First and last number. Arrays broadcast; the numbers then run along a new axis.
     num : int
+        How many numbers.
     endpoint : bool
         Whether `stop` is the last of them.
     retstep : bool
         Whether to return the step too.
     dtype : dtype, optional
+        Of the result; None: floating-point. Numbers are rounded down for an integer dtype.
     axis : int
-        The new axis in the result.
+        Position of the new axis in the result, where `start` or `stop` is an array.
     device : str, optional
-        The only one, "cpu".
+        Accepted for the array API standard: None or "cpu", the only device.
     chunks : int, str, tuple, dict or None
-        Of numbers between two numbers.
+        Chunks of the result where `start` and `stop` are numbers.
 
     Returns
     -------
-    Array, or Array and step
+    Array
+        Lazy: 1-D for two numbers, else with one axis more than they broadcast to.
+    scalar or Array
+        The step, only with `retstep`; NaN where there is none.
+
+    Raises
+    ------
+    ArgumentError
+        `start` or `stop` is not a number, or `num` or `axis` is not an integer. `device` is neither None nor "cpu".
+    ShapeError
+        `num` is negative, or `start` and `stop` don't broadcast.
+    AxisError
+        `axis` is out of range for the result.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -222,27 +263,41 @@ def eye(
     *,
     device: Any = None,
 ) -> Array:
-    """Make a matrix of ones on a diagonal, and zeros elsewhere.
+    """Return a matrix with ones on one diagonal and zeros elsewhere.
 
     Parameters
     ----------
     N : int
         Number of rows.
     M : int, optional
-        Number of columns; None: as many.
+        Number of columns; None: N.
     k : int
-        Which diagonal; above the main one where positive.
-    dtype : dtype
-        None: float64.
+        The diagonal: 0 is the main one, positive ones lie above it.
+    dtype : dtype, optional
+        Of the result; None: float64.
     order : str
-        NumPy's word for the order in memory; says nothing here.
+        Accepted for NumPy and ignored: chunks are in C order.
     chunks : int, str, tuple, dict or None
+        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
+        `normalize_chunks`.
     device : str, optional
-        The only one, "cpu".
+        Accepted for the array API standard: None or "cpu", the only device.
 
     Returns
     -------
     Array
+        Lazy, of shape (N, M).
+
+    Raises
+    ------
+    ArgumentError
+        `N`, `M` or `k` is not an integer. `device` is neither None nor "cpu".
+    ShapeError
+        `N` or `M` is negative, or there would be 2**63 elements or more.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -260,17 +315,33 @@ def eye(
 
 
 def identity(n: int, dtype: Any = None, *, chunks: Any = "auto") -> Array:
-    """Make a square matrix of ones on the main diagonal, and zeros elsewhere.
+    """Return a square matrix with ones on the main diagonal and zeros elsewhere.
 
     Parameters
     ----------
     n : int
-    dtype, chunks
-        As for `eye`.
+        Number of rows and columns.
+    dtype : dtype, optional
+        Of the result; None: float64.
+    chunks : int, str, tuple, dict or None
+        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
+        `normalize_chunks`.
 
     Returns
     -------
     Array
+        Lazy, of shape (n, n).
+
+    Raises
+    ------
+    ArgumentError
+        `n` is not an integer.
+    ShapeError
+        `n` is negative.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -282,16 +353,37 @@ def identity(n: int, dtype: Any = None, *, chunks: Any = "auto") -> Array:
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, chunks: Any = "auto") -> Array:
-    """Make a matrix of ones at and below a diagonal, and zeros elsewhere.
+    """Return a matrix with ones at and below a diagonal and zeros above it.
 
     Parameters
     ----------
-    N, M, k, dtype, chunks
-        As for `eye`.
+    N : int
+        Number of rows.
+    M : int, optional
+        Number of columns; None: N.
+    k : int
+        The diagonal: 0 is the main one, positive ones lie above it.
+    dtype : dtype
+        Of the result.
+    chunks : int, str, tuple, dict or None
+        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
+        `normalize_chunks`.
 
     Returns
     -------
     Array
+        Lazy, of shape (N, M).
+
+    Raises
+    ------
+    ArgumentError
+        `N`, `M` or `k` is not an integer.
+    ShapeError
+        `N` or `M` is negative, or there would be 2**63 elements or more.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
