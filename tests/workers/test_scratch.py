@@ -8,10 +8,11 @@ import threading
 import numpy as np
 
 import windrow as wr
-from windrow.workers.kernels.interpreter.buffers import LEAST, MOST, room
+from windrow.workers.kernels.buffers import ARGUMENTS, LEAST, MOST
 from windrow.workers.urgency import request_short_timeslices
 
 F8 = np.dtype("f8")
+room = ARGUMENTS.lend
 
 
 def place(array) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from .buffers import Buffers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,12 +15,11 @@ if TYPE_CHECKING:
     from ...graph.kinds.contraction import Contract
 
 Array = np.ndarray[Any, Any]
-_local = threading.local()
-KEPT = 1 << 26
 PANEL = 1 << 16
 """Elements of both operands that are multiplied at once, where these are narrow."""
 NARROW = 1 << 9
 """Rows and columns of the result, together, up to which operands are narrow."""
+_products = Buffers(1 << 26)
 
 
 def contract(op: Contract, pairs: list[tuple[Array, Array]], out: Array) -> None:
@@ -38,7 +38,7 @@ def contract(op: Contract, pairs: list[tuple[Array, Array]], out: Array) -> None
             total = out.reshape(shape) if plain else np.empty(shape, out.dtype)
             _multiply(a, b, total)
         else:
-            scratch = _scratch(shape, out.dtype)
+            scratch = _products.lend("product", shape, out.dtype)
             _multiply(a, b, scratch)
             np.add(total, scratch, out=total)
     if not pairs:
@@ -61,17 +61,6 @@ def _panels(op: Contract, left: Array, right: Array) -> Iterator[tuple[Array, Ar
     for begin in range(0, max(1, length), max(1, step)):
         where = slice(begin, begin + step)
         yield left[(slice(None),) * i + (where,)], right[(slice(None),) * j + (where,)]
-
-
-def _scratch(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Return the thread's own buffer for one product: its pages are hot from task to task."""
-    count = math.prod(shape) * dtype.itemsize
-    held: Array | None = getattr(_local, "buffer", None)
-    if held is None or held.nbytes < count:
-        held = np.empty(count, np.uint8)
-        if count <= KEPT:
-            _local.buffer = held
-    return held[:count].view(dtype).reshape(shape)
 
 
 def _arranged(block: Array, labels: tuple[int, ...], groups: tuple[Any, ...]) -> Array:

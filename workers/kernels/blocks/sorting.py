@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..buffers import ARGUMENTS
 from ..compiled import dealing
-from ..interpreter.buffers import room
 from . import filling, piecewise
 
 Array = np.ndarray[Any, Any]
@@ -213,7 +213,7 @@ def in_order(
     for begin, end in zip((ends - lengths).T.tolist(), ends.T.tolist(), strict=True):
         stop = at + sum(end) - sum(begin)
         inside = at >= 0 and stop <= n
-        bucket = out[at:stop] if inside else room(BUCKET, (stop - at,), out.dtype)
+        bucket = out[at:stop] if inside else ARGUMENTS.lend(BUCKET, (stop - at,), out.dtype)
         parts = [run[a:b] for run, a, b in zip(runs, begin, end, strict=True)]
         np.concatenate(parts, out=bucket)
         _put_in_order(bucket)

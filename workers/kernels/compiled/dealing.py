@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..interpreter.buffers import room
+from ..buffers import ARGUMENTS
 from .counting import ready
 from .fused import ENTRY
 from .llvm_text import NotCompilable, Text, kind, register
@@ -61,7 +61,7 @@ def dealt(x: Array, splitters: Array, total: int, out: Array) -> Array | None:
         return None
     x = np.require(x, requirements=["C", "A"])
     edges = np.concatenate([splitters, np.repeat(splitters[-1:], 2 * BUCKETS - len(splitters))])
-    tables, buckets = np.zeros((TABLES, BUCKETS), np.int64), room(ROOM, x.shape, np.dtype(np.uint8))
+    tables, buckets = np.zeros((TABLES, BUCKETS), np.int64), ARGUMENTS.lend(ROOM, x.shape, np.dtype(np.uint8))
     find(*_addresses(x, edges, first, scalars, buckets), len(x), len(splitters), 0, 0)
     count(*_addresses(buckets, buckets, buckets, buckets, tables), len(x), 0, 0, 0)
     counts: Array = tables.sum(0)

@@ -20,7 +20,8 @@ import numpy as np
 
 from ....graph.program import Load
 from ...config import config
-from ..interpreter.tile_loop import BLOCK_BYTES, buffer, copy_tile
+from ..buffers import Buffers
+from ..interpreter.tile_loop import copy_tile
 from .fused import ENTRY, Fused, cuts, fused
 from .llvm_compile import Native, compiled
 from .llvm_text import NotCompilable
@@ -34,6 +35,7 @@ Array = np.ndarray[Any, Any]
 ENOUGH_WORK = 400_000_000
 LEAST_ELEMENTS = 1 << 10
 
+_ordered = Buffers(1 << 26)
 _log = logging.getLogger("windrow")
 _lock = threading.Lock()
 
@@ -190,7 +192,7 @@ def _inputs(frame: Frame, bound: Bound) -> list[Array] | None:
             bound.open = False
             return None
         if not part.flags.c_contiguous:
-            ordered = buffer(-1 - number, part.dtype, part.shape, BLOCK_BYTES)
+            ordered = _ordered.lend(number, part.shape, part.dtype)
             copy_tile(ordered, part)
             part = ordered
         found.append(part)

@@ -18,11 +18,11 @@ from ....graph.kinds.move import Move
 from ....graph.program import Apply, Call, Generate, Load, Product, Program, Value
 from ...reader import points_first
 from ..blocks import block_function, fills, takes_pieces
+from ..buffers import ARGUMENTS
 from ..contraction import contract
 from ..reductions import REDUCTION_KERNELS
 from .block_calls import call_function, read_only
 from .buffer_plan import Plan, plan_of
-from .buffers import room
 from .piece_assembly import AssembledPieces
 from .tile_loop import Tiles
 from .tile_regions import Region, regions
@@ -141,7 +141,7 @@ class Frame:
         """Return a whole-block value of a frame of one block; what has to be put together, in memory used again."""
         if number not in self.wholes and self.in_place(number) is None:
             value = self.program.values[number]
-            out = room(number, (1, *self._own_shape(number)), value.dtype)
+            out = ARGUMENTS.lend(number, (1, *self._own_shape(number)), value.dtype)
             self._make(number, out)
             self.wholes[number] = self._framed(number, out)
         return self.whole(number)

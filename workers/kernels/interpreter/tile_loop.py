@@ -6,12 +6,12 @@ The kernels let go of Python's lock; what runs between them does not, and keeps 
 from __future__ import annotations
 
 import math
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....graph.program import Apply, Generate
+from ..buffers import Buffers
 from ..functions import function
 from ..sources import generate
 from .tile_regions import TILE, Region, regions
@@ -28,8 +28,7 @@ COLUMNS = 500
 SHORT = 128
 WIDENED = -(1 << 20)
 """Slots of what is widened count down from here."""
-BLOCK_BYTES = 1 << 26
-_scratch = threading.local()
+_tiles = Buffers(TILE * 16, begin=TILE * 8)
 
 
 class Tiles:
@@ -110,7 +109,7 @@ class Tiles:
         """Return a value written out over a tile, once for all tiles of these extents."""
         slot = WIDENED - number
         if slot not in targets:
-            targets[slot] = buffer(slot, part.dtype, shape)
+            targets[slot] = _tiles.lend(slot, shape, part.dtype)
             np.copyto(targets[slot], part)
         return targets[slot]
 
@@ -119,7 +118,7 @@ class Tiles:
         if part.flags.c_contiguous:
             return part
         if number not in targets:
-            targets[number] = buffer(-2 - number, part.dtype, part.shape)
+            targets[number] = _tiles.lend(-2 - number, part.shape, part.dtype)
         copy_tile(targets[number], part)
         return targets[number]
 
@@ -134,10 +133,10 @@ class Tiles:
         count = len(self._frame.blocks)
         for i in self._plan.tiled:
             shape = (count, *(n if f else 1 for n, f in zip(lengths, values[i].full, strict=True)))
-            found[i] = buffer(slots[i], values[i].dtype, shape)
+            found[i] = _tiles.lend(slots[i], shape, values[i].dtype)
         for i, gathered, _ in self._loads:
             if gathered is not None:
-                found[i] = buffer(-2 - i, values[i].dtype, (count, *lengths))
+                found[i] = _tiles.lend(-2 - i, (count, *lengths), values[i].dtype)
         return found
 
     def _generate(self, number: int, region: Region, target: Array) -> None:
@@ -159,15 +158,3 @@ def copy_tile(out: Array, part: Array) -> None:
             np.copyto(out[..., begin : begin + COLUMNS], part[..., begin : begin + COLUMNS])
     else:
         np.copyto(out, part)
-
-
-def buffer(slot: int, dtype: np.dtype[Any], shape: tuple[int, ...], most: int = TILE * 16) -> Array:
-    """Return a thread's buffer for a slot; up to `most` bytes are kept from task to task: their pages are hot."""
-    buffers: dict[int, Array] = _scratch.__dict__.setdefault("buffers", {})
-    count = math.prod(shape) * dtype.itemsize
-    held = buffers.get(slot)
-    if held is None or held.nbytes < count:
-        held = np.empty(max(count, TILE * 8), np.uint8)
-        if count <= most:
-            buffers[slot] = held
-    return held[:count].view(dtype).reshape(shape)

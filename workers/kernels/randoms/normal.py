@@ -12,11 +12,11 @@ So all that is done is additions, products, roots and one logarithm.
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..buffers import Buffers
 from .philox import following, raw_at
 
 if TYPE_CHECKING:
@@ -34,19 +34,12 @@ _SERIES = (
     -6.052172590598864e-06,
     9.475109441343972e-08,
 )
-_local = threading.local()
-
-
-def _scratch(size: int) -> Array:
-    held: Array | None = getattr(_local, "scratch", None)
-    if held is None or held.shape[1] < size:
-        held = _local.scratch = np.empty((5, max(size, PIECE // 2)))
-    return held[:, :size]
+_draws = Buffers(1 << 26, begin=5 * 8 * (PIECE // 2))
 
 
 def polar(u: Array, v: Array, even: Array, odd: Array | None) -> None:
     """Fill `even` with r cos(2 pi v), `odd` with r sin(2 pi v), for draws u and v; they may share their memory."""
-    r, a, t, x, k = _scratch(len(u))
+    r, a, t, x, k = _draws.lend("polar", (5, len(u)), np.dtype(np.float64))
     np.subtract(1.0, u, out=r)
     np.log(r, out=r)
     np.multiply(r, -2.0, out=r)
