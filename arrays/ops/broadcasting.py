@@ -31,10 +31,19 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     Parameters
     ----------
     *shapes : int or tuple of int
+        The shapes.
 
     Returns
     -------
     tuple of int
+        The common shape.
+
+    Raises
+    ------
+    ArgumentError
+        `shapes` is not an integer or a tuple of integers.
+    ShapeError
+        `shapes` has a negative length, or 2**63 elements or more. The shapes don't broadcast.
 
     Examples
     --------
@@ -46,20 +55,36 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False, *, chunks: Any = None) -> Array:
-    """Repeat an array along new axes and axes of length one.
+    """Return the array broadcast to a shape.
 
     Parameters
     ----------
-    array : array
+    array : array_like
+        The array.
     shape : int or tuple of int
+        The shape; that of `array` must broadcast to it.
     subok : bool
-        NumPy's word for subclasses; says nothing here.
+        Accepted for NumPy and ignored: there are no subclasses.
     chunks : int, str, tuple, dict or None
-        None, or an entry of None: one chunk along a repeated axis, the array's own chunks along the others.
+        Chunks of the result. None, or an entry of None: one chunk along a repeated axis, the array's own along the
+        others.
 
     Returns
     -------
     Array
+        Lazy, of that shape. NumPy returns a read-only view; this is an array like any other.
+
+    Raises
+    ------
+    ArgumentError
+        `array` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is not an
+        integer or a tuple of integers.
+    ShapeError
+        `shape` has a negative length, or 2**63 elements or more. The array's shape doesn't broadcast to `shape`.
+    DTypeError
+        `array` holds Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -103,17 +128,28 @@ def broadcast_any(*args: Any, subok: bool = False) -> tuple[Any, ...]:
 
 
 def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
-    """Broadcast arrays to their common shape.
+    """Return arrays broadcast to their common shape.
 
     Parameters
     ----------
-    *arrays : array
+    *arrays : array_like
+        The arrays.
     subok : bool
-        NumPy's word for subclasses; says nothing here.
+        Accepted for NumPy and ignored: there are no subclasses.
 
     Returns
     -------
     tuple of Array
+        Lazy, all of one shape and with the same chunks.
+
+    Raises
+    ------
+    ArgumentError
+        `arrays` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        The shapes don't broadcast.
+    DTypeError
+        `arrays` holds Python objects.
 
     Examples
     --------

@@ -153,25 +153,41 @@ def _without_nan(operation: str, a: Any, value: int) -> Array:
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> Array:
-    """Return the running sums along an axis.
+    """Return the cumulative sum along an axis.
 
-    Along an axis of several chunks the chunks' totals are found first: the array is read twice.
+    Along an axis of several chunks their totals are computed first: the array is read twice.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array.
     axis : int, optional
-        It may be left out where there is one axis.
+        The axis; it may be left out where `x` is 1-D.
     dtype : dtype, optional
-        In which is added; None: the array's, or the default integer for smaller ones.
-    out : array, optional
-        Where the result is put.
+        In which to add; None: the array's, or the default integer for smaller ones.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
     include_initial : bool
-        Whether zero comes first: the result is longer by one then.
+        Whether a zero comes first, which makes the axis longer by one.
 
     Returns
     -------
     Array
+        Lazy, of the shape of `x`; 1-D for a 0-d array.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer,
+        or `include_initial` is not a bool. `out` is not an array.
+    ShapeError
+        `out` doesn't have the result's shape.
+    AxisError
+        `axis` is out of range, or missing where `x` has several axes.
+    DTypeError
+        `x` holds Python objects. The elements can't be added. The result can't be cast to the dtype of `out` by the
+        rule "same_kind".
 
     Examples
     --------
@@ -183,25 +199,45 @@ def cumulative_sum(
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential") -> Array:
-    """Return the running sums along an axis.
+    """Return the cumulative sum along an axis.
 
-    See `cumulative_sum` for how chunks are treated.
+    Along an axis of several chunks their totals are computed first: the array is read twice.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     axis : int or None
-        None: along the flattened array.
+        The axis; None: of the flattened array.
     dtype : dtype, optional
-        In which is added; None: the array's, or the default integer for smaller ones.
-    out : array, optional
-        Where the result is put.
+        In which to add; None: the array's, or the default integer for smaller ones.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
     method : {"sequential", "blelloch"}
-        As dask has it; without effect here.
+        Accepted for dask; both give the same.
 
     Returns
     -------
     Array
+        Lazy, of the shape of `a`; 1-D where `axis` is None.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+        `method` is unknown. `out` is not an array.
+    ShapeError
+        `out` doesn't have the result's shape.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `a` holds Python objects. The elements can't be added. The result can't be cast to the dtype of `out` by the
+        rule "same_kind".
+
+    Notes
+    -----
+    Sums of floating-point numbers are added chunk by chunk, so they may differ from NumPy's in the last digits.
 
     Examples
     --------
@@ -215,25 +251,41 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, 
 def nancumsum(
     a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
 ) -> Array:
-    """Return the running sums along an axis; NaN counts as zero.
+    """Return the cumulative sum along an axis, with NaN counted as zero.
 
-    See `cumulative_sum` for how chunks are treated.
+    Along an axis of several chunks their totals are computed first: the array is read twice.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     axis : int or None
-        None: along the flattened array.
+        The axis; None: of the flattened array.
     dtype : dtype, optional
-        In which is added; None: the array's, or the default integer for smaller ones.
-    out : array, optional
-        Where the result is put.
+        In which to add; None: the array's, or the default integer for smaller ones.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
     method : {"sequential", "blelloch"}
-        As dask has it; without effect here.
+        Accepted for dask; both give the same.
 
     Returns
     -------
     Array
+        Lazy, of the shape of `a`; 1-D where `axis` is None.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+        `method` is unknown. `out` is not an array.
+    ShapeError
+        `out` doesn't have the result's shape.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `a` holds Python objects. The elements can't be added. The result can't be cast to the dtype of `out` by the
+        rule "same_kind".
 
     Examples
     --------
@@ -247,27 +299,46 @@ def nancumsum(
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> Array:
-    """Return the running products along an axis.
+    """Return the cumulative product along an axis.
 
-    Along an axis of several chunks the chunks' totals are found first: the array is read twice. A product that leaves
-    the range of floats within a chunk and comes back to it there is NaN or 0 from then on if multiplied one by one,
-    and what it comes to for the chunks after that one.
+    Along an axis of several chunks their totals are computed first: the array is read twice.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array.
     axis : int, optional
-        It may be left out where there is one axis.
+        The axis; it may be left out where `x` is 1-D.
     dtype : dtype, optional
-        In which is multiplied; None: the array's, or the default integer for smaller ones.
-    out : array, optional
-        Where the result is put.
+        In which to multiply; None: the array's, or the default integer for smaller ones.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
     include_initial : bool
-        Whether one comes first: the result is longer by one then.
+        Whether a one comes first, which makes the axis longer by one.
 
     Returns
     -------
     Array
+        Lazy, of the shape of `x`; 1-D for a 0-d array.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer,
+        or `include_initial` is not a bool. `out` is not an array.
+    ShapeError
+        `out` doesn't have the result's shape.
+    AxisError
+        `axis` is out of range, or missing where `x` has several axes.
+    DTypeError
+        `x` holds Python objects. The elements can't be multiplied. The result can't be cast to the dtype of `out` by
+        the rule "same_kind".
+
+    Notes
+    -----
+    Where a running product overflows or underflows within a chunk and later factors of the chunk bring it back,
+    elements of that chunk stay inf, NaN or 0 as in NumPy, but later chunks continue from the true product.
 
     Examples
     --------
@@ -281,25 +352,42 @@ def cumulative_prod(
 def cumprod(
     a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
 ) -> Array:
-    """Return the running products along an axis.
+    """Return the cumulative product along an axis.
 
-    See `cumulative_prod` for how chunks are treated.
+    Along an axis of several chunks their totals are computed first: the array is read twice. See `cumulative_prod` for
+    overflow.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     axis : int or None
-        None: along the flattened array.
+        The axis; None: of the flattened array.
     dtype : dtype, optional
-        In which is multiplied; None: the array's, or the default integer for smaller ones.
-    out : array, optional
-        Where the result is put.
+        In which to multiply; None: the array's, or the default integer for smaller ones.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
     method : {"sequential", "blelloch"}
-        As dask has it; without effect here.
+        Accepted for dask; both give the same.
 
     Returns
     -------
     Array
+        Lazy, of the shape of `a`; 1-D where `axis` is None.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+        `method` is unknown. `out` is not an array.
+    ShapeError
+        `out` doesn't have the result's shape.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `a` holds Python objects. The elements can't be multiplied. The result can't be cast to the dtype of `out` by
+        the rule "same_kind".
 
     Examples
     --------
@@ -313,25 +401,42 @@ def cumprod(
 def nancumprod(
     a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
 ) -> Array:
-    """Return the running products along an axis; NaN counts as one.
+    """Return the cumulative product along an axis, with NaN counted as one.
 
-    See `cumulative_prod` for how chunks are treated.
+    Along an axis of several chunks their totals are computed first: the array is read twice. See `cumulative_prod` for
+    overflow.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     axis : int or None
-        None: along the flattened array.
+        The axis; None: of the flattened array.
     dtype : dtype, optional
-        In which is multiplied; None: the array's, or the default integer for smaller ones.
-    out : array, optional
-        Where the result is put.
+        In which to multiply; None: the array's, or the default integer for smaller ones.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
     method : {"sequential", "blelloch"}
-        As dask has it; without effect here.
+        Accepted for dask; both give the same.
 
     Returns
     -------
     Array
+        Lazy, of the shape of `a`; 1-D where `axis` is None.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+        `method` is unknown. `out` is not an array.
+    ShapeError
+        `out` doesn't have the result's shape.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `a` holds Python objects. The elements can't be multiplied. The result can't be cast to the dtype of `out` by
+        the rule "same_kind".
 
     Examples
     --------

@@ -33,18 +33,33 @@ Where = slice | int | np.ndarray[Any, Any]
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Array:
-    """Join values to the end of an array.
+    """Return an array with values joined to its end.
 
     Parameters
     ----------
-    arr, values : array
-        With an axis given their shapes agree but along it.
+    arr : array_like
+        The array.
+    values : array_like
+        What is appended; with an axis, of the shape of `arr` except along it.
     axis : int or None
-        None: both are flattened.
+        The axis; None: both are flattened.
 
     Returns
     -------
     Array
+        Lazy, of the dtype that both promote to.
+
+    Raises
+    ------
+    ArgumentError
+        `arr` or `values` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is
+        not an integer.
+    ShapeError
+        The shapes differ along another axis.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `arr` or `values` holds Python objects.
 
     Examples
     --------
@@ -71,19 +86,33 @@ def _read(operation: str, obj: Any) -> Where:
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
-    """Leave out elements along an axis.
+    """Return an array without some elements along an axis.
 
     Parameters
     ----------
-    arr : array
-    obj : slice, int, array of int, or mask
-        What is left out. For a lazy array the length of the result is found when something needs it.
+    arr : array_like
+        The array.
+    obj : slice, int or array_like of int or bool
+        Positions that are left out, or a mask.
     axis : int or None
-        None: of the flattened array.
+        The axis; None: of the flattened array.
 
     Returns
     -------
     Array
+        Lazy. Where `obj` is lazy, the length along the axis is computed when it is needed.
+
+    Raises
+    ------
+    ArgumentError
+        `arr` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an
+        integer.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `arr` holds Python objects.
+    IndexingError
+        `obj` is neither a slice, integers nor a mask of the axis' length, or a position is out of bounds.
 
     Examples
     --------
@@ -137,21 +166,37 @@ def _kept(array: Array, at: int, keep: np.ndarray[Any, Any]) -> Array:
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
-    """Put values in along an axis, before given positions.
+    """Return an array with values inserted along an axis.
 
     Parameters
     ----------
-    arr : array
-    obj : slice, int, array of int, or mask
-        Positions in `arr` before which values are put; they must be known at the call.
-    values : array
-        They broadcast to what is put in, and are cast to the array's dtype.
+    arr : array_like
+        The array.
+    obj : slice, int or array_like of int or bool
+        Positions in `arr` before which values are inserted, or a mask of them.
+    values : array_like
+        They broadcast to what is inserted, and are cast to the dtype of `arr`.
     axis : int or None
-        None: into the flattened array.
+        The axis; None: of the flattened array.
 
     Returns
     -------
     Array
+        Lazy, of the dtype of `arr`.
+
+    Raises
+    ------
+    ArgumentError
+        `arr` or `values` can't be read as an array: an unknown object, a ragged sequence or a masked array. `obj` is a
+        lazy array: positions must be known at the call. Or `axis` is not an integer.
+    ShapeError
+        `values` don't broadcast to what is inserted.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `arr` or `values` holds Python objects. `values` are complex and `arr` isn't.
+    IndexingError
+        `obj` has more than one axis, is of another dtype, or is out of bounds.
 
     Examples
     --------

@@ -47,22 +47,34 @@ __all__ = [
 
 @elementwise
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None, casting: str = "unsafe") -> Array:
-    """Cast the elements.
+    """Return the array with its elements cast to a dtype.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array.
     dtype : dtype
+        To cast to.
     copy : bool
-        Says nothing here: setting elements of the result never changes `x`.
+        Accepted for NumPy and ignored: setting elements of the result never changes `x`.
     device : str, optional
-        The only one, "cpu".
+        Accepted for the array API standard: None or "cpu", the only device.
     casting : str
-        NumPy's rule for what may be cast to what.
+        NumPy's rule for what may be cast: "no", "equiv", "safe", "same_kind" or "unsafe".
 
     Returns
     -------
     Array
+        Lazy, of the shape of `x`.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `device` is neither None
+        nor "cpu".
+    DTypeError
+        `x` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects. `casting` doesn't allow the
+        cast.
 
     Examples
     --------
@@ -81,16 +93,30 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None, cast
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """Choose elements of `x` where the condition holds, else of `y`.
+    """Return elements of `x` where a condition holds, and of `y` elsewhere.
 
     Parameters
     ----------
-    condition, x, y : array or scalar
-        They broadcast. With a condition alone: the positions where it holds, as `nonzero` has them.
+    condition : array_like
+        Chooses `x` where it isn't zero. Alone, it gives `nonzero(condition)`.
+    x, y : array_like, optional
+        Both or neither; they broadcast with `condition`.
 
     Returns
     -------
     Array
+        Lazy, of the broadcast shape and the dtype that `x` and `y` promote to; a tuple of positions for a condition
+        alone.
+
+    Raises
+    ------
+    ArgumentError
+        `condition`, `x` or `y` can't be read as an array: an unknown object, a ragged sequence or a masked array. Only
+        one of `x` and `y` is given.
+    ShapeError
+        The shapes don't broadcast, or a lone condition is 0-d.
+    DTypeError
+        `condition`, `x` or `y` holds Python objects. `x` and `y` have no common dtype.
 
     Examples
     --------
@@ -109,15 +135,24 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 @elementwise
 def real(val: Any) -> Array:
-    """Return the real parts.
+    """Return the real part of each element.
 
     Parameters
     ----------
-    val : array
+    val : array_like
+        The numbers.
 
     Returns
     -------
     Array
+        Lazy; real arrays come back as they are.
+
+    Raises
+    ------
+    ArgumentError
+        `val` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `val` holds Python objects.
 
     Examples
     --------
@@ -131,15 +166,24 @@ def real(val: Any) -> Array:
 
 @elementwise
 def imag(val: Any) -> Array:
-    """Return the imaginary parts.
+    """Return the imaginary part of each element.
 
     Parameters
     ----------
-    val : array
+    val : array_like
+        The numbers.
 
     Returns
     -------
     Array
+        Lazy; zeros for real numbers.
+
+    Raises
+    ------
+    ArgumentError
+        `val` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `val` holds Python objects.
 
     Examples
     --------
@@ -152,17 +196,26 @@ def imag(val: Any) -> Array:
 
 @elementwise
 def angle(z: Any, deg: bool = False) -> Array:
-    """Return the angles of complex numbers, in radians unless `deg`.
+    """Return the angle of each complex number.
 
     Parameters
     ----------
-    z : array
+    z : array_like
+        The numbers.
     deg : bool
-        Whether to return degrees.
+        Whether to return degrees; else radians.
 
     Returns
     -------
     Array
+        Lazy and real, from -pi to pi (-180 to 180).
+
+    Raises
+    ------
+    ArgumentError
+        `z` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `z` holds Python objects. The elements are no numbers.
 
     Examples
     --------
@@ -180,13 +233,28 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     decimals : int
+        Digits after the decimal point; negative: before it.
     out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
 
     Returns
     -------
     Array
+        Lazy, of the shape and dtype of `a`.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `decimals` is not an
+        integer. `out` is not an array.
+    ShapeError
+        `out` doesn't have the result's shape.
+    DTypeError
+        `a` holds Python objects. The result can't be cast to the dtype of `out` by the rule "same_kind".
 
     Examples
     --------
@@ -213,16 +281,33 @@ def clip(
 
     Parameters
     ----------
-    a : array
-    min, max : array, scalar or None
-        None: no limit on that side. `a_min` and `a_max` are NumPy's other names for them.
+    a : array_like
+        The array.
+    min, max : array_like or None
+        Lower and upper limits, which broadcast with `a`; None: no limit on that side.
     out : Array or numpy.ndarray, optional
-    **options
-        `where`, `dtype` and `casting`, as ufuncs take them.
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
+    a_min, a_max : array_like or None
+        NumPy's other names of `min` and `max`.
+    **options : any
+        `where`, `dtype` and `casting`, as for ufuncs.
 
     Returns
     -------
     Array
+        Lazy, of the broadcast shape.
+
+    Raises
+    ------
+    ArgumentError
+        `a`, `min` or `max` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is
+        not an array.
+    ShapeError
+        The shapes don't broadcast. `out` doesn't have the result's shape.
+    DTypeError
+        `a`, `min` or `max` holds Python objects. The elements can't be compared. The result can't be cast to the dtype
+        of `out` by the rule "same_kind".
 
     Examples
     --------
@@ -243,18 +328,32 @@ def clip(
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
-    """Tell where elements are equal within a tolerance: `|a - b| <= atol + rtol * |b|`.
+    """Return where two arrays are equal within a tolerance: `abs(a - b) <= atol + rtol * abs(b)`.
 
     Parameters
     ----------
-    a, b : array or scalar
-    rtol, atol : float
+    a, b : array_like
+        The arrays; they broadcast.
+    rtol : float
+        Tolerance relative to `b`.
+    atol : float
+        Absolute tolerance.
     equal_nan : bool
         Whether NaN counts as equal to NaN.
 
     Returns
     -------
-    Array of bool
+    Array
+        Lazy, of bool.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `b` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        The shapes don't broadcast.
+    DTypeError
+        `a` or `b` holds Python objects. The elements can't be subtracted.
 
     Examples
     --------
@@ -279,20 +378,30 @@ def joined(real_parts: Array, imaginary_parts: Array) -> Array:
 def nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Array:
-    """Put a number where NaN is, and the largest numbers of the dtype where infinities are.
+    """Replace NaN by a number, and infinities by the largest numbers of the dtype.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array.
     copy : bool
-        Says nothing here: `x` stays as it is.
+        Accepted for NumPy and ignored: `x` stays as it is.
     nan : float
+        What replaces NaN.
     posinf, neginf : float, optional
-        Other numbers than the largest and the least.
+        What replaces positive and negative infinity; None: the largest and smallest number of the dtype.
 
     Returns
     -------
     Array
+        Lazy, of the shape and dtype of `x`.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `x` holds Python objects.
 
     Examples
     --------

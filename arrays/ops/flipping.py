@@ -25,18 +25,33 @@ __all__ = [
 
 
 def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
-    """Turn an array by right angles, from the first of two axes towards the second.
+    """Rotate the array by right angles in the plane of two axes.
 
     Parameters
     ----------
-    m : array
+    m : array_like, at least 2-D
+        The array.
     k : int
-        How often.
+        Number of turns, from the first axis towards the second; negative: the other way.
     axes : pair of int
+        The two axes.
 
     Returns
     -------
     Array
+        Lazy.
+
+    Raises
+    ------
+    ArgumentError
+        `m` can't be read as an array: an unknown object, a ragged sequence or a masked array. `k` or an axis is not an
+        integer.
+    ShapeError
+        `axes` are not two different axes.
+    AxisError
+        An axis is out of range for `m`.
+    DTypeError
+        `m` holds Python objects.
 
     Examples
     --------
@@ -61,15 +76,26 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
 
 
 def fliplr(m: Any) -> Array:
-    """Reverse the second axis.
+    """Reverse the second axis: left and right.
 
     Parameters
     ----------
-    m : array of at least two axes
+    m : array_like, at least 2-D
+        The array.
 
     Returns
     -------
     Array
+        Lazy, of the same shape.
+
+    Raises
+    ------
+    ArgumentError
+        `m` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        `m` has fewer than two axes.
+    DTypeError
+        `m` holds Python objects.
 
     Examples
     --------
@@ -85,15 +111,26 @@ def fliplr(m: Any) -> Array:
 
 
 def flipud(m: Any) -> Array:
-    """Reverse the first axis.
+    """Reverse the first axis: up and down.
 
     Parameters
     ----------
-    m : array of at least one axis
+    m : array_like, at least 1-D
+        The array.
 
     Returns
     -------
     Array
+        Lazy, of the same shape.
+
+    Raises
+    ------
+    ArgumentError
+        `m` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        `m` is 0-d.
+    DTypeError
+        `m` holds Python objects.
 
     Examples
     --------
@@ -109,18 +146,31 @@ def flipud(m: Any) -> Array:
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
-    """Move an axis back until it lies before another one.
+    """Move an axis back until it lies before another one; see `moveaxis`.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     axis : int
+        The axis to move.
     start : int
-        The axis before which it comes; the number of axes: it comes last.
+        The axis before which it comes; the number of axes: it becomes the last.
 
     Returns
     -------
     Array
+        Lazy, with its axes in another order.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` or `start` is not
+        an integer.
+    AxisError
+        `axis` or `start` is out of range for `a`.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------

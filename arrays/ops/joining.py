@@ -59,26 +59,46 @@ def concatenate(
     dtype: Any = None,
     casting: str = "same_kind",
 ) -> Array:
-    """Join arrays along an axis that they have.
+    """Join arrays along an existing axis.
 
     The arrays' chunks stay along it. Where that would be more than 32, tiny ones that follow each other are merged: up
     to 64 KiB, and up to the largest chunk of those arrays that have several; `rechunk` makes any others.
 
     Parameters
     ----------
-    arrays : sequence of array
-        Their shapes agree but along `axis`.
+    arrays : sequence of array_like
+        Their shapes are equal except along `axis`.
     axis : int or None
-        None: flattened.
+        The axis; None: all are flattened.
     out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
     dtype : dtype, optional
         Of the result; None: to which the arrays' dtypes promote.
     casting : str
-        NumPy's rule for what may be cast to `dtype`.
+        NumPy's rule for casting to `dtype`: "no", "equiv", "safe", "same_kind" or "unsafe".
 
     Returns
     -------
     Array
+        Lazy.
+
+    Raises
+    ------
+    ArgumentError
+        `arrays` is no sequence of at least one array, or `axis` is not an integer. `out` is not an array.
+    ShapeError
+        The shapes differ along another axis. `out` doesn't have the result's shape.
+    AxisError
+        `axis` is out of range for the arrays.
+    DTypeError
+        The dtypes have no common one, or `casting` doesn't allow the cast to `dtype`. The result can't be cast to the
+        dtype of `out` by the rule "same_kind".
+
+    Notes
+    -----
+    The arrays' chunks are kept along `axis`. Where there would be more than 32, small neighbours are merged: up to 64
+    KiB, or the largest chunk of those arrays that have several. `rechunk` gives other chunks.
 
     Examples
     --------
@@ -126,19 +146,38 @@ concat = concatenate
 def stack(
     arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
-    """Join arrays of one shape along a new axis.
+    """Join arrays of equal shape along a new axis.
 
     Parameters
     ----------
-    arrays : sequence of array
+    arrays : sequence of array_like
+        All of one shape.
     axis : int
-        The new axis in the result.
-    out, dtype, casting
-        As for `concatenate`.
+        Position of the new axis in the result.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
+    dtype : dtype, optional
+        Of the result; None: to which the arrays' dtypes promote.
+    casting : str
+        NumPy's rule for casting to `dtype`: "no", "equiv", "safe", "same_kind" or "unsafe".
 
     Returns
     -------
     Array
+        Lazy, with one axis more.
+
+    Raises
+    ------
+    ArgumentError
+        `arrays` is no sequence of at least one array, or `axis` is not an integer. `out` is not an array.
+    ShapeError
+        The shapes differ. `out` doesn't have the result's shape.
+    AxisError
+        `axis` is out of range for the result.
+    DTypeError
+        The dtypes have no common one, or `casting` doesn't allow the cast to `dtype`. The result can't be cast to the
+        dtype of `out` by the rule "same_kind".
 
     Examples
     --------
@@ -156,16 +195,28 @@ def stack(
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """Take an array apart along an axis.
+    """Split an array into the arrays along an axis.
 
     Parameters
     ----------
-    x : array
+    x : array_like, at least 1-D
+        The array.
     axis : int
+        The axis, which the results lack.
 
     Returns
     -------
     tuple of Array
+        Lazy, one for each position along the axis.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `x` holds Python objects.
 
     Examples
     --------
@@ -180,17 +231,30 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 
 def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
-    """Join arrays side by side: along axis 1, or 0 for arrays of one axis.
+    """Join arrays horizontally: along axis 1, or axis 0 for 1-D arrays.
 
     Parameters
     ----------
-    arrays : sequence of array
-    dtype, casting
-        As for `concatenate`.
+    arrays : sequence of array_like
+        Their shapes are equal except along that axis.
+    dtype : dtype, optional
+        Of the result; None: to which the arrays' dtypes promote.
+    casting : str
+        NumPy's rule for casting to `dtype`: "no", "equiv", "safe", "same_kind" or "unsafe".
 
     Returns
     -------
     Array
+        Lazy, at least 1-D.
+
+    Raises
+    ------
+    ArgumentError
+        `arrays` is no sequence of at least one array.
+    ShapeError
+        The shapes differ along another axis.
+    DTypeError
+        The dtypes have no common one, or `casting` doesn't allow the cast to `dtype`.
 
     Examples
     --------
@@ -203,17 +267,30 @@ def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
 
 
 def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
-    """Join arrays one below the other; an array of one axis is a row.
+    """Join arrays vertically: along axis 0, where a 1-D array is a row.
 
     Parameters
     ----------
-    arrays : sequence of array
-    dtype, casting
-        As for `concatenate`.
+    arrays : sequence of array_like
+        Their shapes are equal except along axis 0.
+    dtype : dtype, optional
+        Of the result; None: to which the arrays' dtypes promote.
+    casting : str
+        NumPy's rule for casting to `dtype`: "no", "equiv", "safe", "same_kind" or "unsafe".
 
     Returns
     -------
     Array
+        Lazy, at least 2-D.
+
+    Raises
+    ------
+    ArgumentError
+        `arrays` is no sequence of at least one array.
+    ShapeError
+        The shapes differ along another axis.
+    DTypeError
+        The dtypes have no common one, or `casting` doesn't allow the cast to `dtype`.
 
     Examples
     --------
@@ -230,15 +307,29 @@ def repeat(a: Any, repeats: Any, /, axis: int | None = None) -> Array:
 
     Parameters
     ----------
-    a : array
-    repeats : int or array of int
-        A lazy array is computed now: the result's length depends on it.
+    a : array_like
+        The array.
+    repeats : int or array_like of int
+        How often: one number for all positions, or one for each. A lazy array is computed now, since the result's
+        length depends on it.
     axis : int or None
-        None: of the flattened array.
+        The axis; None: of the flattened array.
 
     Returns
     -------
     Array
+        Lazy.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+    ShapeError
+        `repeats` are negative, not integers, or neither one nor one for each position.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------
@@ -263,18 +354,32 @@ def repeat(a: Any, repeats: Any, /, axis: int | None = None) -> Array:
 
 
 def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
-    """Shift elements along axes; those that leave at the end come in at the front.
+    """Shift elements along axes; those beyond the last position come in at the first.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     shift : int or sequence of int
+        Number of positions; negative: towards the front.
     axis : int, sequence of int or None
-        None: the flattened array is shifted, and takes its shape again.
+        The axes; None: the flattened array is shifted, and takes its shape again.
 
     Returns
     -------
     Array
+        Lazy, of the shape of `a`.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+    ShapeError
+        `shift` and `axis` are sequences of different lengths.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------
@@ -303,17 +408,29 @@ def _rolled(array: Array, shift: int, at: int) -> Array:
 
 
 def tile(A: Any, reps: int | Sequence[int], /) -> Array:
-    """Lay copies of an array side by side.
+    """Repeat a whole array along its axes.
 
     Parameters
     ----------
-    A : array
+    A : array_like
+        The array.
     reps : int or sequence of int
-        Copies along each axis.
+        Copies along each axis. Fewer than axes count for the last ones; more add axes in front.
 
     Returns
     -------
     Array
+        Lazy.
+
+    Raises
+    ------
+    ArgumentError
+        `A` can't be read as an array: an unknown object, a ragged sequence or a masked array. `reps` is neither an
+        integer nor a sequence of them.
+    ShapeError
+        `reps` is negative.
+    DTypeError
+        `A` holds Python objects.
 
     Examples
     --------

@@ -20,15 +20,24 @@ __all__ = [
 
 
 def isnull(values: Any) -> Array:
-    """Tell where elements are missing: NaN or NaT; elements of other dtypes never are.
+    """Return where elements are missing: NaN or NaT.
 
     Parameters
     ----------
-    values : array
+    values : array_like
+        The array; elements of other dtypes are never missing.
 
     Returns
     -------
-    Array of bool
+    Array
+        Lazy, of bool.
+
+    Raises
+    ------
+    ArgumentError
+        `values` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `values` holds Python objects.
 
     Examples
     --------
@@ -46,15 +55,24 @@ def isnull(values: Any) -> Array:
 
 
 def notnull(values: Any) -> Array:
-    """Tell where elements are not missing; see `isnull`.
+    """Return where elements are not missing: neither NaN nor NaT.
 
     Parameters
     ----------
-    values : array
+    values : array_like
+        The array; elements of other dtypes are never missing.
 
     Returns
     -------
-    Array of bool
+    Array
+        Lazy, of bool.
+
+    Raises
+    ------
+    ArgumentError
+        `values` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `values` holds Python objects.
 
     Examples
     --------

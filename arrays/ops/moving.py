@@ -47,17 +47,30 @@ def sliced_axis(axis: Axis, start: int, step: int, count: int) -> Axis:
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Array:
-    """Permute the axes.
+    """Return the array with its axes in another order.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     axes : sequence of int, optional
-        The new order; None reverses it.
+        The new order; None: reversed.
 
     Returns
     -------
     Array
+        Lazy; chunks are transposed too.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axes` is not an integer.
+    ShapeError
+        `axes` doesn't name each axis once.
+    AxisError
+        `axes` is out of range for the array.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------
@@ -83,15 +96,26 @@ permute_dims = transpose
 
 
 def matrix_transpose(x: Any) -> Array:
-    """Swap the last two axes.
+    """Return the array with its last two axes swapped.
 
     Parameters
     ----------
-    x : array of at least two axes
+    x : array_like, at least 2-D
+        The array.
 
     Returns
     -------
     Array
+        Lazy, of shape (..., N, M) for (..., M, N).
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        `x` has fewer than two axes.
+    DTypeError
+        `x` holds Python objects.
 
     Examples
     --------
@@ -106,16 +130,29 @@ def matrix_transpose(x: Any) -> Array:
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
-    """Swap two axes.
+    """Return the array with two axes swapped.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     axis1, axis2 : int
+        The axes.
 
     Returns
     -------
     Array
+        Lazy.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis1` or `axis2` is not
+        an integer.
+    AxisError
+        `axis1` or `axis2` is out of range for the array.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------
@@ -132,16 +169,33 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
 
 
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
-    """Move axes to other places; the others keep their order.
+    """Return the array with axes moved to other positions; the others keep their order.
 
     Parameters
     ----------
-    a : array
-    source, destination : int or sequence of int
+    a : array_like
+        The array.
+    source : int or sequence of int
+        The axes to move.
+    destination : int or sequence of int
+        Their positions in the result.
 
     Returns
     -------
     Array
+        Lazy.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `source` or `destination`
+        is not an integer.
+    ShapeError
+        `source` and `destination` differ in length, or name an axis twice.
+    AxisError
+        `source` or `destination` is out of range for the array.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------
@@ -162,17 +216,31 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
 
 
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Array:
-    """Put in axes of length one.
+    """Insert size-1 axes.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     axis : int or sequence of int
-        Where they are in the result.
+        Positions of the new axes in the result.
 
     Returns
     -------
     Array
+        Lazy.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is neither an
+        integer nor a sequence of them.
+    ShapeError
+        `axis` names a position twice.
+    AxisError
+        `axis` is out of range for the result.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------
@@ -193,17 +261,30 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Array:
 
 
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Array:
-    """Drop axes of length one.
+    """Remove size-1 axes.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     axis : int, sequence of int or None
-        None: all of them.
+        The axes to remove; None: all of length 1.
 
     Returns
     -------
     Array
+        Lazy.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+    ShapeError
+        An axis is longer than 1, or named twice.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------

@@ -41,15 +41,24 @@ def _everywhere(array: Array, value: bool) -> Array:
 
 
 def isreal(x: Any) -> Array:
-    """Tell where the imaginary part is zero; texts and dates have none that is.
+    """Return where the imaginary part is zero.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array.
 
     Returns
     -------
-    Array of bool
+    Array
+        Lazy, of bool; all True for real numbers, all False for strings and dates.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `x` holds Python objects.
 
     Examples
     --------
@@ -62,15 +71,24 @@ def isreal(x: Any) -> Array:
 
 
 def iscomplex(x: Any) -> Array:
-    """Tell where the imaginary part is not zero.
+    """Return where the imaginary part is not zero.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array.
 
     Returns
     -------
-    Array of bool
+    Array
+        Lazy, of bool; all False for a real dtype.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `x` holds Python objects.
 
     Examples
     --------
@@ -83,15 +101,24 @@ def iscomplex(x: Any) -> Array:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Tell whether an array's dtype is one of complex numbers.
+    """Return whether the dtype is complex.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array; it isn't computed.
 
     Returns
     -------
     bool
+        True for a complex dtype, whatever the elements are.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `x` holds Python objects.
 
     Examples
     --------
@@ -103,15 +130,24 @@ def iscomplexobj(x: Any) -> bool:
 
 
 def isrealobj(x: Any) -> bool:
-    """Tell whether an array's dtype is not one of complex numbers.
+    """Return whether the dtype is not complex.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array; it isn't computed.
 
     Returns
     -------
     bool
+        False for a complex dtype, whatever the elements are.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `x` holds Python objects.
 
     Examples
     --------
@@ -123,19 +159,32 @@ def isrealobj(x: Any) -> bool:
 
 
 def real_if_close(a: Any, tol: float = 100) -> Array:
-    """Return the real parts where no imaginary part is far from zero, else the array.
+    """Return the real parts if all imaginary parts are close to zero, else the array.
 
     The result's dtype depends on the data: of complex arrays the imaginary parts are computed at the call.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     tol : float
-        What counts as zero, in units of the dtype's precision where more than 1.
+        What counts as close to zero: in units of the dtype's epsilon where larger than 1, else absolute.
 
     Returns
     -------
     Array
+        Lazy, of a real or the complex dtype.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `a` holds Python objects.
+
+    Notes
+    -----
+    The dtype of the result depends on the elements, so the imaginary parts of a complex array are computed at the call.
 
     Examples
     --------
@@ -151,17 +200,30 @@ def real_if_close(a: Any, tol: float = 100) -> Array:
 
 
 def isposinf(x: Any, out: Any = None) -> Any:
-    """Tell where an element is positive infinity.
+    """Return where elements are positive infinity.
 
     Parameters
     ----------
-    x : array of real numbers
-    out : array, optional
-        Takes the result, and is returned.
+    x : array_like of real numbers
+        The array.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
 
     Returns
     -------
-    Array of bool
+    Array
+        Lazy, of bool.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is not an array.
+    ShapeError
+        `out` doesn't have the result's shape.
+    DTypeError
+        `x` holds Python objects. The elements are no real numbers. The result can't be cast to the dtype of `out` by
+        the rule "same_kind".
 
     Examples
     --------
@@ -173,17 +235,30 @@ def isposinf(x: Any, out: Any = None) -> Any:
 
 
 def isneginf(x: Any, out: Any = None) -> Any:
-    """Tell where an element is negative infinity.
+    """Return where elements are negative infinity.
 
     Parameters
     ----------
-    x : array of real numbers
-    out : array, optional
-        Takes the result, and is returned.
+    x : array_like of real numbers
+        The array.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
 
     Returns
     -------
-    Array of bool
+    Array
+        Lazy, of bool.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is not an array.
+    ShapeError
+        `out` doesn't have the result's shape.
+    DTypeError
+        `x` holds Python objects. The elements are no real numbers. The result can't be cast to the dtype of `out` by
+        the rule "same_kind".
 
     Examples
     --------
@@ -210,13 +285,26 @@ def fix(x: Any, out: Any = None) -> Any:
 
     Parameters
     ----------
-    x : array of real numbers
-    out : array, optional
-        Takes the result, and is returned.
+    x : array_like of real numbers
+        The array.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
 
     Returns
     -------
     Array
+        Lazy, of the shape of `x`.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is not an array.
+    ShapeError
+        `out` doesn't have the result's shape.
+    DTypeError
+        `x` holds Python objects. The elements are no real numbers. The result can't be cast to the dtype of `out` by
+        the rule "same_kind".
 
     Examples
     --------
@@ -228,19 +316,32 @@ def fix(x: Any, out: Any = None) -> Any:
 
 
 def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array:
-    """Pack booleans, or what isn't zero, into bits of bytes.
+    """Pack booleans into the bits of bytes, eight to each.
 
     Parameters
     ----------
-    a : array of bool or integers
+    a : array_like of bool or int
+        The array; what isn't zero is a set bit.
     axis : int or None
-        None: of the flattened array. Eight elements make a byte; what is missing at the end is zero.
-    bitorder : "big" or "little"
-        Whether the first element is the highest bit.
+        The axis; None: of the flattened array. Missing bits at its end are zero.
+    bitorder : {"big", "little"}
+        Whether the first element is the highest or the lowest bit.
 
     Returns
     -------
-    Array of uint8
+    Array
+        Lazy, of uint8.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+    ShapeError
+        `bitorder` is neither "big" nor "little".
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `a` holds Python objects. The elements are neither booleans nor integers.
 
     Examples
     --------
@@ -263,21 +364,34 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array
 
 
 def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
-    """Take bytes apart into bits.
+    """Unpack bytes into their bits.
 
     Parameters
     ----------
-    a : array of uint8
+    a : array_like of uint8
+        The bytes.
     axis : int or None
-        None: of the flattened array.
+        The axis; None: of the flattened array.
     count : int, optional
-        How many bits there are along the axis: more are zeros, less than none are left away at the end.
-    bitorder : "big" or "little"
-        Whether the highest bit comes first.
+        Number of bits along the axis: more are zeros; a negative number leaves out as many at the end. None: all.
+    bitorder : {"big", "little"}
+        Whether the highest or the lowest bit comes first.
 
     Returns
     -------
-    Array of uint8
+    Array
+        Lazy, of uint8: zeros and ones.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+    ShapeError
+        `bitorder` is unknown, or `count` is no integer or leaves out more bits than there are.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `a` holds Python objects. The elements are not uint8.
 
     Examples
     --------

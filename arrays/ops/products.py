@@ -64,22 +64,43 @@ def contract(operation: str, left: Array, right: Array, labels: tuple[Labels, La
 
 
 def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Multiply matrices; axes before the last two broadcast, an array of one axis is a vector.
+    """Multiply matrices, as the operator @ does.
 
     Parameters
     ----------
-    x1, x2 : array
-        Of numbers, or of bool (then "or" of "and"s, as in NumPy).
-    out : array, optional
-        Takes the result.
+    x1 : array_like, at least 1-D
+        Matrices (..., M, K); a 1-D array is a vector.
+    x2 : array_like, at least 1-D
+        Matrices (..., K, N); a 1-D array is a vector. Axes before the last two broadcast.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
     dtype : dtype, optional
-        To which operands are cast first.
+        To which both are cast first; None: to which they promote.
     casting : str
-        NumPy's rule for what may be cast so.
+        NumPy's rule for casting to `dtype`: "no", "equiv", "safe", "same_kind" or "unsafe".
 
     Returns
     -------
     Array
+        Lazy, of shape (..., M, N), without the axis of a vector.
+
+    Raises
+    ------
+    ArgumentError
+        `x1` or `x2` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is not an
+        array.
+    ShapeError
+        An operand is 0-d, columns of `x1` and rows of `x2` differ in number, or other axes don't broadcast. `out`
+        doesn't have the result's shape.
+    DTypeError
+        `x1` or `x2` holds Python objects. The elements are neither numbers nor booleans, or `casting` doesn't allow the
+        cast. The result can't be cast to the dtype of `out` by the rule "same_kind".
+
+    Notes
+    -----
+    Partial products are added chunk by chunk: floating-point results may differ from NumPy's in the last digits, and
+    the same chunks always give the same result.
 
     Examples
     --------
@@ -126,17 +147,31 @@ def _batch_labels(array: Array, count: int, batch: tuple[int, ...]) -> tuple[Arr
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
-    """Sum products of elements over several axes.
+    """Sum products of elements over pairs of axes.
 
     Parameters
     ----------
-    a, b : array
-    axes : int, or a pair of sequences of int
-        So many last axes of `a` with as many first ones of `b`, or the axes of each, in matching order.
+    a, b : array_like
+        The arrays.
+    axes : int or pair of sequences of int
+        An integer n: the last n axes of `a` with the first n of `b`. Else the axes of each, in matching order.
 
     Returns
     -------
     Array
+        Lazy: the other axes of `a`, then those of `b`.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `b` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axes` is neither
+        an integer nor a pair.
+    ShapeError
+        Paired axes differ in length or number, or an axis is named twice.
+    AxisError
+        An axis is out of range.
+    DTypeError
+        `a` or `b` holds Python objects. The elements are neither numbers nor booleans.
 
     Examples
     --------
@@ -176,17 +211,31 @@ def _pairs(left: ArrayBase, right: ArrayBase, axes: Any) -> tuple[list[int], lis
 
 
 def dot(a: Any, b: Any, out: Any = None) -> Any:
-    """Multiply as NumPy's `dot`: the last axis of `a` with the last but one of `b`; scalars multiply.
+    """Return the dot product: over the last axis of `a` and the second to last of `b`.
 
     Parameters
     ----------
-    a, b : array or scalar
-    out : array, optional
-        Takes the result.
+    a, b : array_like
+        The arrays. Vectors give their inner product, matrices their product, scalars multiply.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
 
     Returns
     -------
     Array
+        Lazy: the other axes of `a`, then those of `b`.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `b` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is not an
+        array.
+    ShapeError
+        The axes differ in length. `out` doesn't have the result's shape.
+    DTypeError
+        `a` or `b` holds Python objects. The elements are neither numbers nor booleans. The result can't be cast to the
+        dtype of `out` by the rule "same_kind".
 
     Examples
     --------
@@ -201,15 +250,26 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 
 def vdot(a: Any, b: Any, /) -> Array:
-    """Multiply flattened arrays, the first one conjugated, and add up.
+    """Return the dot product of two flattened arrays, the first conjugated.
 
     Parameters
     ----------
-    a, b : array
+    a, b : array_like
+        The arrays, of equal size.
 
     Returns
     -------
-    Array without axes
+    Array
+        Lazy and 0-d.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `b` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        The sizes differ.
+    DTypeError
+        `a` or `b` holds Python objects. The elements are neither numbers nor booleans.
 
     Examples
     --------
@@ -222,17 +282,31 @@ def vdot(a: Any, b: Any, /) -> Array:
 
 
 def outer(a: Any, b: Any, out: Any = None) -> Any:
-    """Multiply each element of one flattened array with each of another.
+    """Return the products of all pairs of elements of two flattened arrays.
 
     Parameters
     ----------
-    a, b : array
-    out : array, optional
-        Takes the result.
+    a, b : array_like
+        The arrays.
+    out : Array or numpy.ndarray, optional
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
 
     Returns
     -------
-    Array of two axes
+    Array
+        Lazy, of shape (a.size, b.size).
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `b` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is not an
+        array.
+    ShapeError
+        `out` doesn't have the result's shape.
+    DTypeError
+        `a` or `b` holds Python objects. The elements can't be multiplied. The result can't be cast to the dtype of
+        `out` by the rule "same_kind".
 
     Examples
     --------

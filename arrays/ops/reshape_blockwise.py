@@ -25,19 +25,37 @@ __all__ = [
 
 
 def reshape_blockwise(x: Any, shape: int | Sequence[int], chunks: Any = None) -> Array:
-    """Reshape each chunk by itself, so that nothing moves between chunks; elements stand in another order than NumPy's.
+    """Reshape each chunk by itself, so that nothing moves between chunks.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array.
     shape : int or tuple of int
-        Axes that follow each other become one, or with `chunks` one becomes several.
+        Shape of the result: neighbouring axes become one, or with `chunks` one becomes several. -1: 1-D.
     chunks : tuple of tuple of int, optional
-        The result's chunks where it has more axes than `x`: as many, of as many elements each, in C order.
+        Chunks of the result, needed where it has more axes than `x`: as many chunks, of as many elements each.
 
     Returns
     -------
     Array
+        Lazy.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is neither an
+        integer nor a tuple of integers.
+    ShapeError
+        `shape` has another number of elements, or merges axes that aren't neighbours.
+    DTypeError
+        `x` holds Python objects.
+    ChunksError
+        `chunks` is missing, given where axes become fewer, or doesn't match the chunks of `x`.
+
+    Notes
+    -----
+    As in dask, elements come in the order of the chunks, not in the C order of `reshape`.
 
     Examples
     --------

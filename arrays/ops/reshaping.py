@@ -26,23 +26,37 @@ __all__ = [
 def reshape(
     a: Any, /, shape: int | Sequence[int], order: str = "C", *, copy: bool | None = None, chunks: Any = None
 ) -> Array:
-    """Give an array another shape; the elements keep their C order.
+    """Return the array with another shape; elements keep their C order.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     shape : int or tuple of int
-        One length may be -1: it follows from the others.
-    order : str
-        "F": the elements keep the order in which the first axis runs fastest.
+        The shape. One length may be -1: it follows from the others.
+    order : {"C", "F", "A"}
+        "F": elements keep the order in which the first axis runs fastest. "A" is "C".
     copy : bool, optional
-        Says nothing here: setting elements of the result never changes `a`.
-    chunks : optional
-        The result's chunks; left out, they follow the array's own where borders fit.
+        Accepted for the array API standard and ignored: setting elements of the result never changes `a`.
+    chunks : int, str, tuple, dict or None
+        Chunks of the result; None: those of `a` where borders fit.
 
     Returns
     -------
     Array
+        Lazy. Where chunks can't be kept, elements move between chunks.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is neither an
+        integer nor a tuple of integers, or `order` is unknown.
+    ShapeError
+        `shape` has another number of elements, a negative length, or more than one -1.
+    DTypeError
+        `a` holds Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -91,17 +105,26 @@ def _inferred(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
 
 
 def ravel(a: Any, order: str = "C") -> Array:
-    """Flatten an array in C order.
+    """Return the flattened array.
 
     Parameters
     ----------
-    a : array
-    order : str
-        "F": the first axis runs fastest.
+    a : array_like
+        The array.
+    order : {"C", "F", "A", "K"}
+        "F": the first axis runs fastest; the others: the last one does.
 
     Returns
     -------
     Array
+        1-D and lazy, with all elements. NumPy may return a view; here setting elements of the result never changes `a`.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `order` is unknown.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------

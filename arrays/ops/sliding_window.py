@@ -33,28 +33,45 @@ def sliding_window_view(
     subok: bool = False,
     writeable: bool = False,
 ) -> Array:
-    """Return the windows of a shape at all places where they lie within the array.
-
-    NumPy's function of this name gives a view; here the windows are made, chunk by chunk, each of which is read with
-    its neighbours. All of them are as many times larger than `x` as a window has elements: chunks become smaller by
-    that, but what computes or keeps the windows themselves needs the room. For sums and means over windows,
-    `map_overlap` with NumPy's `sliding_window_view` inside needs none.
+    """Return all windows of a shape that lie within the array.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array.
     window_shape : int or sequence of int
+        Length of the window along each of the axes.
     axis : int, sequence of int or None
-        The axes that windows slide along, one for each of their lengths; None: all, in order.
+        The axes along which windows slide; None: all, in order.
     subok : bool
-        NumPy's word for subclasses; says nothing here.
+        Accepted for NumPy and ignored: there are no subclasses.
     writeable : bool
-        There is no other choice than False.
+        Only False: windows are no views.
 
     Returns
     -------
     Array
-        The places along the array's own axes, and then the axes of a window.
+        Lazy: the positions along the axes of `x`, then the axes of a window.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `window_shape` or an axis
+        is not an integer.
+    ShapeError
+        There are not as many lengths as axes, or a window is longer than its axis.
+    AxisError
+        An axis is out of range for `x`.
+    DTypeError
+        `x` holds Python objects.
+    BadValue
+        `writeable` is True.
+
+    Notes
+    -----
+    NumPy's function returns a view; here the windows are made, chunk by chunk, and take as many times the memory of `x`
+    as a window has elements. For sums and means over windows, `map_overlap` with NumPy's function inside needs none of
+    it.
 
     Examples
     --------

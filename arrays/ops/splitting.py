@@ -50,18 +50,33 @@ def _parts(operation: str, ary: Any, cuts: Any, axis: int, *, even: bool) -> lis
 
 
 def split(ary: Any, indices_or_sections: Cuts, axis: int = 0) -> list[Array]:
-    """Cut an array into equal parts, or at some positions.
+    """Split an array into equal parts, or at given positions.
 
     Parameters
     ----------
-    ary : array
+    ary : array_like, at least 1-D
+        The array.
     indices_or_sections : int or sequence of int
-        The number of parts, or where each but the first begins.
+        The number of parts, or the positions at which each but the first begins.
     axis : int
+        The axis to split along.
 
     Returns
     -------
     list of Array
+        Lazy parts.
+
+    Raises
+    ------
+    ArgumentError
+        `ary` can't be read as an array: an unknown object, a ragged sequence or a masked array. `indices_or_sections`
+        is neither an integer nor a sequence of them, or `axis` is not an integer.
+    ShapeError
+        The number of parts is less than 1, or doesn't divide the axis.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `ary` holds Python objects.
 
     Examples
     --------
@@ -73,18 +88,34 @@ def split(ary: Any, indices_or_sections: Cuts, axis: int = 0) -> list[Array]:
 
 
 def array_split(ary: Any, indices_or_sections: Cuts, axis: int = 0) -> list[Array]:
-    """Cut an array into parts of nearly one length, or at some positions.
+    """Split an array into parts of nearly equal length, or at given positions.
 
     Parameters
     ----------
-    ary : array
+    ary : array_like, at least 1-D
+        The array.
     indices_or_sections : int or sequence of int
-        The number of parts, or where each but the first begins.
+        The number of parts, of which the first may be longer by one; or the positions at which each but the first
+        begins.
     axis : int
+        The axis to split along.
 
     Returns
     -------
     list of Array
+        Lazy parts.
+
+    Raises
+    ------
+    ArgumentError
+        `ary` can't be read as an array: an unknown object, a ragged sequence or a masked array. `indices_or_sections`
+        is neither an integer nor a sequence of them, or `axis` is not an integer.
+    ShapeError
+        The number of parts is less than 1.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `ary` holds Python objects.
 
     Examples
     --------
@@ -96,17 +127,29 @@ def array_split(ary: Any, indices_or_sections: Cuts, axis: int = 0) -> list[Arra
 
 
 def vsplit(ary: Any, indices_or_sections: Cuts) -> list[Array]:
-    """Cut an array of two axes or more along the first.
+    """Split an array vertically, along axis 0; see `split`.
 
     Parameters
     ----------
-    ary : array
+    ary : array_like, at least 2-D
+        The array.
     indices_or_sections : int or sequence of int
-        As in `split`.
+        The number of parts, or the positions at which each but the first begins.
 
     Returns
     -------
     list of Array
+        Lazy parts.
+
+    Raises
+    ------
+    ArgumentError
+        `ary` can't be read as an array: an unknown object, a ragged sequence or a masked array. `indices_or_sections`
+        is neither an integer nor a sequence of them.
+    ShapeError
+        The array has fewer than two axes, or the number of parts doesn't divide the axis.
+    DTypeError
+        `ary` holds Python objects.
 
     Examples
     --------
@@ -119,17 +162,29 @@ def vsplit(ary: Any, indices_or_sections: Cuts) -> list[Array]:
 
 
 def hsplit(ary: Any, indices_or_sections: Cuts) -> list[Array]:
-    """Cut an array along its second axis, or the only one.
+    """Split an array horizontally, along axis 1, or axis 0 for a 1-D array; see `split`.
 
     Parameters
     ----------
-    ary : array
+    ary : array_like, at least 1-D
+        The array.
     indices_or_sections : int or sequence of int
-        As in `split`.
+        The number of parts, or the positions at which each but the first begins.
 
     Returns
     -------
     list of Array
+        Lazy parts.
+
+    Raises
+    ------
+    ArgumentError
+        `ary` can't be read as an array: an unknown object, a ragged sequence or a masked array. `indices_or_sections`
+        is neither an integer nor a sequence of them.
+    ShapeError
+        The array is 0-d, or the number of parts doesn't divide the axis.
+    DTypeError
+        `ary` holds Python objects.
 
     Examples
     --------
@@ -142,17 +197,29 @@ def hsplit(ary: Any, indices_or_sections: Cuts) -> list[Array]:
 
 
 def dsplit(ary: Any, indices_or_sections: Cuts) -> list[Array]:
-    """Cut an array of three axes or more along the third.
+    """Split an array in depth, along axis 2; see `split`.
 
     Parameters
     ----------
-    ary : array
+    ary : array_like, at least 3-D
+        The array.
     indices_or_sections : int or sequence of int
-        As in `split`.
+        The number of parts, or the positions at which each but the first begins.
 
     Returns
     -------
     list of Array
+        Lazy parts.
+
+    Raises
+    ------
+    ArgumentError
+        `ary` can't be read as an array: an unknown object, a ragged sequence or a masked array. `indices_or_sections`
+        is neither an integer nor a sequence of them.
+    ShapeError
+        The array has fewer than three axes, or the number of parts doesn't divide the axis.
+    DTypeError
+        `ary` holds Python objects.
 
     Examples
     --------

@@ -40,15 +40,24 @@ def _at_least(operation: str, arys: tuple[Any, ...], ndim: int) -> Any:
 
 
 def atleast_1d(*arys: Any) -> Any:
-    """Give arrays without axes one.
+    """Return arrays with at least one axis.
 
     Parameters
     ----------
-    *arys : array
+    *arys : array_like
+        The arrays; a 0-d one gets a size-1 axis.
 
     Returns
     -------
-    Array, or a tuple of them for several
+    Array or tuple of Array
+        Lazy; a tuple for several arrays.
+
+    Raises
+    ------
+    ArgumentError
+        `arys` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `arys` holds Python objects.
 
     Examples
     --------
@@ -60,15 +69,24 @@ def atleast_1d(*arys: Any) -> Any:
 
 
 def atleast_2d(*arys: Any) -> Any:
-    """Give arrays two axes at least, new ones in front.
+    """Return arrays with at least two axes, new ones in front.
 
     Parameters
     ----------
-    *arys : array
+    *arys : array_like
+        The arrays; those with fewer axes get size-1 axes.
 
     Returns
     -------
-    Array, or a tuple of them for several
+    Array or tuple of Array
+        Lazy; a tuple for several arrays.
+
+    Raises
+    ------
+    ArgumentError
+        `arys` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `arys` holds Python objects.
 
     Examples
     --------
@@ -80,15 +98,24 @@ def atleast_2d(*arys: Any) -> Any:
 
 
 def atleast_3d(*arys: Any) -> Any:
-    """Give arrays three axes at least; one of one axis has it in the middle.
+    """Return arrays with at least three axes.
 
     Parameters
     ----------
-    *arys : array
+    *arys : array_like
+        The arrays. Shape (N,) becomes (1, N, 1), and (M, N) becomes (M, N, 1).
 
     Returns
     -------
-    Array, or a tuple of them for several
+    Array or tuple of Array
+        Lazy; a tuple for several arrays.
+
+    Raises
+    ------
+    ArgumentError
+        `arys` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `arys` holds Python objects.
 
     Examples
     --------
@@ -100,15 +127,26 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 def dstack(tup: Sequence[Any]) -> Array:
-    """Join arrays along their third axis; those of fewer axes get them as in `atleast_3d`.
+    """Join arrays in depth: along the third axis, added as in `atleast_3d`.
 
     Parameters
     ----------
-    tup : sequence of array
+    tup : sequence of array_like
+        Their shapes are equal except along that axis.
 
     Returns
     -------
     Array
+        Lazy, at least 3-D.
+
+    Raises
+    ------
+    ArgumentError
+        `tup` can't be read as an array. `tup` is no tuple or list of at least one array.
+    ShapeError
+        The shapes differ along another axis.
+    DTypeError
+        The dtypes have no common one.
 
     Examples
     --------
@@ -121,15 +159,26 @@ def dstack(tup: Sequence[Any]) -> Array:
 
 
 def column_stack(tup: Sequence[Any]) -> Array:
-    """Join arrays side by side; those of one axis are columns.
+    """Join arrays side by side; 1-D arrays are columns.
 
     Parameters
     ----------
-    tup : sequence of array
+    tup : sequence of array_like
+        All with the same number of rows.
 
     Returns
     -------
     Array
+        Lazy, at least 2-D.
+
+    Raises
+    ------
+    ArgumentError
+        `tup` can't be read as an array. `tup` is no tuple or list of at least one array.
+    ShapeError
+        The numbers of rows differ.
+    DTypeError
+        The dtypes have no common one.
 
     Examples
     --------
@@ -143,15 +192,26 @@ def column_stack(tup: Sequence[Any]) -> Array:
 
 
 def row_stack(tup: Sequence[Any]) -> Array:
-    """Join arrays one below the other: `vstack` under its old name.
+    """Join arrays vertically: the older name of `vstack`.
 
     Parameters
     ----------
-    tup : sequence of array
+    tup : sequence of array_like
+        Their shapes are equal except along axis 0.
 
     Returns
     -------
     Array
+        Lazy, at least 2-D.
+
+    Raises
+    ------
+    ArgumentError
+        `tup` is no sequence of at least one array.
+    ShapeError
+        The shapes differ along another axis.
+    DTypeError
+        The dtypes have no common one.
 
     Examples
     --------
@@ -169,15 +229,29 @@ def _sequence(operation: str, tup: Any) -> list[Any]:
 
 
 def block(arrays: Any) -> Array:
-    """Join arrays that nested lists lay out: the innermost lists along the last axis, and so on outwards.
+    """Join arrays as nested lists lay them out.
+
+    The innermost lists are joined along the last axis, those around them along the one before, and so on.
 
     Parameters
     ----------
-    arrays : array, or nested lists of arrays, all at one depth
+    arrays : array_like or nested list of array_like
+        All arrays at one depth.
 
     Returns
     -------
     Array
+        Lazy.
+
+    Raises
+    ------
+    ArgumentError
+        `arrays` can't be read as an array: an unknown object, a ragged sequence or a masked array. There is a tuple
+        instead of a list.
+    ShapeError
+        A list is empty, arrays lie at different depths, or shapes don't fit.
+    DTypeError
+        `arrays` holds Python objects.
 
     Examples
     --------

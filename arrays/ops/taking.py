@@ -36,13 +36,26 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> Array:
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array.
     axis : int, sequence of int or None
-        None: all axes.
+        The axes; None: all.
 
     Returns
     -------
     Array
+        Lazy, of the same shape.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+    ShapeError
+        An axis is named twice.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `x` holds Python objects.
 
     Examples
     --------
@@ -62,24 +75,38 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> Array:
 
 
 def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Array:
-    """Take elements along an axis by their positions.
+    """Return the elements at positions along an axis.
 
     Parameters
     ----------
-    a : array
-    indices : array of int
-        Lazy ones are computed when the result is. Where the axis lies in one chunk, or the array is small, they are
-        looked up block by block.
+    a : array_like
+        The array.
+    indices : array_like of int
+        The positions; negative ones count from the end. Lazy ones are computed with the result.
     axis : int or None
-        None: positions in the flattened array.
+        The axis; None: of the flattened array.
     out : None
-        There is no other choice: results are new arrays.
+        Only None: the result is a new array.
     mode : {"raise", "wrap", "clip"}
-        What becomes of positions beyond the axis; "clip" doesn't count from the end.
+        What positions out of bounds do: raise, count on from the start, or become the first or last. With "clip"
+        negative ones become 0.
 
     Returns
     -------
     Array
+        Lazy; the axes of `indices` stand where `axis` was.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is given, `mode` is
+        unknown, or `axis` is not an integer.
+    AxisError
+        `axis` is out of range for `a`.
+    DTypeError
+        `a` holds Python objects. `indices` are not integers.
+    IndexingError
+        A position is out of bounds: at the call, or for lazy `indices` when the result is computed.
 
     Examples
     --------
@@ -120,23 +147,38 @@ def _within(operation: str, positions: Any, n: int, mode: str) -> Any:
 
 
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
-    """Take for each line along an axis the elements at a line of positions.
+    """Return for each 1-D slice along an axis the elements at a slice of positions.
 
     The axis is brought into one chunk, so that a line's positions can lead anywhere; other axes are cut smaller for
     it, so that chunks don't grow.
 
     Parameters
     ----------
-    arr : array
-    indices : array of int
-        As many axes as `arr` has; they broadcast but along `axis`.
+    arr : array_like
+        The array.
+    indices : array_like of int
+        As many axes as `arr`; they broadcast except along `axis`. `argsort` and `argmax` with keepdims give such.
     axis : int or None
-        None: of the flattened array.
+        The axis; None: of the flattened array.
 
     Returns
     -------
     Array
-        Of the shape of `indices`, broadcast.
+        Lazy, of the broadcast shape of `indices`.
+
+    Raises
+    ------
+    ArgumentError
+        `arr` or `indices` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is
+        not an integer.
+    ShapeError
+        `indices` have another number of axes, don't broadcast, or the axis is empty.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `arr` or `indices` holds Python objects. `indices` are not integers.
+    IndexingError
+        A position is out of bounds, when the result is computed.
 
     Examples
     --------
@@ -176,22 +218,35 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
 
 
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array:
-    """Choose each element from one of several arrays, by its number.
+    """Return each element from one of several arrays, by its number.
 
     Parameters
     ----------
-    a : array of int
-        The number of the choice for each element.
-    choices : sequence of array, or array
-        They broadcast with `a`. The choices of an array run along its first axis.
+    a : array_like of int
+        The number of the array for each element.
+    choices : sequence of array_like
+        They broadcast with `a`. Those of one array run along its first axis.
     out : None
-        There is no other choice: results are new arrays.
+        Only None: the result is a new array.
     mode : {"raise", "wrap", "clip"}
-        What becomes of numbers beyond the choices.
+        What numbers out of bounds do: raise, count on from the start, or become the first or last.
 
     Returns
     -------
     Array
+        Lazy, of the broadcast shape.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `choices` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is
+        given, `mode` is unknown, or there are no choices or more than 63.
+    ShapeError
+        The shapes don't broadcast.
+    DTypeError
+        `a` or `choices` holds Python objects.
+    ValueError
+        A number is out of bounds, when the result is computed.
 
     Examples
     --------

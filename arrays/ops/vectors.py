@@ -35,18 +35,31 @@ def _vectors(operation: str, x1: Any, x2: Any) -> tuple[Array, Array]:
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
-    """Multiply vectors, the first ones conjugated, and add up.
+    """Return the dot product of vectors, the first conjugated.
 
     Parameters
     ----------
-    x1, x2 : array
+    x1, x2 : array_like, at least 1-D
+        The vectors; other axes broadcast.
     axis : int
-        The vectors' elements lie along it, before the other axes broadcast.
+        The axis of each operand along which vectors lie.
 
     Returns
     -------
     Array
-        Without that axis.
+        Lazy, of the broadcast shape without that axis.
+
+    Raises
+    ------
+    ArgumentError
+        `x1` or `x2` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an
+        integer.
+    ShapeError
+        An operand is 0-d, the vectors differ in length, or other axes don't broadcast.
+    AxisError
+        `axis` is out of range for an operand.
+    DTypeError
+        `x1` or `x2` holds Python objects. The elements are neither numbers nor booleans.
 
     Examples
     --------
@@ -83,16 +96,28 @@ def _product_dtype(operation: str, left: Array, right: Array) -> np.dtype[Any]:
 
 
 def matvec(x1: Any, x2: Any, /) -> Array:
-    """Multiply matrices with vectors; the axes before them broadcast.
+    """Multiply matrices with vectors.
 
     Parameters
     ----------
-    x1 : array (..., M, N)
-    x2 : array (..., N)
+    x1 : array_like (..., M, N)
+        The matrices.
+    x2 : array_like (..., N)
+        The vectors; the axes before broadcast.
 
     Returns
     -------
-    Array (..., M)
+    Array
+        Lazy, of shape (..., M).
+
+    Raises
+    ------
+    ArgumentError
+        `x1` or `x2` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        `x1` has fewer than two axes, `x2` is 0-d, or shapes don't fit.
+    DTypeError
+        `x1` or `x2` holds Python objects. The elements are neither numbers nor booleans.
 
     Examples
     --------
@@ -109,16 +134,28 @@ def matvec(x1: Any, x2: Any, /) -> Array:
 
 
 def vecmat(x1: Any, x2: Any, /) -> Array:
-    """Multiply vectors, conjugated, with matrices; the axes before them broadcast.
+    """Multiply vectors, conjugated, with matrices.
 
     Parameters
     ----------
-    x1 : array (..., M)
-    x2 : array (..., M, N)
+    x1 : array_like (..., M)
+        The vectors.
+    x2 : array_like (..., M, N)
+        The matrices; the axes before broadcast.
 
     Returns
     -------
-    Array (..., N)
+    Array
+        Lazy, of shape (..., N).
+
+    Raises
+    ------
+    ArgumentError
+        `x1` or `x2` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        `x2` has fewer than two axes, `x1` is 0-d, or shapes don't fit.
+    DTypeError
+        `x1` or `x2` holds Python objects. The elements are neither numbers nor booleans.
 
     Examples
     --------
@@ -144,15 +181,26 @@ def _check(operation: str, name: str, matrix: Array, vector: Array) -> None:
 
 
 def inner(a: Any, b: Any, /) -> Array:
-    """Sum products of elements over the last axes; scalars multiply.
+    """Sum products of elements over the last axes.
 
     Parameters
     ----------
-    a, b : array
+    a, b : array_like
+        The arrays; scalars multiply.
 
     Returns
     -------
     Array
+        Lazy: the other axes of `a`, then those of `b`.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `b` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        The last axes differ in length.
+    DTypeError
+        `a` or `b` holds Python objects. The elements are neither numbers nor booleans.
 
     Examples
     --------
@@ -171,16 +219,26 @@ def inner(a: Any, b: Any, /) -> Array:
 
 
 def kron(a: Any, b: Any) -> Array:
-    """Return Kronecker's product: each element of `a` times all of `b`.
+    """Return the Kronecker product: each element of `a` times all of `b`.
 
     Parameters
     ----------
-    a, b : array
-        The one with fewer axes gets more of length one in front.
+    a, b : array_like
+        The arrays; the one with fewer axes gets size-1 axes in front.
 
     Returns
     -------
     Array
+        Lazy; each axis is as long as those of both multiplied.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `b` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        The result would have 2**63 elements or more.
+    DTypeError
+        `a` or `b` holds Python objects. The elements can't be multiplied.
 
     Examples
     --------
@@ -202,19 +260,37 @@ def kron(a: Any, b: Any) -> Array:
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
-    """Return cross products of vectors of three elements; other axes broadcast.
+    """Return the cross product of vectors of three elements.
 
     Parameters
     ----------
-    a, b : array
+    a, b : array_like
+        The vectors; other axes broadcast.
     axisa, axisb, axisc : int
-        The vectors' elements lie along these axes of `a`, `b` and the result.
+        The axis along which vectors lie in `a`, `b` and the result.
     axis : int, optional
-        All three.
+        The axis in all three; None: as the others say.
 
     Returns
     -------
     Array
+        Lazy.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `b` can't be read as an array: an unknown object, a ragged sequence or a masked array. An axis is not an
+        integer.
+    ShapeError
+        A vector has not three elements, or other axes don't broadcast.
+    AxisError
+        An axis is out of range.
+    DTypeError
+        `a` or `b` holds Python objects. The elements are booleans.
+
+    Notes
+    -----
+    Unlike in older versions of NumPy, vectors of two elements are an error.
 
     Examples
     --------
