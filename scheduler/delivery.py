@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..workers import host
 from ..workers.reader import Place, spacing, strided
 from ..workers.transport import Region
 from .job import Arrival, Job
@@ -69,7 +70,7 @@ class Delivery:
         if owner < 0:
             data = record.stage.data
             assert data is not None
-            blocks = [data.read(record.stage.grid.block_slices(b)) for b in record.stage.blocks(task)]
+            blocks = [host.read(data, record.stage.grid.block_slices(b)) for b in record.stage.blocks(task)]
             raw = [np.ascontiguousarray(b).reshape(-1).view(np.uint8) for b in blocks]
             return np.concatenate(raw) if len(raw) > 1 else raw[0]
         memory = self.engine.local.memory(Place(owner, int(record.offset[task]), int(record.source[task])))

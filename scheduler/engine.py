@@ -20,6 +20,7 @@ import numpy as np
 
 from ..graph.access import distinct
 from ..graph.errors import ClusterError
+from ..workers import host
 from ..workers.output import show
 from ..workers.protocol import (
     Command,
@@ -452,7 +453,7 @@ class Engine:
     def _block(self, record: Record, task: int) -> Array:
         data = record.stage.data
         assert data is not None
-        blocks = [data.read(record.stage.grid.block_slices(b)) for b in record.stage.blocks(task)]
+        blocks = [host.read(data, record.stage.grid.block_slices(b)) for b in record.stage.blocks(task)]
         if len(blocks) == 1:
             return blocks[0]
         return np.concatenate([np.ascontiguousarray(b).reshape(-1) for b in blocks], dtype=blocks[0].dtype)

@@ -17,7 +17,7 @@ from ..graph.errors import SourceChanged
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..graph.kinds.source import Picks
+    from .host import Picks
 
 Array = np.ndarray[Any, Any]
 GAP = 1 << 14

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import host
 from .transport import Bytes, Region
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Reader:
             return self.fetched[number, block, ()]
         if isinstance(found, slice):
             assert producer.data is not None
-            return producer.data.read(producer.grid.block_slices(block)).view(np.ndarray)
+            return host.read(producer.data, producer.grid.block_slices(block)).view(np.ndarray)
         shape = producer.grid.block_shape(block)
         count = math.prod(shape) * producer.dtype.itemsize
         at = self.at(number, block)
@@ -151,7 +152,7 @@ class Reader:
             if not begin or begin[:-1] != end[:-1]:
                 return None
             ends = zip(producer.grid.block_slices(first), producer.grid.block_slices(last), strict=True)
-            side = data.read(tuple([slice(a.start, b.stop) for a, b in ends])).view(np.ndarray)
+            side = host.read(data, tuple([slice(a.start, b.stop) for a, b in ends])).view(np.ndarray)
             return np.ascontiguousarray(np.moveaxis(side.reshape(*shape[:-1], len(blocks), shape[-1]), -2, 0))
         if first // producer.blocks_per_task == last // producer.blocks_per_task:
             place, step = places[first // producer.blocks_per_task], math.prod(shape) * producer.dtype.itemsize
@@ -202,7 +203,7 @@ def _from_files(data: HostData, grid: Grid, piece: Piece) -> Array:
             picks[axis], rest[axis] = _positions(pick, piece.points)
         else:
             picks[axis], rest[axis] = range(pick, pick + 1), 0
-    return taken(data.pick(where, tuple(picks)), tuple(rest), piece.points)
+    return taken(host.pick(data, where, tuple(picks)), tuple(rest), piece.points)
 
 
 def _positions(pick: Index, points: bool) -> tuple[range | Index, Index]:

@@ -24,7 +24,7 @@ from .filed import OpenFile, Stamp
 if TYPE_CHECKING:
     from ..graph.expr import DType
     from ..graph.grid import Index
-    from ..graph.kinds.source import Picks
+    from .host import Picks
 
 Array = np.ndarray[Any, Any]
 OPEN_FILES = 512

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
-import threading
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-
-from ..errors import ArgumentError, DTypeError, FileError, ShapeError, WindrowError, bad
 from ..expr import Op
-
-Picks = tuple[range | np.ndarray[Any, np.dtype[np.int64]], ...]
-"""For each axis the positions to read, counted from the rectangle's first."""
 
 
 @dataclass(frozen=True)
@@ -79,81 +72,23 @@ class Random(Source):
 _counter = itertools.count()
 
 
-class Opened(Protocol):
-    """Files that are open."""
-
-    def read(self, where: tuple[slice, ...], picks: Picks) -> np.ndarray[Any, Any]:
-        """Return what is picked of a rectangle, along each axis; raise `SourceChanged` where a file isn't as it was."""
-        ...
-
-
-class Stored(Protocol):
-    """Files that any rank can open; a value that is pickled."""
-
-    def open(self) -> Opened:
-        """Return what reads them."""
-        ...
-
-
 class HostData:
     """An array that the user handed in: in the driver's memory, or in files that any rank can read.
 
-    Its identity names it, not its content. `array` is anything with shape, dtype and slicing, which `file` is read in
-    place of, where there is one. `label` names what made it.
+    Its identity names it, not its content. `array` is anything with shape, dtype and slicing; `file` describes the
+    files that are read in place of it, where there are some. `label` names what made it. `workers.host` reads it.
     """
 
-    def __init__(self, array: Any, *, in_place: bool, file: Stored | None = None, label: str = "from_array") -> None:
+    def __init__(self, array: Any, *, in_place: bool, file: object = None, label: str = "from_array") -> None:
         self.array = array
         self.name = (os.getpid(), next(_counter))
         self.in_place = in_place
         self.file = file
         self.label = label
-        self._opened: Opened | None = None
-        self._lock = threading.Lock()
 
     def token_key(self) -> tuple[Any, ...]:
         """Name by identity: two arrays with the same content are two sources."""
         return self.name
-
-    def read(self, where: tuple[slice, ...]) -> np.ndarray[Any, Any]:
-        """Return the elements in a rectangle: a view where the source is a NumPy array in memory, else a copy."""
-        if self.file is not None:
-            return self.pick(where, tuple(range(s.stop - s.start) for s in where))
-        if self.in_place:
-            inside: tuple[Any, ...] = (..., *where)  # an array comes of it, without axes as well
-            view: np.ndarray[Any, Any] = np.asarray(self.array)[inside]
-            return view
-        with self._lock:
-            source: Any = self.array
-            try:
-                found = source[where]
-            except WindrowError:
-                raise
-            except Exception as error:
-                at = ", ".join(f"{s.start}:{s.stop}" for s in where)
-                raise FileError(
-                    f"{self.label}: argument 'x' is a {type(source).__name__} that can't be read at [{at}]: "
-                    f"{type(error).__name__}: {error}; expected one that is open, and whole"
-                ) from error
-        return self._fitting(source, found, where)
-
-    def pick(self, where: tuple[slice, ...], picks: Picks) -> np.ndarray[Any, Any]:
-        """Return what is picked of a rectangle of files, along each axis, and read no more."""
-        assert self.file is not None
-        self._opened = opened = self._opened or self.file.open()
-        return opened.read(where, picks)
-
-    def _fitting(self, source: Any, found: Any, where: tuple[slice, ...]) -> np.ndarray[Any, Any]:
-        """Return what a source that isn't NumPy's gave for a rectangle; raise where it isn't what it said of itself."""
-        if isinstance(found, np.ndarray) and hasattr(found, "mask"):
-            raise ArgumentError(bad(self.label, "x", type(found).__name__, "slices without a mask"))
-        part, wanted = np.asarray(found), np.dtype(source.dtype)
-        shape = tuple(s.stop - s.start for s in where)
-        if part.shape != shape:
-            raise ShapeError(bad(self.label, "x", part.shape, f"a slice of shape {shape}"))
-        if not np.can_cast(part.dtype, wanted, "equiv"):
-            raise DTypeError(bad(self.label, "x", part.dtype, f"slices of the dtype that it has, {wanted}"))
-        return part.astype(wanted, copy=False)
 
     def __getstate__(self) -> dict[str, Any]:
         if self.file is None:
@@ -162,8 +97,7 @@ class HostData:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.name, self.file, self.in_place, self.label = (state[k] for k in ("name", "file", "in_place", "label"))
-        self.array = self._opened = None
-        self._lock = threading.Lock()
+        self.array = None
 
 
 @dataclass(frozen=True)
