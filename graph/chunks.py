@@ -113,7 +113,7 @@ def _per_axis(operation: str, chunks: Any, ndim: int, previous: Grid | None) -> 
 
 def _axis(operation: str, spec: Any, n: int, axis: int) -> Axis:
     if spec is None or (isinstance(spec, int | np.integer) and spec == -1):
-        return Axis.regular(n, max(1, n))
+        return Axis.whole(n)
     if isinstance(spec, int | np.integer) and not isinstance(spec, bool) and (spec > 0 or spec == n == 0):
         return Axis.regular(n, max(1, int(spec)))
     if isinstance(spec, tuple | list) and all(isinstance(s, int | np.integer) for s in spec):

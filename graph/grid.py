@@ -44,6 +44,11 @@ class Axis:
         return cls(length, max(1, min(step, length) if length else 1))
 
     @classmethod
+    def whole(cls, length: int) -> Axis:
+        """An axis of one chunk."""
+        return cls.regular(length, length)
+
+    @classmethod
     def of_sizes(cls, sizes: Iterable[int]) -> Axis:
         """An axis of chunks of the given sizes; regular sizes are recognised."""
         array = sizes.astype(np.int64) if isinstance(sizes, np.ndarray) else np.fromiter(sizes, np.int64)
@@ -142,7 +147,7 @@ class Grid:
     @classmethod
     def single(cls, shape: Sequence[int]) -> Grid:
         """The grid of one chunk."""
-        return cls([Axis.regular(n, max(1, n)) for n in shape])
+        return cls([Axis.whole(n) for n in shape])
 
     @cached_property
     def shape(self) -> tuple[int, ...]:

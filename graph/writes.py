@@ -69,7 +69,7 @@ def _scattered(node: Expr, base: Expr, points: list[tuple[int, ...]], values: li
     index = list(np.array(points, np.int64).T)
     kept, bounds = last_by_block(grid.axes, index)
     along = Axis.of_sizes(counts[counts > 0]) if (counts := np.diff(bounds)).size else Axis.regular(0, 1)
-    ones = [Axis.regular(1, 1)] * (ndim - 1)
+    ones = [Axis.whole(1)] * (ndim - 1)
     op = joined("setitem", [1] * len(kept), ndim, 0)
     line = Expr(op, tuple(values[k] for k in kept.tolist()), Grid([along, *ones]), node.dtype, node.origin)
     if ndim > 1:

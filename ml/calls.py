@@ -244,9 +244,7 @@ class Caller:
     def _made(self, name: str, function: Any, operands: list[Array], size: int) -> Array:
         operand_axes = tuple((None,) * a.ndim for a in operands)
         packed = payload("joblib", function, (), {}, name)
-        made: Array = persist(
-            make(MapBlocks(packed, operand_axes), operands, Grid([Axis.regular(size, size)]), np.uint8)
-        )
+        made: Array = persist(make(MapBlocks(packed, operand_axes), operands, Grid([Axis.whole(size)]), np.uint8))
         return made
 
     def _bytes(self, made: Array) -> bytes:

@@ -128,7 +128,7 @@ def over_rows(estimator: Any, method: str, X: Any) -> Array:
     if probe.shape[:1] != (1,):
         raise ArgumentError(bad(method, "estimator", type(estimator).__name__, "a method that gives a row for a row"))
     packed = payload(method, _Called(estimator, method, probe.dtype), (), {})
-    rest = [Axis.regular(n, max(1, n)) for n in probe.shape[1:]]
+    rest = [Axis.whole(n) for n in probe.shape[1:]]
     grid = Grid([array.expr.grid.axes[0], *rest])
     return make(MapBlocks(packed, ((0, None),)), (array,), grid, probe.dtype)
 

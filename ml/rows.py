@@ -56,7 +56,7 @@ def samples(operation: str, X: Any, *, floats: bool = True) -> Array:
     if floats and array.dtype.char not in "fd":
         array = array.astype(np.float64)
     rows, features = array.expr.grid.axes
-    return regrid(array, Grid([rows, Axis.regular(features.length, features.length)]))
+    return regrid(array, Grid([rows, Axis.whole(features.length)]))
 
 
 def labels_as(y: Any) -> Any:
@@ -78,7 +78,7 @@ def beside(operation: str, argument: str, value: Any, X: Array, *, wide: bool = 
         array = array.reshape(-1)
     if array.ndim not in ((1, 2) if wide else (1,)) or array.shape[0] != X.shape[0]:
         raise ShapeError(bad(operation, argument, array.shape, f"one for each of {X.shape[0]} rows"))
-    rest = [Axis.regular(n, n) for n in array.shape[1:]]
+    rest = [Axis.whole(n) for n in array.shape[1:]]
     return regrid(array, Grid([X.expr.grid.axes[0], *rest]))
 
 
@@ -102,7 +102,7 @@ def by_block(
     With `numbered` the function gets the number of the block too, as `block`.
     """
     rows = arrays[0].expr.grid.axes[0]
-    grid = Grid([Axis.regular(rows.count, 1), *(Axis.regular(n, max(1, n)) for n in shape)])
+    grid = Grid([Axis.regular(rows.count, 1), *(Axis.whole(n) for n in shape)])
     operand_axes = tuple((0, *(None,) * (a.ndim - 1)) for a in arrays)
     packed = payload(function.__name__, _Shaped(function, shape), params, {})
     return make(MapBlocks(packed, operand_axes, ("block_id",) if numbered else ()), arrays, grid, np.float64)

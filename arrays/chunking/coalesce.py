@@ -33,7 +33,7 @@ def whole_grid(grid: Grid, axes: Collection[int]) -> Grid:
     lines = math.prod(grid.axes[a].length for a in axes)
     rest = [i for i in range(grid.ndim) if i not in axes]
     over = lines * math.prod(grid.axes[i].largest for i in rest) / room
-    found = [Axis.regular(a.length, max(1, a.length)) if i in axes else a for i, a in enumerate(grid.axes)]
+    found = [Axis.whole(a.length) if i in axes else a for i, a in enumerate(grid.axes)]
     for i in rest:
         if over <= 1:
             break

@@ -147,7 +147,7 @@ def common_axes(arrays: Sequence[ArrayBase], shape: tuple[int, ...]) -> list[Axi
     axes: list[Axis] = []
     by_bytes = sorted(arrays, key=lambda a: -a.nbytes)
     for i, n in enumerate(shape):
-        found = Axis.regular(n, max(1, n))
+        found = Axis.whole(n)
         for array in by_bytes:
             own = i - len(shape) + array.ndim
             if own >= 0 and array.shape[own] == n and n != 1:
@@ -164,6 +164,6 @@ def aligned(operation: str, arrays: Sequence[ArrayBase]) -> tuple[Grid, list[Arr
     fitted = []
     for array in arrays:
         mine = axes[len(axes) - array.ndim :]
-        wanted = [Axis.regular(1, 1) if n == 1 else axis for n, axis in zip(array.shape, mine, strict=True)]
+        wanted = [Axis.whole(1) if n == 1 else axis for n, axis in zip(array.shape, mine, strict=True)]
         fitted.append(regrid(array, Grid(wanted)))
     return Grid(axes), fitted

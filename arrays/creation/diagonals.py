@@ -376,6 +376,6 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     room = max(1, (1 << 20) // max(1, count))
     if rows.largest > room:
         rows = Axis.regular(len(found), room)
-    grid = Grid([rows, Axis.regular(count, max(1, count))])
+    grid = Grid([rows, Axis.whole(count)])
     op = BlockFunction("diagonals:vander", (count, bool(increasing)), ((0,),))
     return make(op, (regrid(found, Grid([rows])),), grid, dtype)

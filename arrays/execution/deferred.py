@@ -149,7 +149,7 @@ class Unsized:
         for each in self._chain(lambda u: u in made or u._made is not None):
             below = [(o, o._unsized) for o in each._operands]
             operands = tuple(o.expr if w is None else w._made or made[w] for o, w in below)
-            grid = Grid([Axis.regular(n or 0, max(1, n or 0)) for n in each.shape])
+            grid = Grid([Axis.whole(n or 0) for n in each.shape])
             op = Deferred(each.name, each._recipe)
             made[each] = Expr(op, operands, grid, each.dtype, each._origin, None, f"unsized-{id(each):x}")
         return self._made or made[self]

@@ -147,7 +147,7 @@ def _pass(x: Array, steps: Sequence[Step], norm: str) -> Array:
     wide = whole(x, {s.axis for s in steps})
     axes, dtype = list(wide.expr.grid.axes), x.dtype
     for step in steps:
-        axes[step.axis] = Axis.regular(step.made, step.made)
+        axes[step.axis] = Axis.whole(step.made)
         dtype = step.dtype(dtype)
     params = (tuple((s.name, s.n, s.axis) for s in steps), norm)
     return make(BlockFunction("fft:steps", params), (wide,), Grid(axes), dtype)

@@ -190,7 +190,7 @@ def to_parquet(path: Any, x: Any, *, overwrite: bool = False) -> None:
         _check_column(name, array)
     runs = runs_of(Grid(arrays[0].expr.grid.axes[:1]), sum(_row_bytes(a) for a in arrays))
     (merged,) = runs.merged.axes
-    fitted = [regrid(a, Grid([merged, *(Axis.regular(n, max(1, n)) for n in a.shape[1:])])) for a in arrays]
+    fitted = [regrid(a, Grid([merged, *(Axis.whole(n) for n in a.shape[1:])])) for a in arrays]
     operand_axes = tuple((0,) if a.ndim == 1 else (0, None) for a in arrays)
     with aside("to_parquet", target, overwrite, _ours) as folder:
         os.mkdir(os.path.join(folder, "data"))

@@ -85,7 +85,7 @@ def _field(x: Array, names: str | list[str]) -> Array:
         sample = field(np.empty(1, x.dtype), names)
     except (KeyError, ValueError) as error:
         raise IndexingError(bad("indexing", "key", names, f"names among {x.dtype.names}")) from error
-    axes = [*x.expr.grid.axes, *(Axis.regular(n, max(1, n)) for n in sample.shape[1:])]
+    axes = [*x.expr.grid.axes, *(Axis.whole(n) for n in sample.shape[1:])]
     op = BlockFunction("picking:field", (names,), (tuple(range(x.ndim)),))
     return make(op, (x,), Grid(axes), sample.dtype)
 
@@ -96,7 +96,7 @@ def picked(x: ArrayBase, chosen: Selection) -> Array:
     if chosen.wide is None:
         return _basic(x, chosen)
     if math.prod(chosen.shape) == 0:
-        axes = [Axis.regular(n, max(1, n)) for n in chosen.shape]
+        axes = [Axis.whole(n) for n in chosen.shape]
         return make(Full(np.zeros((), x.dtype)[()]), (), Grid(axes), x.dtype)
     found = _taken(x, chosen) if len(chosen.arrays) == 1 else _gathered(x, chosen)
     return found if found.shape == chosen.shape else found.reshape(chosen.shape)
@@ -118,7 +118,7 @@ def _basic(x: ArrayBase, chosen: Selection) -> Array:
 def _sliced(x: ArrayBase, chosen: Selection) -> Array:
     grid = x.expr.grid
     steps: list[Step] = []
-    axes = [Axis.regular(1, 1)] * len(chosen.layout)
+    axes = [Axis.whole(1)] * len(chosen.layout)
     same = len(chosen.layout) == grid.ndim
     for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
         if isinstance(entry, slice):
@@ -149,7 +149,7 @@ def _taken(x: ArrayBase, chosen: Selection) -> Array:
     (indexed,) = chosen.arrays
     grid = x.expr.grid
     steps: list[Step] = []
-    axes = [Axis.regular(1, 1)] * len(chosen.layout)
+    axes = [Axis.whole(1)] * len(chosen.layout)
     for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
         if isinstance(entry, slice):
             at = chosen.layout.index(i)
@@ -173,7 +173,7 @@ def _gathered(x: ArrayBase, chosen: Selection) -> Array:
     layout = [a for a in chosen.layout if a != NEW]
     at = layout.index(POINTS)
     rest: list[AxisMap] = []
-    axes = [Axis.regular(1, 1)] * len(layout)
+    axes = [Axis.whole(1)] * len(layout)
     pointed, index = [], []
     for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
         if isinstance(entry, slice):
@@ -297,7 +297,7 @@ def looked_up(name: str, table: Array, index: Array, axis: int) -> Array:
     """Return the elements at lazy positions along an axis, which is brought into one chunk."""
     axes = list(table.expr.grid.axes)
     n = axes[axis].length
-    axes[axis] = Axis.regular(n, max(1, n))
+    axes[axis] = Axis.whole(n)
     table = regrid(table, Grid(axes))
     wide = index.ndim
     operand_axes = (

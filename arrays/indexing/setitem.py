@@ -134,9 +134,9 @@ def _static(x: Array, chosen: Selection, value: Array) -> Array:
 def _shaped(value: Array, lengths: Sequence[int]) -> Array:
     """Give a value another shape; axes of length one are one chunk, a number stays a constant."""
     if isinstance(value.expr.op, Full):
-        return make(value.expr.op, (), Grid([Axis.regular(n, max(1, n)) for n in lengths]), value.dtype)
+        return make(value.expr.op, (), Grid.single(lengths), value.dtype)
     value = value.reshape(tuple(lengths))
-    return regrid(value, Grid([Axis.regular(1, 1) if a.length == 1 else a for a in value.expr.grid.axes]))
+    return regrid(value, Grid([Axis.whole(1) if a.length == 1 else a for a in value.expr.grid.axes]))
 
 
 # ---------------------------------------------------------------- slices and integers
@@ -169,7 +169,7 @@ def _basic(x: Array, chosen: Selection, value: Array) -> Array:
         length = value.shape[k] if k is not None else 1
         axis_map, back = _axis_maps(entry, length)
         axis_maps.append((i, axis_map))
-        axes.append(value.expr.grid.axes[k] if k is not None else Axis.regular(1, 1))
+        axes.append(value.expr.grid.axes[k] if k is not None else Axis.whole(1))
         straight = straight and k == i and not back
         if k is not None:
             steps.append((i, Slice(length - 1, -1) if back else Slice()))
@@ -203,7 +203,7 @@ def _scattered(x: Array, chosen: Selection, value: Array) -> Array:
     points = value.shape[lead : lead + len(wide)]
     lengths = _merged(chosen.layout, value.shape, len(wide))
     others = [a for a in range(grid.ndim) if a not in arrays]
-    axis_maps, axes, steps = [], [Axis.regular(1, 1)] * (1 + len(others)), []
+    axis_maps, axes, steps = [], [Axis.whole(1)] * (1 + len(others)), []
     own = [a for a, _ in lengths]
     value = _shaped(value, [n for _, n in lengths])
     for a, n in lengths:
@@ -290,7 +290,7 @@ def _dealt(x: Array, mask: Array, value: Array) -> Generator[Any, Any, Array]:
         given = f"argument 'value' has {value.shape[0]} elements along the first axis"
         raise ShapeError(f"setitem: {given}; expected {total}, as many as the mask holds for")
     axes = flat.expr.grid.axes
-    mine = [Axis.regular(1, 1) if n == 1 else a for n, a in zip(value.shape[1:], axes[1:], strict=True)]
+    mine = [Axis.whole(1) if n == 1 else a for n, a in zip(value.shape[1:], axes[1:], strict=True)]
     value = regrid(value, Grid([Axis.of_sizes(counts), *mine]))
     every = tuple(range(flat.ndim))
     op = BlockFunction("masks:dealt", axes=(every, (0,), every))

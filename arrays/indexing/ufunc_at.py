@@ -109,7 +109,7 @@ def reduce_runs(ufunc: np.ufunc, array: Any, indices: Any, axis: Any, dtype: Any
         raise ArgumentError(bad(name, "indices", indices, "whole numbers along one axis"))
     if isinstance(starts, ArrayBase):
         axes = list(coalesce.whole_grid(x.expr.grid, {along}).axes)
-        axes[along] = Axis.regular(starts.shape[0], max(1, starts.shape[0]))
+        axes[along] = Axis.whole(starts.shape[0])
         return deferred(name, _found, (x, starts), (ufunc.__name__, along, known, Grid(axes)), Grid(axes), known)
     return _runs(name, x, starts.astype(np.int64), along, known)
 
@@ -141,6 +141,6 @@ def _runs(name: str, x: Array, starts: np.ndarray[Any, Any], along: int, dtype: 
     else:
         x = coalesce.whole(x, {along})
         axes = list(x.expr.grid.axes)
-        axes[along] = Axis.regular(len(starts), max(1, len(starts)))
+        axes[along] = Axis.whole(len(starts))
     params = (name.partition(".")[0], along, None if dtype.kind in "mM" else dtype, starts, not ordered)
     return make(BlockFunction("unbuffered:reduceat", params, where=True), (x,), Grid(axes), dtype)

@@ -87,7 +87,7 @@ def stacked(
     """
     name = function.partition(":")[2]
     shape = broadcast_shape(name, *(x.shape[:-2] for x in operands))
-    axes = [Axis.regular(n, max(1, n)) for n in shape]
+    axes = [Axis.whole(n) for n in shape]
     grids = [whole_grid(x.expr.grid, (x.ndim - 2, x.ndim - 1)) for x in operands]
     for x, grid in sorted(zip(operands, grids, strict=True), key=lambda pair: pair[0].nbytes):
         for i, axis in enumerate(grid.axes[:-2], len(shape) - x.ndim + 2):
@@ -96,10 +96,10 @@ def stacked(
     fitted, operand_axes = [], []
     for x, grid in zip(operands, grids, strict=True):
         first = len(shape) - x.ndim + 2
-        mine = [Axis.regular(1, 1) if axis.length == 1 else axes[first + i] for i, axis in enumerate(grid.axes[:-2])]
+        mine = [Axis.whole(1) if axis.length == 1 else axes[first + i] for i, axis in enumerate(grid.axes[:-2])]
         fitted.append(regrid(x, Grid([*mine, *grid.axes[-2:]])))
         operand_axes.append((*range(first, len(shape)), None, None))
-    result = Grid([*axes, *(Axis.regular(n, max(1, n)) for n in core)])
+    result = Grid([*axes, *(Axis.whole(n) for n in core)])
     return make(BlockFunction(function, params, tuple(operand_axes)), fitted, result, dtype)
 
 

@@ -192,7 +192,7 @@ def factored(x: Array, y: Array | None, width: int) -> Panels:
     """
     m, n = x.shape
     most = min(m, n)
-    rest = part(x, (0, m), (0, n), (Axis.regular(m, m), Axis.regular(n, width)))
+    rest = part(x, (0, m), (0, n), (Axis.whole(m), Axis.regular(n, width)))
     bounds, panels, rows, right = [], [], [], []
     for lo in range(0, most, width):
         hi = min(lo + width, most)
@@ -203,16 +203,14 @@ def factored(x: Array, y: Array | None, width: int) -> Panels:
         )
         panels.append(panel)
         if hi < n:
-            beside = part(rest, (0, left), (wide_by, n - lo), (Axis.regular(left, left), Axis.regular(n - hi, width)))
+            beside = part(rest, (0, left), (wide_by, n - lo), (Axis.whole(left), Axis.regular(n - hi, width)))
             done = _update(panel, beside)
             rows.append(part(done, (0, wide_by), (0, n - hi)))
             if hi < most:
                 rest = _below(done, wide_by)
         if y is not None:
             done = _update(panel, y)
-            right.append(
-                part(done, (0, wide_by), (0, y.shape[1]), (Axis.regular(wide_by, wide_by), y.expr.grid.axes[1]))
-            )
+            right.append(part(done, (0, wide_by), (0, y.shape[1]), (Axis.whole(wide_by), y.expr.grid.axes[1])))
             y = _below(done, wide_by)
     return Panels(tuple(bounds), tuple(panels), tuple(rows), tuple(right))
 
@@ -224,7 +222,7 @@ def _update(panel: Array, x: Array) -> Array:
 def _below(x: Array, first: int) -> Array:
     """Return the rows from one on, each column of chunks in one chunk."""
     height = len(x) - first
-    axes = (Axis.regular(height, max(1, height)), x.expr.grid.axes[1])
+    axes = (Axis.whole(height), x.expr.grid.axes[1])
     return part(x, (first, len(x)), (0, x.shape[1]), axes)
 
 
@@ -236,13 +234,13 @@ def solved(x: Array, y: Array, width: int, *, quiet: bool = False, grid: Grid | 
     n, columns = y.shape
     step_of_columns = min(width, max(1, y.expr.grid.axes[1].largest))
     axis = Axis.regular(columns, step_of_columns)
-    parts = factored(x, part(y, (0, n), (0, columns), (Axis.regular(n, n), axis)), width)
+    parts = factored(x, part(y, (0, n), (0, columns), (Axis.whole(n), axis)), width)
     found: list[tuple[Array, int, int]] = []
     for number in reversed(range(len(parts.bounds))):
         lo, hi = parts.bounds[number]
         panel, own = parts.panels[number], parts.right[number]
         if found:
-            below = placed([(p, row - hi, 0) for p, row, _ in found], Grid([Axis.regular(n - hi, n - hi), axis]), None)
+            below = placed([(p, row - hi, 0) for p, row, _ in found], Grid([Axis.whole(n - hi), axis]), None)
             row = parts.rows[number]
         else:
             below = part(own, (0, 0), (0, columns), (Axis.regular(0, 1), axis))

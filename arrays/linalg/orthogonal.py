@@ -115,7 +115,7 @@ class Reflections:
         """Factor a matrix: a panel has all rows that are left in one chunk."""
         m, n = x.shape
         across = max(width, ACROSS // m) if n > m else width
-        rest = part(x, (0, m), (0, n), (Axis.regular(m, m), Axis.regular(n, across)))
+        rest = part(x, (0, m), (0, n), (Axis.whole(m), Axis.regular(n, across)))
         panels, rows = [], []
         for lo in range(0, min(m, n), width):
             left, wide_by = m - lo, min(width, min(m, n) - lo)
@@ -125,12 +125,12 @@ class Reflections:
             after = n - lo - wide_by
             if after:
                 columns = Axis.regular(after, across)
-                others = part(rest, (0, left), (wide_by, n - lo), (Axis.regular(left, left), columns))
+                others = part(rest, (0, left), (wide_by, n - lo), (Axis.whole(left), columns))
                 done = step("factors:qr_update", (panel, others), others.expr.grid, [(None, None), (0, 1)])
-                rows.append(part(done, (0, wide_by), (0, after), (Axis.regular(wide_by, wide_by), columns)))
+                rows.append(part(done, (0, wide_by), (0, after), (Axis.whole(wide_by), columns)))
                 if left > wide_by:
                     height = left - wide_by
-                    rest = part(done, (wide_by, left), (0, after), (Axis.regular(height, height), columns))
+                    rest = part(done, (wide_by, left), (0, after), (Axis.whole(height), columns))
         return cls((m, n), width, across, tuple(panels), tuple(rows))
 
     def triangle(self, rows: int) -> Array:
@@ -153,7 +153,7 @@ class Reflections:
             panel, at = self.panels[number], number * self.width
             size = panel.shape[1]
             height, count = m - at, columns - at
-            grid = Grid([Axis.regular(height, height), Axis.regular(count, self.width)])
+            grid = Grid([Axis.whole(height), Axis.regular(count, self.width)])
             corner = regrid(eye(height, count, dtype=panel.dtype), grid)
             made = corner if made is None else placed([(made, size, size)], grid)
             op = BlockFunction("factors:qr_form", (), ((None, None), (0, 1)), True)

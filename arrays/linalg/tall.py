@@ -45,7 +45,7 @@ def row_blocks(x: Array) -> Array:
         each = max(TALL * n, ROWS // n)
         sizes = np.full(max(1, m // each), each)
         sizes[-1] += m - sizes.sum()
-    return regrid(x, Grid([Axis.of_sizes(sizes), Axis.regular(n, n)]))
+    return regrid(x, Grid([Axis.of_sizes(sizes), Axis.whole(n)]))
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ class Tall:
         below = right if right is not None else eye(n, dtype=self.leaves.dtype, chunks=-1)
         for level in reversed(self.levels):
             sizes = [size - n for size in level.expr.grid.axes[0].sizes()]
-            columns = Axis.regular(below.shape[1], max(1, below.shape[1]))
+            columns = Axis.whole(below.shape[1])
             below = regrid(below, Grid([Axis.regular(len(below), n), columns]))
             made = Grid([Axis.of_sizes(sizes), columns])
             below = make(BlockFunction("tallqr:descend", (), ((0, None), (0, None))), (level, below), made, below.dtype)
-        columns = Axis.regular(below.shape[1], max(1, below.shape[1]))
+        columns = Axis.whole(below.shape[1])
         below = regrid(below, Grid([Axis.regular(len(below), n), columns]))
         op = BlockFunction("tallqr:form", (), ((0, None), (0, None)), True)
         return make(op, (self.leaves, below), Grid([self.rows, columns]), below.dtype)

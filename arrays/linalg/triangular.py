@@ -177,12 +177,12 @@ def substituted(x: Array, y: Array, width: int, lower: bool, unit: bool) -> Arra
     found: list[tuple[Array, int, int]] = []
     for lo in starts if lower else reversed(starts):
         hi = min(lo + width, n)
-        own = part(y, (lo, hi), (0, columns), (Axis.regular(hi - lo, hi - lo), axis))
+        own = part(y, (lo, hi), (0, columns), (Axis.whole(hi - lo), axis))
         first, last = (0, lo) if lower else (hi, n)
         height = last - first
         row = part(x, (lo, hi), (first, last))
         if found:
-            known = placed([(p, at - first, 0) for p, at, _ in found], Grid([Axis.regular(height, height), axis]), None)
+            known = placed([(p, at - first, 0) for p, at, _ in found], Grid([Axis.whole(height), axis]), None)
         else:
             known = part(own, (0, 0), (0, columns), (EMPTY, axis))
         operand_axes = [(None, None), (0, 1), (None, None), (None, 1)]

@@ -97,7 +97,7 @@ def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False, *,
     wanted = check_shape("broadcast_to", shape)
     if len(wanted) < given.ndim or broadcast_shape("broadcast_to", given.shape, wanted) != wanted:
         raise ShapeError(bad("broadcast_to", "shape", wanted, f"a shape that {given.shape} broadcasts to"))
-    found = _broadcast(given, [Axis.regular(n, max(1, n)) for n in wanted])
+    found = _broadcast(given, [Axis.whole(n) for n in wanted])
     if chunks is None:
         return found
     grid = grid_for("broadcast_to", chunks, wanted, given.dtype, found.expr.grid)

@@ -97,7 +97,7 @@ def _in_parts(ufunc: str, x: Array, at: int, dtype: np.dtype[Any]) -> Array:
         axes[at] = Axis.regular(2 * count, 2)
         totals = make(BlockFunction("scans:scaled_total", (at, scaled)), (x,), Grid(axes), scaled)
         lines = whole(totals, {at})
-        axes[at] = Axis.regular(count, count)
+        axes[at] = Axis.whole(count)
         grid = Grid([a if i == at else b for i, (a, b) in enumerate(zip(axes, lines.expr.grid.axes, strict=True))])
         sums = make(BlockFunction("scans:scaled_scan", (at, dtype)), (lines,), grid, dtype)
         axes[at] = Axis.regular(count, 1)

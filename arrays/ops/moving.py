@@ -254,7 +254,7 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Array:
     count = len(axis) if isinstance(axis, Sequence) else 1
     new = check_axes("expand_dims", axis, array.ndim + count)
     old = [i for i in range(array.ndim + count) if i not in new]
-    axes = [Axis.regular(1, 1)] * (array.ndim + count)
+    axes = [Axis.whole(1)] * (array.ndim + count)
     for target, own in zip(old, array.expr.grid.axes, strict=True):
         axes[target] = own
     return move("expand_dims", array, [(i, Slice()) for i in old], axes)

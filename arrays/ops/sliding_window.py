@@ -93,7 +93,7 @@ def sliding_window_view(
     reach = [sum(w - 1 for a, w in zip(along, lengths, strict=True) if a == i) for i in range(array.ndim)]
     if any(reach[i] >= array.shape[i] for i in along):
         raise ShapeError(bad(name, "window_shape", lengths, f"windows within the array's shape {array.shape}"))
-    windows = [Axis.regular(w, max(1, w)) for w in lengths]
+    windows = [Axis.whole(w) for w in lengths]
     places = [_places(own, reach[i]) if i in along else own for i, own in enumerate(array.expr.grid.axes)]
     if math.prod(lengths) == 0 or array.size == 0:
         return make(Full(np.zeros((), array.dtype)[()]), (), Grid([*places, *windows]), array.dtype)

@@ -203,13 +203,11 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
     lines = [(*s[:at], 1, *s[at + 1 :]) for s in (x.shape, index.shape)]
     shape = broadcast_shape(name, *lines)
     x = whole(x, [at])
-    axes = [
-        own if own.length == m else Axis.regular(m, max(1, m)) for own, m in zip(x.expr.grid.axes, shape, strict=True)
-    ]
+    axes = [own if own.length == m else Axis.whole(m) for own, m in zip(x.expr.grid.axes, shape, strict=True)]
     for i, own in enumerate(index.expr.grid.axes):
         if i == at or x.shape[i] != shape[i]:
             axes[i] = own
-    fitted = [Axis.regular(1, 1) if m == 1 and i != at else axes[i] for i, m in enumerate(index.shape)]
+    fitted = [Axis.whole(1) if m == 1 and i != at else axes[i] for i, m in enumerate(index.shape)]
     operand_axes = (tuple(None if i == at else i for i in range(x.ndim)), tuple(range(x.ndim)))
     if n == 0 and index.shape[at]:
         raise ShapeError(bad(name, "arr", x.shape, f"elements along axis {at}"))

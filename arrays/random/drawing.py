@@ -107,9 +107,7 @@ def known(operation: str, argument: str, value: Any) -> Array:
 def fitted(x: ArrayBase, grid: Grid) -> Array:
     """Return a parameter on the chunks of what it broadcasts to."""
     mine = grid.axes[grid.ndim - x.ndim :] if x.ndim else ()
-    wanted = [
-        Axis.regular(1, 1) if n == 1 and axis.length != 1 else axis for n, axis in zip(x.shape, mine, strict=True)
-    ]
+    wanted = [Axis.whole(1) if n == 1 and axis.length != 1 else axis for n, axis in zip(x.shape, mine, strict=True)]
     return regrid(x, Grid(wanted))
 
 

@@ -49,9 +49,9 @@ def _exchanged(x: Array, seed: Seed, axis: int) -> Generator[Any, Any, Array]:
     along, n = x.expr.grid.axes[axis], x.shape[axis]
     chunks = np.arange(along.count)
     begins, ends = np.asarray(along.start(chunks)), np.asarray(along.stop(chunks))
-    grid = Grid([Axis.regular(along.count, 1), Axis.regular(2, 2)])
+    grid = Grid([Axis.regular(along.count, 1), Axis.whole(2)])
     bounds = host(np.stack([begins, ends], axis=1), grid, np.dtype(np.int64), in_place=True)
-    square = Grid([Axis.regular(along.count, 1), Axis.regular(along.count, along.count)])
+    square = Grid([Axis.regular(along.count, 1), Axis.whole(along.count)])
     counted = BlockFunction("orders:counted", (seed, n, begins), ((0, None),))
     counts = yield make(counted, [bounds], square, np.int64)
     dealt = make(BlockFunction("orders:dealt", (seed, n, axis, begins), where=True), [x], x.expr.grid, x.dtype)

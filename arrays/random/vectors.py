@@ -105,7 +105,7 @@ class Vectors(Drawing):
         if broadcast_shape(operation, wide, shape) != shape:
             raise ShapeError(bad(operation, "size", size, f"a size to which the parameters' shape {wide} broadcasts"))
         k = last.shape[-1]
-        grid = Grid([*_first(operation, chunks, shape, k).axes, Axis.regular(k, k)])
+        grid = Grid([*_first(operation, chunks, shape, k).axes, Axis.whole(k)])
         operands = [fitted(number, Grid(grid.axes[:-1])), fitted(last, grid)]
         count = grid.size // k
         ahead = operand_axes([number], grid.ndim - 1) + operand_axes([last], grid.ndim)
@@ -144,7 +144,7 @@ class Vectors(Drawing):
         if not isinstance(known, ArrayBase) or known.ndim != 1 or not known.size:
             raise ArgumentError(bad("dirichlet", "alpha", alpha, "a sequence of numbers"))
         shape = () if size is None else check_shape("dirichlet", size, "size")
-        grid = Grid([*_first("dirichlet", chunks, shape, known.size).axes, Axis.regular(known.size, known.size)])
+        grid = Grid([*_first("dirichlet", chunks, shape, known.size).axes, Axis.whole(known.size)])
         params = (self._stream("dirichlet", grid.size), grid.shape, F8)
         drawn = BlockFunction("draws:log_gamma", params, operand_axes([known], grid.ndim), where=True)
         logarithms = make(drawn, [fitted(known, grid)], grid, F8)
@@ -201,7 +201,7 @@ class Vectors(Drawing):
         if not isinstance(spread, ArrayBase) or spread.shape != (d, d):
             raise ShapeError(f"{name}: argument 'cov' must be 2 dimensional and square, as 'mean' has {d} elements")
         shape = () if size is None else check_shape(name, size, "size")
-        grid = Grid([*_first(name, chunks, shape, d).axes, Axis.regular(d, max(1, d))])
+        grid = Grid([*_first(name, chunks, shape, d).axes, Axis.whole(d)])
         z = self._plain(name, "standard_normal", (), grid, F8)
         whole_cov = whole(spread, [0, 1])
         if not isinstance(cov, ArrayBase):  # a fault is said at the call

@@ -230,7 +230,7 @@ def _ramps(x: Array, at: int, width: tuple[int, int], ends: Any) -> list[Array]:
     for side, (extra, place) in enumerate(zip(width, (0, x.shape[at] - 1), strict=True)):
         edge = taken("pad", x, at, np.array([place]))
         axes = list(edge.expr.grid.axes)
-        axes[at] = Axis.regular(extra, max(1, extra))
+        axes[at] = Axis.whole(extra)
         op = BlockFunction("signal:ramp", (at, extra, ends[side], bool(side)))
         margins.append(make(op, (edge,), Grid(axes), x.dtype))
     return margins
@@ -254,7 +254,7 @@ def _statistic(part: Array, at: int, mode: str) -> Array:
     if mode == "median":
         wide = whole(part, {at})
         axes = list(wide.expr.grid.axes)
-        axes[at] = Axis.regular(1, 1)
+        axes[at] = Axis.whole(1)
         dtype = np.median(np.ones(1, part.dtype)).dtype
         return make(BlockFunction("signal:median", (at,)), (wide,), Grid(axes), dtype)
     reduce: Any = {"maximum": greatest, "minimum": least, "mean": mean}[mode]

@@ -59,7 +59,7 @@ def _sorted_once(x: Array) -> Generator[Any, Any, Array | None]:
     sizes = np.asarray(axis.sizes())
     step = axis.length // SAMPLE | 1  # odd, since what recurs mostly does so at even distances
     taken = axis.length // step
-    sample = yield move("sample", x, [(0, Slice(step - 1, step))], [Axis.regular(taken, taken)])
+    sample = yield move("sample", x, [(0, Slice(step - 1, step))], [Axis.whole(taken)])
     splitters = blocks.sort(sample)[np.arange(1, BUCKETS) * len(sample) // BUCKETS]
     if not (splitters[1:] > splitters[:-1]).all():
         return None

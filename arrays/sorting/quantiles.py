@@ -414,7 +414,7 @@ def _selected(
     rest = [i for i in range(x.ndim) if i not in axes]
     merged = moveaxis(x, axes, range(len(rest), x.ndim)).reshape(*(x.shape[i] for i in rest), -1)
     shape = merged.shape[:-1]
-    grid = Grid([Axis.regular(n, max(1, n)) for n in (*shape, *np.shape(q))])
+    grid = Grid([Axis.whole(n) for n in (*shape, *np.shape(q))])
     found = deferred(name, partial(by_lines, selected), (merged,), (q, method, skip, dtype, len(rest)), grid, dtype)
     return moveaxis(found, range(len(rest), found.ndim), range(np.ndim(q)))
 
@@ -438,7 +438,7 @@ def _operand_axes(x: Array, axes: tuple[int, ...], q: Any) -> tuple[int | None, 
 
 
 def _grid(x: Array, axes: tuple[int, ...], q: Any) -> Grid:
-    front = [Axis.regular(n, max(1, n)) for n in np.shape(q)]
+    front = [Axis.whole(n) for n in np.shape(q)]
     return Grid([*front, *(own for i, own in enumerate(x.expr.grid.axes) if i not in axes)])
 
 

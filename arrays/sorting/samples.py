@@ -136,7 +136,7 @@ def ranges(x: Array, begin: Values, end: Values) -> Array:
     (axis,) = x.expr.grid.axes
     start, length = (begin + axis.start(np.arange(axis.count))[:, None]).T.reshape(-1), (end - begin).T.reshape(-1)
     total = int(length.sum())
-    return move("between", x, [(0, Runs(start, length))], [Axis.regular(total, max(1, total))])
+    return move("between", x, [(0, Runs(start, length))], [Axis.whole(total)])
 
 
 def _cuts(parts: Array) -> Generator[Any, Any, Values]:
@@ -150,7 +150,7 @@ def _cuts(parts: Array) -> Generator[Any, Any, Values]:
     taken = Axis.of_sizes(sizes // step)
     sample = yield make(BlockFunction("sorting:sample", (step,)), (parts,), Grid([taken]), parts.dtype)
     values, low, high = _brackets(blocks.sort(sample), wanted, step, m if exact else 0)
-    grid = Grid([Axis.regular(m, 1), Axis.regular(2, 2), Axis.regular(len(values), max(1, len(values)))])
+    grid = Grid([Axis.regular(m, 1), Axis.whole(2), Axis.whole(len(values))])
     found = yield make(BlockFunction("sorting:ranks", (values,), axes=((0,),)), (parts,), grid, "i8")
     left, right = (np.concatenate([0 * sizes[:, None], found[:, s], sizes[:, None]], 1) for s in (0, 1))
     cuts = _split(left, right, high, wanted)
@@ -212,7 +212,7 @@ def restored(order: Array, x: Array, grid: Grid) -> Steps:
     x = make(BlockFunction("sorting:picked"), (x, local), order.expr.grid, x.dtype)
     order, x = persist(make(BlockFunction("sorting:sort"), (order,), order.expr.grid, "i8"), x)
     wanted = np.append(grid.axes[0].start(np.arange(grid.nblocks)), grid.size)
-    shape = Grid([Axis.regular(order.npartitions, 1), Axis.regular(len(wanted), len(wanted))])
+    shape = Grid([Axis.regular(order.npartitions, 1), Axis.whole(len(wanted))])
     cuts = yield make(BlockFunction("sorting:starts", (wanted,), axes=((0,),)), (order,), shape, "i8")
     runs, moved = in_runs(order, cuts), in_runs(x, cuts)
     return make(BlockFunction("sorting:placed", where=True), (runs, moved), grid, x.dtype)

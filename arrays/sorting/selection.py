@@ -104,7 +104,7 @@ class _Borders:
         fresh = np.ones(len(values), bool)
         fresh[1:] = (values[1:] != values[:-1]) | (after[1:] != after[:-1])
         self.values, self.after = values[fresh], after[fresh]
-        grid = Grid([Axis.regular(len(self.chunks), 1), Axis.regular(len(self.values), max(1, len(self.values)))])
+        grid = Grid([Axis.regular(len(self.chunks), 1), Axis.whole(len(self.values))])
         op = BlockFunction("quantiles:below", (self.values, self.after), axes=((0,),))
         self.below = yield make(op, (x,), grid, "i8")
 

@@ -369,7 +369,7 @@ def _packed(rows: Array, record: np.dtype[Any]) -> Array:
     grid = rows.expr.grid
     step = max(1, grid.largest // max(1, rows.shape[1]))
     axis = grid.axes[0] if grid.axes[0].largest <= step else Axis.regular(rows.shape[0], step)
-    rows = regrid(rows, Grid([axis, Axis.regular(rows.shape[1], max(1, rows.shape[1]))]))
+    rows = regrid(rows, Grid([axis, Axis.whole(rows.shape[1])]))
     return make(BlockFunction("searching:packed", (record,), axes=((0, None),)), (rows,), Grid([axis]), record)
 
 
@@ -378,7 +378,7 @@ def _unpacked(x: Array, shape: tuple[int, ...], axis: int) -> Steps:
     dtype = x.dtype[0]
     assert x.dtype.names is not None
     width = len(x.dtype.names)
-    grid = Grid([x.expr.grid.axes[0], Axis.regular(width, width)])
+    grid = Grid([x.expr.grid.axes[0], Axis.whole(width)])
     rows = make(BlockFunction("searching:unpacked", axes=((0,),)), (x,), grid, dtype)
     yield from ()
     return moveaxis(rows.reshape(x.shape[0], *shape), 0, axis)

@@ -120,5 +120,5 @@ def _best(values: Array, k: int, axis: int) -> Array:
 
 def _short(values: Array, count: int, axis: int) -> Grid:
     axes = list(values.expr.grid.axes)
-    axes[axis] = Axis.regular(int(count), int(count))
+    axes[axis] = Axis.whole(int(count))
     return Grid(axes)

@@ -106,7 +106,7 @@ def _sums(x: Array, weights: list[Array], length: int) -> Array:
     """Add up each chunk's counts or weights; the last element counts what lies beyond."""
     if length > max(x.chunksize):  # else counts would take more room than what is counted
         x = regrid(x, Grid([Axis.regular(x.shape[0], length)]))
-    grid = Grid([Axis.regular(x.npartitions, 1), Axis.regular(length + 1, length + 1)])
+    grid = Grid([Axis.regular(x.npartitions, 1), Axis.whole(length + 1)])
     operands = [x, *(regrid(w, x.expr.grid) for w in weights)]
     dtype = np.float64 if weights else np.int64
     op = BlockFunction("counts:bounded", (length,), ((0,),) * len(operands))

@@ -185,7 +185,7 @@ def edges_of(operation: str, x: Array, bins: Any, given: Any) -> tuple[Array, bo
     if between is not None or x.size == 0:
         return as_array(operation, "range", np.histogram_bin_edges(np.zeros(0, x.dtype), count, between)), True
     dtype = np.histogram_bin_edges(np.zeros(1, x.dtype), 1).dtype
-    grid = Grid([Axis.regular(count + 1, count + 1)])
+    grid = Grid([Axis.whole(count + 1)])
     return make(
         BlockFunction("histograms:edges", (count,), ((), ())), (extremes.min(x), extremes.max(x)), grid, dtype
     ), True
@@ -195,7 +195,7 @@ def _counted(x: Array, weights: Array | None, edges: Array, even: bool) -> Array
     """Count each chunk, and add up."""
     n = edges.expr.grid.shape[0] - 1
     own = tuple(range(x.ndim))
-    grid = Grid([*(Axis.regular(c, 1) for c in x.numblocks), Axis.regular(n, max(1, n))])
+    grid = Grid([*(Axis.regular(c, 1) for c in x.numblocks), Axis.whole(n)])
     if weights is None:
         op = BlockFunction("histograms:counts", (even,), (own, (None,)))
         return red.sum(make(op, (x, edges), grid, np.int64), own)

@@ -154,7 +154,7 @@ def _edges(operation: str, x: Array, bins: Any, given: Any) -> Array:
     if between is not None or x.size == 0:
         first, last = np.histogram_bin_edges(np.zeros(0), 1, between)
         return as_array(operation, "range", np.linspace(first, last, count + 1))
-    grid = Grid([Axis.regular(count + 1, count + 1)])
+    grid = Grid([Axis.whole(count + 1)])
     ends = (extremes.min(x), extremes.max(x))
     return make(BlockFunction("histograms:even_edges", (count,), ((), ())), ends, grid, np.float64)
 
@@ -163,7 +163,7 @@ def _counted(operation: str, columns: list[Array], edges: list[Array], even: tup
     """Count each chunk, and add up."""
     axis = columns[0].expr.grid.axes[0]
     lengths = [e.shape[0] - 1 for e in edges]
-    grid = Grid([Axis.regular(axis.count, 1), *(Axis.regular(n, max(1, n)) for n in lengths)])
+    grid = Grid([Axis.regular(axis.count, 1), *(Axis.whole(n) for n in lengths)])
     operands, operand_axes = [*columns, *edges], ((0,),) * len(columns) + ((None,),) * len(edges)
     if weights is not None:
         heavy = as_array(operation, "weights", weights)

@@ -78,7 +78,7 @@ def apply_along_axis(
     lengths, known = check_shape("apply_along_axis", shape), check_dtype("apply_along_axis", "dtype", dtype)
     array = without_empty(whole(array, (at,)), [i for i in range(array.ndim) if i != at])
     axes = list(array.expr.grid.axes)
-    axes[at : at + 1] = [Axis.regular(n, max(1, n)) for n in lengths]
+    axes[at : at + 1] = [Axis.whole(n) for n in lengths]
     operand_axes = tuple(None if i == at else i if i < at else i - 1 + len(lengths) for i in range(array.ndim))
     packed = payload("apply_along_axis", Along(func1d, at, args), (), kwargs, name_of(func1d))
     return make(MapBlocks(packed, (operand_axes,)), (array,), Grid(axes), known)

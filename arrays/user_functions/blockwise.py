@@ -85,7 +85,7 @@ def blockwise(
     arrays = [as_array("blockwise", f"args[{2 * i}]", a) for i, (a, names) in enumerate(pairs) if names is not None]
     named = [tuple(names) for _, names in pairs if names is not None]
     matched = _matched(arrays, named, align_arrays)
-    axes = {n: a if n in out else Axis.regular(a.length, max(1, a.length)) for n, a in matched.items()}
+    axes = {n: a if n in out else Axis.whole(a.length) for n, a in matched.items()}
     for name, given in (new_axes or {}).items():
         sizes = (given,) if isinstance(given, int | np.integer) else tuple(given)
         axes[name] = Axis.of_sizes(int(s) for s in sizes)
@@ -94,7 +94,7 @@ def blockwise(
     arrays = [
         regrid(
             a,
-            Grid([axes[i] if n == axes[i].length else Axis.regular(1, 1) for n, i in zip(a.shape, names, strict=True)]),
+            Grid([axes[i] if n == axes[i].length else Axis.whole(1) for n, i in zip(a.shape, names, strict=True)]),
         )
         for a, names in zip(arrays, named, strict=True)
     ]

@@ -278,7 +278,7 @@ def _outer(arrays: list[Array], form: Signature) -> tuple[list[Axis], list[Array
         raise ShapeError(
             f"apply_gufunc: arguments have shapes {listed}; expected axes before the core that broadcast"
         ) from error
-    axes = [Axis.regular(n, max(1, n)) for n in shape]
+    axes = [Axis.whole(n) for n in shape]
     for _, loop in sorted(zip([a.nbytes for a in arrays], loops, strict=True), key=lambda pair: pair[0]):
         for i, axis in enumerate(loop, len(shape) - len(loop)):
             if axis.length == shape[i] and axis.length != 1:
@@ -286,7 +286,7 @@ def _outer(arrays: list[Array], form: Signature) -> tuple[list[Axis], list[Array
     fitted = []
     for array, grid, loop in zip(arrays, grids, loops, strict=True):
         mine = axes[len(axes) - len(loop) :]
-        own = [Axis.regular(1, 1) if old.length == 1 else new for old, new in zip(loop, mine, strict=True)]
+        own = [Axis.whole(1) if old.length == 1 else new for old, new in zip(loop, mine, strict=True)]
         fitted.append(regrid(array, Grid([*own, *grid.axes[len(loop) :]])))
     return axes, fitted
 
@@ -338,4 +338,4 @@ def _results(
 
 
 def _with_core(outer: list[Axis], core: tuple[int, ...]) -> Grid:
-    return Grid([*outer, *(Axis.regular(n, max(1, n)) for n in core)])
+    return Grid([*outer, *(Axis.whole(n) for n in core)])

@@ -120,7 +120,7 @@ def joined(operation: str, domain: list[Axis], arrays: list[Array], axes: Any) -
         return domain, arrays
 
     def whole(own: Axis, number: int) -> Axis:
-        return Axis.regular(own.length, max(1, own.length)) if number in dropped else own
+        return Axis.whole(own.length) if number in dropped else own
 
     fitted = []
     for array in arrays:
@@ -147,7 +147,7 @@ def laid_out(
 ) -> tuple[Grid, list[tuple[int | None, ...]]]:
     """Return the result's chunks, and for each array which of the result's axes its own run along."""
     target, ndim = target_axes(operation, len(domain), drop_axis, new_axis, chunks)
-    axes = [Axis.regular(1, 1)] * ndim
+    axes = [Axis.whole(1)] * ndim
     for own, place in target.items():
         axes[place] = domain[own]
     grid = Grid(axes) if chunks is None else _grid_of(operation, chunks, axes, set(target.values()))
@@ -166,7 +166,7 @@ def lengthened(operation: str, grid: Grid, shape: tuple[int, ...], new_axis: Any
     if len(shape) != grid.ndim:
         return grid
     added = check_axes(operation, new_axis if is_integer(new_axis) else list(new_axis), grid.ndim, "new_axis")
-    return Grid([Axis.regular(shape[i], max(1, shape[i])) if i in added else own for i, own in enumerate(grid.axes)])
+    return Grid([Axis.whole(shape[i]) if i in added else own for i, own in enumerate(grid.axes)])
 
 
 def declared(operation: str, dtype: Any, meta: Any) -> DType | None:
@@ -220,7 +220,7 @@ def matched(operation: str, arrays: list[Array]) -> tuple[list[Axis], list[Array
     fitted = []
     for array in arrays:
         mine = [
-            own if len(lengths[i]) > 1 else axes[i] if own.length == axes[i].length else Axis.regular(1, 1)
+            own if len(lengths[i]) > 1 else axes[i] if own.length == axes[i].length else Axis.whole(1)
             for i, own in enumerate(array.expr.grid.axes, ndim - array.ndim)
         ]
         fitted.append(regrid(array, Grid(mine)))

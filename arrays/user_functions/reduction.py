@@ -141,7 +141,7 @@ def reduction(
     found = whole(found, axes)
     kept = [i for i in own if keepdims or i not in axes]
     operand_axes = tuple(kept.index(i) if i in kept and i not in axes else None for i in own)
-    grid = Grid([Axis.regular(size, size) if i in axes else found.expr.grid.axes[i] for i in kept])
+    grid = Grid([Axis.whole(size) if i in axes else found.expr.grid.axes[i] for i in kept])
     packed = payload("reduction", last, (), kwargs, name or name_of(aggregate))
     return deliver("reduction", make(MapBlocks(packed, (operand_axes,)), (found,), grid, known), out)  # type: ignore[no-any-return]
 

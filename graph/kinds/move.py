@@ -22,7 +22,7 @@ from ..token import token_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ONE = Axis.regular(1, 1)
+ONE = Axis.whole(1)
 """Stands for the result's axis where a map fixes one position of the source."""
 
 

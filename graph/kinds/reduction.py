@@ -108,7 +108,7 @@ def _groups(grid: Grid, axes: tuple[int, ...], block_bytes: int, leaf: bool) -> 
 def reduced_grid(grid: Grid, axes: tuple[int, ...], keepdims: bool) -> Grid:
     """Return the grid of a reduction's result."""
     if keepdims:
-        return Grid([Axis.regular(1, 1) if i in axes else a for i, a in enumerate(grid.axes)])
+        return Grid([Axis.whole(1) if i in axes else a for i, a in enumerate(grid.axes)])
     return Grid([a for i, a in enumerate(grid.axes) if i not in axes])
 
 

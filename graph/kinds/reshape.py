@@ -184,7 +184,7 @@ def reshape_grid(groups: Groups, source: Grid, target: tuple[int, ...]) -> Grid:
 
     Where the source's blocks are runs too and their borders fit, each block of the result comes from one block.
     """
-    axes: list[Axis] = [Axis.regular(n, max(1, n)) for n in target]
+    axes: list[Axis] = [Axis.whole(n) for n in target]
     for (slo, shi), (tlo, thi) in groups:
         axes[tlo:thi] = _split_run(_run_axis(source.axes[slo:shi]), target[tlo:thi])
     return Grid(axes)
@@ -194,7 +194,7 @@ def _run_axis(axes: tuple[Axis, ...]) -> Axis:
     """Return a group of axes seen as one in C order, with chunks that are whole blocks if these are runs."""
     lengths = [a.length for a in axes]
     if not axes:
-        return Axis.regular(1, 1)
+        return Axis.whole(1)
     lead = 0
     while lead < len(axes) - 1 and axes[lead].largest <= 1:
         lead += 1
@@ -209,7 +209,7 @@ def _run_axis(axes: tuple[Axis, ...]) -> Axis:
 
 def _split_run(run: Axis, lengths: tuple[int, ...]) -> list[Axis]:
     """Cut axes into blocks that are runs in C order, with the borders of `run` where they fit."""
-    axes = [Axis.regular(n, n) for n in lengths]
+    axes = [Axis.whole(n) for n in lengths]
     for i, n in enumerate(lengths):
         inner = math.prod(lengths[i + 1 :])
         if not run.is_regular and i == 0 and all(size % inner == 0 for size in run.sizes()):

@@ -161,7 +161,7 @@ class Task:
 
     def graph(self, rows: Sequence[Array], given: Array, kept: Array | None, count: int) -> Array:
         """Return the array that so many tasks make, a row for each; they run where their rows are."""
-        grid = Grid([Axis.regular(count, 1), Axis.regular(self.width, self.width)])
+        grid = Grid([Axis.regular(count, 1), Axis.whole(self.width)])
         operand_axes = (
             *((0, *(None,) * (a.ndim - 1)) for a in rows),
             (None, None),

@@ -92,7 +92,7 @@ def sharded(
 def _whole(array: Array) -> Array:
     """Return the array with whole rows in its chunks."""
     first, *rest = array.expr.grid.axes
-    return regrid(array, Grid([first, *(Axis.regular(a.length, max(1, a.length)) for a in rest)]))
+    return regrid(array, Grid([first, *(Axis.whole(a.length) for a in rest)]))
 
 
 def shards_for(operation: str, shards: int | None) -> int:

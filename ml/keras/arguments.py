@@ -77,7 +77,7 @@ def weights_of(class_weight: Any, y: Any, sample_weight: Any) -> Any:
     if labels.dtype.kind not in "biuf":
         raise ArgumentError(bad("fit", "class_weight", f"given with y of {labels.dtype}", "y of numbers"))
     rows, *rest = labels.expr.grid.axes
-    labels = regrid(labels, Grid([rows, *(Axis.regular(a.length, max(1, a.length)) for a in rest)]))
+    labels = regrid(labels, Grid([rows, *(Axis.whole(a.length) for a in rest)]))
     classes = np.array(sorted(class_weight), np.int64)
     task = _Weigh(classes, np.array([class_weight[c] for c in classes.tolist()], np.float32))
     operand_axes = ((0, *(None,) * (labels.ndim - 1)),)

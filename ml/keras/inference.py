@@ -55,7 +55,7 @@ def predicted(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> An
     told = model.compute_output_spec(importlib.import_module("keras").KerasTensor(rows.shape, str(rows.dtype)))
     shape, dtype = told.shape[1:], np.dtype(str(told.dtype))
     task = _Predict(Recipe.of(model), Variables(model).shared(), batch_size, dtype)
-    grid = Grid([rows.expr.grid.axes[0], *(Axis.regular(n, n) for n in shape)])
+    grid = Grid([rows.expr.grid.axes[0], *(Axis.whole(n) for n in shape)])
     operand_axes = ((0, *(None,) * (rows.ndim - 1)),)
     return make(MapBlocks(payload("predict", task, (), {}), operand_axes), (rows,), grid, dtype)
 
@@ -86,7 +86,7 @@ def evaluated(
     if weight is not None:
         some_weight("evaluate", arrays[2])
     first = rows.expr.grid.axes[0]
-    arrays = [regrid(a, Grid([first, *(Axis.regular(n, n) for n in a.shape[1:])])) for a in arrays]
+    arrays = [regrid(a, Grid([first, *(Axis.whole(n) for n in a.shape[1:])])) for a in arrays]
     ones = tuple((np.ones if i == 2 else np.zeros)((1, *a.shape[1:]), a.dtype) for i, a in enumerate(arrays))
     with borrowed(recipe) as copy:
         copy.variables.put(state)
@@ -172,4 +172,4 @@ def evaluate(*given: Any) -> Values:
 def _rows(operation: str, X: Any) -> Array:
     array = as_array(operation, "x", X)
     first, *rest = array.expr.grid.axes
-    return regrid(array, Grid([first, *(Axis.regular(a.length, max(1, a.length)) for a in rest)]))
+    return regrid(array, Grid([first, *(Axis.whole(a.length) for a in rest)]))

@@ -78,7 +78,7 @@ def tested_whole(fold: Fold) -> Fold:
     """Return a fold whose rows to test on are one block."""
     if fold.test is None:
         return fold
-    X, y = (regrid(a, Grid([Axis.regular(n, max(1, n)) for n in a.shape])) for a in fold.test)
+    X, y = (regrid(a, Grid.single(a.shape)) for a in fold.test)
     return Fold(fold.steps, (X, y))
 
 
@@ -90,7 +90,7 @@ def _whole(operation: str, argument: str, X: Any, tabular: bool) -> Array:
     if array.ndim < 2 or not array.shape[0]:
         raise ShapeError(bad(operation, argument, array.shape, "a row for each sample"))
     first, *rest = array.expr.grid.axes
-    return regrid(array, Grid([first, *(Axis.regular(a.length, max(1, a.length)) for a in rest)]))
+    return regrid(array, Grid([first, *(Axis.whole(a.length) for a in rest)]))
 
 
 def _parts(operation: str, cv: Any, test_size: Any) -> tuple[int, int]:
@@ -116,6 +116,6 @@ def _rows(arrays: tuple[Array, Array], starts: list[int], blocks: list[int]) -> 
     for array in arrays:
         pieces = [array[starts[int(r[0])] : starts[int(r[-1]) + 1]] for r in runs]
         joined = concatenate(pieces) if len(pieces) > 1 else pieces[0]
-        rest = [Axis.regular(n, max(1, n)) for n in joined.shape[1:]]
+        rest = [Axis.whole(n) for n in joined.shape[1:]]
         found.append(regrid(joined, Grid([Axis.of_sizes(sizes), *rest])))
     return found[0], found[1]

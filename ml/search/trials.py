@@ -306,7 +306,7 @@ class Trials:
             yield steps
 
     def _averaged(self, states: Array, packed: _Packed, grid: Grid) -> Array:
-        whole = Grid([grid.axes[0], Axis.regular(grid.shape[1], grid.shape[1])])
+        whole = Grid([grid.axes[0], Axis.whole(grid.shape[1])])
         mean = payload("search", _Mean(self.learner, packed), (), {})
         return regrid(make(MapBlocks(mean, ((0, 1),)), (regrid(states, whole),), whole, np.uint8), grid)
 
@@ -314,7 +314,7 @@ class Trials:
         X, y = test
         columns = 1 + width + TEXT
         blocks = X.expr.grid.axes[0].count
-        first = regrid(states[:, : self.room], Grid([states.expr.grid.axes[0], Axis.regular(self.room, self.room)]))
+        first = regrid(states[:, : self.room], Grid([states.expr.grid.axes[0], Axis.whole(self.room)]))
         grid = Grid([first.expr.grid.axes[0], Axis.regular(blocks * columns, columns)])
         tell = payload("search", _Tell(self.learner, _Packed(self.room), width, self.catches), (), {})
         operand_axes = ((0, None), (1, None), (1, *(None,) * (y.ndim - 1)))

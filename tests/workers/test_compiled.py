@@ -47,7 +47,7 @@ def jit():
 
 
 def source(array):
-    grid = Grid([Axis.regular(n, max(1, n)) for n in array.shape])
+    grid = Grid([Axis.whole(n) for n in array.shape])
     return Expr(Host(HostData(array, in_place=True)), (), grid, array.dtype)
 
 
