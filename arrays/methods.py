@@ -17,7 +17,7 @@ from .files.parquet import to_parquet
 from .indexing import nonzero as searching
 from .indexing import points
 from .indexing.flat_view import FlatView
-from .indexing.index_functions import put
+from .indexing.putting import put
 from .ops import cumulative, extremes, joining, moving, products, reshaping, spreads, taking, ufuncs, views
 from .ops import elementwise as ew
 from .ops import reductions as red

@@ -126,15 +126,22 @@ class Explanation:
 
 
 def explain(*arrays: Any) -> Explanation:
-    """Tell what computing arrays would do: stages, tasks, bytes. Nothing runs.
+    """Return what computing arrays would do: stages, tasks and bytes; nothing runs.
 
     Parameters
     ----------
     *arrays : Array
+        The arrays that would be computed together.
 
     Returns
     -------
     Explanation
+        Its stages and notes; printed, a table. A notebook shows it as HTML.
+
+    Raises
+    ------
+    ArgumentError
+        An argument is not a Windrow array.
 
     Examples
     --------

@@ -28,12 +28,18 @@ def operation_graph(*arrays: ArrayBase) -> networkx.DiGraph:
     Parameters
     ----------
     *arrays : Array
+        The arrays.
 
     Returns
     -------
     networkx.DiGraph
         A node for each operation, named by its token, with label, shape, dtype, chunks (numbers of chunks)
         and origin (the user's line); an edge from each operand to its user.
+
+    Raises
+    ------
+    ImportError
+        networkx isn't installed.
 
     Examples
     --------

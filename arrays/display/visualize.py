@@ -223,18 +223,27 @@ def _png(drawn: Picture, path: str) -> None:
 
 
 def visualize(*arrays: Any, filename: Any = None) -> Any:
-    """Draw the operations behind arrays and the stages that would run. Nothing runs.
+    """Draw the operations behind arrays and the stages that would run; nothing runs.
 
     Parameters
     ----------
-    *arrays : Array, and at last, if at all, the path
+    *arrays : Array
+        The arrays; the last argument may be the path instead of `filename`.
     filename : str or os.PathLike, optional
-        The path: a name that ends in .svg or .png (which takes matplotlib). None: nothing is written.
+        A path ending in .svg, or .png, for which matplotlib is needed. None: nothing is written.
 
     Returns
     -------
     str or Picture
-        The path; without one what a notebook shows as a picture.
+        The path; without one a picture that a notebook shows.
+
+    Raises
+    ------
+    ArgumentError
+        An argument is not a Windrow array, there is none, the path has another ending, or matplotlib is missing for
+        .png.
+    OSError
+        The file can't be written.
 
     Examples
     --------

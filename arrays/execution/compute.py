@@ -36,13 +36,25 @@ def compute(*arrays: Any) -> Any:
 
     Parameters
     ----------
-    *arrays : Array, or lists, tuples and dicts of them
-        What is no Windrow array is handed back as it is.
+    *arrays : Array, or list, tuple or dict of them
+        The arrays. Anything else is returned as it is.
 
     Returns
     -------
-    numpy.ndarray or numpy scalar, or a tuple of them for several arguments
-        Owned and writable, in the lists, tuples and dicts that the arrays came in.
+    numpy.ndarray, numpy scalar, or tuple
+        In the lists, tuples and dicts that the arrays came in; a tuple for several arguments. 0-d results are NumPy
+        scalars. The arrays are new and writable, in the driver's memory.
+
+    Raises
+    ------
+    ArgumentError
+        There is no argument.
+    OutOfMemory
+        The computation doesn't fit into the memory of the ranks.
+    ClusterError
+        The cluster is closed, or lost what it needs.
+    Exception
+        What a user's function raised, with a note that says where.
 
     Examples
     --------
@@ -91,16 +103,29 @@ def _handed(array: ArrayBase, made: np.ndarray[Any, Any]) -> Any:
 
 
 def persist(*arrays: Any) -> Any:
-    """Start computing arrays, and keep their chunks where they are.
+    """Start computing arrays, and keep their chunks in the memory of the ranks.
 
     Parameters
     ----------
     *arrays : Array
+        The arrays.
 
     Returns
     -------
-    Array, or a tuple of them for several
-        The same arrays; their chunks are kept as long as one of these is alive, or until `release`.
+    Array or tuple of Array
+        Arrays of the same elements, whose chunks are kept as long as one of these lives, or until `release`. They
+        return at once; `wait` waits.
+
+    Raises
+    ------
+    ArgumentError
+        There is no argument, or one is not a Windrow array.
+    ClusterError
+        The cluster is closed.
+
+    Notes
+    -----
+    Unlike dask's, the arrays stay lazy: an error of the computation is raised where the result is used or waited for.
 
     Examples
     --------
@@ -123,21 +148,23 @@ def persist(*arrays: Any) -> Any:
 
 
 def wait(*arrays: Any, timeout: float | None = None) -> None:
-    """Wait until what was persisted is there.
+    """Wait until persisted arrays are there.
 
     Parameters
     ----------
-    *arrays : Array, or lists, tuples and dicts of them
-        What `persist` has returned, and arrays made from that.
+    *arrays : Array, or list, tuple or dict of them
+        What `persist` returned, and arrays made from that.
     timeout : float, optional
-        Seconds after which to wait no longer.
+        Seconds after which to give up; None: never.
 
     Raises
     ------
+    ArgumentError
+        There is no argument, one was not persisted, or `timeout` is not a number of seconds.
     WaitTimeout
-        A `TimeoutError`: not all is there after so many seconds. The computation goes on.
+        Not all is there after so many seconds. The computation goes on.
     Exception
-        What the computation has raised.
+        What the computation raised.
 
     Examples
     --------
@@ -181,11 +208,17 @@ def _settled(node: Expr) -> bool:
 
 
 def release(array: Array) -> None:
-    """Let go of the chunks that `persist` kept; the array is computed again when it is used.
+    """Free the chunks that `persist` keeps; the array is computed again when it is used.
 
     Parameters
     ----------
     array : Array
+        What `persist` returned.
+
+    Raises
+    ------
+    AttributeError
+        `array` is not a Windrow array.
 
     Examples
     --------

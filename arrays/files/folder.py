@@ -116,23 +116,29 @@ def load(path: Any, mmap_mode: str | None = None, *, chunks: Any = None) -> Arra
 
     Parameters
     ----------
-    path : str or path
-        A folder that `save` has made, or a `.npy` file.
+    path : str or os.PathLike
+        A folder that `save` made, or a `.npy` file.
     mmap_mode : {None, "r", "c"}
-        As in `numpy.load`; files are mapped, and never written to, either way.
+        Accepted for NumPy: files are always mapped, and never written to.
     chunks : int, str, tuple, dict or None
-        None: as they were saved ("auto" for `.npy`).
+        Chunks of the result; None: those that were saved, or "auto" for a `.npy` file.
 
     Returns
     -------
     Array
+        Lazy; chunks are read where they lie, without a copy, by the ranks that need them.
 
     Raises
     ------
     MissingFile
-        When there is nothing at `path`.
+        There is nothing at `path`.
+    ArgumentError
+        `path` is not a path, or `mmap_mode` is unknown.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
     FileFormatError
-        When it isn't an array's folder, when files are missing or cut, or were written by a later version.
+        `path` is neither an array's folder nor a `.npy` file, files are missing or cut short, or a later version wrote
+        them.
 
     Examples
     --------

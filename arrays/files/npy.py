@@ -33,23 +33,31 @@ SHORT_RUN = 1 << 10
 def from_npy(path: Any, chunks: Any = "auto") -> Array:
     """Return an array of a `.npy` file, which is mapped; a chunk is read by the rank that needs it.
 
-    The file must not change as long as the array is used; where it does, that is an error.
-
     Parameters
     ----------
-    path : str or path
+    path : str or os.PathLike
+        The file. It must not change while the array is used; if it does, computing raises SourceChanged.
     chunks : int, str, tuple, dict or None
+        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
+        `normalize_chunks`.
 
     Returns
     -------
     Array
+        Lazy, with the shape and dtype that the file has.
 
     Raises
     ------
     MissingFile
-        When there is nothing at `path`.
+        There is nothing at `path`.
+    ArgumentError
+        `path` is not a path.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
     FileFormatError
-        When it is no `.npy` file, or holds Python objects.
+        The file is no `.npy` file, or holds Python objects.
+    FileError
+        The file can't be read.
 
     Examples
     --------
@@ -98,18 +106,23 @@ def to_npy(x: Any, path: Any, *, overwrite: bool = False) -> None:
 
     Parameters
     ----------
-    x : array
-    path : str or path
-        Where it is a link, the file goes where the link points.
+    x : array_like
+        The array.
+    path : str or os.PathLike
+        The file to write; where it is a link, the file that it points to.
     overwrite : bool
-        Whether a file that is there is replaced.
+        Whether to replace a file that is there.
 
     Raises
     ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `x` holds Python objects.
     FileExists
-        When there is something at `path`.
+        There is something at `path`, and `overwrite` is False.
     FileError
-        When it can't be written.
+        The file can't be written.
 
     Examples
     --------

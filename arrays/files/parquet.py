@@ -27,27 +27,36 @@ __all__ = [
 
 
 def read_parquet(path: Any, columns: Sequence[str] | None = None) -> dict[str, Array]:
-    """Return the columns of Parquet files as arrays of one axis, whose chunks are the files' row groups.
+    """Return the columns of Parquet files as 1-D arrays, whose chunks are the files' row groups.
 
-    Only the files' footers are read now; a row group is read by the rank that needs it. Nulls in floating-point numbers
-    become nan, in dates and times NaT; elsewhere they are an error, which is raised now where the footers tell.
+    Only the files' footers are read now; a row group is read by the rank that needs it. Nulls become NaN in
+    floating-point numbers and NaT in dates and times; elsewhere they raise an error, at the call where the footers
+    tell.
 
     Parameters
     ----------
-    path : str or path, or a list of them
+    path : str or os.PathLike, or a list of them
         Files, or a folder: its files that end with ".parquet", in the order of their names.
     columns : sequence of str, optional
-        None: all. Columns of text, decimals, lists and the like can't be read.
+        The columns to read; None: all.
 
     Returns
     -------
     dict of str to Array
+        Lazy 1-D arrays by the names of their columns, all with the same chunks.
 
     Raises
     ------
-    MissingFile, FileFormatError
+    MissingFile
+        There is nothing at `path`.
+    ArgumentError
+        `columns` names none of the file's.
     DTypeError
-        For a column that no dtype has the values of.
+        No dtype has the values of a column: strings, decimals, lists, or nulls in integers.
+    FileFormatError
+        A file is no Parquet file, or its columns differ from the first one's.
+    FileError
+        A file can't be read.
 
     Examples
     --------

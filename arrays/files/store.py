@@ -36,28 +36,38 @@ def store(
     compute: bool = True,
     return_stored: bool = False,
 ) -> Any:
-    """Compute arrays and write them chunk by chunk into arrays of another kind: zarr's, h5py's, NumPy's.
+    """Compute arrays and write them chunk by chunk into other arrays: zarr's, h5py's, NumPy's.
 
-    The program itself writes, one chunk after the other; what doesn't fit its memory stays on the ranks until then.
-    `save`, `to_npy` and `to_parquet` have the ranks write.
+    The driver writes, one chunk after another; what doesn't fit its memory stays on the ranks until then. With `save`,
+    `to_npy` and `to_parquet` the ranks write.
 
     Parameters
     ----------
     sources : Array or sequence of Array
-    targets : anything that takes `target[slices] = values`, or a sequence of such
-        One for each source.
+        What to write.
+    targets : array or sequence of arrays
+        For each source an object with a shape that takes `target[slices] = values`.
     lock : lock or bool
-        A lock that is held during each write. True, False or None: none is needed, since nothing else writes.
+        A lock that is held during each write. A bool or None: none is needed, since nothing else writes.
     regions : tuple of slice, or sequence of such, optional
         Where in the targets; None: all of them.
     compute : bool
-        False: return an object whose `compute()` writes.
+        Whether to write now; False: return an object whose `compute()` writes.
     return_stored : bool
-        Whether to return arrays of what the targets hold then.
+        Whether to return arrays of what the targets then hold.
 
     Returns
     -------
-    None; an array for each source (one for a single source) with `return_stored`; or what writes them
+    None, Array, tuple of Array or Stored
+        None; with `return_stored` a lazy array for each source; with `compute=False` what writes when asked.
+
+    Raises
+    ------
+    ArgumentError
+        `sources` are no Windrow arrays, `targets` or `regions` don't match them in number, or a target doesn't take
+        slices.
+    ShapeError
+        A source doesn't have the shape of its region.
 
     Examples
     --------

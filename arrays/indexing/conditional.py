@@ -38,19 +38,30 @@ __all__ = [
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
-    """Choose each element from the first array whose condition holds there.
+    """Return each element from the first array whose condition holds.
 
     Parameters
     ----------
-    condlist : sequence of array of bool
-    choicelist : sequence of array
-        One for each condition.
-    default : array or scalar
-        Where no condition holds.
+    condlist : sequence of array_like of bool
+        The conditions.
+    choicelist : sequence of array_like
+        An array for each condition; all broadcast.
+    default : array_like
+        What there is where no condition holds.
 
     Returns
     -------
     Array
+        Lazy, of the broadcast shape and the dtype that the choices promote to.
+
+    Raises
+    ------
+    ArgumentError
+        `condlist` or `choicelist` can't be read as arrays.
+    ShapeError
+        There are no conditions or not as many choices, or shapes don't broadcast.
+    DTypeError
+        A condition is not of bool, or the choices have no common dtype.
 
     Examples
     --------
@@ -77,23 +88,39 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
-    """Apply a function to the elements where its condition holds.
-
-    Each function is given the whole of `x` as a lazy array, and what it returns counts where its condition holds:
-    a function of each element by itself gives what NumPy gives. Where several conditions hold, the last counts.
+    """Apply to each element the function whose condition holds.
 
     Parameters
     ----------
-    x : array
-    condlist : sequence of array of bool
+    x : array_like
+        The array.
+    condlist : sequence of array_like of bool
+        The conditions, of the shape of `x`; where several hold, the last counts.
     funclist : sequence of callable or scalar
-        One for each condition, and perhaps one more for the elements where none holds; they get 0 else.
-    *args, **kw
-        Handed on to the functions.
+        One for each condition, and perhaps one for where none holds; zero else.
+    *args : any
+        Passed on to the functions.
+    **kw : any
+        Passed on to the functions.
 
     Returns
     -------
-    Array of the dtype of `x`
+    Array
+        Lazy, of the shape and dtype of `x`.
+
+    Raises
+    ------
+    ArgumentError
+        `x` or `condlist` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        There are neither as many functions as conditions nor one more.
+    DTypeError
+        `x` or `condlist` holds Python objects.
+
+    Notes
+    -----
+    Each function gets the whole of `x` as a lazy array, where NumPy hands it the elements of its condition only:
+    functions that treat each element by itself give the same, others (a mean) don't.
 
     Examples
     --------
@@ -139,18 +166,31 @@ def _replace(array: Array, found: Array) -> None:
 
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    """Let an array hold another's elements from now on; what was made of it before stays as it was.
+    """Copy the elements of one array into another.
 
     Parameters
     ----------
-    dst : Array
-        NumPy arrays are filled: for them `src` is computed.
-    src : array or scalar
+    dst : Array or numpy.ndarray
+        A lazy array stands for the new elements from then on; a NumPy array is filled, for which `src` is computed.
+    src : array_like
         It broadcasts to `dst`.
     casting : str
-        Which casts are allowed, as in NumPy.
-    where : array of bool
+        NumPy's rule for casting to the dtype of `dst`: "no", "equiv", "safe", "same_kind" or "unsafe".
+    where : array_like of bool
         Which elements are copied.
+
+    Raises
+    ------
+    ArgumentError
+        `src` can't be read as an array: an unknown object, a ragged sequence or a masked array. `dst` is not an array.
+    ShapeError
+        `src` or `where` doesn't broadcast to `dst`.
+    DTypeError
+        `src` holds Python objects. `casting` doesn't allow the cast, or `where` is not of bool.
+
+    Notes
+    -----
+    There are no views: arrays made from `dst` before keep the old elements.
 
     Examples
     --------
@@ -173,14 +213,30 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """Put values where a mask holds: each at its own place, or over and over where there are fewer.
+    """Set elements where a mask holds, each to the value at its own position.
 
     Parameters
     ----------
     a : Array
-        It stands for the new elements from now on; what was made of it before stays as it was.
-    mask : array of bool, of the shape of `a`
-    values : array or scalar
+        The array; it stands for the new elements from then on.
+    mask : array_like of bool
+        Of the shape of `a`.
+    values : array_like
+        Of the shape of `a`; of another, they repeat in C order.
+
+    Raises
+    ------
+    ArgumentError
+        `mask` or `values` can't be read as an array: an unknown object, a ragged sequence or a masked array. `a` is not
+        a Windrow array.
+    ShapeError
+        `mask` has another number of elements.
+    DTypeError
+        `mask` or `values` holds Python objects.
+
+    Notes
+    -----
+    There are no views: arrays made from `a` before keep the old elements.
 
     Examples
     --------
@@ -210,15 +266,31 @@ def _mask(operation: str, mask: Any, target: Array) -> Array:
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    """Put values, one after the other and over and over, where a mask holds, in C order.
+    """Set elements where a mask holds to values one after the other.
 
     Parameters
     ----------
     arr : Array
-        It stands for the new elements from now on; what was made of it before stays as it was.
-    mask : array of bool, of the shape of `arr`
-    vals : array
-        Its elements are brought into one chunk.
+        The array; it stands for the new elements from then on.
+    mask : array_like of bool
+        Of the shape of `arr`.
+    vals : array_like
+        The first goes to the first position of the mask in C order, and so on; they repeat where there are fewer. They
+        are brought into one chunk.
+
+    Raises
+    ------
+    ArgumentError
+        `mask` or `vals` can't be read as an array: an unknown object, a ragged sequence or a masked array. `arr` is not
+        a Windrow array.
+    ShapeError
+        `mask` has another number of elements, or `vals` has none.
+    DTypeError
+        `mask` or `vals` holds Python objects.
+
+    Notes
+    -----
+    There are no views: arrays made from `arr` before keep the old elements.
 
     Examples
     --------
@@ -244,16 +316,29 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 def resize(a: Any, new_shape: int | Sequence[int]) -> Array:
-    """Give an array another shape and size: its elements over and over, in C order.
+    """Return an array of another shape and size, in which the elements repeat.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     new_shape : int or tuple of int
+        Shape of the result.
 
     Returns
     -------
     Array
+        Lazy: the elements in C order, over and over; zeros if there are none.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `new_shape` is not an
+        integer or a tuple of integers.
+    ShapeError
+        `new_shape` has a negative length, or 2**63 elements or more.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------
@@ -274,20 +359,33 @@ def resize(a: Any, new_shape: int | Sequence[int]) -> Array:
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Array:
-    """Cut off zeros at the ends.
+    """Return the array without zeros at its ends.
 
     Parameters
     ----------
-    filt : array
-    trim : str
-        "f" for the front, "b" for the back, "fb" for both.
+    filt : array_like
+        The array.
+    trim : {"f", "b", "fb"}
+        Whether to cut at the front, the back or both.
     axis : int, sequence of int or None
-        Along which axes; None: all.
+        The axes to cut along; None: all.
 
     Returns
     -------
     Array
-        Its size is found when something needs it.
+        Lazy. Lengths of the axes are None until they are needed, and are computed then.
+
+    Raises
+    ------
+    ArgumentError
+        `filt` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an
+        integer.
+    ShapeError
+        `trim` is unknown, or an axis is named twice.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `filt` holds Python objects.
 
     Examples
     --------

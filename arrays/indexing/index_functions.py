@@ -1,4 +1,4 @@
-"""Positions: as numbers in C order and along axes, of triangles and diagonals; putting elements at some."""
+"""Positions: as flat indices and along axes, of triangles and diagonals."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
-from ..base import ArrayBase, as_array, check_axis, check_shape, make
+from ..base import as_array, check_shape, make
 from ..chunking.rechunk import aligned
 from ..creation.ranges import arange, tri
-from ..ops.reshaping import ravel, reshape
-from .conditional import lazy_target, resize
+from ..ops.reshaping import reshape
 from .nonzero import nonzero
 
 if TYPE_CHECKING:
@@ -23,11 +22,8 @@ if TYPE_CHECKING:
 __all__ = [
     "diag_indices",
     "diag_indices_from",
-    "fill_diagonal",
     "ix_",
     "mask_indices",
-    "put",
-    "put_along_axis",
     "ravel_multi_index",
     "tril_indices",
     "tril_indices_from",
@@ -37,17 +33,12 @@ __all__ = [
 ]
 
 
-def _integers(operation: str, argument: str, value: Any) -> Array:
+def read_integers(operation: str, argument: str, value: Any) -> Array:
+    """Return an argument as an array of integers."""
     array = as_array(operation, argument, np.zeros(0, np.intp) if isinstance(value, list) and not value else value)
     if array.dtype.kind not in "iu":
         raise DTypeError(bad(operation, argument, array.dtype, "an array of integers"))
     return array
-
-
-def _key(operation: str, argument: str, value: Any) -> Any:
-    """Return positions as a key: what isn't lazy is checked when elements are set, what is when they are computed."""
-    array = _integers(operation, argument, value)
-    return array if isinstance(value, ArrayBase) else np.asarray(value, array.dtype)
 
 
 def _order(operation: str, order: Any) -> Any:
@@ -57,19 +48,33 @@ def _order(operation: str, order: Any) -> Any:
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ...]:
-    """Return the positions along each axis of elements that are given by their numbers.
-
-    Numbers that are not in the shape are an error once the result is computed.
+    """Return positions along each axis of elements given by their flat index.
 
     Parameters
     ----------
-    indices : array of int
+    indices : array_like of int
+        Flat indices, from 0 on.
     shape : int or tuple of int
+        Shape of the array that they index.
     order : {"C", "F"}
+        Whether flat indices run along the last axis first, or the first.
 
     Returns
     -------
     tuple of Array
+        Lazy, one for each axis, of the shape of `indices`.
+
+    Raises
+    ------
+    ArgumentError
+        `indices` can't be read as an array: an unknown object, a ragged sequence or a masked array. `shape` is not an
+        integer or a tuple of integers. `order` is unknown.
+    ShapeError
+        `shape` has a negative length, or 2**63 elements or more.
+    DTypeError
+        `indices` holds Python objects. `indices` are not integers.
+    ValueError
+        An index is out of bounds, when the result is computed.
 
     Examples
     --------
@@ -77,7 +82,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     >>> wr.compute(wr.unravel_index([5, 7], (2, 4)))
     (array([1, 1]), array([1, 3]))
     """
-    array, lengths = _integers("unravel_index", "indices", indices), check_shape("unravel_index", shape)
+    array, lengths = read_integers("unravel_index", "indices", indices), check_shape("unravel_index", shape)
     _order("unravel_index", order)
     return tuple(
         make(BlockFunction("positions:unravel", (lengths, order, i)), (array,), array.expr.grid, np.intp)
@@ -86,20 +91,37 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
-    """Return the numbers of elements that are given by their positions along each axis.
-
-    Positions that are not in the shape are an error once the result is computed, unless `mode` says otherwise.
+    """Return the flat index of elements given by their positions along each axis.
 
     Parameters
     ----------
-    multi_index : tuple of array of int
+    multi_index : tuple of array_like of int
+        The positions along each axis; they broadcast.
     dims : tuple of int
-    mode : {"raise", "wrap", "clip"}, or a tuple of them
+        Shape of the array that they index.
+    mode : {"raise", "wrap", "clip"} or tuple of them
+        What positions out of bounds do, on all axes or each: raise, count on from the start, or become the first or
+        last.
     order : {"C", "F"}
+        Whether flat indices run along the last axis first, or the first.
 
     Returns
     -------
     Array
+        Lazy, of int64.
+
+    Raises
+    ------
+    ArgumentError
+        `multi_index` can't be read as an array: an unknown object, a ragged sequence or a masked array. `dims` is not
+        an integer or a tuple of integers. `mode` or `order` is unknown.
+    ShapeError
+        `dims` has a negative length, or 2**63 elements or more. There are not as many arrays as lengths, or they don't
+        broadcast.
+    DTypeError
+        `multi_index` holds Python objects. The positions are not integers.
+    ValueError
+        A position is out of bounds, when the result is computed.
 
     Examples
     --------
@@ -116,7 +138,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         raise ArgumentError(bad("ravel_multi_index", "mode", mode, "'raise', 'wrap' or 'clip', or one for each axis"))
     _order("ravel_multi_index", order)
     grid, arrays = aligned(
-        "ravel_multi_index", [_integers("ravel_multi_index", f"multi_index[{i}]", a) for i, a in enumerate(given)]
+        "ravel_multi_index", [read_integers("ravel_multi_index", f"multi_index[{i}]", a) for i, a in enumerate(given)]
     )
     operand_axes = tuple(tuple(range(grid.ndim - a.ndim, grid.ndim)) for a in arrays)
     op = BlockFunction("positions:ravel", (lengths, modes, order), axes=operand_axes)
@@ -124,18 +146,28 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Array, ...]:
-    """Return the positions at which a function such as `triu` leaves ones of a square matrix.
+    """Return the positions that a function such as `triu` leaves in a square matrix of ones.
 
     Parameters
     ----------
     n : int
+        Number of rows and columns.
     mask_func : callable
-        Called with a matrix of ones, and `k`.
-    k : int
+        Called with the matrix and `k`.
+    k : any
+        Passed on to `mask_func`: the diagonal, for `triu` and `tril`.
 
     Returns
     -------
     tuple of Array
+        Lazy, one for each axis; how many there are is computed when it is needed.
+
+    Raises
+    ------
+    ArgumentError
+        `n` is not an integer.
+    ShapeError
+        `n` is negative.
 
     Examples
     --------
@@ -147,20 +179,32 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Arr
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto") -> tuple[Array, ...]:
-    """Return the positions at and below a diagonal of a matrix of n rows and m columns, in C order.
+    """Return the positions at and below a diagonal of an (n, m) matrix, in C order.
 
     Parameters
     ----------
     n : int
+        Number of rows.
     k : int
+        The diagonal: 0 is the main one, positive ones lie above it.
     m : int, optional
-        None: n.
+        Number of columns; None: n.
     chunks : int, str, tuple, dict or None
-        Of the matrix whose positions they are.
+        Chunks of the matrix whose positions they are.
 
     Returns
     -------
     tuple of Array
+        Lazy: rows and columns. How many there are is computed when it is needed.
+
+    Raises
+    ------
+    ArgumentError
+        `n` or `m` is not an integer.
+    ShapeError
+        `n` or `m` is negative.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -172,20 +216,32 @@ def tril_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto")
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto") -> tuple[Array, ...]:
-    """Return the positions at and above a diagonal of a matrix of n rows and m columns, in C order.
+    """Return the positions at and above a diagonal of an (n, m) matrix, in C order.
 
     Parameters
     ----------
     n : int
+        Number of rows.
     k : int
+        The diagonal: 0 is the main one, positive ones lie above it.
     m : int, optional
-        None: n.
+        Number of columns; None: n.
     chunks : int, str, tuple, dict or None
-        Of the matrix whose positions they are.
+        Chunks of the matrix whose positions they are.
 
     Returns
     -------
     tuple of Array
+        Lazy: rows and columns. How many there are is computed when it is needed.
+
+    Raises
+    ------
+    ArgumentError
+        `n` or `m` is not an integer.
+    ShapeError
+        `n` or `m` is negative.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
@@ -205,16 +261,24 @@ def _matrix(operation: str, arr: Any) -> tuple[int, int]:
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
-    """Return the positions at and below a diagonal of a matrix; see `tril_indices`.
+    """Return the positions at and below a diagonal of a given matrix; see `tril_indices`.
 
     Parameters
     ----------
-    arr : array
+    arr : array_like, 2-D
+        The matrix; only its shape counts.
     k : int
+        The diagonal: 0 is the main one, positive ones lie above it.
 
     Returns
     -------
     tuple of Array
+        Lazy: rows and columns. How many there are is computed when it is needed.
+
+    Raises
+    ------
+    ShapeError
+        `arr` is not 2-D.
 
     Examples
     --------
@@ -227,16 +291,24 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
-    """Return the positions at and above a diagonal of a matrix; see `triu_indices`.
+    """Return the positions at and above a diagonal of a given matrix; see `triu_indices`.
 
     Parameters
     ----------
-    arr : array
+    arr : array_like, 2-D
+        The matrix; only its shape counts.
     k : int
+        The diagonal: 0 is the main one, positive ones lie above it.
 
     Returns
     -------
     tuple of Array
+        Lazy: rows and columns. How many there are is computed when it is needed.
+
+    Raises
+    ------
+    ShapeError
+        `arr` is not 2-D.
 
     Examples
     --------
@@ -249,16 +321,24 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
-    """Return the positions of the main diagonal of an array of `ndim` axes of length n.
+    """Return the positions of the main diagonal of an array with equal axes.
 
     Parameters
     ----------
     n : int
+        Length of each axis.
     ndim : int
+        Number of axes.
 
     Returns
     -------
     tuple of Array
+        Lazy and 1-D, one for each axis.
+
+    Raises
+    ------
+    ArgumentError
+        `n` is not a number.
 
     Examples
     --------
@@ -270,15 +350,22 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
 
 
 def diag_indices_from(arr: Any) -> tuple[Array, ...]:
-    """Return the positions of the main diagonal of an array whose axes have one length.
+    """Return the positions of the main diagonal of a given array.
 
     Parameters
     ----------
-    arr : array
+    arr : array_like, at least 2-D
+        The array, whose axes have equal lengths; only its shape counts.
 
     Returns
     -------
     tuple of Array
+        Lazy and 1-D, one for each axis.
+
+    Raises
+    ------
+    ShapeError
+        `arr` has fewer than two axes, or their lengths differ.
 
     Examples
     --------
@@ -293,16 +380,26 @@ def diag_indices_from(arr: Any) -> tuple[Array, ...]:
 
 
 def ix_(*args: Any) -> tuple[Array, ...]:
-    """Return arrays of positions as a key that takes all their combinations: `x[wr.ix_(rows, columns)]`.
+    """Return a key that selects all combinations of positions: `x[wr.ix_(rows, columns)]`.
 
     Parameters
     ----------
-    *args : array of one axis
-        Of integers, or a mask.
+    *args : array_like, 1-D
+        For each axis positions, or a mask.
 
     Returns
     -------
     tuple of Array
+        Lazy, with size-1 axes so that they broadcast. A lazy mask is computed now.
+
+    Raises
+    ------
+    ArgumentError
+        `args` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        An argument is not 1-D.
+    DTypeError
+        `args` holds Python objects. An argument is neither of integers nor of booleans.
 
     Examples
     --------
@@ -325,115 +422,3 @@ def ix_(*args: Any) -> tuple[Array, ...]:
         shape[i] = array.shape[0] if array.shape[0] is not None else len(array)
         found.append(reshape(array if array.size else array.astype(np.intp), tuple(shape)))
     return tuple(found)
-
-
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Set elements that are given by their numbers in C order; what was made of the array before stays as it was.
-
-    Parameters
-    ----------
-    a : Array
-    ind : array of int
-    v : array
-        Repeated where there are fewer than positions; those too many are left out.
-    mode : {"raise", "wrap", "clip"}
-        What numbers that are not in the array mean.
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> x = wr.zeros((2, 3), int)
-    >>> wr.put(x, [1, -1], [7, 8])
-    >>> x.compute()
-    array([[0, 7, 0],
-           [0, 0, 8]])
-    """
-    array, positions = lazy_target("put", "a", a), _key("put", "ind", ind).reshape(-1)
-    if mode not in ("raise", "wrap", "clip"):
-        raise ArgumentError(bad("put", "mode", mode, "'raise', 'wrap' or 'clip'"))
-    values = as_array("put", "v", v)
-    if not positions.size or not values.size:
-        return
-    if mode == "wrap":
-        positions = positions % array.size
-    elif mode == "clip":
-        positions = positions.clip(0, array.size - 1)
-    flat = ravel(array)
-    flat[positions] = resize(values, positions.shape)
-    array[...] = reshape(flat, array.shape)
-
-
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
-    """Set elements along an axis at positions that are given for each line; see `take_along_axis`.
-
-    Parameters
-    ----------
-    arr : Array
-    indices : array of int
-        Of as many axes; its other axes broadcast with those of `arr`.
-    values : array
-        Broadcasts to the shape of `indices`.
-    axis : int or None
-        None: `arr` is taken as flat.
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> x = wr.arange(6).reshape(2, 3)
-    >>> wr.put_along_axis(x, x.argmax(axis=1, keepdims=True), -1, axis=1)
-    >>> x.compute()
-    array([[ 0,  1, -1],
-           [ 3,  4, -1]])
-    """
-    array, positions = lazy_target("put_along_axis", "arr", arr), _key("put_along_axis", "indices", indices)
-    if axis is None:
-        if positions.ndim != 1:
-            raise ShapeError(bad("put_along_axis", "indices", positions.shape, "one axis, since axis is None"))
-        flat = ravel(array)
-        flat[positions] = values
-        array[...] = reshape(flat, array.shape)
-        return
-    along = check_axis("put_along_axis", axis, array.ndim)
-    if positions.ndim != array.ndim:
-        raise ShapeError(bad("put_along_axis", "indices", positions.shape, f"{array.ndim} axes, as arr has"))
-    key: list[Any] = []
-    for i, n in enumerate(array.shape):
-        ones = [1] * array.ndim
-        ones[i] = n
-        key.append(positions if i == along else np.arange(n).reshape(ones))
-    array[tuple(key)] = values
-
-
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """Set the main diagonal; what was made of the array before stays as it was.
-
-    Parameters
-    ----------
-    a : Array
-        Of two axes, or of more that have one length.
-    val : scalar or array
-        Repeated along the diagonal.
-    wrap : bool
-        Whether the diagonal begins anew below a row that is left out, in a matrix that is higher than wide.
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> x = wr.zeros((2, 3), int)
-    >>> wr.fill_diagonal(x, 5)
-    >>> x.compute()
-    array([[5, 0, 0],
-           [0, 5, 0]])
-    """
-    array = lazy_target("fill_diagonal", "a", a)
-    shape = array.shape
-    if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
-        raise ShapeError(bad("fill_diagonal", "a", shape, "two axes, or more that have one length"))
-    if wrap and len(shape) == 2 and shape[0] > shape[1] > 0:
-        rows, columns = np.divmod(np.arange(0, shape[0] * shape[1], shape[1] + 1), shape[1])
-        key: tuple[Any, ...] = (rows, columns)
-    else:
-        key = (np.arange(min(shape)),) * len(shape)
-    values = as_array("fill_diagonal", "val", val)
-    if len(key[0]) and values.size:
-        array[key] = values if values.size == 1 and not values.ndim else resize(values, (len(key[0]),))

@@ -39,13 +39,23 @@ def nonzero(a: Any) -> tuple[Array, ...]:
 
     Parameters
     ----------
-    a : array of at least one axis
+    a : array_like, at least 1-D
+        The array.
 
     Returns
     -------
     tuple of Array
-        For each axis the positions along it, in C order of the elements. Their number is found when something needs
-        it.
+        Lazy and 1-D, one for each axis, in C order of the elements. Their length is None until it is needed, and is
+        computed then.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        `a` is 0-d.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------
@@ -95,16 +105,24 @@ def _along(flat: Array, axis: int, shape: tuple[int, ...]) -> Generator[Any, Any
 
 
 def flatnonzero(a: Any) -> Array:
-    """Return the positions in the flattened array of elements that are not zero.
+    """Return the flat indices of elements that are not zero.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
 
     Returns
     -------
     Array
-        Its length is found when something needs it.
+        Lazy and 1-D. Its length is None until it is needed, and is computed then.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------
@@ -116,16 +134,24 @@ def flatnonzero(a: Any) -> Array:
 
 
 def argwhere(a: Any) -> Array:
-    """Return the positions of elements that are not zero, a row for each.
+    """Return the positions of elements that are not zero, one row for each.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
 
     Returns
     -------
     Array
-        Of two axes; the length of the first is found when something needs it.
+        Lazy, of shape (count, a.ndim). The count is None until it is needed, and is computed then.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------
@@ -147,21 +173,35 @@ def _rows(*along: Array) -> Generator[Any, Any, Array]:
 
 
 def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Array:
-    """Select slices along an axis by a condition.
+    """Return the slices along an axis where a condition holds.
 
     Parameters
     ----------
-    condition : array of one axis
+    condition : array_like of bool, 1-D
         Not longer than the axis; what it doesn't cover is left out.
-    a : array
+    a : array_like
+        The array.
     axis : int or None
-        None: the elements of the flattened array.
+        The axis; None: of the flattened array.
     out : None
-        There is no other choice: results are new arrays.
+        Only None: the result is a new array.
 
     Returns
     -------
     Array
+        Lazy. Where `condition` is lazy, the length along the axis is computed when it is needed.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+        `out` is given.
+    ShapeError
+        `condition` is not 1-D, or holds beyond the axis.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------
@@ -197,16 +237,28 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) 
 
 
 def extract(condition: Any, arr: Any) -> Array:
-    """Select the elements of the flattened array where a condition holds.
+    """Return the elements of the flattened array where a condition holds.
 
     Parameters
     ----------
-    condition, arr : array
-        Of one size.
+    condition : array_like of bool
+        As many elements as `arr`.
+    arr : array_like
+        The array.
 
     Returns
     -------
     Array
+        1-D and lazy. Where `condition` is lazy, the length is computed when it is needed.
+
+    Raises
+    ------
+    ArgumentError
+        `arr` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        `condition` has more elements than `arr`.
+    DTypeError
+        `arr` holds Python objects.
 
     Examples
     --------

@@ -63,20 +63,34 @@ class PointView:
 
 
 def shuffle(x: Any, indexer: Sequence[Sequence[int]], axis: int, chunks: Any = "auto") -> Array:
-    """Put elements along an axis in another order, groups of positions at a time.
+    """Return the array with positions along an axis in another order, in groups.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array.
     indexer : list of list of int
-        Groups of positions; each lies within one chunk of the result.
+        Groups of positions; each group lies within one chunk of the result.
     axis : int
+        The axis.
     chunks : "auto"
-        Groups share a chunk as long as it isn't larger than the axis' largest one.
+        Only "auto": groups share a chunk up to the size of the axis' largest one.
 
     Returns
     -------
     Array
+        Lazy; its length along the axis is the number of positions.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `x` holds Python objects.
+    IndexingError
+        `indexer` is no list of lists of positions within the axis, or `chunks` is not "auto".
 
     Examples
     --------

@@ -79,11 +79,13 @@ MOST_AXES = 32
 
 
 def __array_namespace_info__() -> Info:
-    """Return what the array API standard asks of a namespace: capabilities, devices, dtypes.
+    """Return what the array API standard asks of a namespace: capabilities, devices and dtypes.
 
     Returns
     -------
     Info
+        An object with the standard's methods `capabilities`, `default_device`, `default_dtypes`, `devices` and
+        `dtypes`.
 
     Examples
     --------

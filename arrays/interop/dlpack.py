@@ -39,21 +39,28 @@ def to_dlpack(
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """Make an array of one of another library's, by DLPack.
-
-    It is referred to where it lies in the host's memory, as `from_array` does it.
+    """Return an array of another library's, by DLPack.
 
     Parameters
     ----------
     x : object with `__dlpack__`
+        The array, in the host's memory. It is referred to, as by `from_array`: it must not change while it is used.
     device : str, optional
-        The only one, "cpu".
+        Accepted for the array API standard: None or "cpu", the only device.
     copy : bool, optional
-        Whether to take a snapshot now; False: raise where that can't be helped.
+        Whether to copy the data now.
 
     Returns
     -------
     Array
+        Lazy, with the shape and dtype of `x`.
+
+    Raises
+    ------
+    ArgumentError
+        `device` is neither None nor "cpu". `x` has no `__dlpack__`.
+    BufferError
+        `x` lies in the memory of another device.
 
     Examples
     --------

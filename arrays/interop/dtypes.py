@@ -29,12 +29,17 @@ issubdtype = np.issubdtype
 
 
 class finfo:
-    """The limits of a dtype of floats, as Python's floats; NumPy gives numbers of the dtype.
+    """Limits of a floating-point dtype, as Python floats; NumPy gives scalars of the dtype.
 
     Parameters
     ----------
     type : dtype or array
-        Of real or complex floats.
+        A real or complex floating-point dtype, or an array of one.
+
+    Raises
+    ------
+    DTypeError
+        The dtype is not floating-point.
 
     Attributes
     ----------
@@ -75,18 +80,28 @@ def _known(value: Any) -> Any:
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
-    """Tell whether elements may be cast from one dtype to another.
+    """Return whether elements may be cast from one dtype to another.
 
     Parameters
     ----------
     from_ : dtype or array
+        To cast from; of an array, its dtype counts.
     to : dtype
+        To cast to.
     casting : str
-        "no", "equiv", "safe", "same_kind" or "unsafe".
+        The rule: "no", "equiv", "safe", "same_kind" or "unsafe".
 
     Returns
     -------
     bool
+        Whether the rule allows the cast.
+
+    Raises
+    ------
+    ArgumentError
+        `casting` is unknown.
+    DTypeError
+        `from_` or `to` is not a NumPy dtype, or one of Python objects.
 
     Examples
     --------
@@ -103,15 +118,22 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
 
 
 def common_type(*arrays: Any) -> type:
-    """Return the type of floating-point numbers that holds the elements of arrays.
+    """Return the floating-point type that holds the elements of arrays.
 
     Parameters
     ----------
-    *arrays : array
+    *arrays : array_like
+        The arrays; only their dtypes count.
 
     Returns
     -------
     type
+        A NumPy scalar type, float64 for integers.
+
+    Raises
+    ------
+    DTypeError
+        An array is not of numbers.
 
     Examples
     --------
@@ -128,15 +150,22 @@ def common_type(*arrays: Any) -> type:
 
 
 def min_scalar_type(a: Any) -> DType:
-    """Return the smallest dtype that holds a scalar; of an array, its own.
+    """Return the smallest dtype that holds a scalar.
 
     Parameters
     ----------
-    a : scalar or array
+    a : scalar or array_like
+        The scalar; of an array the dtype is returned.
 
     Returns
     -------
     dtype
+        The dtype. A lazy 0-d array isn't computed: its own dtype is returned.
+
+    Raises
+    ------
+    ValueError
+        `a` is a ragged sequence.
 
     Examples
     --------
@@ -148,17 +177,27 @@ def min_scalar_type(a: Any) -> DType:
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Tell whether a dtype is of a kind.
+    """Return whether a dtype is of a kind.
 
     Parameters
     ----------
     dtype : dtype
+        The dtype.
     kind : dtype, str or tuple of them
-        "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating" or "numeric".
+        A dtype, or "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating" or
+        "numeric".
 
     Returns
     -------
     bool
+        Whether it is of one of the kinds.
+
+    Raises
+    ------
+    ArgumentError
+        `kind` is unknown.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
 
     Examples
     --------
@@ -178,10 +217,17 @@ def promote_types(type1: Any, type2: Any) -> DType:
     Parameters
     ----------
     type1, type2 : dtype
+        The dtypes.
 
     Returns
     -------
     dtype
+        The smallest dtype to which both can be cast safely, as in NumPy 2.
+
+    Raises
+    ------
+    DTypeError
+        `type1` or `type2` is not a NumPy dtype, or one of Python objects. There is no common dtype.
 
     Examples
     --------
@@ -193,16 +239,24 @@ def promote_types(type1: Any, type2: Any) -> DType:
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """Return the dtype to which arrays, dtypes and scalars promote, as NumPy 2 has it.
+    """Return the dtype to which arrays, dtypes and scalars promote, as in NumPy 2.
 
     Parameters
     ----------
     *arrays_and_dtypes : array, dtype or scalar
-        Python's own numbers promote weakly.
+        The operands. Python's numbers promote weakly; lazy arrays aren't computed.
 
     Returns
     -------
     dtype
+        The dtype of an operation on them.
+
+    Raises
+    ------
+    ArgumentError
+        There are no operands.
+    DTypeError
+        There is no common dtype.
 
     Examples
     --------

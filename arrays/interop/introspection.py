@@ -24,15 +24,22 @@ def _plain(a: Any) -> Any:
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """Return the length of each axis; see `Array.shape`.
+    """Return the length of each axis.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
 
     Returns
     -------
     tuple of int
+        The shape; None stands for a length that isn't known yet, see `Array.shape`.
+
+    Raises
+    ------
+    ValueError
+        `a` is a ragged sequence.
 
     Examples
     --------
@@ -49,11 +56,18 @@ def ndim(a: Any) -> int:
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
 
     Returns
     -------
     int
+        The number of axes, 0 for a scalar.
+
+    Raises
+    ------
+    ValueError
+        `a` is a ragged sequence.
 
     Examples
     --------
@@ -66,17 +80,30 @@ def ndim(a: Any) -> int:
 
 
 def size(a: Any, axis: Any = None) -> int:
-    """Return the number of elements, or that along some axes.
+    """Return the number of elements, or the length along axes.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The array.
     axis : int, tuple of int or None
-        None: all axes.
+        The axes; None: all.
 
     Returns
     -------
     int
+        The number of elements along them.
+
+    Raises
+    ------
+    ArgumentError
+        `axis` is not an integer.
+    ShapeError
+        An axis is named twice.
+    AxisError
+        `axis` is out of range for the array.
+    ValueError
+        `a` is a ragged sequence.
 
     Examples
     --------
@@ -89,15 +116,17 @@ def size(a: Any, axis: Any = None) -> int:
 
 
 def isscalar(element: Any) -> bool:
-    """Tell whether something is a scalar; an array without axes is none.
+    """Return whether an object is a scalar; a 0-d array is none.
 
     Parameters
     ----------
-    element : anything
+    element : any
+        The object.
 
     Returns
     -------
     bool
+        Whether it is a number, a string or a NumPy scalar.
 
     Examples
     --------
@@ -109,15 +138,17 @@ def isscalar(element: Any) -> bool:
 
 
 def iterable(y: Any) -> bool:
-    """Tell whether something can be iterated over.
+    """Return whether an object can be iterated over.
 
     Parameters
     ----------
-    y : anything
+    y : any
+        The object.
 
     Returns
     -------
     bool
+        Whether it can; False for a 0-d array.
 
     Examples
     --------

@@ -33,23 +33,45 @@ __all__ = [
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, dtype: Any = None, shape: Any = None, **kwargs: Any
 ) -> Array:
-    """Apply a function to each line along an axis, which is brought into one chunk.
+    """Apply a function to each 1-D slice along an axis.
 
     Parameters
     ----------
     func1d : callable
-        Takes a line, returns a scalar or an array. It is pickled now.
+        Takes a 1-D NumPy array, returns a scalar or an array. It is pickled now.
     axis : int
-    arr : array
-    *args, **kwargs
-        Handed on to `func1d`.
-    dtype, shape : optional
-        Of what `func1d` returns; where one is None, both are found by calling it on a line of ones.
+        The axis, which is brought into one chunk.
+    arr : array_like
+        The array.
+    *args : any
+        Passed on to `func1d`.
+    dtype : dtype, optional
+        Of the result; None: found by calling `func1d` on ones.
+    shape : int or tuple of int, optional
+        Of what `func1d` returns; None: found by calling it on ones.
+    **kwargs : any
+        Passed on to `func1d`.
 
     Returns
     -------
     Array
-        The axes of what `func1d` returns stand where `axis` was.
+        Lazy; the axes of what `func1d` returns stand where `axis` was.
+
+    Raises
+    ------
+    ArgumentError
+        `arr` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an
+        integer. `func1d` fails on ones, can't be pickled, or uses a lazy array.
+    ShapeError
+        There is no slice: another axis is empty.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `arr` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
+
+    Notes
+    -----
+    Unlike in NumPy, the function is also called once at the call, on ones, unless `dtype` and `shape` are given.
 
     Examples
     --------
@@ -85,18 +107,32 @@ def apply_along_axis(
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: int | Sequence[int]) -> Array:
-    """Apply a function of an array and an axis for one axis after the other.
+    """Apply a function of an array and an axis to one axis after the other.
 
     Parameters
     ----------
     func : callable
-        `func(array, axis)`, given lazy arrays; an axis that it drops is put in again with length one.
-    a : array
+        `func(array, axis)` of lazy arrays, such as `wr.sum`; an axis that it removes comes back as a size-1 axis.
+    a : array_like
+        The array.
     axes : int or sequence of int
+        The axes.
 
     Returns
     -------
     Array
+        Lazy, with as many axes as `a`.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+    ShapeError
+        `func` returns an array that lacks more than one axis.
+    AxisError
+        An axis is out of range for `a`.
+    DTypeError
+        `a` holds Python objects.
 
     Examples
     --------
@@ -119,21 +155,29 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: int | Sequence[int])
 
 
 class vectorize:
-    """A function of scalars that takes arrays, as NumPy's `vectorize`; it is called once for each element.
+    """A function of scalars that takes arrays, as NumPy's `vectorize`: it is called for each element.
 
     Parameters
     ----------
     pyfunc : callable
-        It is pickled when arrays are given.
+        The function. It is pickled when it is called with arrays.
     otypes : str or sequence of dtype, optional
-        The result's dtype; None: found by calling the function on arrays of one element.
+        Dtypes of the results; None: found by calling the function on ones.
     doc : str, optional
+        The docstring; None: that of `pyfunc`.
     excluded : None
-        Arguments that are no arrays: hand them over by name.
+        Only None: arguments that are no arrays are passed by name.
     cache : bool
-        Makes no difference.
+        Accepted for NumPy and ignored.
     signature : str, optional
-        Core axes of arguments and results, as in `apply_gufunc`.
+        Core axes of arguments and results, as for `apply_gufunc`; None: scalars.
+
+    Raises
+    ------
+    ArgumentError
+        `pyfunc` is not callable, or `excluded` is given.
+    DTypeError
+        `otypes` is not a NumPy dtype, or one of Python objects.
 
     Examples
     --------

@@ -39,38 +39,56 @@ def blockwise(
     meta: Any = None,
     **kwargs: Any,
 ) -> Array:
-    """Apply a function to blocks that are matched by the names of their axes.
+    """Apply a function to blocks that are matched by the labels of their axes.
 
-    Chunks along an axis that the result lacks are joined, unless `func` takes lists of them.
+    Chunks along an axis that the result lacks are joined, unless `concatenate` is false.
 
     Parameters
     ----------
     func : callable
         Takes NumPy arrays, a block of each argument, and returns the result's block. It is pickled now.
     out_ind : str or sequence
-        The names of the result's axes.
-    *args : pairs of an array and its axes' names, or of anything and None
+        Labels of the result's axes.
+    *args : alternating array_like and labels
+        Each array is followed by the labels of its axes; None marks an argument that is passed on as it is.
     dtype : dtype, optional
-        None: found by calling `func` on arrays of one element.
+        Of the result; None: found by calling `func` on arrays of one element.
     new_axes : dict, optional
-        Lengths (or sizes of chunks) of axes that no argument has.
+        Lengths, or sizes of chunks, of axes that no argument has, by label.
     adjust_chunks : dict, optional
-        For axes whose chunks `func` makes larger or smaller: a function of a size, a size, or all sizes.
+        For labels whose chunks `func` makes larger or smaller: a function of a size, a size, or all sizes.
     align_arrays : bool
-        False: chunks must agree already.
+        Whether to rechunk arrays to common chunks; False: they must agree already.
     concatenate : bool or None
-        Where the result lacks an axis: whether `func` gets its chunks joined. If not, it gets a list of them, nested
-        where there are several such axes, as it does in dask unless this is True.
+        Whether `func` gets the chunks along an axis that the result lacks joined; else in a list, nested where there
+        are several such axes.
     name, token : str, optional
-        The operation's name in representations and drawings, in place of the function's.
-    meta : array, optional
-        dask's way to tell the dtype: an empty array of it.
-    **kwargs
-        Handed on to `func`.
+        The operation's name in representations and drawings; None: the function's.
+    meta : numpy.ndarray, optional
+        An empty array of the result's dtype, as in dask.
+    **kwargs : any
+        Passed on to `func`.
 
     Returns
     -------
     Array
+        Lazy.
+
+    Raises
+    ------
+    ArgumentError
+        `args` can't be read as an array. `args` don't come in pairs, `out_ind` has an unknown or repeated label, or
+        `func` fails on ones or can't be pickled.
+    ShapeError
+        Labels don't match an array's axes, or axes of one label differ in length.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        Chunks differ and `align_arrays` is False, or `adjust_chunks` gives another number of chunks.
+
+    Notes
+    -----
+    Unlike in dask, `concatenate` is True by default.
 
     Examples
     --------

@@ -32,18 +32,32 @@ def coarsen(
     Parameters
     ----------
     reduction : callable
-        Takes a NumPy array and `axis`, several axes in a tuple, as `numpy.mean` does. It is pickled now.
-    x : array
-    axes : dict
-        For each axis how many neighbours become one.
+        Takes a NumPy array and `axis`, a tuple of axes, as `numpy.mean` does. It is pickled now.
+    x : array_like
+        The array.
+    axes : dict of int to int
+        For each axis the number of neighbours that become one.
     trim_excess : bool
-        Whether to leave out elements at the end that make no whole group; else there must be none.
-    **kwargs
-        Handed on to `reduction`.
+        Whether to leave out elements at the end that don't fill a group; else there must be none.
+    **kwargs : any
+        Passed on to `reduction`.
 
     Returns
     -------
     Array
+        Lazy; its axes are shorter by those numbers.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `reduction` is not
+        callable or fails on ones, or `axes` has something else than integers from 1 on.
+    ShapeError
+        A number doesn't divide its axis, and `trim_excess` is False.
+    AxisError
+        An axis is out of range for `x`.
+    DTypeError
+        `x` holds Python objects.
 
     Examples
     --------

@@ -45,41 +45,61 @@ def apply_gufunc(
     meta: Any = None,
     **kwargs: Any,
 ) -> Any:
-    """Apply a function that works along some axes, the core axes, to all positions along the others.
+    """Apply a function of some axes, the core axes, at all positions along the others.
 
     Core axes are brought into one chunk each; the others broadcast, and are cut smaller so that chunks don't grow.
 
     Parameters
     ----------
     func : callable
-        Takes NumPy arrays whose last axes are the core axes, and returns such (a tuple for several results). It is
+        Takes NumPy arrays whose last axes are the core axes, and returns such; a tuple for several results. It is
         pickled now.
     signature : str
-        The core axes of arguments and results, such as "(i,j),(j)->(i)" or "(i)->(),()".
-    *args : array
+        Core axes of arguments and results, such as "(i,j),(j)->(i)" or "(i)->(),()".
+    *args : array_like
+        The arrays, as many as the signature has.
     axes : sequence, optional
-        For each argument, and each result, the places of its core axes (a tuple; an integer for one); without
-        those of the results where they have none.
+        For each argument and result the positions of its core axes; results without core axes may be left out. None:
+        the last ones.
     axis : int, optional
-        The place of the one core axis that all arguments have.
+        Position of the one core axis that all arguments have.
     keepdims : bool
-        Whether core axes stay with length one, where the arguments have the same number of them and results none.
+        Whether core axes stay as size-1 axes, where results have none.
     output_dtypes : dtype or sequence of dtype, optional
-        None: found by calling `func` on ones.
+        Dtypes of the results; None: found by calling `func` on ones.
     output_sizes : dict, optional
-        Lengths of core axes that only results have. None: found by calling `func` on ones.
+        Lengths of core axes that only results have; None: found by calling `func` on ones.
     vectorize : bool
-        Whether `func` takes core axes only, and is to be called for each position.
+        Whether `func` takes core axes only, and is called for each position.
     allow_rechunk : bool
-        Whether core axes in several chunks are brought into one; else they are an error.
-    meta : array or sequence of array, optional
-        dask's way to tell the dtypes: empty arrays of them.
-    **kwargs
-        Handed on to `func`.
+        Whether to join the chunks of core axes; False: several raise an error.
+    meta : numpy.ndarray or sequence of them, optional
+        Empty arrays of the results' dtypes, as in dask.
+    **kwargs : any
+        Passed on to `func`.
 
     Returns
     -------
-    Array, or a tuple of them where the signature has several results
+    Array or tuple of Array
+        Lazy; a tuple where the signature has several results.
+
+    Raises
+    ------
+    ArgumentError
+        `args` can't be read as an array. `signature` can't be read, arguments don't match it in number, options
+        contradict each other, or `func` fails on ones or can't be pickled.
+    ShapeError
+        Core axes of one name differ in length, or other axes don't broadcast.
+    AxisError
+        An entry of `axes` is out of range.
+    DTypeError
+        `output_dtypes` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        A core axis has several chunks, and `allow_rechunk` is False.
+
+    Notes
+    -----
+    Unlike in dask, `allow_rechunk` is True by default, and without `output_dtypes` they are found by calling `func`.
 
     Examples
     --------
@@ -159,14 +179,21 @@ def gufunc(
     Parameters
     ----------
     pyfunc : callable
+        The function of NumPy arrays.
     signature : str
+        Core axes of arguments and results, such as "(i)->()".
     vectorize, axes, axis, keepdims, output_sizes, output_dtypes, allow_rechunk, meta : optional
-        As with `apply_gufunc`.
+        As for `apply_gufunc`.
 
     Returns
     -------
     callable
-        Takes arrays; keywords are handed on to `pyfunc`.
+        Takes arrays and returns lazy ones; keywords are passed on to `pyfunc`.
+
+    Raises
+    ------
+    ArgumentError
+        `signature` can't be read.
 
     Examples
     --------
@@ -203,13 +230,19 @@ def as_gufunc(signature: str, **options: Any) -> Callable[[Callable[..., Any]], 
     Parameters
     ----------
     signature : str
-    **options
-        As with `gufunc`.
+        Core axes of arguments and results, such as "(i)->()".
+    **options : any
+        Options of `gufunc`.
 
     Returns
     -------
     callable
         The decorator.
+
+    Raises
+    ------
+    ArgumentError
+        When it decorates: `signature` can't be read.
 
     Examples
     --------

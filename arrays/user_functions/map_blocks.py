@@ -44,36 +44,56 @@ def map_blocks(
     Parameters
     ----------
     func : callable
-        Takes NumPy arrays, one chunk of each array, and returns one. It is pickled now. Where it names `block_id` or
-        `block_info` among its parameters, it is given them: the number of the result's chunk along each axis; or a
-        dict that has for each array, by its place among `args`, and for the result, by None, "shape", "num-chunks",
-        "chunk-location" and "array-location", and for the result "chunk-shape" and "dtype" too.
-    *args : array or anything
-        Lazy arrays, whose chunks are brought together as for elementwise functions; where lengths don't broadcast,
-        chunks are matched by their numbers. Anything else is handed on as it is, NumPy's arrays whole, such as tables
-        to look up in: `from_array` makes them lazy. Where no argument is lazy, NumPy's arrays are cut into chunks.
+        Takes NumPy arrays, one chunk of each array, and returns one. It is pickled now. Where it has a parameter
+        `block_id`, it gets the index of the result's chunk along each axis; `block_info`: a dict with "shape",
+        "num-chunks", "chunk-location" and "array-location" for each array, by its place among `args`, and for the
+        result, by None, with "chunk-shape" and "dtype" too.
+    *args : array or any
+        Lazy arrays, whose chunks are aligned as for elementwise functions; where lengths don't broadcast, chunks are
+        matched by their index. Anything else is passed on as it is, NumPy arrays whole, such as look-up tables:
+        `from_array` makes them lazy. Where no argument is lazy, NumPy arrays are cut into chunks.
     name, token : str, optional
-        The operation's name in representations and drawings, in place of the function's.
+        The operation's name in representations and drawings; None: the function's.
     dtype : dtype, optional
-        Of the result; None: found by calling `func` on arrays of one element. What `func` returns is cast to it
-        unless that would lose a part: a complex block for a real dtype is an error.
+        Of the result; None: found by calling `func` on arrays of one element. What `func` returns is cast to it; a
+        complex block for a real dtype is an error.
     chunks : tuple, optional
-        The result's chunks where they are not the arguments': for each axis a size for every chunk, or all
-        sizes.
-    drop_axis, new_axis : int or sequence of int, optional
-        Axes that `func` drops (their chunks are joined first), and then adds (numbered in the result). Where `chunks`
-        doesn't say how long new axes are, they are as long as in what `func` returns when its dtype is found, and of
-        length one with a `dtype`.
+        Chunks of the result where `func` changes them: for each axis a size for every chunk, or all sizes.
+    drop_axis : int or sequence of int, optional
+        Axes that `func` removes; their chunks are joined first.
+    new_axis : int or sequence of int, optional
+        Axes that `func` adds, as numbered in the result. Without `chunks` they are as long as what `func` returned when
+        the dtype was found, or 1 with a `dtype`.
     enforce_ndim : bool
-        dask's word for checking what `func` returns; it is always checked.
-    meta : array, optional
-        dask's way to tell the dtype: an empty array of it.
-    **kwargs
-        Handed on to `func`.
+        Accepted for dask: the axes of what `func` returns are always checked.
+    meta : numpy.ndarray, optional
+        An empty array of the result's dtype, as in dask.
+    **kwargs : any
+        Passed on to `func`.
 
     Returns
     -------
     Array
+        Lazy, with the chunks of the arguments unless `chunks` says otherwise.
+
+    Raises
+    ------
+    ArgumentError
+        `func` is not callable, fails on ones, can't be pickled, or uses a lazy array; a lazy array is passed by
+        keyword; or there is neither an array nor `chunks` and `dtype`.
+    ShapeError
+        Arrays neither broadcast nor have matching numbers of chunks. When computed: `func` returned a block of another
+        shape.
+    AxisError
+        `drop_axis` or `new_axis` is out of range.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` doesn't match the axes or the number of chunks.
+
+    Notes
+    -----
+    To find the dtype, the function is called once with small arrays; give `dtype` where it can't take them.
 
     Examples
     --------

@@ -65,31 +65,60 @@ def map_overlap(
     Parameters
     ----------
     func : callable
-        Takes NumPy arrays, and returns one of their shape, from which the margin is taken off. The first array may
-        stand before it.
-    *args : array or anything
-        Arrays, and where no keyword says them `depth`, `boundary` and `trim`; what follows is handed on to `func`.
+        Takes NumPy arrays and returns one of their shape, from which the margin is trimmed. The first array may stand
+        before it, as in older dask. It is pickled now.
+    *args : array or any
+        The arrays; after them `depth`, `boundary` and `trim`, if not given by keyword, and what else is passed on to
+        `func`.
     depth : int, tuple, dict or list
-        Elements of margin along each axis; a pair of integers in a tuple or dict: before and after. A list has a
-        depth for each array. Chunks may be smaller.
+        Elements of margin along each axis; a pair of integers in a tuple or dict: before and after. A list has a depth
+        for each array. Chunks may be smaller than the margin.
     boundary : str, number, tuple, dict or list
-        Beyond the ends, for each axis: None or "none" (no margin there), "periodic", "reflect" (the edge repeated,
-        as in dask), "nearest", or a number that stands there. A list has one for each array.
+        What lies beyond the ends of each axis: None or "none" (no margin there), "periodic", "reflect" (the edge
+        repeated, as in dask), "nearest", or a number. A list has one for each array.
     trim : bool
-        Whether the margin is taken off what `func` returns. If not, the result's chunks are what `func` makes of
-        the wide ones: it is called on small arrays to find out how it changes their lengths, unless `chunks` says it.
+        Whether the margin is trimmed from what `func` returns. If not, the result's chunks are what `func` makes of the
+        wide ones, found by calling it on small arrays unless `chunks` is given.
     align_arrays : bool
-        Whether arrays are brought to the same chunks; if not, chunks are matched by their numbers.
+        Whether to rechunk arrays to common chunks; False: chunks are matched by their index.
     allow_rechunk : bool
-        dask's word for chunks that are smaller than the margin, which nothing needs to be done about here.
-    name, token, dtype, chunks, drop_axis, new_axis, meta : optional
-        As with `map_blocks`; `chunks` with the margin where it is taken off.
-    **kwargs
-        Handed on to `func`.
+        Accepted for dask and ignored: chunks may be smaller than the margin.
+    name, token : str, optional
+        The operation's name in representations and drawings; None: the function's.
+    dtype : dtype, optional
+        Of the result; None: found by calling `func` on small arrays.
+    chunks : tuple, optional
+        Chunks of the result before trimming, where `func` changes them; see `map_blocks`.
+    drop_axis, new_axis : int or sequence of int, optional
+        Axes that `func` removes and adds; see `map_blocks`.
+    meta : numpy.ndarray, optional
+        An empty array of the result's dtype, as in dask.
+    **kwargs : any
+        Passed on to `func`.
 
     Returns
     -------
     Array
+        Lazy, with the chunks of the arguments where the margin is trimmed.
+
+    Raises
+    ------
+    ArgumentError
+        `func` is not callable, fails on ones or can't be pickled; there is no array; `depth` is missing; or `boundary`
+        is unknown.
+    ShapeError
+        `depth` or `boundary` doesn't match the axes or arrays, or arrays don't fit together. When computed: `func`
+        returned a block of another shape.
+    AxisError
+        An axis of `depth`, `boundary`, `drop_axis` or `new_axis` is out of range.
+    DTypeError
+        `dtype` is not a NumPy dtype, or one of Python objects.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
+
+    Notes
+    -----
+    Unlike in dask, the default boundary is "none" and margins may be larger than chunks.
 
     Examples
     --------
@@ -204,21 +233,34 @@ def _changed(
 
 
 def overlap(x: Any, depth: Any, boundary: Any = None, *, allow_rechunk: bool = True) -> Array:
-    """Return the array of chunks with a margin of their neighbours.
+    """Return the array of chunks that each include a margin of their neighbours.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array.
     depth : int, tuple or dict
         Elements of margin along each axis, or pairs of them: before and after.
     boundary : str, number, tuple or dict
-        What is beyond the ends; see `map_overlap`.
+        What lies beyond the ends; see `map_overlap`.
     allow_rechunk : bool
-        dask's word for chunks that are smaller than the margin, which nothing needs to be done about here.
+        Accepted for dask and ignored: chunks may be smaller than the margin.
 
     Returns
     -------
     Array
+        Lazy; longer than `x` by all margins.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `boundary` is unknown.
+    ShapeError
+        `depth` or `boundary` doesn't match the axes, or is negative.
+    AxisError
+        An axis of `depth` or `boundary` is out of range.
+    DTypeError
+        `x` holds Python objects.
 
     Examples
     --------
@@ -232,19 +274,32 @@ def overlap(x: Any, depth: Any, boundary: Any = None, *, allow_rechunk: bool = T
 
 
 def trim_internal(x: Any, axes: Any, boundary: Any = None) -> Array:
-    """Take margins off all chunks; what is beyond the ends of an array stays where its boundary is "none".
+    """Trim margins from all chunks; the ends of the array keep theirs where the boundary is "none".
 
     Parameters
     ----------
-    x : array
-    axes : dict
-        Elements to take off along axes, or pairs of them: before and after.
-    boundary : str, tuple or dict
-        What was beyond the ends; see `map_overlap`.
+    x : array_like
+        The array, with margins.
+    axes : dict, int or tuple
+        Elements to trim along axes, or pairs of them: before and after.
+    boundary : str, number, tuple or dict
+        What lay beyond the ends; see `map_overlap`.
 
     Returns
     -------
     Array
+        Lazy, shorter than `x` by the margins.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `boundary` is unknown.
+    ShapeError
+        `axes` doesn't match the array, or a chunk is shorter than its margins.
+    AxisError
+        An axis of `axes` or `boundary` is out of range.
+    DTypeError
+        `x` holds Python objects.
 
     Examples
     --------
@@ -259,18 +314,32 @@ def trim_internal(x: Any, axes: Any, boundary: Any = None) -> Array:
 
 
 def trim_overlap(x: Any, depth: Any, boundary: Any = None) -> Array:
-    """Take off the margins that `overlap` gave an array.
+    """Trim the margins that `overlap` added.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array, with margins.
     depth : int, tuple or dict
+        The margins, as given to `overlap`.
     boundary : str, number, tuple or dict
-        Both as they were given to `overlap`.
+        What lay beyond the ends, as given to `overlap`.
 
     Returns
     -------
     Array
+        Lazy, shorter than `x` by the margins.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `boundary` is unknown.
+    ShapeError
+        `depth` doesn't match the array, or a chunk is shorter than its margins.
+    AxisError
+        An axis of `depth` or `boundary` is out of range.
+    DTypeError
+        `x` holds Python objects.
 
     Examples
     --------

@@ -50,43 +50,64 @@ def reduction(
     weights: Any = None,
     **kwargs: Any,
 ) -> Array:
-    """Reduce an array by functions of one's own: of a chunk, of partial results, and of the last of these.
+    """Reduce an array by functions of one's own: of chunks, of partial results, and of the last of these.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        The array.
     chunk : callable
-        `chunk(block, axis=axes, keepdims=True)` returns a partial result: an array of length one along the axes, or a
+        `chunk(block, axis=axes, keepdims=True)` returns a partial result: an array of length 1 along the axes, or a
         dict of such arrays.
     aggregate : callable
-        `aggregate(partial, axis=axes, keepdims=keepdims)` finishes, given partial results side by side: an array, or a
-        dict of arrays.
+        `aggregate(partial, axis=axes, keepdims=keepdims)` returns the result of partial results side by side: an array,
+        or a dict of arrays.
     axis : int, tuple of int or None
+        The axes to reduce; None: all.
     keepdims : bool
+        Whether reduced axes stay as size-1 axes.
     dtype : dtype, optional
         Of the result; None: found by calling the functions on arrays of one element.
     split_every : int or dict, optional
-        So many partial results are combined at once, in the order of their chunks; a dict says it for axes.
+        How many partial results are combined at once, in the order of their chunks; a dict says it for each axis. None:
+        16.
     combine : callable, optional
-        As `aggregate`, with `keepdims=True`, of some of the partial results. None: `aggregate` itself.
+        As `aggregate`, with `keepdims=True`, for some of the partial results. None: `aggregate` itself.
     name : str, optional
-        The operation's name in representations and drawings, in place of the functions'.
+        The operation's name in representations and drawings; None: the functions'.
     out : Array or numpy.ndarray, optional
-        Where the result goes.
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
     concatenate : bool
-        False: partial results aren't put side by side, but in lists, nested where there are several axes.
+        Whether partial results come side by side; else in lists, nested where there are several axes.
     output_size : int
-        What the functions leave along each of the axes, if not one position.
-    meta : array, optional
-        dask's way to tell the dtype: an empty array of it.
-    weights : array, optional
-        Handed to `chunk` after the block; broadcast to `x`.
-    **kwargs
-        Handed on to all functions.
+        Length that the functions leave along each reduced axis.
+    meta : numpy.ndarray, optional
+        An empty array of the result's dtype, as in dask.
+    weights : array_like, optional
+        Passed to `chunk` after the block; broadcast to `x`.
+    **kwargs : any
+        Passed on to all functions.
 
     Returns
     -------
     Array
+        Lazy, without the reduced axes unless `keepdims`.
+
+    Raises
+    ------
+    ArgumentError
+        `x` or `weights` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is
+        not an integer. A function is not callable, fails on ones or can't be pickled, or `output_size` is no integer
+        from 1 on. `out` is not an array.
+    ShapeError
+        An axis is named twice, `split_every` is less than 2, or `weights` don't broadcast to `x`. `out` doesn't have
+        the result's shape.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `x` or `weights` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects. The result can't
+        be cast to the dtype of `out` by the rule "same_kind".
 
     Examples
     --------
@@ -210,22 +231,38 @@ def cumreduction(
     binop : callable
         `binop(before, block)` takes in what came before, as `numpy.add` does.
     ident : number
-        What comes before the first chunk.
-    x : array
+        What comes before the first chunk, such as 0 for sums.
+    x : array_like
+        The array.
     axis : int or None
-        None: of the flattened array.
+        The axis; None: of the flattened array.
     dtype : dtype, optional
-        None: found by calling `func` on an array of one element.
+        Of the result; None: found by calling `func` on an array of one element.
     out : Array or numpy.ndarray, optional
-        Where the result goes.
-    method : str
-        dask's word for the way, "sequential" or "blelloch"; what is computed is the same.
+        Receives the result, and is returned. A lazy array stands for the result from then on; a NumPy array is filled
+        at the call.
+    method : {"sequential", "blelloch"}
+        Accepted for dask; both give the same.
     preop : callable, optional
-        `preop(block, axis=axis, keepdims=True)` gives what a chunk adds. None: the last of what `func` gives.
+        `preop(block, axis=axis, keepdims=True)` returns what a chunk adds. None: the last of what `func` returns.
 
     Returns
     -------
     Array
+        Lazy, of the shape of `x`; 1-D where `axis` is None.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+        A function is not callable, fails on ones or can't be pickled, or `method` is unknown. `out` is not an array.
+    ShapeError
+        `out` doesn't have the result's shape.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `x` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects. The result can't be cast to
+        the dtype of `out` by the rule "same_kind".
 
     Examples
     --------

@@ -100,6 +100,7 @@ from .arrays.indexing.conditional import *
 from .arrays.indexing.index_functions import *
 from .arrays.indexing.nonzero import *
 from .arrays.indexing.points import *
+from .arrays.indexing.putting import *
 from .arrays.interop.array_api import *
 from .arrays.interop.dlpack import *
 from .arrays.interop.dtypes import *
