@@ -80,6 +80,8 @@ def act(link, word, *rest):
         link.send(0, rest[0])
     elif word == "sleep":
         time.sleep(rest[0])
+    elif word == "sleep until":
+        link.send(0, ("woken", slept_until(Path(rest[0]))))
     elif word == "hold":  # C code that never lets go of the interpreter's lock
         link.send(0, "holding")
         link.poll(0.05)
@@ -90,6 +92,14 @@ def act(link, word, *rest):
         link.send(0, ("spilled", spill(Path(rest[0]), link.rank)))
     elif word == "read":
         link.send(0, ("read", *read(link, *rest)))
+
+
+def slept_until(path, limit=LIMIT):
+    """Sleep outside of MPI until a file is there; tell whether it came."""
+    end = time.monotonic() + limit
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    return path.exists()
 
 
 def spill(folder, rank):
