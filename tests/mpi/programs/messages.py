@@ -18,7 +18,7 @@ assert [i for r, i, _ in got if r == 1] == list(range(500))
 assert [i for r, i, _ in got if r == 2] == list(range(500))
 print("order")
 
-big = np.arange(8 << 20)
+big = np.arange(1 << 20)
 with tempfile.TemporaryDirectory() as folder:
     sent = Path(folder) / "sent"
     link.send(1, ("sleep until", str(sent)))
