@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph import origin
+from ..graph.arguments import check_integer, is_integer
 from ..graph.chunks import normalize
 from ..graph.errors import ArgumentError, AxisError, ChunksError, DTypeError, ShapeError, bad
 from ..graph.expr import DType, Expr, Op
@@ -290,21 +291,12 @@ def check_device(operation: str, device: Any, argument: str = "device") -> None:
         raise ArgumentError(bad(operation, argument, device, f"None or {DEVICE!r}, the only device"))
 
 
-def is_integer(value: Any) -> bool:
-    """Tell whether `operator.index` gives an integer that was meant as one; arrays without axes may hold it."""
-    if isinstance(value, ArrayBase | np.ndarray):
-        return value.ndim == 0 and value.dtype.kind in "iu"
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
 def check_axis(operation: str, axis: Any, ndim: int, argument: str = "axis") -> int:
     """Return an axis as a number from 0 on."""
-    if not is_integer(axis):
-        raise ArgumentError(bad(operation, argument, axis, "an integer"))
-    if not -ndim <= (axis := operator.index(axis)) < ndim:
-        raise AxisError(bad(operation, argument, axis, f"an axis of an array of {ndim} axes"))
-    found: int = axis % ndim
-    return found
+    found = check_integer(operation, argument, axis)
+    if not -ndim <= found < ndim:
+        raise AxisError(bad(operation, argument, found, f"an axis of an array of {ndim} axes"))
+    return found % ndim
 
 
 def check_axes(operation: str, axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:

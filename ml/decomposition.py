@@ -9,6 +9,7 @@ from sklearn import decomposition as own
 from sklearn.utils.extmath import svd_flip
 
 from ..arrays.execution.compute import compute, persist
+from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, bad
 from ..workers.boundary import publish
 from .fitted import Lazily
@@ -80,9 +81,8 @@ class PCA(Lazily, own.PCA):
         if isinstance(asked, float) and 0 < asked < 1:
             shares = np.cumsum(variance) / variance.sum()
             return int(np.searchsorted(shares, asked, side="right") + 1)
-        if isinstance(asked, bool) or not isinstance(asked, int | np.integer) or not 1 <= asked <= most:
-            raise ArgumentError(bad("PCA.fit", "n_components", asked, f"None, 1 to {most}, or a share of the variance"))
-        return int(asked)
+        expected = f"None, 1 to {most}, or a share of the variance"
+        return check_integer("PCA.fit", "n_components", asked, 1, most, expected=expected)
 
 
 class TruncatedSVD(Lazily, own.TruncatedSVD):
@@ -108,8 +108,7 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
     def _learn(self, X: Any) -> None:
         rows = persist(samples("TruncatedSVD.fit", X))
         d, count = rows.shape[1], self.n_components
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= d:
-            raise ArgumentError(bad("TruncatedSVD.fit", "n_components", count, f"1 to {d}"))
+        check_integer("TruncatedSVD.fit", "n_components", count, 1, d)
         squares = total(_square, [rows], (d, d), np.zeros(d))
         finite("TruncatedSVD.fit", X=squares)
         values, components = _eigen(squares)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays.execution.compute import compute
 from ..arrays.user_functions.pickling import payload
+from ..graph.arguments import check_integer, is_integer
 from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
 from ..workers.boundary import publish
 from .averaging.asynchronous import PUSHES, STALENESS, Asynchronous
@@ -138,11 +139,8 @@ def train(
     """
     auto = isinstance(batch_size, str) and batch_size == "auto"
     for name, value in (("epochs", epochs), ("batch_size", 1 if auto else batch_size)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            expected = "a positive integer" if name == "epochs" else "a positive integer or 'auto'"
-            raise ArgumentError(bad("train", name, value, expected))
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ArgumentError(bad("train", "seed", seed, "an integer, not negative"))
+        check_integer("train", name, value, 1, expected="" if name == "epochs" else "an integer from 1 on, or 'auto'")
+    seed = check_integer("train", "seed", seed, 0)
     for name, function in (("step", step), ("callback", callback)):
         if not callable(function) and (name == "step" or function is not None):
             raise ArgumentError(bad("train", name, function, "a function"))
@@ -197,7 +195,7 @@ def period_of(operation: str, average: Any, batches: int) -> int:
     if isinstance(average, str) and average == "batch":
         return 1
     period = average[1] if isinstance(average, tuple) and len(average) == 2 and average[0] == "async" else average
-    if isinstance(period, bool) or not isinstance(period, int | np.integer) or period < 1:
+    if not is_integer(period) or period < 1:
         expected = "'epoch', 'batch', 'async', a positive number of batches, or ('async', such a number)"
         raise ArgumentError(bad(operation, "average", average, expected))
     return int(period)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from ..graph.arguments import check_integer
 from ..graph.chunks import parse_bytes
 from ..graph.errors import ArgumentError, ClusterError, bad
 from ..graph.expr import Expr, walk
@@ -111,8 +112,8 @@ class Cluster:
         transport: str | None = None,
     ) -> None:
         for name, value in (("ranks", ranks), ("threads", threads)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise ArgumentError(bad("Cluster", name, value, "a positive integer"))
+            if value is not None:
+                check_integer("Cluster", name, value, 1)
         if transport not in (None, "auto", "map", "get", "service"):
             raise ArgumentError(bad("Cluster", "transport", transport, "'auto', 'map', 'get' or 'service'"))
         arena = self.arena(memory, ranks or 1)

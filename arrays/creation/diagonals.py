@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_integer, is_integer
 from ...graph.axismap import Slice
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
-from ..base import as_array, check_axis, check_shape, is_integer, make
+from ..base import as_array, check_axis, check_shape, make
 from ..chunking.rechunk import regrid
 from ..ops.elementwise import where
 from ..ops.moving import expand_dims, moveaxis
@@ -35,10 +35,7 @@ __all__ = [
 
 
 def _offset(operation: str, argument: str, value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError as error:
-        raise ArgumentError(bad(operation, argument, value, "an integer")) from error
+    return check_integer(operation, argument, value)
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.source import Eye, Ramp
-from ..base import LONGEST, ArrayBase, as_array, check_device, check_dtype, check_shape, grid_for, is_integer, make
+from ..base import LONGEST, ArrayBase, as_array, check_device, check_dtype, check_shape, grid_for, make
 from ..ops.elementwise import astype, where
 from ..ops.elementwise_nodes import cast
 from ..ops.moving import moveaxis
@@ -309,9 +309,7 @@ def eye(
     shape = check_shape("eye", (N, N if M is None else M), "N")
     check_device("eye", device)
     known = check_dtype("eye", "dtype", np.float64 if dtype is None else dtype)
-    if not is_integer(k):
-        raise ArgumentError(bad("eye", "k", k, "an integer"))
-    return make(Eye(operator.index(k)), (), grid_for("eye", chunks, shape, known), known)
+    return make(Eye(check_integer("eye", "k", k)), (), grid_for("eye", chunks, shape, known), known)
 
 
 def identity(n: int, dtype: Any = None, *, chunks: Any = "auto") -> Array:

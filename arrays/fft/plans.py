@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_integer
 from ...graph.axismap import Slice
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
@@ -72,8 +73,7 @@ def norm_of(operation: str, norm: Any) -> str:
 
 def length_of(operation: str, value: Any, argument: str) -> int:
     """Return a length, which is at least one."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ArgumentError(bad(operation, argument, value, "an integer"))
+    value = check_integer(operation, argument, value)
     if value < 1:
         raise ShapeError(bad(operation, argument, value, "at least one point to transform"))
     return int(value)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ..base import is_integer
 from ..ops.elementwise import astype, real, where
 from ..ops.moving import expand_dims, matrix_transpose
 from ..ops.products import matmul
@@ -231,9 +230,7 @@ def _matrix(operation: str, argument: str, value: Any) -> Array:
 
 
 def _count(operation: str, argument: str, value: Any) -> int:
-    if not is_integer(value):
-        raise ArgumentError(bad(operation, argument, value, "an integer"))
-    found: int = operator.index(value)
+    found = check_integer(operation, argument, value)
     if found < 0:
         raise ShapeError(bad(operation, argument, value, "a number that is not negative"))
     return found

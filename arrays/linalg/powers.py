@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
 from ..base import as_array
 from ..creation.ranges import eye
@@ -50,9 +49,7 @@ def matrix_power(a: Any, n: int) -> Array:
     x = as_array("matrix_power", "a", a)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise MatrixError(bad("matrix_power", "a", x.shape, "square matrices"))
-    if isinstance(n, bool) or not isinstance(n, int | np.integer):
-        raise ArgumentError(bad("matrix_power", "n", n, "an integer"))
-    power = int(n)
+    power = check_integer("matrix_power", "n", n)
     if power == 0:
         return broadcast_to(eye(x.shape[-1], dtype=x.dtype, chunks=x.expr.grid.chunks()[-2:]), x.shape)
     if power < 0:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...graph.errors import ArgumentError, bad
-from ..base import as_array, check_axis, is_integer
+from ...graph.arguments import check_integer
+from ...graph.errors import bad
+from ..base import as_array, check_axis
 from ..ops.moving import transpose
 from .common import MatrixError
 from .elimination import inv, solve
@@ -77,8 +78,7 @@ def tensorinv(a: Any, ind: int = 2) -> Array:
     (6, 2, 3)
     """
     x = as_array("tensorinv", "a", a)
-    if not is_integer(ind) or ind < 1:
-        raise ArgumentError(bad("tensorinv", "ind", ind, "a positive integer"))
+    ind = check_integer("tensorinv", "ind", ind, 1)
     front, rest = x.shape[:ind], x.shape[ind:]
     if math.prod(front) != math.prod(rest):
         raise MatrixError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.elementwise import Elementwise, Scalar
 from ..base import as_array, check_device, check_dtype, make
@@ -262,8 +263,7 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     >>> wr.round(wr.full(1, 1.26), 1).compute()
     array([1.3])
     """
-    if isinstance(decimals, bool) or not isinstance(decimals, int | np.integer):
-        raise ArgumentError(bad("round", "decimals", decimals, "an integer"))
+    decimals = check_integer("round", "decimals", decimals)
     array = as_array("round", "a", a)
     dtype = np.round(np.empty(0, array.dtype), int(decimals)).dtype
     found = make(Elementwise("round", (0, Scalar(int(decimals)))), (array,), array.expr.grid, dtype)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ...graph.errors import ArgumentError, AxisError, ShapeError, bad
+from ...graph.arguments import check_integer
+from ...graph.errors import AxisError, ShapeError, bad
 from ..base import as_array, check_axis
 from .moving import moveaxis, swapaxes
 from .taking import flip
@@ -61,8 +60,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
            [0, 2]])
     """
     x = as_array("rot90", "m", m)
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
-        raise ArgumentError(bad("rot90", "k", k, "an integer"))
+    k = check_integer("rot90", "k", k)
     found = [check_axis("rot90", a, x.ndim, "axes") for a in axes]
     if len(found) != 2 or found[0] == found[1]:
         raise ShapeError(bad("rot90", "axes", axes, "two different axes"))
@@ -180,8 +178,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     """
     x = as_array("rollaxis", "a", a)
     at = check_axis("rollaxis", axis, x.ndim)
-    if isinstance(start, bool) or not isinstance(start, int | np.integer):
-        raise ArgumentError(bad("rollaxis", "start", start, "an integer"))
+    start = check_integer("rollaxis", "start", start)
     to = int(start) + x.ndim if start < 0 else int(start)
     if not 0 <= to <= x.ndim:
         raise AxisError(bad("rollaxis", "start", start, f"an axis of an array of {x.ndim} axes, or {x.ndim}"))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import is_integer
 from ...graph.axismap import AxisMap, Fixed, Slice
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
-from ..base import ArrayBase, as_array, check_axes, check_axis, is_integer, make
+from ..base import ArrayBase, as_array, check_axes, check_axis, make
 
 if TYPE_CHECKING:
     from ..array import Array

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
@@ -411,8 +412,7 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
     found = make(BlockFunction("bits:unpacked", (at, bitorder)), (array,), Grid(axes), np.uint8)
     if count is None:
         return found
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < -found.shape[at]:
-        raise ShapeError(bad("unpackbits", "count", count, f"an integer from {-found.shape[at]} on"))
+    count = check_integer("unpackbits", "count", count, -found.shape[at])
     if count <= found.shape[at]:
         return found[(*(slice(None),) * at, slice(0, count))]
     more = tuple(count - n if i == at else n for i, n in enumerate(found.shape))

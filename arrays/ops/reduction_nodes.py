@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import is_integer
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.reduction import Reduce, accumulator, reduced_grid
 from ...graph.kinds.source import Constant
-from ..base import ArrayBase, as_array, broadcast_shape, check_axes, check_dtype, is_integer, make
+from ..base import ArrayBase, as_array, broadcast_shape, check_axes, check_dtype, make
 from ..chunking.rechunk import regrid
 from .broadcasting import broadcast_to
 from .elementwise_nodes import cast, choose

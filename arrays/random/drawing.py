@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
@@ -118,9 +119,7 @@ def operand_axes(operands: Sequence[ArrayBase], ndim: int) -> tuple[tuple[int, .
 
 def whole_number(operation: str, argument: str, value: Any) -> int:
     """Return an argument that is one whole number."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ArgumentError(bad(operation, argument, value, "an integer"))
-    return int(value)
+    return check_integer(operation, argument, value)
 
 
 def real_dtype(operation: str, dtype: Any) -> np.dtype[Any]:

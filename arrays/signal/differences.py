@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_integer
 from ...graph.axismap import Slice
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Grid
@@ -67,10 +68,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NONE, append: Any =
     array([1, 3, 5, 7])
     """
     x = as_array("diff", "a", a)
-    if isinstance(n, bool) or not isinstance(n, int | np.integer):
-        raise ArgumentError(bad("diff", "n", n, "an integer"))
-    if n < 0:
-        raise ShapeError(bad("diff", "n", n, "a number that is not negative"))
+    n = check_integer("diff", "n", n, 0)
     if n == 0:
         return x
     if x.ndim == 0:

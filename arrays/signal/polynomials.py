@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ..base import as_array, is_integer
+from ..base import as_array
 from ..creation.diagonals import vander
 from ..linalg import inv, lstsq
 from ..ops.elementwise import astype
@@ -57,9 +57,7 @@ def polyfit(
     >>> wr.polyfit(x, 3 * x**2 - 1, 2).round(9).compute() + 0.0
     array([ 3.,  0., -1.])
     """
-    if not is_integer(deg) or operator.index(deg) < 0:
-        raise ArgumentError(bad("polyfit", "deg", deg, "an integer that is not negative"))
-    order = operator.index(deg) + 1
+    order = check_integer("polyfit", "deg", deg, 0) + 1
     points, values = as_array("polyfit", "x", x), as_array("polyfit", "y", y)
     if points.ndim != 1 or points.size == 0:
         raise ArgumentError(bad("polyfit", "x", points.shape, "one axis, not empty"))

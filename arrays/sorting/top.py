@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, bad
+from ...graph.arguments import check_integer
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import as_array, check_axis, is_integer, make
+from ..base import as_array, check_axis, make
 from ..chunking import coalesce
 from .sorts import argsort, sort
 
@@ -91,9 +91,8 @@ def _read(operation: str, a: Any, k: Any, axis: Any) -> tuple[Array, int, int]:
     array = as_array(operation, "a", a)
     at = check_axis(operation, axis, array.ndim)
     n = array.shape[at]
-    if not is_integer(k) or not -n <= k <= n:
-        raise ArgumentError(bad(operation, "k", k, f"an integer from {-n} to {n}, the axis' length"))
-    return coalesce.merged(array, at), abs(int(k)), at
+    k = check_integer(operation, "k", k, -n, n, expected=f"an integer from {-n} to {n}, the axis' length")
+    return coalesce.merged(array, at), abs(k), at
 
 
 def _few(array: Array, count: int, axis: int) -> Any:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, bad
-from ..base import as_array, check_axes, check_dtype, is_integer
+from ...graph.arguments import check_integer
+from ..base import as_array, check_axes, check_dtype
 from ..ops.elementwise import astype
 from ..ops.outputs import deliver
 from ..ops.reductions import mean, sum
@@ -59,8 +59,7 @@ def moment(
     """
     array = as_array("moment", "a", a)
     axes = check_axes("moment", axis, array.ndim)
-    if not is_integer(order) or order < 0:
-        raise ArgumentError(bad("moment", "order", order, "an integer from 0 on"))
+    order = check_integer("moment", "order", order, 0)
     if dtype is not None:
         array = astype(array, check_dtype("moment", "dtype", dtype))
     count = int(np.prod([array.shape[i] for i in axes]))

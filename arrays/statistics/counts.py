@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.arguments import check_integer
+from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, make
@@ -63,12 +63,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise ShapeError(bad("bincount", "x", array.shape, "one axis"))
     if array.dtype.kind not in "biu" and array.shape != (0,):
         raise DTypeError(bad("bincount", "x", array.dtype, "an array of integers that int64 holds"))
-    try:
-        least = operator.index(minlength)
-    except TypeError as error:
-        raise ArgumentError(bad("bincount", "minlength", minlength, "an integer")) from error
-    if least < 0:
-        raise ShapeError(bad("bincount", "minlength", minlength, "a number that is not negative"))
+    least = check_integer("bincount", "minlength", minlength, 0)
     dtype = np.dtype(np.int64 if weights is None else np.float64)
     operands = [array]
     if weights is not None:

@@ -5,11 +5,11 @@ Edges that follow from the least and the greatest element are an array of their 
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
@@ -160,13 +160,7 @@ def given_edges(operation: str, bins: Any, argument: str = "bins") -> Array:
 
 def checked_count(operation: str, bins: Any, argument: str = "bins") -> int:
     """Return a number of bins."""
-    try:
-        count = operator.index(bins)
-    except TypeError as error:
-        raise ArgumentError(bad(operation, argument, bins, "an integer or edges")) from error
-    if count < 1:
-        raise ShapeError(bad(operation, argument, bins, "at least one"))
-    return count
+    return check_integer(operation, argument, bins, 1, expected="an integer from 1 on, or edges")
 
 
 def edges_of(operation: str, x: Array, bins: Any, given: Any) -> tuple[Array, bool]:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
-from ..base import as_array, check_axis, is_integer, make
+from ..base import as_array, check_axis, make
 from ..chunking.rechunk import regrid
 from .adapters import Coarse
 from .pickling import inferred_dtype, name_of, payload, refuse_captured
@@ -72,9 +73,8 @@ def coarsen(
     refuse_captured("coarsen", reduction)
     factors = [1] * array.ndim
     for axis, n in axes.items():
-        if not is_integer(n) or n < 1:
-            raise ArgumentError(bad("coarsen", "axes", axes, "integers from 1 on"))
-        factors[check_axis("coarsen", axis, array.ndim, "axes")] = int(n)
+        at = check_axis("coarsen", axis, array.ndim, "axes")
+        factors[at] = check_integer("coarsen", f"axes[{axis}]", n, 1)
     if trim_excess:
         array = array[tuple(slice(n - n % f) for n, f in zip(array.shape, factors, strict=True))]
     elif any(n % f for n, f in zip(array.shape, factors, strict=True)):

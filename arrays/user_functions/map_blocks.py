@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import is_integer
 from ...graph.errors import ArgumentError, ChunksError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
-from ..base import ArrayBase, as_array, check_axes, check_dtype, is_integer, make
+from ..base import ArrayBase, as_array, check_axes, check_dtype, make
 from ..chunking.rechunk import common_axes, regrid
 from .adapters import Informed, Interleaved
 from .pickling import inferred, name_of, payload, refuse_captured, wanted

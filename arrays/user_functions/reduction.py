@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_integer, is_integer
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
-from ..base import as_array, check_axes, check_axis, is_integer, make
+from ..base import as_array, check_axes, check_axis, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import regrid, without_empty
 from ..ops.broadcasting import broadcast_to
@@ -127,9 +128,7 @@ def reduction(
     array = as_array("reduction", "x", x)
     axes = check_axes("reduction", axis, array.ndim)
     array = without_empty(array, axes)
-    if not is_integer(output_size) or output_size < 1:
-        raise ArgumentError(bad("reduction", "output_size", output_size, "an integer from 1 on"))
-    own, size = tuple(range(array.ndim)), int(output_size)
+    own, size = tuple(range(array.ndim)), check_integer("reduction", "output_size", output_size, 1)
     fan = _fan(split_every, axes, array.ndim)
     functions = {"chunk": chunk, "aggregate": aggregate, "combine": aggregate if combine is None else combine}
     for role, function in functions.items():

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ...arrays.creation.from_data import from_array
-from ...graph.errors import ArgumentError, ClusterError, bad
+from ...graph.arguments import check_integer
+from ...graph.errors import ClusterError
 from ...scheduler.cluster import current
 from .rounds import Task, Told, joined
 from .state import Layout
@@ -87,8 +88,7 @@ class Asynchronous:
         staleness: int = STALENESS,
         sums: int = 0,
     ) -> None:
-        if isinstance(staleness, bool) or not isinstance(staleness, int | np.integer) or staleness < 0:
-            raise ArgumentError(bad("train", "staleness", staleness, "a number of rounds, not negative"))
+        staleness = check_integer("train", "staleness", staleness, 0, expected="a number of rounds, not negative")
         self.task = Task(work, Layout.of(state), Layout.of(own), seed, metrics, sums, len(shards.arrays))
         self.staleness = int(staleness)
         self.ahead = 0

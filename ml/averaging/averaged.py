@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...arrays.base import ArrayBase
 from ...arrays.execution.compute import compute
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, bad
 from ...workers.boundary import publish, warn
 from ..fitted import METHODS, Supervised, of_model, over_rows, score, tags_of
@@ -150,8 +151,7 @@ def train_averaged(
     """
     name = f"{type(estimator).__name__}.{operation}"
     kind = averageable(name, estimator)
-    if isinstance(epochs, bool) or not isinstance(epochs, int | np.integer) or epochs < 1:
-        raise ArgumentError(bad(name, "epochs", epochs, "a positive integer"))
+    epochs = check_integer(name, "epochs", epochs, 1)
     period_of(name, average, 1)
     if start is not None:
         same_features(name, start, samples(name, X))

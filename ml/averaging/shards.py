@@ -15,7 +15,8 @@ from ...arrays.base import as_array_nocopy
 from ...arrays.chunking.rechunk import regrid
 from ...arrays.execution.compute import persist
 from ...arrays.ops.taking import taken
-from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.arguments import check_integer
+from ...graph.errors import ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...scheduler.cluster import current
 
@@ -67,8 +68,7 @@ def sharded(
     -------
     Shards
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ArgumentError(bad(operation, "seed", seed, "an integer, not negative"))
+    seed = check_integer(operation, "seed", seed, 0)
     found = [as_array_nocopy(operation, "Xyw"[i : i + 1] or "arrays", a) for i, a in enumerate(arrays)]
     rows = found[0].shape[0] if found[0].ndim else 0
     if not rows or any(a.ndim == 0 or a.shape[0] != rows for a in found):
@@ -100,6 +100,4 @@ def shards_for(operation: str, shards: int | None) -> int:
     if shards is None:
         cluster = current()
         return cluster.size if cluster.size > 1 else cluster.threads
-    if isinstance(shards, bool) or not isinstance(shards, int | np.integer) or shards < 1:
-        raise ArgumentError(bad(operation, "shards", shards, "a positive integer"))
-    return int(shards)
+    return check_integer(operation, "shards", shards, 1)

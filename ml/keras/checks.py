@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays.execution.compute import compute
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
 
 if TYPE_CHECKING:
@@ -22,10 +23,7 @@ BY_EPOCH = {"ModelCheckpoint": "save_freq", "TensorBoard": "update_freq"}
 
 def count_of(name: str, value: Any, operation: str = "fit", *, least: int = 1) -> int:
     """Return an integer, positive or not negative."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        expected = "a positive integer" if least else "an integer, not negative"
-        raise ArgumentError(bad(operation, name, value, expected))
-    return int(value)
+    return check_integer(operation, name, value, least)
 
 
 def check_model(model: Any) -> None:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...arrays.base import as_array
 from ...arrays.execution.compute import compute
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, WindrowError, bad
 from ...workers.boundary import warn
 from ..fitted import METHODS, of_model, tags_of
@@ -118,8 +119,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         for name in ("shards", "seed"):
             value = getattr(self, name)
             least = 0 if name == "seed" else 1
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise ArgumentError(bad(operation, name, value, f"an integer, at least {least}"))
+            check_integer(operation, name, value, least)
         if self.threshold is not None and not isinstance(self.threshold, int | float):
             raise ArgumentError(bad(operation, "threshold", self.threshold, "a number"))
 

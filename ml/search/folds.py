@@ -10,6 +10,7 @@ import numpy as np
 from ...arrays.base import as_array
 from ...arrays.chunking.rechunk import regrid
 from ...arrays.ops.joining import concatenate
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ..averaging.shards import sharded
@@ -96,9 +97,8 @@ def _whole(operation: str, argument: str, X: Any, tabular: bool) -> Array:
 def _parts(operation: str, cv: Any, test_size: Any) -> tuple[int, int]:
     """Return into how many parts rows are cut, and how many of these are tested on."""
     if cv is not None:
-        if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
-            raise ArgumentError(bad(operation, "cv", cv, "None, or a number of folds, at least 2"))
-        return int(cv), int(cv)
+        parts = check_integer(operation, "cv", cv, 2, expected="None, or a number of folds, at least 2")
+        return parts, parts
     if isinstance(test_size, bool) or not isinstance(test_size, float | int) or not 0 < test_size <= 0.5:
         raise ArgumentError(bad(operation, "test_size", test_size, "a share of the rows, above 0 and at most 0.5"))
     return round(1 / test_size), 1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
 from ..averaging.state import Layout
 from ..keras.checks import check_model
@@ -58,8 +59,7 @@ class Built:
         if not callable(build) or isinstance(build, type):
             expected = "an estimator of scikit-learn, or a function that builds a Keras model"
             raise ArgumentError(bad(operation, "estimator", build, expected))
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-            raise ArgumentError(bad(operation, "batch_size", size, "a positive integer"))
+        size = check_integer(operation, "batch_size", size, 1)
         return cls(build, int(size), seed, X.shape[1:], X.dtype, (y.shape[1:], y.dtype))
 
     def check(self, operation: str, argument: str, params: dict[str, Any]) -> None:

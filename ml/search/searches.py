@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, bad
+from ...graph.arguments import check_integer
 from .base import Plan, Rung, Search
 from .scoring import better_first
 from .space import every, random
@@ -15,9 +15,7 @@ __all__ = ["GridSearch", "HalvingSearch", "Hyperband", "RandomSearch"]
 
 
 def _count(operation: str, argument: str, value: Any, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ArgumentError(bad(operation, argument, value, f"an integer, at least {least}"))
-    return int(value)
+    return check_integer(operation, argument, value, least)
 
 
 def _all(operation: str, count: int, epochs: Any, patience: Any, threshold: Any) -> Plan:

@@ -1,0 +1,35 @@
+"""Checks of arguments that are integers, which all layers share."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from .errors import ArgumentError, bad
+
+
+def is_integer(value: Any) -> bool:
+    """Tell whether `operator.index` gives an integer that was meant as one; 0-d arrays may hold it."""
+    if isinstance(value, int | np.integer):
+        return not isinstance(value, bool)
+    return getattr(value, "ndim", None) == 0 and getattr(getattr(value, "dtype", None), "kind", "") in ("i", "u")
+
+
+def check_integer(
+    operation: str, argument: str, value: Any, least: int | None = None, most: int | None = None, *, expected: str = ""
+) -> int:
+    """Return an argument that is an integer within bounds.
+
+    Raises
+    ------
+    ArgumentError
+        It is none, or out of bounds; `expected` says what was, where that is more than an integer.
+    """
+    if is_integer(value):
+        found = operator.index(value)
+        if (least is None or found >= least) and (most is None or found <= most):
+            return found
+    bounds = "" if least is None else f" from {least} on" if most is None else f" from {least} to {most}"
+    raise ArgumentError(bad(operation, argument, value, expected or f"an integer{bounds}"))
