@@ -64,6 +64,8 @@ def test_ranks_that_die_at_once_are_one_round_while_others_are_left():
         ledger.take(rank)
     for rank in (1, 2, 3, 4):
         ledger.lose(rank)
+    assert ledger.suspicion.ranks(record.stage.functions) == 4
+    assert ledger.suspicion.rounds(record.stage.functions) == 1
     assert ledger.deadly() == []
     assert ledger.take(0) is None, "rank 0 dies last"
     ledger.done(ledger.take(5).number, 0.01)
@@ -141,6 +143,17 @@ def test_a_function_that_has_ended_well_often_goes_on_on_rank_0(well):
     ledger.lose(1)
     assert (ledger.take(0) is not None) == (well == PROVEN)
     assert len(ledger.deadly()) == (well < PROVEN)
+
+
+def test_each_round_of_deaths_wants_as_many_good_ends_before_rank_0_goes_on():
+    suspicion, function = Suspicion(), ("f", "1")
+    suspicion.trust([function], 2 * PROVEN - 1)
+    suspicion.died(function, 1, 1)
+    assert not suspicion.ends_rank_0([function])
+    suspicion.died(function, 2, 2)
+    assert suspicion.ends_rank_0([function])
+    suspicion.trust([function], 1)
+    assert not suspicion.ends_rank_0([function])
 
 
 def test_what_was_given_up_is_refused_when_it_comes_again_and_rank_0_is_alone():
