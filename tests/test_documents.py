@@ -134,8 +134,6 @@ MODULES = [m.name for m in pkgutil.walk_packages(wr.__path__, "windrow.") if "__
 
 @pytest.mark.parametrize("name", ["windrow", *MODULES])
 def test_examples(name):
-    if name.startswith("windrow.ml.keras"):
-        pytest.importorskip("keras")
     module: ModuleType = importlib.import_module(name)
     runner = doctest.DocTestRunner()
     for test in doctest.DocTestFinder().find(module, name):

@@ -273,7 +273,6 @@ def test_ranks_and_a_kill(launch, tmp_path):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # TensorFlow's own
 def test_keras(data):
-    pytest.importorskip("tensorflow")
     import keras
 
     from windrow.ml import distribute

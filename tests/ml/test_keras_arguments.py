@@ -13,11 +13,10 @@ import windrow as wr
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 if importlib.util.find_spec("tensorflow") is None:
-    pytest.importorskip("jax")
     os.environ.setdefault("KERAS_BACKEND", "jax")
-keras = pytest.importorskip("keras")
+import keras
 
-from windrow.ml import Sequential, distribute  # noqa: E402
+from windrow.ml import Sequential, distribute
 
 layers = keras.layers
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -13,12 +13,11 @@ import windrow as wr
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 if importlib.util.find_spec("tensorflow") is None:
-    pytest.importorskip("jax")
     os.environ.setdefault("KERAS_BACKEND", "jax")
-keras = pytest.importorskip("keras")
+import keras
 
-from windrow.ml import distribute  # noqa: E402
-from windrow.ml.keras.replicas import Replica  # noqa: E402
+from windrow.ml import distribute
+from windrow.ml.keras.replicas import Replica
 
 layers, callbacks = keras.layers, keras.callbacks
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -15,14 +15,13 @@ import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 if importlib.util.find_spec("tensorflow") is None:
-    pytest.importorskip("jax")
     os.environ.setdefault("KERAS_BACKEND", "jax")
-keras = pytest.importorskip("keras")
+import keras
 
-from windrow.ml import distribute  # noqa: E402
-from windrow.ml.keras.recipe import Recipe  # noqa: E402
-from windrow.ml.keras.replicas import Replica, borrowed  # noqa: E402
-from windrow.ml.keras.state import Variables  # noqa: E402
+from windrow.ml import distribute
+from windrow.ml.keras.recipe import Recipe
+from windrow.ml.keras.replicas import Replica, borrowed
+from windrow.ml.keras.state import Variables
 
 layers = keras.layers
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -12,11 +12,10 @@ import windrow as wr
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 if importlib.util.find_spec("tensorflow") is None:
-    pytest.importorskip("jax")
     os.environ.setdefault("KERAS_BACKEND", "jax")
-keras = pytest.importorskip("keras")
+import keras
 
-from windrow.ml import distribute  # noqa: E402
+from windrow.ml import distribute
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 SCALE = 2.0
