@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import ArgumentError, ShapeError, bad
-from ..workers.boundary import guarded, warn
+from ..workers.boundary import guard, warn
 from ..workers.config import config
 from .base import ArrayBase, alias, check_device, register
 from .creation.arrow import arrow_stream, to_arrow
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import networkx
     import pyarrow
 
-_assigned = guarded(assigned, inner=True)  # `__setitem__` counts references, and so has no wrapper around it
+_assigned = guard(assigned, inner=True)  # `__setitem__` counts references, and so has no wrapper around it
 
 
 class Array(Operators, Methods):

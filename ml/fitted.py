@@ -18,7 +18,7 @@ from ..graph.errors import ArgumentError, DTypeError, bad
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
 from ..graph.origin import publish as publish_code
-from ..workers.boundary import guarded, publish
+from ..workers.boundary import guard, publish
 from .rows import beside, same_features, samples
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def tags_of(tags: Any, estimator: Any) -> Any:
 def of_model(call: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function public that is the method `name` of a `model`: two of its variables."""
     publish_code(call, lambda frame: f"{type(frame.f_locals['model']).__name__}.{frame.f_locals['name']}")
-    return guarded(call)
+    return guard(call)
 
 
 class _Called:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..workers import host
-from ..workers.reader import Place, spacing, strided
+from ..workers.reader import Place, spacing, view_strided
 from ..workers.transport import Region
 from .job import Arrival, Job
 from .record import Record, State
@@ -62,7 +62,7 @@ class Delivery:
         if memory is None or np.ptp(sizes) or np.ptp(record.source[tasks]):
             return None
         nbytes = int(sizes[0]) * record.stage.dtype.itemsize
-        return strided(memory, place.offset, step, len(tasks), np.dtype(np.uint8), (nbytes,))
+        return view_strided(memory, place.offset, step, len(tasks), np.dtype(np.uint8), (nbytes,))
 
     def slab(self, record: Record, task: int) -> Array | None:
         """Return a task's slab in place, as bytes, or None where it has to be fetched."""

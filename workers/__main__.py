@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from .loop import work
-from .mpi.start import joined
+from .mpi.start import join_spawned
 
 
 def main() -> None:
     """Join the driver that spawned this process, and serve."""
-    work(joined())
+    work(join_spawned())
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def ours(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).partition(".")[0] == origin.PACKAGE
 
 
-def guarded(function: Callable[..., Any], inner: bool = False) -> Callable[..., Any]:
+def guard(function: Callable[..., Any], inner: bool = False) -> Callable[..., Any]:
     """Return a function that raises as `function` does, its traceback cut; `inner`: no frame of its own is shown."""
 
     @functools.wraps(function)
@@ -115,7 +115,7 @@ def cut(error: BaseException, inner: bool = False) -> None:
         error.add_note(HIDDEN)
 
 
-def called(error: BaseException) -> None:
+def trim_context(error: BaseException) -> None:
     """Leave out of an error of a user's function all that came before it was called."""
     if _of_users(error):
         cut(error, inner=True)
@@ -169,7 +169,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=level)
 
 
-_WRAPPER = guarded(len).__code__
+_WRAPPER = guard(len).__code__
 
 
 def publish(module: str, names: Iterable[str] | None = None, plain: bool = False, indexed: str = "getitem") -> None:
@@ -195,7 +195,7 @@ def publish(module: str, names: Iterable[str] | None = None, plain: bool = False
                 own = value.__name__
                 origin.publish(value, own if space.get(own) is value or own in done else name)
                 done.add(own)
-                space[name] = _handed(value)
+                space[name] = _wrap(value)
         elif isinstance(value, MethodType):
             if _mine(value):  # bound before its class was made public
                 for each in type(value.__self__).__mro__:
@@ -216,8 +216,8 @@ def _mine(value: Any) -> bool:
 
 
 @functools.cache
-def _handed(function: FunctionType) -> Callable[..., Any]:
-    found = guarded(function)
+def _wrap(function: FunctionType) -> Callable[..., Any]:
+    found = guard(function)
     space = vars(sys.modules[function.__module__])
     if space.get(function.__name__) is function:  # pickles name a function by where it is defined
         space[function.__name__] = found
@@ -243,7 +243,7 @@ def _publish_class(kind: type, plain: bool, single: bool, indexed: str) -> None:
         elif name == "__call__" and kind.__name__ not in _LABELLED:
             origin.publish(value, functools.partial(_method, ""))
         if name not in _LEFT:
-            setattr(kind, name, guarded(value))
+            setattr(kind, name, guard(value))
 
 
 def _method(name: str, frame: FrameType) -> str:

@@ -83,7 +83,7 @@ class Settings:
     full_traceback: bool = False
 
 
-def _listed() -> str:
+def _list_settings() -> str:
     """Return the settings with their defaults, as `Settings` documents them, for `help(wr.config)`."""
     text = str(Settings.__doc__).partition("Attributes")[2].partition("\n")[2]
     for field in fields(Settings):
@@ -200,7 +200,7 @@ class Config:
     1048576
     """
 
-    __doc__ = str(__doc__).rstrip() + "\n" + _listed()
+    __doc__ = str(__doc__).rstrip() + "\n" + _list_settings()
 
     def __init__(self) -> None:
         self._settings: Settings | None = None

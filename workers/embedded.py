@@ -56,7 +56,7 @@ class EmbeddedTransport:
         """The own arena."""
         return self._arena
 
-    def spilled(self, rank: int, source: int) -> Bytes | None:
+    def map_spill_file(self, rank: int, source: int) -> Bytes | None:
         """A spill file is mapped by who wrote it: see `workers.spill`."""
         return None
 

@@ -100,11 +100,11 @@ def elements(source: Any, dtype: np.dtype[Any], offset: int, strides: Sequence[i
     """Return elements of a strided array that `source.fill` reads contiguous bytes of."""
     if not dtype.itemsize:
         return np.empty([len(p) for p in picks], dtype)
-    made: Array = gathered(source, dtype.itemsize, offset, strides, picks).view(dtype)[..., 0]
+    made: Array = gather_bytes(source, dtype.itemsize, offset, strides, picks).view(dtype)[..., 0]
     return made
 
 
-def gathered(source: Any, itemsize: int, offset: int, strides: Sequence[int], picks: Picks) -> Array:
+def gather_bytes(source: Any, itemsize: int, offset: int, strides: Sequence[int], picks: Picks) -> Array:
     """Return bytes (*picked, itemsize) by as few reads as make sense; `source.fill` reads contiguous bytes."""
     order = sorted(range(len(picks)), key=lambda a: -strides[a])  # as they lie in the file
     counts = [len(picks[a]) for a in order]

@@ -19,7 +19,7 @@ import numpy as np
 from ..graph.access import ByBlock
 from ..graph.program import Load, Product
 from .blas import BlasLimit
-from .boundary import called
+from .boundary import trim_context
 from .executor import Target, run_blocks, run_task
 from .kernels.interpreter.block_calls import BlockError
 from .output import COMPUTE, finish_lines
@@ -40,7 +40,7 @@ from .protocol import (
     Spill,
     Spilled,
 )
-from .reader import HOST, Located, Place, Reader, region_of, spacing, strided, take_key
+from .reader import HOST, Located, Place, Reader, region_of, spacing, take_key, view_strided
 from .spill import SpillFile
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Rank:
             return self.transport.arena(place.owner)
         if place.owner == self.rank:
             return self.spills[place.source].memory
-        return self.transport.spilled(place.owner, place.source)
+        return self.transport.map_spill_file(place.owner, place.source)
 
     def _accept(self, run: Run) -> None:
         stage = self.stages[run.token]
@@ -173,7 +173,7 @@ class Rank:
             run, reader = item
             told = self.rank == 0 and reader.stage.foreign
             if told:
-                self.transport.note(slot, _described(reader.stage, run.tasks))
+                self.transport.note(slot, _describe_blocks(reader.stage, run.tasks))
             begin = time.perf_counter()
             try:
                 self._run(run, reader, arena)
@@ -194,7 +194,7 @@ class Rank:
 
             def target(first: int, count: int) -> Array:
                 at = int(run.offsets[0]) + (first - int(run.tasks[0])) * step
-                return strided(arena, at, step, count, stage.dtype, stage.grid.block_shape(first))
+                return view_strided(arena, at, step, count, stage.dtype, stage.grid.block_shape(first))
 
             run_blocks(stage, run.tasks, reader, target)
             return
@@ -231,7 +231,7 @@ class _Fetch:
 
     def start(self) -> None:
         wanted: dict[tuple[int, int, tuple[Any, ...]], tuple[Any, ...]] = {}
-        for number, block, take in self._wanted():
+        for number, block, take in self._list_wanted():
             if (number, block // self.reader.producers[number].blocks_per_task) in self.remote:
                 wanted[number, block, take_key(take) if take else ()] = take
         self.pending = len(wanted) + 1
@@ -242,10 +242,10 @@ class _Fetch:
             region, shape = region_of(producer, place, self.reader.at(number, block), block, full)
             into = np.empty(int(np.prod(shape)) * producer.dtype.itemsize, np.uint8)
             self.reader.fetched[number, block, key] = into.view(producer.dtype).reshape(shape)
-            self.rank.transport.fetch(place.owner, region, into, self._arrived)
-        self._arrived(True)
+            self.rank.transport.fetch(place.owner, region, into, self._on_arrival)
+        self._on_arrival(True)
 
-    def _arrived(self, ok: bool) -> None:
+    def _on_arrival(self, ok: bool) -> None:
         self.pending -= 1
         self.failed |= not ok
         if self.pending == 0:
@@ -254,7 +254,7 @@ class _Fetch:
             else:
                 self.rank.begin_soon(self.run.batch)
 
-    def _wanted(self) -> list[tuple[int, int, tuple[Any, ...]]]:
+    def _list_wanted(self) -> list[tuple[int, int, tuple[Any, ...]]]:
         """Return (input, block, take) for all that the batch reads; an empty take is the whole block."""
         stage = self.reader.stage
         found: list[tuple[int, int, tuple[Any, ...]]] = []
@@ -294,7 +294,7 @@ def _target(stage: Stage, task: int, arena: Bytes, offset: int, sink: Array | No
     return place
 
 
-def _described(stage: Stage, tasks: Index) -> str:
+def _describe_blocks(stage: Stage, tasks: Index) -> str:
     """Return what a batch of single blocks calls a user's function on."""
     first, last = (stage.grid.index(int(task)) for task in (tasks[0], tasks[-1]))
     blocks = f"block {first}" if len(tasks) == 1 else f"one of the blocks {first} to {last}"
@@ -302,7 +302,7 @@ def _described(stage: Stage, tasks: Index) -> str:
 
 
 def _failure(rank: int, batch: int, block: int, error: BaseException) -> Failed:
-    called(error)
+    trim_context(error)
     text = "".join(traceback.format_exception(error))
     try:
         # A script's own exceptions exist on rank 0 alone: this pickles by value, and rank 0 knows them again.

@@ -60,7 +60,7 @@ class Located(Mapping[int, Place]):
         pairs = set(zip(self._columns.owners.tolist(), self._columns.sources.tolist(), strict=True))
         return [Place(owner, 0, source) for owner, source in sorted(pairs)]
 
-    def spaced(self, first: int, count: int) -> tuple[Place, int] | None:
+    def find_spacing(self, first: int, count: int) -> tuple[Place, int] | None:
         """Return the first of consecutive tasks' places and their distance, where they lie at equal distances."""
         c = self._columns
         lo = int(np.searchsorted(c.tasks, first))
@@ -80,7 +80,9 @@ def spacing(offsets: Index) -> int | None:
     return int(steps[0]) if steps[0] > 0 and not np.ptp(steps) else None
 
 
-def strided(memory: Bytes, offset: int, step: int, count: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+def view_strided(
+    memory: Bytes, offset: int, step: int, count: int, dtype: np.dtype[Any], shape: tuple[int, ...]
+) -> Array:
     """Return blocks of one shape that lie at equal distances as one array (count, *shape)."""
     strides = [dtype.itemsize]
     for n in reversed(shape[1:]):
@@ -159,7 +161,7 @@ class Reader:
         elif (
             producer.blocks_per_task == 1
             and isinstance(places, Located)
-            and (found := places.spaced(first, len(blocks)))
+            and (found := places.find_spacing(first, len(blocks)))
         ):
             place, step = found
         else:
@@ -167,7 +169,7 @@ class Reader:
         memory = self.memory(place) if place.owner != HOST else None
         if memory is None:
             return None
-        return strided(memory, place.offset + self.at(number, first), step, len(blocks), producer.dtype, shape)
+        return view_strided(memory, place.offset + self.at(number, first), step, len(blocks), producer.dtype, shape)
 
     def piece(self, inputs: tuple[int, ...], piece: Piece) -> Array:
         """Return what a piece takes, transposed and shaped as it is to be put."""
@@ -176,11 +178,11 @@ class Reader:
             rest = tuple(
                 t if isinstance(t, np.ndarray) else 0 if isinstance(t, int) else slice(None) for t in piece.take
             )
-            found = taken(self.fetched[key], rest, piece.points)
+            found = take_part(self.fetched[key], rest, piece.points)
         elif (data := self.producers[number].data) is not None and data.file is not None and piece.take:
             found = _from_files(data, self.producers[number].grid, piece)
         else:
-            found = taken(self.block(number, piece.block), piece.take, piece.points)
+            found = take_part(self.block(number, piece.block), piece.take, piece.points)
         if piece.order is not None:
             found = found.transpose(piece.order)
         if piece.shape is not None:
@@ -203,7 +205,7 @@ def _from_files(data: HostData, grid: Grid, piece: Piece) -> Array:
             picks[axis], rest[axis] = _positions(pick, piece.points)
         else:
             picks[axis], rest[axis] = range(pick, pick + 1), 0
-    return taken(host.pick(data, where, tuple(picks)), tuple(rest), piece.points)
+    return take_part(host.pick(data, where, tuple(picks)), tuple(rest), piece.points)
 
 
 def _positions(pick: Index, points: bool) -> tuple[range | Index, Index]:
@@ -214,12 +216,12 @@ def _positions(pick: Index, points: bool) -> tuple[range | Index, Index]:
     return unique, within.reshape(pick.shape)
 
 
-def taken(block: Array, take: tuple[Any, ...], points: bool = False) -> Array:
+def take_part(block: Array, take: tuple[Any, ...], points: bool = False) -> Array:
     """Apply slices, integers and arrays of positions, each to its own axis, or arrays together as points."""
     if not any(isinstance(t, np.ndarray) for t in take):
         return block[(..., *take)]
     if points:
-        return pointed(block, take)
+        return take_points(block, take)
     found = block[tuple(slice(None) if isinstance(t, np.ndarray) else t for t in take)]
     kept = [t for t in take if not isinstance(t, int)]
     for axis, pick in enumerate(kept):
@@ -228,7 +230,7 @@ def taken(block: Array, take: tuple[Any, ...], points: bool = False) -> Array:
     return found
 
 
-def pointed(block: Array, where: tuple[Any, ...]) -> Array:
+def take_points(block: Array, where: tuple[Any, ...]) -> Array:
     """Apply slices; return the points that the arrays of positions tell, (points, *the other axes)."""
     at = [i for i, t in enumerate(where) if isinstance(t, np.ndarray)]
     found, chosen = points_first(block, where)

@@ -71,7 +71,7 @@ class Transport(Protocol):
         """The rank's arena where it can be read in place (the own one: written too), else None."""
         ...
 
-    def spilled(self, rank: int, source: int) -> Bytes | None:
+    def map_spill_file(self, rank: int, source: int) -> Bytes | None:
         """A spill file of a rank, mapped read-only, where that is possible in place, else None."""
         ...
 

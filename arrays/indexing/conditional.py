@@ -310,7 +310,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     each = Grid([Axis.regular(flat.npartitions, 1)])
     counts = regrid(make(BlockFunction("masks:count"), (chosen,), each, "i8"), Grid.single((flat.npartitions,)))
     before = regrid(make(BlockFunction("choosing:before"), (counts,), counts.expr.grid, "i8"), each)
-    op = BlockFunction("choosing:placed", (), ((0,), (0,), (0,), (None,)))
+    op = BlockFunction("choosing:place_values", (), ((0,), (0,), (0,), (None,)))
     operands = (flat, chosen, before, regrid(values, Grid.single(values.shape)))
     _replace(target, make(op, operands, flat.expr.grid, target.dtype).reshape(target.shape))
 

@@ -305,5 +305,5 @@ def looked_up(name: str, table: Array, index: Array, axis: int) -> Array:
         tuple(range(axis, axis + wide)),
     )
     axes[axis : axis + 1] = index.expr.grid.axes
-    op = BlockFunction("picking:looked_up", (name, axis), axes=operand_axes)
+    op = BlockFunction("picking:look_up", (name, axis), axes=operand_axes)
     return make(op, (table, index), Grid(axes), table.dtype)

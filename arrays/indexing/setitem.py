@@ -293,7 +293,7 @@ def _dealt(x: Array, mask: Array, value: Array) -> Generator[Any, Any, Array]:
     mine = [Axis.whole(1) if n == 1 else a for n, a in zip(value.shape[1:], axes[1:], strict=True)]
     value = regrid(value, Grid([Axis.of_sizes(counts), *mine]))
     every = tuple(range(flat.ndim))
-    op = BlockFunction("masks:dealt", axes=(every, (0,), every))
+    op = BlockFunction("masks:deal_values", axes=(every, (0,), every))
     return make(op, (flat, mask, value), flat.expr.grid, x.dtype).reshape(shape)
 
 

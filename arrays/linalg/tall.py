@@ -11,7 +11,7 @@ from ...graph.axismap import Runs, Slice
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
-from ...workers.kernels.blocks.tallqr import packed_rows
+from ...workers.kernels.blocks.tallqr import count_packed_rows
 from ..base import make
 from ..chunking.rechunk import regrid
 from ..creation.ranges import eye
@@ -62,7 +62,7 @@ class Tall:
         """Factor a matrix."""
         x = row_blocks(x)
         n, rows = x.shape[1], x.expr.grid.axes[0]
-        packed = [packed_rows(size, n) for size in rows.sizes()]
+        packed = [count_packed_rows(size, n) for size in rows.sizes()]
         leaves = _blocks("tallqr:leaf", x, packed)
         triangles = _last_rows(leaves, n)
         levels: list[Array] = []

@@ -95,18 +95,18 @@ def _in_parts(ufunc: str, x: Array, at: int, dtype: np.dtype[Any]) -> Array:
     if ufunc == "multiply" and dtype.kind in "fc":
         scaled = np.result_type(dtype, np.float64)
         axes[at] = Axis.regular(2 * count, 2)
-        totals = make(BlockFunction("scans:scaled_total", (at, scaled)), (x,), Grid(axes), scaled)
+        totals = make(BlockFunction("scans:total_scaled", (at, scaled)), (x,), Grid(axes), scaled)
         lines = whole(totals, {at})
         axes[at] = Axis.whole(count)
         grid = Grid([a if i == at else b for i, (a, b) in enumerate(zip(axes, lines.expr.grid.axes, strict=True))])
-        sums = make(BlockFunction("scans:scaled_scan", (at, dtype)), (lines,), grid, dtype)
+        sums = make(BlockFunction("scans:scan_scaled", (at, dtype)), (lines,), grid, dtype)
         axes[at] = Axis.regular(count, 1)
     else:
         totals = make(BlockFunction("scans:total", params), (x,), Grid(axes), dtype)
         lines = whole(totals, {at})
         sums = make(BlockFunction("scans:scan", params), (lines,), lines.expr.grid, dtype)
     before = _moved_on(sums, at, axes, np.zeros((), dtype)[()])
-    return make(BlockFunction("scans:seeded", params, where=True), (x, before), x.expr.grid, dtype)
+    return make(BlockFunction("scans:scan_from", params, where=True), (x, before), x.expr.grid, dtype)
 
 
 def _moved_on(x: Array, at: int, axes: list[Axis], first: Any) -> Array:

@@ -71,7 +71,7 @@ def parameter(operation: str, argument: str, value: Any, condition: str) -> Any:
     if isinstance(value, ArrayBase):
         if value.dtype.kind not in "biuf":
             raise DTypeError(bad(operation, argument, value.dtype, "a dtype of real numbers"))
-        op = BlockFunction("draws:checked", (operation, argument, condition))
+        op = BlockFunction("draws:check_parameter", (operation, argument, condition))
         return make(op, (value,), value.expr.grid, F8)
     try:
         found = np.asarray(value)

@@ -148,7 +148,7 @@ class Vectors(Drawing):
         params = (self._stream("dirichlet", grid.size), grid.shape, F8)
         drawn = BlockFunction("draws:log_gamma", params, operand_axes([known], grid.ndim), where=True)
         logarithms = make(drawn, [fitted(known, grid)], grid, F8)
-        return make(BlockFunction("draws:normalised"), [logarithms], grid, F8)
+        return make(BlockFunction("draws:normalise"), [logarithms], grid, F8)
 
     def multivariate_normal(
         self,
@@ -209,7 +209,7 @@ class Vectors(Drawing):
         else:
             params = (method, check_valid, float(tol))
             factor = make(BlockFunction("draws:covariance_factor", params), [whole_cov], whole_cov.expr.grid, F8)
-        op = BlockFunction("draws:correlated", (), (tuple(range(grid.ndim)), (None,), (None, None)))
+        op = BlockFunction("draws:correlate", (), (tuple(range(grid.ndim)), (None,), (None, None)))
         return make(op, [z, whole(middle, [0]), whole(factor, [0, 1])], grid, F8)
 
 

@@ -64,7 +64,7 @@ def _sorted_once(x: Array) -> Generator[Any, Any, Array | None]:
     if not (splitters[1:] > splitters[:-1]).all():
         return None
     grid = Grid([Axis.of_sizes(sizes + BUCKETS)])
-    function = BlockFunction("sorting:dealt", (splitters, axis.length))
+    function = BlockFunction("sorting:deal_into_buckets", (splitters, axis.length))
     dealt = persist(make(function, (x,), grid, x.dtype))
     told = yield ranges(dealt, sizes[:, None], sizes[:, None] + BUCKETS)
     counts = told.view(f"i{x.dtype.itemsize}").reshape(axis.count, BUCKETS).astype(np.int64)

@@ -455,5 +455,7 @@ def _weighted(
         given, operand_axes = regrid(given, Grid.single(given.shape)), (None,)
     else:
         raise ShapeError(bad(name, "weights", given.shape, f"the shape {x.shape}, or the length of one axis"))
-    op = BlockFunction("quantiles:weighted", (axes, q, skip, dtype), axes=(_operand_axes(x, axes, q), operand_axes))
+    op = BlockFunction(
+        "quantiles:weighted_quantile", (axes, q, skip, dtype), axes=(_operand_axes(x, axes, q), operand_axes)
+    )
     return make(op, (x, given), _grid(x, axes, q), dtype)

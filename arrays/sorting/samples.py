@@ -92,8 +92,8 @@ def parts_in_order(x: Array, others: Array) -> tuple[Array, Array]:
     """Return an array in order chunk by chunk, and another whose elements went along."""
     grid = x.expr.grid
     order = make(BlockFunction("sorting:argsort"), (x,), grid, "i8")
-    x = make(BlockFunction("sorting:picked"), (x, order), grid, x.dtype)
-    return x, make(BlockFunction("sorting:picked"), (others, order), grid, others.dtype)
+    x = make(BlockFunction("sorting:pick"), (x, order), grid, x.dtype)
+    return x, make(BlockFunction("sorting:pick"), (others, order), grid, others.dtype)
 
 
 def merged_pair(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Array]]:
@@ -106,7 +106,7 @@ def merged_pair(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Arr
     x, others = in_runs(x, cuts), in_runs(others, cuts)
     grid = x.expr.grid
     values = make(BlockFunction("sorting:sort"), (x,), grid, x.dtype)
-    return values, make(BlockFunction("sorting:merged"), (x, others), grid, others.dtype)
+    return values, make(BlockFunction("sorting:merge_runs"), (x, others), grid, others.dtype)
 
 
 def in_runs(x: Array, cuts: Values) -> Array:
@@ -209,10 +209,10 @@ def restored(order: Array, x: Array, grid: Grid) -> Steps:
     `order` holds each position once, on the same chunks as `x`; it is read twice.
     """
     local = make(BlockFunction("sorting:argsort"), (order,), order.expr.grid, "i8")
-    x = make(BlockFunction("sorting:picked"), (x, local), order.expr.grid, x.dtype)
+    x = make(BlockFunction("sorting:pick"), (x, local), order.expr.grid, x.dtype)
     order, x = persist(make(BlockFunction("sorting:sort"), (order,), order.expr.grid, "i8"), x)
     wanted = np.append(grid.axes[0].start(np.arange(grid.nblocks)), grid.size)
     shape = Grid([Axis.regular(order.npartitions, 1), Axis.whole(len(wanted))])
     cuts = yield make(BlockFunction("sorting:starts", (wanted,), axes=((0,),)), (order,), shape, "i8")
     runs, moved = in_runs(order, cuts), in_runs(x, cuts)
-    return make(BlockFunction("sorting:placed", where=True), (runs, moved), grid, x.dtype)
+    return make(BlockFunction("sorting:place_sorted", where=True), (runs, moved), grid, x.dtype)

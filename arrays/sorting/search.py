@@ -142,9 +142,9 @@ def isin(
     if kind not in (None, "sort", "table"):
         raise ArgumentError(bad("isin", "kind", kind, "None, 'sort' or 'table'"))
     dtype = _common("isin", "test_elements", x, table)
-    function = "found"
+    function = "is_in"
     if in_chunks(table, 0) and dtype.kind != "V":
-        table, x, function = sort(astype(coalesce.merged(table), dtype)), astype(x, dtype), "found_sorted"
+        table, x, function = sort(astype(coalesce.merged(table), dtype)), astype(x, dtype), "is_in_sorted"
     among = over_chunks(function, table, x, (), np.dtype(bool))
     return logical_not(among) if invert else among
 

@@ -45,7 +45,7 @@ def selected(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> Steps:
     taken = Grid([Axis.of_sizes(np.minimum(axis.sizes(), size))])
     sample: Array = make(BlockFunction("quantiles:sample", (size,)), (x,), taken, x.dtype)
     if blocks.may_be_lost(x.dtype):
-        each = make(BlockFunction("quantiles:lost"), (x,), Grid([Axis.regular(axis.count, 1)]), "i8")
+        each = make(BlockFunction("quantiles:count_nan"), (x,), Grid([Axis.regular(axis.count, 1)]), "i8")
         first, lost = yield sample, each
         first = first[~np.isnan(first)]
     else:
@@ -60,10 +60,10 @@ def selected(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> Steps:
         needed.append(rank)
         return np.zeros(rank.shape, x.dtype)
 
-    blocks.combined(asked, n, q, method)
+    blocks.combine_ranks(asked, n, q, method)
     ranks = np.unique(np.concatenate([r.reshape(-1) for r in needed]))
     values = yield from _at_ranks(x, ranks, sizes, sort(first))
-    found = blocks.combined(lambda rank: values[np.searchsorted(ranks, rank)], n, q, method)
+    found = blocks.combine_ranks(lambda rank: values[np.searchsorted(ranks, rank)], n, q, method)
     return as_array("quantile", "a", np.array(found.astype(dtype, copy=False)))
 
 

@@ -102,7 +102,7 @@ class _Order:
     def _few(self, parts: Array, order: Array) -> Generator[Any, Any, Any]:
         """Give what `steps` does, made of the distinct elements of each chunk; None where these are too many."""
         grid = parts.expr.grid
-        new = persist(make(BlockFunction("searching:own_begins", (self.equal_nan,)), (parts,), grid, bool))
+        new = persist(make(BlockFunction("searching:mark_first", (self.equal_nan,)), (parts,), grid, bool))
         counts = yield make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(grid.nblocks, 1)]), "i8")
         if counts.sum() > max(grid.largest, coalesce.SMALLEST) or 2 * counts.sum() > parts.size:
             return None
@@ -112,7 +112,7 @@ class _Order:
             regrid(a, Grid.single(begin.shape)) for a in (select(parts, new), select(order, new), numbers)
         )
         local = persist(make(BlockFunction("sorting:argsort"), (x,), x.expr.grid, "i8"))
-        found = [make(BlockFunction("sorting:picked"), (a, local), x.expr.grid, a.dtype) for a in (x, first, numbers)]
+        found = [make(BlockFunction("sorting:pick"), (a, local), x.expr.grid, a.dtype) for a in (x, first, numbers)]
         values, first, numbers = persist(*found)
         if self.inverse and may_be_lost(x.dtype) and not self.equal_nan and np.isnan((yield values[-1:])).any():
             return None
@@ -370,7 +370,7 @@ def _packed(rows: Array, record: np.dtype[Any]) -> Array:
     step = max(1, grid.largest // max(1, rows.shape[1]))
     axis = grid.axes[0] if grid.axes[0].largest <= step else Axis.regular(rows.shape[0], step)
     rows = regrid(rows, Grid([axis, Axis.whole(rows.shape[1])]))
-    return make(BlockFunction("searching:packed", (record,), axes=((0, None),)), (rows,), Grid([axis]), record)
+    return make(BlockFunction("searching:pack_rows", (record,), axes=((0, None),)), (rows,), Grid([axis]), record)
 
 
 def _unpacked(x: Array, shape: tuple[int, ...], axis: int) -> Steps:
@@ -379,7 +379,7 @@ def _unpacked(x: Array, shape: tuple[int, ...], axis: int) -> Steps:
     assert x.dtype.names is not None
     width = len(x.dtype.names)
     grid = Grid([x.expr.grid.axes[0], Axis.whole(width)])
-    rows = make(BlockFunction("searching:unpacked", axes=((0,),)), (x,), grid, dtype)
+    rows = make(BlockFunction("searching:unpack_rows", axes=((0,),)), (x,), grid, dtype)
     yield from ()
     return moveaxis(rows.reshape(x.shape[0], *shape), 0, axis)
 

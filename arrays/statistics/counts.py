@@ -104,5 +104,5 @@ def _sums(x: Array, weights: list[Array], length: int) -> Array:
     grid = Grid([Axis.regular(x.npartitions, 1), Axis.whole(length + 1)])
     operands = [x, *(regrid(w, x.expr.grid) for w in weights)]
     dtype = np.float64 if weights else np.int64
-    op = BlockFunction("counts:bounded", (length,), ((0,),) * len(operands))
+    op = BlockFunction("counts:count_within", (length,), ((0,),) * len(operands))
     return red.sum(make(op, operands, grid, dtype), 0)

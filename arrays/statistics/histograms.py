@@ -193,7 +193,7 @@ def _counted(x: Array, weights: Array | None, edges: Array, even: bool) -> Array
     if weights is None:
         op = BlockFunction("histograms:counts", (even,), (own, (None,)))
         return red.sum(make(op, (x, edges), grid, np.int64), own)
-    op = BlockFunction("histograms:weighted", (even,), (own, own, (None,)))
+    op = BlockFunction("histograms:sum_weights", (even,), (own, own, (None,)))
     return red.sum(make(op, (x, weights, edges), grid, weights.dtype), own, weights.dtype)
 
 

@@ -450,4 +450,4 @@ def _position(operation: str, a: Any, axis: int | None, keepdims: bool) -> Array
     found = find(where(lost, array.dtype.type(worst), array), axis, keepdims=keepdims)
     nothing = extremes.all(lost, axis, keepdims=keepdims)
     grid = found.expr.grid
-    return make(BlockFunction("checks:found", (operation,)), (found, nothing), grid, found.dtype)
+    return make(BlockFunction("checks:check_found", (operation,)), (found, nothing), grid, found.dtype)

@@ -159,8 +159,8 @@ def test_splitters_that_no_table_of_cells_tells_apart(bad):
     x = np.array([*bad, 1.0, np.nan, -0.0])
     found = np.empty_like(x)
     with config.set(jit="on"):
-        assert compiled.dealt(x, np.array(bad), len(x), found) is None
-    assert blocks.dealt(x, np.array(bad), len(x))[-3:].view("i8").sum() == len(x)
+        assert compiled.deal_numbers(x, np.array(bad), len(x), found) is None
+    assert blocks.deal_into_buckets(x, np.array(bad), len(x))[-3:].view("i8").sum() == len(x)
 
 
 @given(lines(), st.data())

@@ -103,7 +103,7 @@ def test_spawned_ranks_meet_over_loopback_unless_somebody_asks_for_hosts(monkeyp
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(environment, "words_of", lambda pid: words.split())
-    assert environment.chosen_interface(asked) == found
+    assert environment.choose_interface(asked) == found
 
 
 def test_importing_the_package_does_not_start_mpi():
@@ -137,19 +137,19 @@ def test_a_number_used_again_is_another_file(tmp_path):
     memory = PeerMemory()
     fd = os.open(tmp_path, os.O_TMPFILE | os.O_RDWR)
     os.write(fd, b"first")
-    first = memory.spilled(1, os.getpid(), fd)
+    first = memory.map_spill_file(1, os.getpid(), fd)
     assert first is not None
-    assert memory.spilled(1, os.getpid(), fd) is first
+    assert memory.map_spill_file(1, os.getpid(), fd) is first
     os.write(fd, b" longer")
-    longer = memory.spilled(1, os.getpid(), fd)
+    longer = memory.map_spill_file(1, os.getpid(), fd)
     assert longer is not None
     assert longer.tobytes() == b"first longer"
     os.close(fd)
-    assert memory.spilled(1, os.getpid(), fd) is None
+    assert memory.map_spill_file(1, os.getpid(), fd) is None
     again = os.open(tmp_path, os.O_TMPFILE | os.O_RDWR)
     assert again == fd
     os.write(again, b"second")
-    second = memory.spilled(1, os.getpid(), again)
+    second = memory.map_spill_file(1, os.getpid(), again)
     assert second is not None
     assert second.tobytes() == b"second"
     assert first.tobytes() == b"first"

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from windrow.workers.mpi.reach import Reach, stalled
+from windrow.workers.mpi.reach import Reach, is_stalled
 
 
 @pytest.fixture
@@ -63,4 +63,4 @@ def test_a_peer_that_does_not_read_stalls_nothing():
         except BlockingIOError:
             pass
         time.sleep(2.0)
-        assert not stalled()
+        assert not is_stalled()

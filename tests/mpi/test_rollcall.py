@@ -5,26 +5,26 @@ from __future__ import annotations
 import pytest
 
 from windrow.workers.mpi import environment
-from windrow.workers.mpi.rollcall import Entry, ended_early, still_missing
+from windrow.workers.mpi.rollcall import Entry, describe_missing, still_missing
 
 HERE = [Entry(0, 10, False, "S"), Entry(1, 11, False, "R"), Entry(2, 12, True, "S")]
 
 
 def test_nobody_is_missed_while_all_may_come():
-    assert ended_early(HERE, 3, None) == ""
-    assert ended_early(HERE[:1], 3, 3) == ""
+    assert describe_missing(HERE, 3, None) == ""
+    assert describe_missing(HERE[:1], 3, 3) == ""
     # who has joined may end as it likes
-    assert ended_early([*HERE[:2], Entry(2, 12, True, "")], 3, 2) == ""
+    assert describe_missing([*HERE[:2], Entry(2, 12, True, "")], 3, 2) == ""
 
 
 def test_who_has_ended_is_named():
-    assert ended_early([*HERE[:1], Entry(1, 11, False, "Z")], 3, None) == (
+    assert describe_missing([*HERE[:1], Entry(1, 11, False, "Z")], 3, None) == (
         "rank 1 (pid 11) ended before joining the other ranks"
     )
-    assert "rank 0 (pid 10), rank 1 (pid 11)" in ended_early(
+    assert "rank 0 (pid 10), rank 1 (pid 11)" in describe_missing(
         [Entry(1, 11, False, ""), Entry(0, 10, False, "")], 3, None
     )
-    assert ended_early(HERE[:1], 3, 2) == "1 of the 3 ranks of this host ended before it was heard of"
+    assert describe_missing(HERE[:1], 3, 2) == "1 of the 3 ranks of this host ended before it was heard of"
 
 
 def test_who_keeps_the_others_waiting_is_named():

@@ -22,7 +22,7 @@ from windrow.graph.lower import lower
 from windrow.workers.config import config
 from windrow.workers.kernels import compiled
 from windrow.workers.kernels.compiled import dispatch, llvm_compile
-from windrow.workers.kernels.compiled.fused import cuts, fused
+from windrow.workers.kernels.compiled.fused import compile_fused, cuts
 from windrow.workers.kernels.compiled.llvm_text import NotCompilable
 from windrow.workers.kernels.interpreter.frame import Frame
 from windrow.workers.kernels.interpreter.tile_regions import regions
@@ -184,7 +184,7 @@ def programs(draw):
 @given(programs())
 def test_any_program_gives_the_interpreters_bits(expr):
     try:
-        fused(frame_of(expr).program)
+        compile_fused(frame_of(expr).program)
     except NotCompilable:
         reject()
     same(expr)
@@ -243,7 +243,7 @@ def test_casts(start, end):
     expr = call("cast", source(some((3001,), start)), dtype=end)
     if np.dtype(start).kind == "f" and np.dtype(end).kind not in "fb":
         with pytest.raises(NotCompilable):
-            fused(frame_of(expr).program)
+            compile_fused(frame_of(expr).program)
     else:
         same(expr)
 
@@ -260,7 +260,7 @@ def test_other_programs_are_left_to_the_interpreter():
     column = Expr(Reduce("sum", (0,), False), (x,), row.grid, x.dtype)
     for expr in (call("exp", x), call("add", x, row), column, reduced("min", x), reduced("prod", x)):
         with pytest.raises(NotCompilable):
-            fused(frame_of(expr).program)
+            compile_fused(frame_of(expr).program)
 
 
 def test_a_block_that_is_no_run_of_memory_is_brought_to_order():
@@ -274,7 +274,7 @@ def test_a_block_that_is_no_run_of_memory_is_brought_to_order():
 
 def test_other_scalars_are_no_other_kernel(monkeypatch):
     made = []
-    monkeypatch.setattr(dispatch, "compiled", lambda *a: made.append(a) or llvm_compile.compiled(*a))
+    monkeypatch.setattr(dispatch, "compile_text", lambda *a: made.append(a) or llvm_compile.compile_text(*a))
     monkeypatch.setattr(dispatch, "_kernels", {})
     x = source(np.arange(3000.0))
     for value in (1.0, 2.5, 7.0):

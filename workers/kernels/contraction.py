@@ -31,8 +31,8 @@ def contract(op: Contract, pairs: list[tuple[Array, Array]], out: Array) -> None
     plain = order == list(op.out) and out.flags.c_contiguous
     total = np.empty((0, 0, 0), out.dtype)
     for number, (left, right) in enumerate(panel for pair in pairs for panel in _panels(op, *pair)):
-        a = _arranged(left, op.left, (batch, rows, op.summed))
-        b = _arranged(right, op.right, (batch, op.summed, columns))
+        a = _arrange(left, op.left, (batch, rows, op.summed))
+        b = _arrange(right, op.right, (batch, op.summed, columns))
         shape = (a.shape[0], a.shape[1], b.shape[2])
         if number == 0:
             total = out.reshape(shape) if plain else np.empty(shape, out.dtype)
@@ -63,7 +63,7 @@ def _panels(op: Contract, left: Array, right: Array) -> Iterator[tuple[Array, Ar
         yield left[(slice(None),) * i + (where,)], right[(slice(None),) * j + (where,)]
 
 
-def _arranged(block: Array, labels: tuple[int, ...], groups: tuple[Any, ...]) -> Array:
+def _arrange(block: Array, labels: tuple[int, ...], groups: tuple[Any, ...]) -> Array:
     """Bring a block to (batch, rows, columns) in C order."""
     order = [labels.index(label) for group in groups for label in group]
     sizes = [math.prod(block.shape[labels.index(label)] for label in group) for group in groups]

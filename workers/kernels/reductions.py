@@ -76,11 +76,11 @@ def _sum_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> A
     if _whole(x, axes):
         return lanes_of(x.reshape(len(x), -1))
     if x.dtype == level.target and x.dtype.kind in "fc":
-        return _added(x, axes)
+        return _add_up(x, axes)
     return np.asarray(np.add.reduce(x, axis=axes, dtype=_loop(level), keepdims=True))
 
 
-def _added(x: Array, axes: tuple[int, ...]) -> Array:
+def _add_up(x: Array, axes: tuple[int, ...]) -> Array:
     """Add up along axes. Short rows are added several at once, as one long row: NumPy takes as long for each."""
     width = math.prod(x.shape[2:])
     beside = LANES // max(1, width)
@@ -191,7 +191,7 @@ def _some_moments_finish(partial: Array, level: Level) -> Array:
 def _plain_sum(x: Array, axes: tuple[int, ...], shape: tuple[int, ...]) -> Array:
     if _whole(x, axes):
         return reduce_lanes(lanes_of(x.reshape(len(x), -1))).reshape(shape)
-    return _added(x, axes)
+    return _add_up(x, axes)
 
 
 def _moments_merge(a: Array, b: Array) -> Array:

@@ -57,7 +57,7 @@ def confine(found: Iterable[Door], device: str = LOOPBACK) -> None:
     """Bind sockets of this process or its launcher to an interface, as far as the kernel lets this user."""
     for door in found:
         if not door.device:
-            with contextlib.suppress(OSError), _taken(door.pid, door.descriptor) as taken:
+            with contextlib.suppress(OSError), _duplicate_socket(door.pid, door.descriptor) as taken:
                 taken.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
 
 
@@ -94,7 +94,7 @@ def _sockets(pid: int) -> Iterator[tuple[int, str]]:
 
 
 @contextlib.contextmanager
-def _taken(pid: int, descriptor: int) -> Iterator[socket.socket]:
+def _duplicate_socket(pid: int, descriptor: int) -> Iterator[socket.socket]:
     """Give a socket of a process, as a descriptor of this one's."""
     if pid == os.getpid():
         mine = os.dup(descriptor)
@@ -113,7 +113,7 @@ def _taken(pid: int, descriptor: int) -> Iterator[socket.socket]:
 
 def _device(pid: int, descriptor: int) -> str:
     """Return the interface that a socket is bound to; empty for all, or where the kernel doesn't tell."""
-    with contextlib.suppress(OSError), _taken(pid, descriptor) as taken:
+    with contextlib.suppress(OSError), _duplicate_socket(pid, descriptor) as taken:
         name = taken.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16)
         return name.rstrip(b"\0").decode()
     return ""

@@ -82,11 +82,11 @@ def under_mpirun(environ: MutableMapping[str, str] | None = None) -> Job | None:
         The environment to look at; this process's by default.
     """
     env = os.environ if environ is None else environ
-    job = _told(env)
+    job = _read_job(env)
     return None if job is None or _is_anothers(env, job) else job
 
 
-def _told(env: MutableMapping[str, str]) -> Job | None:
+def _read_job(env: MutableMapping[str, str]) -> Job | None:
     """Return the job that the launcher's variables tell of, to whomever they were told."""
     for launcher, rank, size, name in (
         ("openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"),
@@ -132,7 +132,7 @@ def mark_rank() -> None:
 
     To be called where MPI is initialised: a launcher takes one process for each rank.
     """
-    job = _told(os.environ)
+    job = _read_job(os.environ)
     if job is not None:
         os.environ[_MARK] = f"{os.getpid()} {_identity(job)}"
 
@@ -147,9 +147,9 @@ def _identity(job: Job) -> str:
     return f"{job.launcher} {job.rank}/{job.size} {job.name}"
 
 
-def inherited_job() -> Job | None:
+def find_inherited_job() -> Job | None:
     """Return the job of the rank that this process descends from, where it is no rank itself; else None."""
-    job = _told(os.environ)
+    job = _read_job(os.environ)
     return job if job is not None and _is_anothers(os.environ, job) else None
 
 
@@ -228,7 +228,7 @@ def spawn_settings(interface: str | None) -> dict[str, str]:
     return {name: value for name, value in found.items() if name not in os.environ}
 
 
-def chosen_interface(asked: str | None) -> str | None:
+def choose_interface(asked: str | None) -> str | None:
     """Return the interface over which a driver and the ranks that it spawns meet; None for what MPI finds.
 
     On one host that is the loopback interface alone: of several networks MPI would use all, and sockets that are bound
@@ -254,7 +254,7 @@ def _several_hosts() -> bool:
     """Tell whether ranks that are spawned may come to lie on other hosts: somebody has given a list of them."""
     if any(os.environ.get(name, "1") not in ("", "1") for name in _NODES) or any(x in os.environ for x in _HOST_LISTS):
         return True
-    launched = _told(os.environ) is not None
+    launched = _read_job(os.environ) is not None
     return launched and any(word.lstrip("-") in _HOST_WORDS for word in words_of(os.getppid()) if word.startswith("-"))
 
 

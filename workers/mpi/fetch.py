@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from mpi4py import MPI
 
-from .mailbox import counted
+from .mailbox import count_as_mpi
 from .regions import datatypes, pack, pieces
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Fetcher:
     def _ask(self, rank: int, region: Region, into: Bytes, done: Done) -> _Read:
         """Post the receive, then ask."""
         self._ticket = (self._ticket + 1) % _TICKETS
-        request = self._mailbox.comm.Irecv(counted(into), rank, DATA + self._ticket)
+        request = self._mailbox.comm.Irecv(count_as_mpi(into), rank, DATA + self._ticket)
         self._mailbox.send(rank, REQUEST, pickle.dumps((self._ticket, region), 5))
         self._ring(rank)
         return _Read(rank, request, into, done, time.monotonic() + self.limit, self._ticket)
@@ -175,7 +175,7 @@ class Fetcher:
             read.deadline = now + _CANCELLING
             with contextlib.suppress(MPI.Exception):
                 read.request.Cancel()
-        found = self._received(read)
+        found = self._read_answer(read)
         if found is None and dead and read.cancelled and now > read.deadline:
             self._stuck.append(read)
             return False
@@ -194,7 +194,7 @@ class Fetcher:
             datatype.Free()
         return True
 
-    def _received(self, read: _Read) -> bool | None:
+    def _read_answer(self, read: _Read) -> bool | None:
         """Look at an answer."""
         status = MPI.Status()
         try:

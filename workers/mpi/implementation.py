@@ -20,10 +20,10 @@ def library() -> dict[str, str]:
     from mpi4py import MPI
 
     said = MPI.Get_library_version().replace("\0", "").strip().splitlines()[0]
-    return {"mpi4py": mpi4py.__version__, "library": said.partition(",")[0], "path": _loaded()}
+    return {"mpi4py": mpi4py.__version__, "library": said.partition(",")[0], "path": _find_loaded_library()}
 
 
-def _loaded() -> str:
+def _find_loaded_library() -> str:
     """Return the file of the MPI library in this process's memory; empty when it isn't seen there."""
     try:
         text = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")

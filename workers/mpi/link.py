@@ -74,7 +74,7 @@ class MpiLink:
         held = {r: open_process(self.peers[r].pid) for r in near}
         self._neighbours = {r: fd for r, fd in held.items() if fd is not None}
         self._mailbox = Mailbox(comm)
-        self._fetcher = Fetcher(self._mailbox, roster.window, self._ring, self._own, fetch_limit)
+        self._fetcher = Fetcher(self._mailbox, roster.window, self._ring, self._find_own, fetch_limit)
         self._reported: set[int] = set()
         self._remote = any(not x.same_node for x in self.peers)
         self._traffic = 0.0
@@ -126,7 +126,7 @@ class MpiLink:
 
     def _step(self, found: list[object]) -> int:
         """Look once at everything; returns the number of reads that ended."""
-        for message in self._mailbox.arrived():
+        for message in self._mailbox.take_messages():
             if message.tag == MESSAGE:
                 found.append(pickle.loads(message.buffer.data))
                 self._traffic = time.monotonic() if self._remote else 0.0
@@ -199,19 +199,19 @@ class MpiLink:
         """Return a rank's arena where it can be read in place; see `Transport.arena`."""
         return self._arena.bytes if rank == self.rank else self._memory.arena(rank)
 
-    def spilled(self, rank: int, source: int) -> Bytes | None:
-        """Return a rank's spill file where it can be read in place; see `Transport.spilled`."""
+    def map_spill_file(self, rank: int, source: int) -> Bytes | None:
+        """Return a rank's spill file where it can be read in place; see `Transport.map_spill_file`."""
         if self.peers[rank].route not in ("own", "map"):
             return None
-        return self._memory.spilled(rank, self.peers[rank].pid, source)
+        return self._memory.map_spill_file(rank, self.peers[rank].pid, source)
 
     def forget(self, rank: int, source: int) -> None:
         """Drop the mapping of a spill file."""
         self._memory.forget(rank, source)
 
-    def _own(self, source: int) -> Bytes | None:
+    def _find_own(self, source: int) -> Bytes | None:
         """Return the own memory by its source."""
-        return self._arena.bytes if source < 0 else self.spilled(self.rank, source)
+        return self._arena.bytes if source < 0 else self.map_spill_file(self.rank, source)
 
     def fetch(self, rank: int, region: Region, into: Bytes, done: Callable[[bool], None]) -> None:
         """Read a region of a rank's memory into `into`; see `Transport.fetch`.

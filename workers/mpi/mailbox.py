@@ -61,13 +61,13 @@ class Mailbox:
         if rank in self.dead:
             return
         try:
-            request = self.comm.Isend(counted(data), rank, tag)
+            request = self.comm.Isend(count_as_mpi(data), rank, tag)
             if not request.Test():
                 self._sending.append(_Sending(request, rank, data, len(data) > LARGE))
         except MPI.Exception:  # it died: the next probe tells
             return
 
-    def arrived(self) -> Iterator[Message]:
+    def take_messages(self) -> Iterator[Message]:
         """Take every message that is here; notices deaths on the way."""
         self._sweep()
         for _ in range(256):  # enough for a batch; deaths and fetches want their turn as well
@@ -92,7 +92,7 @@ class Mailbox:
             if handle is None:
                 return None
             buffer: Bytes = np.empty(self._status.Get_elements(MPI.BYTE), np.uint8)
-            request = handle.Irecv(counted(buffer))
+            request = handle.Irecv(count_as_mpi(buffer))
         except MPI.Exception:
             self._learn()
             return None
@@ -125,7 +125,7 @@ class Mailbox:
     def _sweep(self) -> None:
         """Let go of the buffers that have been sent."""
         if self._sending:
-            self._sending = [x for x in self._sending if not _sent(x.request)]
+            self._sending = [x for x in self._sending if not _is_sent(x.request)]
 
     @property
     def under_way(self) -> bool:
@@ -138,7 +138,7 @@ class Mailbox:
         return not self._sending
 
 
-def counted(data: bytes | Bytes) -> tuple[bytes | Bytes, int, MPI.Datatype]:
+def count_as_mpi(data: bytes | Bytes) -> tuple[bytes | Bytes, int, MPI.Datatype]:
     """Return bytes as MPI takes them: beyond what it counts, as one item of a type that big."""
     size = len(data)
     return (data, size, MPI.BYTE) if size <= _MOST else (data, 1, _huge(size))
@@ -152,7 +152,7 @@ def _huge(size: int) -> MPI.Datatype:
     return MPI.Datatype.Create_struct([1, rest], [0, units * _UNIT], [whole, MPI.BYTE]).Commit()
 
 
-def _sent(request: MPI.Request) -> bool:
+def _is_sent(request: MPI.Request) -> bool:
     """Test a send; one to a dead rank is over too."""
     try:
         return request.Test()

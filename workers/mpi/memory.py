@@ -90,7 +90,7 @@ class PeerMemory:
         """Return a mapped arena, also of a rank that has died."""
         return self._arenas.get(rank)
 
-    def spilled(self, rank: int, pid: int, fd: int) -> Bytes | None:
+    def map_spill_file(self, rank: int, pid: int, fd: int) -> Bytes | None:
         """Return a spill file of a rank, or None when it is not to be had.
 
         A number may be used again for another file. A file that is mapped keeps its inode, so device and

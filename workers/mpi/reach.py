@@ -23,7 +23,7 @@ _INFO = struct.Struct("=8B13I")  # the kernel's tcp_info, up to what is read of 
 _SENT_AGAIN, _ASKED_AGAIN, _LAST_ACKNOWLEDGED = 2, 3, 20
 
 
-def stalled() -> bool:
+def is_stalled() -> bool:
     """Tell whether one of this process's connections gets nothing through."""
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
@@ -48,7 +48,7 @@ class Reach:
         Tells whether a connection gets nothing through.
     """
 
-    def __init__(self, limit: float, stalled: Callable[[], bool] = stalled) -> None:
+    def __init__(self, limit: float, stalled: Callable[[], bool] = is_stalled) -> None:
         self.limit = limit
         self._stalled = stalled
         self._heard = self._looked = self._spoken = time.monotonic()

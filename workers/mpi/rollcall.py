@@ -59,7 +59,7 @@ class Entry:
         return not self.joined and self.state in ("T", "t")
 
 
-def ended_early(entries: list[Entry], here: int, processes: int | None) -> str:
+def describe_missing(entries: list[Entry], here: int, processes: int | None) -> str:
     """Tell which ranks of this host will never come; empty while all may.
 
     Parameters
@@ -73,7 +73,7 @@ def ended_early(entries: list[Entry], here: int, processes: int | None) -> str:
     """
     gone = [x for x in entries if x.ended]
     if gone:
-        return f"{_listed(gone)} ended before joining the other ranks"
+        return f"{_list_entries(gone)} ended before joining the other ranks"
     lost = 0 if processes is None else here - processes
     if lost > 0 and len(entries) < here:
         return f"{lost} of the {here} ranks of this host ended before {'they were' if lost > 1 else 'it was'} heard of"
@@ -85,7 +85,7 @@ def still_missing(entries: list[Entry], here: int, size: int) -> str:
     found = []
     stopped = [x for x in entries if x.stopped]
     if stopped:
-        found.append(f"{_listed(stopped)} {'is' if len(stopped) == 1 else 'are'} stopped")
+        found.append(f"{_list_entries(stopped)} {'is' if len(stopped) == 1 else 'are'} stopped")
     if len(entries) < here:
         there = {x.rank for x in entries}
         names = [str(r) for r in range(size) if r not in there] if here == size else []
@@ -98,7 +98,7 @@ def still_missing(entries: list[Entry], here: int, size: int) -> str:
     return "all ranks are there, and MPI did not bring them together"
 
 
-def _listed(entries: list[Entry]) -> str:
+def _list_entries(entries: list[Entry]) -> str:
     return ", ".join(f"rank {x.rank} (pid {x.pid})" for x in sorted(entries, key=lambda x: x.rank))
 
 
@@ -160,7 +160,7 @@ class RollCall:
             entries = self._entries()
             processes = siblings()
             lacking = lacking + passed if processes is not None and processes < self.here else 0.0
-            reason = ended_early(entries, self.here, processes if lacking > _MOVED else None)
+            reason = describe_missing(entries, self.here, processes if lacking > _MOVED else None)
             if self._entered and not os.path.exists(self.folder):  # a janitor removes it after the first rank's end
                 first = "rank 0" if self.here == self.job.size else "the first rank of this host"
                 reason = f"{first} ended before joining the other ranks"

@@ -92,13 +92,13 @@ class SpawnWatch:
         except KeyboardInterrupt:  # ranks that are about to join shall not be left halfway, unless one insists
             self._await(done)
             raise
-        if errors and not self._told_soon():
+        if errors and not self._await_cause():
             raise errors[0]
         if self.reason:
             raise TimeoutError(self.reason)
         return results[0]
 
-    def _told_soon(self) -> bool:
+    def _await_cause(self) -> bool:
         """Tell whether it is known, or will be in a moment, why a call failed: MPI only says that somebody died."""
         deadline = time.monotonic() + 2 * _LAST_WORDS
         while not self.reason and time.monotonic() < deadline:
@@ -139,12 +139,11 @@ class SpawnWatch:
                 self._end("spawned ranks ended before they joined; what they said stands above")
                 return
             if now - begin > self.limit:
-                self._end(
-                    f"the spawned ranks did not join within {self.limit:g} s (the setting start_limit){self._stopped()}"
-                )
+                late = f"the spawned ranks did not join within {self.limit:g} s (the setting start_limit)"
+                self._end(late + self._describe_stop())
                 return
 
-    def _stopped(self) -> str:
+    def _describe_stop(self) -> str:
         stopped = [str(pid) for pid in self._seen if state_of(pid) in ("T", "t")]
         return f"; stopped: pid {', '.join(stopped)}" if stopped else ""
 

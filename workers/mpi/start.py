@@ -63,7 +63,7 @@ def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
         warnings.simplefilter("ignore", UnknownSetting)  # rank 0 tells
     _die_with_parent()  # rank 0 too: without its launcher nobody hears it
     if job is None:
-        return _linked(_mpi().COMM_WORLD.Dup(), arena_bytes, transport, True, True)
+        return _make_link(_mpi().COMM_WORLD.Dup(), arena_bytes, transport, True, True)
     folder, first_here = _job_folder(job)
     here = environment.ranks_here(job.size)
     settings = environment.rank_settings(here == job.size, config.interface)
@@ -78,7 +78,7 @@ def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
         if MPI.COMM_WORLD.rank:
             _ignore_interrupts()
         try:
-            link = _linked(MPI.COMM_WORLD.Dup(), arena_bytes, transport, first_here, environment.BTL in settings)
+            link = _make_link(MPI.COMM_WORLD.Dup(), arena_bytes, transport, first_here, environment.BTL in settings)
         except MPI.Exception as error:
             time.sleep(_NAMED)
             raise ClusterError(f"rank {job.rank} could not join the others: {error}") from error
@@ -117,7 +117,7 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
     arena_bytes, transport
         As in `world`; the spawned ranks are told.
     argv
-        The arguments of the Python interpreter of a spawned rank, which calls `joined`.
+        The arguments of the Python interpreter of a spawned rank, which calls `join_spawned`.
 
     Raises
     ------
@@ -137,14 +137,14 @@ def spawn(ranks: int, arena_bytes: int, transport: str = "auto", argv: Sequence[
     environment.prepare_driver()
     if _folders is None:
         _folders = private.make("windrow", guard().folders)
-        chosen = _interface if _initialised() else environment.chosen_interface(config.interface)
+        chosen = _interface if _is_initialised() else environment.choose_interface(config.interface)
         _network = environment.spawn_settings(chosen)
     with private.in_force(_folders), private.environment_with(_network):
         with private.initialising(_folders):
             MPI = _mpi()
         if ranks == 1:
-            return _linked(MPI.COMM_SELF.Dup(), arena_bytes, transport, True)
-        return _spawned(MPI, ranks - 1, list(argv), arena_bytes, transport)
+            return _make_link(MPI.COMM_SELF.Dup(), arena_bytes, transport, True)
+        return _spawn(MPI, ranks - 1, list(argv), arena_bytes, transport)
 
 
 def _prepare_to_spawn(ranks: int) -> None:
@@ -160,7 +160,7 @@ def _prepare_to_spawn(ranks: int) -> None:
             f"Cluster: ranks={ranks} in a rank of a job on one host, whose MPI has no network by which others could "
             f"join; set WINDROW_INTERFACE=lo for all ranks, or {instead}"
         )
-    job = environment.inherited_job()
+    job = environment.find_inherited_job()
     if job is None:
         return
     if job.launcher != "openmpi":
@@ -171,10 +171,10 @@ def _prepare_to_spawn(ranks: int) -> None:
     environment.leave_job()
 
 
-def _spawned(MPI: ModuleType, ranks: int, argv: list[str], arena_bytes: int, transport: str) -> MpiLink:
+def _spawn(MPI: ModuleType, ranks: int, argv: list[str], arena_bytes: int, transport: str) -> MpiLink:
     """Spawn ranks and return the link to them."""
 
-    def linked() -> MpiLink:
+    def link() -> MpiLink:
         info = MPI.Info.Create()
         info.Set("map_by", ":OVERSUBSCRIBE")
         try:
@@ -186,17 +186,17 @@ def _spawned(MPI: ModuleType, ranks: int, argv: list[str], arena_bytes: int, tra
         watch.spawned = True
         comm: Intracomm = inter.Merge(high=False)
         comm.bcast((arena_bytes, transport))
-        return _linked(comm, arena_bytes, transport, True)
+        return _make_link(comm, arena_bytes, transport, True)
 
     watch = SpawnWatch(ranks, config.start_limit)
     try:
         with watch:
-            return linked() if MPI.Query_thread() < MPI.THREAD_SERIALIZED else watch.call(linked, "windrow-spawn")
+            return link() if MPI.Query_thread() < MPI.THREAD_SERIALIZED else watch.call(link, "windrow-spawn")
     except (MPI.Exception, TimeoutError) as error:
         raise ClusterError(f"no ranks could be spawned: {watch.reason or error}") from error
 
 
-def joined() -> MpiLink:
+def join_spawned() -> MpiLink:
     """Return the link of a rank that `spawn` made."""
     warnings.simplefilter("ignore", UnknownSetting)  # the driver tells
     environment.prepare_driver()
@@ -209,7 +209,7 @@ def joined() -> MpiLink:
     try:
         comm = MPI.Comm.Get_parent().Merge(high=True)
         arena_bytes, transport = comm.bcast(None)
-        link = _linked(comm, arena_bytes, transport, False)
+        link = _make_link(comm, arena_bytes, transport, False)
     except MPI.Exception as error:  # the driver tells who is missing
         print(f"windrow: a spawned rank could not join the others: {error}", file=sys.stderr, flush=True)
         end_rank(1)
@@ -272,7 +272,7 @@ def _watchdog(status: int) -> None:
     threading.Thread(target=end, name="windrow-finalize-limit", daemon=True).start()
 
 
-def _initialised() -> bool:
+def _is_initialised() -> bool:
     """Tell whether MPI is in use already, which the user's script may have seen to."""
     module = sys.modules.get("mpi4py.MPI")
     return module is not None and bool(module.Is_initialized())
@@ -309,7 +309,7 @@ def _mpi() -> ModuleType:
     return module
 
 
-def _linked(comm: Intracomm, arena_bytes: int, transport: str, guarding: bool, shares: bool = False) -> MpiLink:
+def _make_link(comm: Intracomm, arena_bytes: int, transport: str, guarding: bool, shares: bool = False) -> MpiLink:
     """Make the link, have this process's janitor, if it has one, guard the host's other ranks, and close the doors.
 
     With `shares` ranks of one host meet in shared memory, so that their sockets are for other hosts alone.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from windrow.workers.mpi.start import joined, leave, spawn, world
+from windrow.workers.mpi.start import join_spawned, leave, spawn, world
 from windrow.workers.transport import RanksLost
 
 ARENA = 32 << 20
@@ -129,4 +129,4 @@ def stop(link):
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(line_buffering=True)
-    serve(joined())
+    serve(join_spawned())

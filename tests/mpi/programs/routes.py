@@ -53,7 +53,7 @@ for owner in (1, 2):
     assert ok
     part = np.lib.stride_tricks.as_strided(whole[10:], (100, 3, 2), (1000, 2, 1))
     assert np.array_equal(data, part.reshape(-1))
-    view = link.spilled(owner, fd)
+    view = link.map_spill_file(owner, fd)
     assert (view is None) == (route != "map")
     assert view is None or np.array_equal(view, whole)
     if route == "map":

@@ -9,11 +9,11 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
-def packed(x: Array, axis: int, order: Literal["big", "little"]) -> Array:
+def pack_bits(x: Array, axis: int, order: Literal["big", "little"]) -> Array:
     """Return bytes of eight elements each."""
     return np.packbits(x, axis, order)
 
 
-def unpacked(x: Array, axis: int, order: Literal["big", "little"]) -> Array:
+def unpack_bits(x: Array, axis: int, order: Literal["big", "little"]) -> Array:
     """Return the bits of bytes."""
     return np.unpackbits(x, axis, bitorder=order)

@@ -16,7 +16,7 @@ def no_zero(weights: Array) -> Array:
     return weights
 
 
-def found(position: Array, nothing: Array, operation: str) -> Array:
+def check_found(position: Array, nothing: Array, operation: str) -> Array:
     """Return positions, or raise where all elements were NaN."""
     if nothing.any():
         raise ValueError(f"{operation}: all-NaN slice encountered")

@@ -14,7 +14,7 @@ def before(counts: Array) -> Array:
     return np.cumsum(counts) - counts
 
 
-def placed(x: Array, mask: Array, before: Array, values: Array) -> Array:
+def place_values(x: Array, mask: Array, before: Array, values: Array) -> Array:
     """Put values where the mask holds; `before` counts the places of earlier blocks."""
     found = x.copy()
     many = np.count_nonzero(mask)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.counting import counted
+from ..compiled.counting import count_below
 
 Array = np.ndarray[Any, Any]
 
@@ -14,14 +14,14 @@ STEP = 1 << 15
 """So many elements at once."""
 
 
-def bounded(x: Array, *rest: Any) -> Array:
+def count_within(x: Array, *rest: Any) -> Array:
     """Return, as one row, counts or sums of weights of the numbers below a length, and how many lie beyond.
 
     `rest` is perhaps the weights, then the length.
     """
     *weights, length = rest
     heavy = weights[0] if weights else None
-    found = counted(x, length) if heavy is None else None
+    found = count_below(x, length) if heavy is None else None
     if found is not None:
         return found[None]
     total = np.zeros(length + 1, np.int64 if heavy is None else np.float64)

@@ -1,7 +1,7 @@
 """Random numbers whose parameters are arrays: a function for each distribution, by its name.
 
 Each gets blocks of the parameters, the generator's (key, jump, offset), the result's shape and dtype, and where the
-block lies. `checked` is for parameters that nobody has seen before.
+block lies. `check_parameter` is for parameters that nobody has seen before.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Where = tuple[slice, ...]
 
 def __getattr__(name: str) -> Callable[..., Array]:
     if name in KERNELS:
-        return partial(_drawn, name)
+        return partial(_draw, name)
     raise AttributeError(f"no distribution is named {name!r}")
 
 
@@ -39,7 +39,7 @@ def _draws(stream: Stream, shape: tuple[int, ...], where: Where) -> Draws:
     return draws_of(key, jump, offset, shape, origin, tuple(s.stop - s.start for s in where))
 
 
-def _drawn(name: str, *args: Any, where: Where) -> Array:
+def _draw(name: str, *args: Any, where: Where) -> Array:
     *params, stream, shape, dtype = args
     extents = tuple(s.stop - s.start for s in where)
     if 0 in extents:
@@ -55,7 +55,7 @@ def _drawn(name: str, *args: Any, where: Where) -> Array:
     return out
 
 
-def checked(x: Array, operation: str, argument: str, condition: str) -> Array:
+def check_parameter(x: Array, operation: str, argument: str, condition: str) -> Array:
     """Return a parameter as doubles, if its values are what they must be."""
     check(operation, argument, x, condition)
     return x.astype(np.float64)
@@ -96,10 +96,10 @@ def multivariate_hypergeometric(
 ) -> Array:
     """Return counts of each colour."""
 
-    def made(draws: Draws, sample: Array, known: Array) -> Array:
+    def draw_counts(draws: Draws, sample: Array, known: Array) -> Array:
         return vectors.multivariate_hypergeometric(draws, known, sample)
 
-    return _vectors(made, nsample, colors, stream, shape, where)
+    return _vectors(draw_counts, nsample, colors, stream, shape, where)
 
 
 def _vectors(
@@ -120,17 +120,17 @@ def _vectors(
     return made.reshape(extents).astype(np.int64)
 
 
-def normalised(logarithms: Array) -> Array:
+def normalise(logarithms: Array) -> Array:
     """Return exponentials along the last axis over their sum."""
-    return vectors.normalised(logarithms.reshape(-1, logarithms.shape[-1])).reshape(logarithms.shape)
+    return vectors.normalise(logarithms.reshape(-1, logarithms.shape[-1])).reshape(logarithms.shape)
 
 
-def correlated(z: Array, mean: Array, factor: Array) -> Array:
+def correlate(z: Array, mean: Array, factor: Array) -> Array:
     """Return mean + z @ factor."""
-    found = vectors.correlated(z.reshape(-1, z.shape[-1]), mean, factor)
+    found = vectors.correlate(z.reshape(-1, z.shape[-1]), mean, factor)
     return found.reshape(*z.shape[:-1], factor.shape[1])
 
 
 def covariance_factor(cov: Array, method: str, check_valid: str, tol: float) -> Array:
-    """Return what `correlated` multiplies with."""
+    """Return what `correlate` multiplies with."""
     return vectors.covariance_factor(cov, method, check_valid, tol)

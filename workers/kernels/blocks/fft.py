@@ -44,7 +44,7 @@ def _along(x: Array, name: str, n: int, axis: int, norm: str, out: Array | None)
         out = np.empty((*x.shape[:axis], length, *x.shape[axis + 1 :]), kind)
     for source, target in _sheets(x, out, axis):
         for stripe in _stripes(source):
-            target[:, stripe] = transform(_turned(source[:, stripe]), n, -1, norm).T
+            target[:, stripe] = transform(_transpose_stripe(source[:, stripe]), n, -1, norm).T
     return out
 
 
@@ -62,7 +62,7 @@ def _stripes(sheet: Array) -> Iterator[slice]:
         yield slice(at, min(at + width, sheet.shape[1]))
 
 
-def _turned(stripe: Array) -> Array:
+def _transpose_stripe(stripe: Array) -> Array:
     """Return some columns as rows; so many positions at once that what is read stays in the nearest cache."""
     rows = np.empty(stripe.shape[::-1], stripe.dtype)
     for at in range(0, len(stripe), TURNED):
@@ -85,7 +85,7 @@ def columns(x: Array, name: str, n: int, norm: str, *, where: tuple[slice, ...],
             np.conjugate(turn, out=turn)
         turn = turn.astype(out.dtype, copy=False)
         for source, target in _sheets(x, out, x.ndim - 2):
-            made = transform(_turned(source[:, stripe]), rows, -1, norm)
+            made = transform(_transpose_stripe(source[:, stripe]), rows, -1, norm)
             target[:, stripe] = np.multiply(made, turn, out=made).T
     return out
 

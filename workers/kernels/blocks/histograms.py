@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.counting import binned
+from ..compiled.counting import count_even_bins
 from .sorting import unstable
 
 Array = np.ndarray[Any, Any]
@@ -38,7 +38,7 @@ def counts(x: Array, edges: Array, even: bool) -> Array:
     step = min(max(STEP, 8 * n), flat.size)
     bins = _Even(edges, step) if even else None
     if bins is not None:
-        found = bins.counted(flat)
+        found = bins.count(flat)
         if found is not None:
             return found.reshape((1,) * x.ndim + (n,))
     for begin in range(0, flat.size, max(1, step)):
@@ -55,10 +55,10 @@ def counts(x: Array, edges: Array, even: bool) -> Array:
     return total.reshape((1,) * x.ndim + (n,))
 
 
-def weighted(x: Array, weights: Array, edges: Array, even: bool) -> Array:
+def sum_weights(x: Array, weights: Array, edges: Array, even: bool) -> Array:
     """Return the sum of the weights of each bin's elements, shaped as `counts`."""
     n = len(edges) - 1
-    return _summed((x,), (edges,), (even,), weights, n).reshape((1,) * x.ndim + (n,))
+    return _sum_by_bin((x,), (edges,), (even,), weights, n).reshape((1,) * x.ndim + (n,))
 
 
 def joint(*blocks: Array | tuple[bool, ...] | bool) -> Array:
@@ -72,10 +72,10 @@ def joint(*blocks: Array | tuple[bool, ...] | bool) -> Array:
     columns, borders = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
     assert isinstance(evens, tuple)
     shape = tuple(len(e) - 1 for e in borders)
-    return _summed(tuple(columns), tuple(borders), evens, weights, int(np.prod(shape))).reshape(1, *shape)
+    return _sum_by_bin(tuple(columns), tuple(borders), evens, weights, int(np.prod(shape))).reshape(1, *shape)
 
 
-def _summed(
+def _sum_by_bin(
     columns: tuple[Array, ...], borders: tuple[Array, ...], evens: tuple[bool, ...], weights: Array | None, n: int
 ) -> Array:
     """Add up weights, or ones, by bins; integers are added as such."""
@@ -139,10 +139,10 @@ class _Even:
         self._doubt = rounding * (max(abs(self._first), abs(last)) * self._scale + self._n)
         self._place, self._found = np.empty(step, np.float64), np.empty(step, np.intp)
 
-    def counted(self, x: Array) -> Array | None:
+    def count(self, x: Array) -> Array | None:
         """Return how many elements each bin has by a compiled kernel, where there is one."""
         fits = self._doubt < 0.25 and (x.dtype == self._edges.dtype or self._edges.dtype == np.float64)
-        return binned(x, self._edges, self._scale) if fits else None
+        return count_even_bins(x, self._edges, self._scale) if fits else None
 
     def places(self, x: Array) -> Array:
         """Return the bins of elements between the outer edges, until the next call."""
@@ -157,11 +157,11 @@ class _Even:
         np.absolute(place, out=place)
         if x.size and place.max() > 0.5 - self._doubt:
             near = np.flatnonzero(place > 0.5 - self._doubt)
-            found[near] = _settled(x[near], found[near], self._edges)
+            found[near] = _correct_bins(x[near], found[near], self._edges)
         return found
 
 
-def _settled(x: Array, found: Array, edges: Array) -> Array:
+def _correct_bins(x: Array, found: Array, edges: Array) -> Array:
     """Put elements that are near an edge on the side where they belong."""
     n = len(edges) - 1
     found = np.clip(found, 0, n - 1)

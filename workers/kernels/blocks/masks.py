@@ -23,7 +23,7 @@ def count(mask: Array) -> Array:
     return np.array([np.count_nonzero(mask)])
 
 
-def dealt(x: Array, mask: Array, values: Array) -> Array:
+def deal_values(x: Array, mask: Array, values: Array) -> Array:
     """Return a copy in which the elements, or rows, where the mask holds are the values, in order."""
     out = x.copy()
     out[np.flatnonzero(mask)] = values

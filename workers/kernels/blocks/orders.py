@@ -13,26 +13,26 @@ Array = np.ndarray[Any, Any]
 Where = tuple[slice, ...]
 
 
-def shuffled(x: Array, seed: Seed, axis: int) -> Array:
+def shuffle_block(x: Array, seed: Seed, axis: int) -> Array:
     """Return a block in which the axis lies as a whole, permuted along it."""
     n = x.shape[axis]
     return x.take(Permutation(seed, n).forward(np.arange(n)), axis)
 
 
-def counted(bounds: Array, seed: Seed, n: int, begins: Array) -> Array:
+def count_moves(bounds: Array, seed: Seed, n: int, begins: Array) -> Array:
     """Return how many elements of one chunk go to each; `bounds` has where the chunk begins and ends."""
     lo, hi = bounds[0].tolist()
     return np.bincount(_targets(seed, n, lo, hi, begins), minlength=len(begins))[None]
 
 
-def dealt(x: Array, seed: Seed, n: int, axis: int, begins: Array, where: Where) -> Array:
+def deal_elements(x: Array, seed: Seed, n: int, axis: int, begins: Array, where: Where) -> Array:
     """Return a chunk's elements in the order of the chunks that they go to."""
     targets = _targets(seed, n, where[axis].start, where[axis].stop, begins)
     small = targets.astype(np.uint16) if len(begins) < 1 << 16 else targets  # NumPy sorts these by their digits
     return x.take(np.argsort(small, kind="stable"), axis)
 
 
-def placed(x: Array, seed: Seed, n: int, axis: int, where: Where) -> Array:
+def place_elements(x: Array, seed: Seed, n: int, axis: int, where: Where) -> Array:
     """Return a chunk whose elements have come in the order of where they stood, each at its place."""
     stood = Permutation(seed, n).forward(np.arange(where[axis].start, where[axis].stop))
     order = np.argsort(stood)
@@ -46,7 +46,7 @@ def _targets(seed: Seed, n: int, lo: int, hi: int, begins: Array) -> Array:
     return np.searchsorted(begins, places, side="right") - 1
 
 
-def permuted(
+def permute_lines(
     x: Array, axis: int, stream: tuple[tuple[int, int], int, int], shape: tuple[int, ...], where: Where
 ) -> Array:
     """Return a block in which each line along the axis is in an order of its own: that of random keys."""
@@ -58,7 +58,7 @@ def permuted(
     return np.take_along_axis(x, np.argsort(keys, axis=axis, kind="stable"), axis)
 
 
-def weighted(u: Array, p: Array) -> Array:
+def find_quantiles(u: Array, p: Array) -> Array:
     """Return where numbers in [0, 1) lie up the distribution function of weights."""
     steps = np.cumsum(p)
     steps /= steps[-1]

@@ -11,7 +11,7 @@ from ....graph.errors import IndexingError
 Array = np.ndarray[Any, Any]
 
 
-def looked_up(table: Array, index: Array, name: str, axis: int) -> Array:
+def look_up(table: Array, index: Array, name: str, axis: int) -> Array:
     """Return the elements at positions along an axis of which the block has all."""
     _check(name, index, axis, table.shape[axis])
     found: Array = np.take(table, index.astype(np.int64, copy=False), axis)

@@ -29,14 +29,14 @@ def along(x: Array, axes: tuple[int, ...], q: Any, method: str, skip: bool, dtyp
         wide = np.moveaxis(rank.reshape(math.prod(rank.shape[: rank.ndim - count.ndim]), *count.shape), 0, -1)
         return np.moveaxis(np.take_along_axis(ordered, wide, -1), -1, 0).reshape(rank.shape)
 
-    found = combined(element, usable, q, method).astype(dtype, copy=False)
+    found = combine_ranks(element, usable, q, method).astype(dtype, copy=False)
     bad = (count == 0) | ((lost > 0) & (not skip))
     if bad.any():
         found[..., bad] = missing(np.dtype(dtype))
     return found
 
 
-def combined(element: Any, n: Any, q: Any, method: str) -> Array:
+def combine_ranks(element: Any, n: Any, q: Any, method: str) -> Array:
     """Return quantiles among n elements, a number or an array of them; `element(ranks)` returns those at ranks."""
     n = np.asarray(n)
     if method == "median":
@@ -64,7 +64,7 @@ def missing(dtype: np.dtype[Any]) -> Any:
     return np.array("NaT", dtype) if dtype.kind in "mM" else np.array(np.nan, dtype)
 
 
-def weighted(x: Array, weights: Array, axes: tuple[int, ...], q: Any, skip: bool, dtype: Any) -> Array:
+def weighted_quantile(x: Array, weights: Array, axes: tuple[int, ...], q: Any, skip: bool, dtype: Any) -> Array:
     """Return weighted quantiles over axes."""
     function = np.nanquantile if skip else np.quantile
     if weights.ndim < x.ndim:  # np.nanquantile takes them for those of a line
@@ -73,7 +73,7 @@ def weighted(x: Array, weights: Array, axes: tuple[int, ...], q: Any, skip: bool
     return np.asarray(found, dtype)
 
 
-def lost(x: Array) -> Array:
+def count_nan(x: Array) -> Array:
     """Return the number of NaN or NaT, as an array of one."""
     return np.array([np.count_nonzero(np.isnan(x))])
 
@@ -104,7 +104,7 @@ def inside(x: Array, values: Array, after: Array, chosen: Array) -> Array:
     if len(values) >= SEVERAL:
         ordered = sort(x)
         left, right = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
-        end = len(x) - (int(lost(x).sum()) if may_be_lost(x.dtype) else 0)
+        end = len(x) - (int(count_nan(x).sum()) if may_be_lost(x.dtype) else 0)
         at = np.concatenate([[0], np.where(after, right, left), [end]])
         return np.concatenate([ordered[at[i] : at[i + 1]] for i in chosen.tolist()])
     mask = np.zeros(len(x), bool)

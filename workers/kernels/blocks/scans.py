@@ -23,7 +23,7 @@ def total(x: Array, ufunc: str, axis: int, dtype: np.dtype[Any]) -> Array:
     return np.asarray(getattr(np, ufunc).reduce(_cast(x, dtype), axis=axis, keepdims=True, dtype=_loop(dtype)))
 
 
-def scaled_total(x: Array, axis: int, dtype: np.dtype[Any]) -> Array:
+def total_scaled(x: Array, axis: int, dtype: np.dtype[Any]) -> Array:
     """Return the product along an axis as a number of moderate size and a power of two, one behind the other.
 
     So a product beyond the range of floats isn't infinite, and zero times it isn't NaN.
@@ -32,7 +32,7 @@ def scaled_total(x: Array, axis: int, dtype: np.dtype[Any]) -> Array:
     with np.errstate(all="ignore"):
         product = np.multiply.reduce(lines, axis=0)
         if (np.isfinite(product) & (np.abs(product) >= np.finfo(dtype).tiny)).all():
-            found, powers = _scaled(product)
+            found, powers = _scale(product)
         else:
             found, powers = _product(lines)
     return np.stack([found, powers.astype(dtype)], axis)
@@ -40,17 +40,17 @@ def scaled_total(x: Array, axis: int, dtype: np.dtype[Any]) -> Array:
 
 def _product(lines: Array) -> tuple[Array, Array]:
     """Multiply along the first axis by halves."""
-    found, powers = _scaled(lines)
+    found, powers = _scale(lines)
     while len(found) > 1:
         half = len(found) // 2
         rest = found[2 * half :], powers[2 * half :]
-        found, more = _scaled(found[:half] * found[half : 2 * half])
+        found, more = _scale(found[:half] * found[half : 2 * half])
         powers = more + powers[:half] + powers[half : 2 * half]
         found, powers = np.concatenate([found, rest[0]]), np.concatenate([powers, rest[1]])
     return found[0], powers[0]
 
 
-def _scaled(x: Array) -> tuple[Array, Array]:
+def _scale(x: Array) -> tuple[Array, Array]:
     """Return numbers whose largest part is between a half and one, and powers of two; zero, infinity and NaN stay."""
     size = np.maximum(np.abs(x.real), np.abs(x.imag)) if x.dtype.kind == "c" else x
     powers = np.where(np.isfinite(size), np.frexp(size)[1], 0).astype(np.int64)
@@ -66,15 +66,15 @@ def _times_power(x: Array, powers: Array) -> Array:
     return out
 
 
-def scaled_scan(totals: Array, axis: int, dtype: np.dtype[Any]) -> Array:
-    """Return the running products of what `scaled_total` gave; what has left the range of floats doesn't come back."""
+def scan_scaled(totals: Array, axis: int, dtype: np.dtype[Any]) -> Array:
+    """Return the running products of what `total_scaled` gave; what has left the range of floats doesn't come back."""
     lines = np.moveaxis(totals, axis, 0)
     found, powers = lines[0::2], lines[1::2].real.astype(np.int64)
     out = np.empty(found.shape, totals.dtype)
     with np.errstate(all="ignore"):
         so_far = np.ones(out.shape[1:], totals.dtype)
         for number, (one, power) in enumerate(zip(found, powers, strict=True)):
-            begun, had = _scaled(so_far)
+            begun, had = _scale(so_far)
             so_far = np.asarray(_times_power(begun * one, had + power)).astype(dtype).astype(totals.dtype)
             out[number] = so_far
         return np.moveaxis(out.astype(dtype), 0, axis)
@@ -88,7 +88,7 @@ def scan(x: Array, ufunc: str, axis: int, dtype: np.dtype[Any], *, out: Array) -
 
 
 @filling
-def seeded(
+def scan_from(
     x: Array, before: Array, ufunc: str, axis: int, dtype: np.dtype[Any], *, where: tuple[slice, ...], out: Array
 ) -> Array:
     """Return the running results of a block; `before` is what the blocks before it come to."""

@@ -19,17 +19,17 @@ def more_positions(table: Array, x: Array, before: Array, side: Any) -> Array:
     return np.asarray(before + np.searchsorted(table, x, side))
 
 
-def found(table: Array, x: Array) -> Array:
+def is_in(table: Array, x: Array) -> Array:
     """Tell which elements a table has."""
     return np.asarray(np.isin(x, table))
 
 
-def more_found(table: Array, x: Array, before: Array) -> Array:
+def more_is_in(table: Array, x: Array, before: Array) -> Array:
     """Tell which elements a part of a table has, or the parts before had."""
     return np.asarray(before | np.isin(x, table))
 
 
-def found_sorted(table: Array, x: Array) -> Array:
+def is_in_sorted(table: Array, x: Array) -> Array:
     """Tell which elements a sorted table has."""
     among = np.zeros(x.shape, bool)
     if not table.size:
@@ -41,9 +41,9 @@ def found_sorted(table: Array, x: Array) -> Array:
     return among
 
 
-def more_found_sorted(table: Array, x: Array, before: Array) -> Array:
+def more_is_in_sorted(table: Array, x: Array, before: Array) -> Array:
     """Tell which elements a part of a sorted table has, or the parts before had."""
-    return np.asarray(before | found_sorted(table, x))
+    return np.asarray(before | is_in_sorted(table, x))
 
 
 def bins(table: Array, x: Array, right: bool) -> Array:
@@ -59,7 +59,7 @@ def begins(x: Array, equal_nan: bool, where: tuple[slice, ...]) -> Array:
     return np.concatenate([np.ones(where[0].stop - where[0].start - max(0, len(x) - 1), bool), _differ(x, equal_nan)])
 
 
-def own_begins(x: Array, equal_nan: bool) -> Array:
+def mark_first(x: Array, equal_nan: bool) -> Array:
     """Tell which elements of a sorted block differ from the one before in the block."""
     return np.concatenate([np.ones(min(1, len(x)), bool), _differ(x, equal_nan)])
 
@@ -82,12 +82,12 @@ def running(new: Array, before: Array) -> Array:
     return np.asarray(np.cumsum(new) + (before[0] - 1))
 
 
-def packed(x: Array, record: np.dtype[Any]) -> Array:
+def pack_rows(x: Array, record: np.dtype[Any]) -> Array:
     """Return rows as records."""
     return np.ascontiguousarray(x).view(record)[:, 0]
 
 
-def unpacked(x: Array) -> Array:
+def unpack_rows(x: Array) -> Array:
     """Return records as rows."""
     fields = x.dtype.names or ()
     return np.asarray(np.ascontiguousarray(x).view(x.dtype[0]).reshape(len(x), len(fields)))

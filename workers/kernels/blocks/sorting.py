@@ -36,11 +36,11 @@ def sort(x: Array, axis: int = -1, descending: bool = False, *, out: Array | Non
     if x.dtype.kind != "f" or x.dtype.itemsize > 8:
         return np.sort(x, axis, kind="stable")
     if x.ndim > 1:
-        return _sorted_rows(x, axis, out)
-    return _restored(unstable(x, axis, out), [x])
+        return _sort_rows(x, axis, out)
+    return _restore_bits(unstable(x, axis, out), [x])
 
 
-def _restored(found: Array, came: list[Array]) -> Array:
+def _restore_bits(found: Array, came: list[Array]) -> Array:
     """Put back into a sorted row zeros of both signs, and NaN, as they came."""
     zero, after = np.searchsorted(found, 0, "left"), np.searchsorted(found, 0, "right")
     lost = np.searchsorted(found, np.nan)
@@ -75,7 +75,7 @@ def _put_in_order(x: Array, axis: int = -1) -> None:
     x[...] = bits.view(np.float16)
 
 
-def _sorted_rows(x: Array, axis: int, out: Array | None) -> Array:
+def _sort_rows(x: Array, axis: int, out: Array | None) -> Array:
     """Sort several rows of floating-point numbers: fast where zeros have one sign, and NaN has the same bits."""
     zeros, lost = np.signbit(x[x == 0]), x[np.isnan(x)]
     if (zeros.any() and not zeros.all()) or (len(lost) and (_bits(lost) != _bits(lost)[0]).any()):
@@ -133,12 +133,12 @@ def _bits(x: Array) -> Array:
     return x.view(f"u{x.dtype.itemsize}")
 
 
-def picked(x: Array, order: Array) -> Array:
+def pick(x: Array, order: Array) -> Array:
     """Return a block's elements at positions in the block."""
     return x[order]
 
 
-def merged(x: Array, others: Array) -> Array:
+def merge_runs(x: Array, others: Array) -> Array:
     """Return elements in the order of those of `x` that came with them; `x` is a block of sorted runs."""
     parts = _parts(x)
     if not parts:
@@ -172,14 +172,14 @@ def _parts(x: Array) -> list[list[slice]]:
 
 
 @filling
-def dealt(x: Array, splitters: Array, total: int, *, out: Array | None = None) -> Array:
+def deal_into_buckets(x: Array, splitters: Array, total: int, *, out: Array | None = None) -> Array:
     """Return the elements, those of each bucket between splitters together, and at the end how many these are.
 
     Buckets hold their elements in any order but for equal ones: these keep theirs. The whole array has `total`.
     """
     n = len(x)
     found = np.empty(n + len(splitters) + 1, x.dtype) if out is None else out
-    counts = dealing.dealt(x, splitters, total, found[:n])
+    counts = dealing.deal_numbers(x, splitters, total, found[:n])
     if counts is None:
         sort(x, out=found[:n])
         counts = np.diff(np.searchsorted(found[:n], splitters, "left"), prepend=0, append=n)
@@ -218,7 +218,7 @@ def in_order(
         np.concatenate(parts, out=bucket)
         _put_in_order(bucket)
         if out.dtype.kind == "f":
-            _restored(bucket, parts)
+            _restore_bits(bucket, parts)
         if not inside:
             out[max(at, 0) : stop] = bucket[max(-at, 0) : n - at]
         at = stop
@@ -240,7 +240,7 @@ def starts(x: Array, values: Array) -> Array:
     return np.searchsorted(x, values, "left")[None]
 
 
-def placed(order: Array, x: Array, where: tuple[slice, ...]) -> Array:
+def place_sorted(order: Array, x: Array, where: tuple[slice, ...]) -> Array:
     """Return the elements at the positions, in the whole array, that came with them."""
     found = np.empty_like(x)
     found[order - where[0].start] = x

@@ -29,7 +29,7 @@ def pieces(rows: int, n: int) -> tuple[int, int]:
     return max(1, rows // each), each
 
 
-def packed_rows(rows: int, n: int) -> int:
+def count_packed_rows(rows: int, n: int) -> int:
     """Return the rows of a block's packed factor."""
     return rows + pieces(rows, n)[0] * n + n
 

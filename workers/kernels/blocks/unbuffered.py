@@ -36,6 +36,6 @@ def reduceat(
     return np.asarray(getattr(np, ufunc).reduceat(x, own if whole else own - own[0], axis=axis, dtype=dtype))
 
 
-def viewed(x: Array, dtype: np.dtype[Any]) -> Array:
+def view_as(x: Array, dtype: np.dtype[Any]) -> Array:
     """Read the bytes along the last axis as elements of another dtype."""
     return np.ascontiguousarray(x).view(dtype)

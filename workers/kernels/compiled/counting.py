@@ -27,7 +27,7 @@ _HEAD = (
 )
 
 
-def counted(x: Array, length: int) -> Array | None:
+def count_below(x: Array, length: int) -> Array | None:
     """Return how often each number below a length occurs, and at last how many lie beyond; None without a kernel."""
     if x.dtype.kind not in "iu" or length > MOST:
         return None
@@ -40,7 +40,7 @@ def counted(x: Array, length: int) -> Array | None:
     return total
 
 
-def binned(x: Array, edges: Array, scale: float) -> Array | None:
+def count_even_bins(x: Array, edges: Array, scale: float) -> Array | None:
     """Return how many elements each bin of nearly one width has; None without a kernel.
 
     Places by the formula `(x - edges[0]) * scale` must be off by one at most: the edges are looked at then.

@@ -40,7 +40,7 @@ WORK = 20
 """An element's work, as NumPy's sort has it."""
 
 
-def dealt(x: Array, splitters: Array, total: int, out: Array) -> Array | None:
+def deal_numbers(x: Array, splitters: Array, total: int, out: Array) -> Array | None:
     """Fill `out` with the elements, bucket by bucket; return how many each has; None without a kernel.
 
     An element's bucket is the number of splitters that aren't greater than it; NaN goes into the last. A kernel is made
@@ -112,7 +112,7 @@ def _finding(dtype: np.dtype[Any], steps: int) -> str:
         bucket = body.set(f"add nsw nuw i32 {bucket}, {body.set(f'shl i32 {over}, {step}')}")
     bucket = body.set(f"select i1 {body.set(f'icmp slt i32 {bucket}, %last')}, i32 {bucket}, i32 %last")
     body.store(np.dtype(np.uint8), body.set(f"trunc i32 {bucket} to i8"), "%out", "%i")
-    return _looped(("%x", "%edges", "%first"), [*before, "  %last = trunc i64 %b to i32"], body.lines)
+    return _write_loop(("%x", "%edges", "%first"), [*before, "  %last = trunc i64 %b to i32"], body.lines)
 
 
 @lru_cache(maxsize=1)
@@ -123,7 +123,7 @@ def _counting() -> str:
     table = body.set(f"mul i64 {body.set(f'and i64 %i, {TABLES - 1}')}, {BUCKETS}")
     place = body.set(f"add i64 {table}, {bucket}")
     body.store(number, body.set(f"add i64 {body.load(number, '%out', place)}, 1"), "%out", place)
-    return _looped(("%buckets", "%y", "%z"), [], body.lines)
+    return _write_loop(("%buckets", "%y", "%z"), [], body.lines)
 
 
 @lru_cache(maxsize=64)
@@ -137,10 +137,12 @@ def _placing(dtype: np.dtype[Any]) -> str:
     body.lines.append(f"  call void @llvm.prefetch.p0(ptr {soon}, i32 1, i32 3, i32 1)")
     body.store(bits, body.load(bits, "%x", "%i"), "%out", place)
     body.store(number, body.set(f"add i64 {place}, 1"), "%at", bucket)
-    return _looped(("%x", "%buckets", "%at"), [], body.lines) + "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
+    return (
+        _write_loop(("%x", "%buckets", "%at"), [], body.lines) + "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
+    )
 
 
-def _looped(inputs: tuple[str, ...], start: list[str], body: list[str]) -> str:
+def _write_loop(inputs: tuple[str, ...], start: list[str], body: list[str]) -> str:
     """Write a function of one loop over %i."""
     pointers = ", ".join(f"ptr noalias {name}" for name in (*inputs, "%scalars", "%out"))
     lines = [f"define void @{ENTRY}({pointers}, i64 %n, i64 %b, i64 %c, i64 %d) {{", "entry:", *start]

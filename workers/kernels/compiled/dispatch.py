@@ -22,8 +22,8 @@ from ....graph.program import Load
 from ...config import config
 from ..buffers import Buffers
 from ..interpreter.tile_loop import copy_tile
-from .fused import ENTRY, Fused, cuts, fused
-from .llvm_compile import Native, compiled
+from .fused import ENTRY, Fused, compile_fused, cuts
+from .llvm_compile import Native, compile_text
 from .llvm_text import NotCompilable
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Kernel:
 
     def _make(self) -> None:
         try:
-            self.function = compiled(self.text, ENTRY, self.inputs)
+            self.function = compile_text(self.text, ENTRY, self.inputs)
         except ImportError as error:
             _log.debug("no compiled kernels: %s", error)
         except Exception as error:
@@ -168,7 +168,7 @@ def _function(frame: Frame) -> tuple[Bound, Native] | None:
 def _bind(stage: Stage) -> Bound | None:
     bound = None
     try:
-        made = fused(stage.program)
+        made = compile_fused(stage.program)
         with _lock:
             kernel = _kernels.setdefault(made.text, Kernel(made.text, len(made.loads)))
         scalars = np.frombuffer(made.scalars.ljust(8, b"\0"), np.uint8)

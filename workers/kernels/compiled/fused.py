@@ -45,7 +45,7 @@ class Fused:
     steps: int
 
 
-def fused(program: Program) -> Fused:
+def compile_fused(program: Program) -> Fused:
     """Return the fused kernel of a program.
 
     Raises
@@ -53,7 +53,7 @@ def fused(program: Program) -> Fused:
     NotCompilable
         When the program isn't one loop over elements, or has a part that compiled kernels don't take.
     """
-    return _Writer(program).written()
+    return _Writer(program).write()
 
 
 def cuts(shape: tuple[int, ...]) -> tuple[int, int, int]:
@@ -77,7 +77,7 @@ class _Writer:
     pointers: dict[int, str] = field(default_factory=dict)
     single: dict[int, bool] = field(default_factory=dict)
 
-    def written(self) -> Fused:
+    def write(self) -> Fused:
         values, level = self.program.values, self.program.level
         last = len(values) - 1
         self._check()

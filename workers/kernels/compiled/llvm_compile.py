@@ -24,8 +24,8 @@ _lock = threading.Lock()
 _engines: list[Any] = []
 
 
-def compiled(text: str, entry: str, inputs: int) -> Native:
-    """Return the function `entry` of a text, which takes so many inputs, then as in `fused`.
+def compile_text(text: str, entry: str, inputs: int) -> Native:
+    """Return the function `entry` of a text, which takes so many inputs, then as in `compile_fused`.
 
     Raises
     ------

@@ -50,7 +50,7 @@ class Loops:
                 if head in ("any", "all", "count_nonzero"):
                     element, source = cast(text, element, source, np.dtype(bool)), np.dtype(bool)
                 value = cast(text, element, source, dtype)
-                text.lines.append(f"  store {t} {_merged(text, instruction, t, value)}, ptr %state")
+                text.lines.append(f"  store {t} {_write_merge(text, instruction, t, value)}, ptr %state")
             text.store(dtype, text.set(f"load {t}, ptr %state"), "%out", block)
 
     def _lanes(self, source: DType, target: DType) -> None:
@@ -105,7 +105,7 @@ def _first() -> str:
     return "-0.0" if np.signbit(np.add.reduce(np.full((1, 2, LANES), -0.0), axis=1)).all() else "0.0"
 
 
-def _merged(text: Text, instruction: str, t: str, value: str) -> str:
+def _write_merge(text: Text, instruction: str, t: str, value: str) -> str:
     old = text.set(f"load {t}, ptr %state")
     if instruction.startswith("icmp"):
         return text.set(f"select i1 {text.set(f'{instruction} {t} {value}, {old}')}, {t} {value}, {t} {old}")

@@ -24,7 +24,7 @@ def loop(name: str, args: list[Given]) -> tuple[list[DType], DType]:
     """
     if name not in UFUNCS:
         raise NotCompilable(name)
-    given: list[Any] = [_promoted(a.value) if isinstance(a, Scalar) else a for a in args]
+    given: list[Any] = [_promote(a.value) if isinstance(a, Scalar) else a for a in args]
     try:
         found = getattr(np, name).resolve_dtypes((*given, None))
     except (TypeError, ValueError) as error:
@@ -40,7 +40,7 @@ def loop(name: str, args: list[Given]) -> tuple[list[DType], DType]:
     return list(found[:-1]), found[-1]
 
 
-def _promoted(value: Any) -> Any:
+def _promote(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.dtype
     if isinstance(value, bool):

@@ -28,7 +28,7 @@ _kept: OrderedDict[bytes, tuple[Callable[..., Any], tuple[Any, ...], dict[str, A
 _guard = threading.Lock()
 
 
-def _unpickled(pickled: bytes) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+def _unpickle(pickled: bytes) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
     """Unpickle a function; those used last are kept, the last one and as many as fit some bytes."""
     with _guard:
         found = _kept.get(pickled)
@@ -78,7 +78,7 @@ def call_function(value: Call, args: list[Array | list[Array]], stage: Stage, bl
             keywords["out"] = out
         made = np.asarray(built_in(*args, *op.params, **keywords))
     else:
-        function, extra, given = _unpickled(op.payload.pickled)
+        function, extra, given = _unpickle(op.payload.pickled)
         keywords = dict(given)
         if "block_id" in op.wants:
             keywords["block_id"] = stage.domain.index(block)

@@ -109,7 +109,7 @@ class Frame:
         for region in (whole,) if len(self.blocks) > 1 else regions(self.shape):
             yield region, tiles(region)
 
-    def gathered(self, number: int) -> AssembledPieces | None:
+    def assemble_pieces(self, number: int) -> AssembledPieces | None:
         """Return the pieces of a moved block that is made tile by tile: several, in the domain's own frame."""
         value = self.program.values[number]
         if number in self.wholes or not isinstance(value, Load):
@@ -134,7 +134,7 @@ class Frame:
             else:
                 out = np.empty((len(self.blocks), *self._own_shape(number)), value.dtype)
                 self._make(number, out)
-                self.wholes[number] = self._framed(number, out)
+                self.wholes[number] = self._align_to_domain(number, out)
         return self.wholes[number]
 
     def lent(self, number: int) -> Array:
@@ -143,7 +143,7 @@ class Frame:
             value = self.program.values[number]
             out = ARGUMENTS.lend(number, (1, *self._own_shape(number)), value.dtype)
             self._make(number, out)
-            self.wholes[number] = self._framed(number, out)
+            self.wholes[number] = self._align_to_domain(number, out)
         return self.whole(number)
 
     def in_place(self, number: int) -> Array | None:
@@ -171,7 +171,7 @@ class Frame:
             self._numbers[number] = value.frame_blocks(self.stage.domain, blocks)[1].tolist()
         return self._numbers[number]
 
-    def _framed(self, number: int, own: Array) -> Array:
+    def _align_to_domain(self, number: int, own: Array) -> Array:
         """Put axes of length one where a value doesn't extend along the domain's axes."""
         value = self.program.values[number]
         if not isinstance(value, Load) or not value.full:
@@ -297,7 +297,7 @@ class Frame:
         built_in = block_function(value.op.function) if isinstance(value.op, BlockFunction) else None
         lends, apart = (built_in is not None and mark(built_in) for mark in (fills, takes_pieces))
         for number in value.args:
-            if apart and _moved(load := self.program.values[number]):
+            if apart and _is_moved(load := self.program.values[number]):
                 assert isinstance(load, Load)
                 pieces, _ = self._pieces(number, load, i)
                 found.append([self.reader.piece(load.inputs, piece) for piece in pieces])
@@ -311,7 +311,7 @@ class Frame:
             elif len(self.blocks) > 1:
                 found.append(self._alone(number, i))
             else:
-                made = self.lent(number) if lends and _moved(self.program.values[number]) else self.whole(number)
+                made = self.lent(number) if lends and _is_moved(self.program.values[number]) else self.whole(number)
                 found.append(made[i, ...])
         return found
 
@@ -324,7 +324,7 @@ class Frame:
         return alone
 
 
-def _moved(value: Value) -> bool:
+def _is_moved(value: Value) -> bool:
     """Whether a value is read from inputs as other blocks than theirs."""
     return isinstance(value, Load) and not isinstance(value.access, ByBlock)
 

@@ -22,7 +22,9 @@ class AssembledPieces:
         bounds = [[s.indices(n)[:2] for s, n in zip(p.put, shape, strict=True)] for p in pieces]  # type: ignore[union-attr]
         self._bounds = np.array(bounds, np.int64).reshape(len(pieces), len(shape), 2)
         extents = (self._bounds[:, :, 1] - self._bounds[:, :, 0]).tolist()
-        self._parts = [_extended(reader.piece(value.inputs, p), tuple(e)) for p, e in zip(pieces, extents, strict=True)]
+        self._parts = [
+            _broadcast_part(reader.piece(value.inputs, p), tuple(e)) for p, e in zip(pieces, extents, strict=True)
+        ]
         self._value = getattr(value.access, "fill", None)
 
     @staticmethod
@@ -45,5 +47,5 @@ class AssembledPieces:
             np.copyto(out[tuple(map(slice, at[k].tolist(), to[k].tolist()))], part)
 
 
-def _extended(part: Array, extent: tuple[int, ...]) -> Array:
+def _broadcast_part(part: Array, extent: tuple[int, ...]) -> Array:
     return part if part.shape == extent else np.broadcast_to(part, extent)

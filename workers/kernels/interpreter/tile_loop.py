@@ -37,7 +37,7 @@ class Tiles:
     def __init__(self, frame: Frame, last: int, out: Array | None = None) -> None:
         self._frame, self._last, self._out = frame, last, out
         self._plan = frame.plan(last)
-        self._loads = [(i, frame.gathered(i), all(frame.program.values[i].full)) for i in self._plan.wholes]
+        self._loads = [(i, frame.assemble_pieces(i), all(frame.program.values[i].full)) for i in self._plan.wholes]
         self._wholes = {i: frame.whole(i) for i, gathered, _ in self._loads if gathered is None}
         self._steps = [self._step(i) for i in self._plan.tiled]
         self._targets: dict[tuple[int, ...], dict[int, Array]] = {}
@@ -86,7 +86,7 @@ class Tiles:
                 made[number] = targets[number]
                 gathered.fill(region, targets[number][0])
             else:
-                made[number] = self._part(number, index if full else self._masked(number, region), targets)
+                made[number] = self._part(number, index if full else self._slice_targets(number, region), targets)
         for number, call, args in self._steps:
             target = targets[number]
             if number == self._last and self._out is not None:
@@ -98,14 +98,14 @@ class Tiles:
                 given = [made[a] if is_value else a for is_value, a in args]
                 if self._narrow:
                     given = [
-                        self._widened(a, made[a], target.shape, targets) if (number, a) in self._narrow else value
+                        self._widen(a, made[a], target.shape, targets) if (number, a) in self._narrow else value
                         for value, (_, a) in zip(given, args, strict=True)
                     ]
                 call(*given, out=target)
             made[number] = target
         return made[self._last]
 
-    def _widened(self, number: int, part: Array, shape: tuple[int, ...], targets: dict[int, Array]) -> Array:
+    def _widen(self, number: int, part: Array, shape: tuple[int, ...], targets: dict[int, Array]) -> Array:
         """Return a value written out over a tile, once for all tiles of these extents."""
         slot = WIDENED - number
         if slot not in targets:
@@ -122,7 +122,7 @@ class Tiles:
         copy_tile(targets[number], part)
         return targets[number]
 
-    def _masked(self, number: int, region: Region) -> tuple[slice, ...]:
+    def _slice_targets(self, number: int, region: Region) -> tuple[slice, ...]:
         full = self._frame.program.values[number].full
         return (ALL, *(s if f else ALL for s, f in zip(region, full, strict=True)))
 

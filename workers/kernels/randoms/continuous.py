@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .discrete import poisson
-from .draws import accepted
+from .draws import accept_draws
 from .gamma import log_gamma, standard_gamma
 from .normal import gauss
 
@@ -169,7 +169,7 @@ def vonmises(draws: Draws, mu: Array, kappa: Array) -> Array:
             angle = np.where(narrow, gauss(u, v) / np.sqrt(k), angle)
         return angle, holds | wide | narrow | ~(k >= 0)
 
-    angle = mu + accepted(draws, 4, propose, (kappa, s))
+    angle = mu + accept_draws(draws, 4, propose, (kappa, s))
     turned = np.abs(angle)
     turned = np.fmod(turned + math.pi, 2.0 * math.pi) - math.pi
     return np.where(np.abs(angle) > math.pi, np.copysign(1.0, angle) * turned, angle)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ....graph.errors import ShapeError
 from .checks import LARGEST_MEAN
-from .draws import accepted
+from .draws import accept_draws
 from .gamma import standard_gamma
 from .special import log_factorial, stirling_rest
 
@@ -28,7 +28,7 @@ LARGEST = float(2**63 - 1024)
 """The largest double that an int64 holds."""
 
 
-def climbed(u: Array, first: Array, ratio: Callable[[int, Array], Array], most: int = 1000) -> Array:
+def invert_recurrence(u: Array, first: Array, ratio: Callable[[int, Array], Array], most: int = 1000) -> Array:
     """Return how far u lies up a distribution function: p(0) is `first`, p(k + 1) is `ratio(k, which)` p(k)."""
     found = np.zeros(len(u))
     left = np.flatnonzero(u >= first)
@@ -69,7 +69,7 @@ def _by_size(
 
 def _poisson_few(draws: Draws, which: Array | None, lam: Array) -> Array:
     u, _ = draws.uniform(2, 0, which)
-    return climbed(u, np.exp(-lam), lambda k, left: lam[left] / (k + 1))
+    return invert_recurrence(u, np.exp(-lam), lambda k, left: lam[left] / (k + 1))
 
 
 def _poisson_many(draws: Draws, which: Array | None, lam: Array) -> Array:
@@ -88,7 +88,7 @@ def _poisson_many(draws: Draws, which: Array | None, lam: Array) -> Array:
         holds[at] = left <= ka * np.log(la) - la - log_factorial(ka)
         return k, holds
 
-    return accepted(draws, 2, propose, (lam, a, b), which)
+    return accept_draws(draws, 2, propose, (lam, a, b), which)
 
 
 def binomial(draws: Draws, n: Array, p: Array) -> Array:
@@ -101,7 +101,7 @@ def binomial(draws: Draws, n: Array, p: Array) -> Array:
 def _binomial_few(draws: Draws, which: Array | None, n: Array, p: Array) -> Array:
     u, _ = draws.uniform(2, 0, which)
     odds = p / (1.0 - p)
-    return climbed(u, np.exp(n * np.log1p(-p)), lambda k, left: (n[left] - k) / (k + 1) * odds[left])
+    return invert_recurrence(u, np.exp(n * np.log1p(-p)), lambda k, left: (n[left] - k) / (k + 1) * odds[left])
 
 
 def _binomial_many(draws: Draws, which: Array | None, n: Array, p: Array) -> Array:
@@ -123,7 +123,7 @@ def _binomial_many(draws: Draws, which: Array | None, n: Array, p: Array) -> Arr
         holds[at] = left <= _binomial_log(n[at], p[at], m[at], k[at])
         return k, holds
 
-    return accepted(draws, 2, propose, (n, p, a, b, root, m), which)
+    return accept_draws(draws, 2, propose, (n, p, a, b, root, m), which)
 
 
 def _binomial_log(n: Array, p: Array, m: Array, k: Array) -> Array:
@@ -173,7 +173,7 @@ def zipf(draws: Draws, a: Array) -> Array:
         holds = (x >= 1.0) & (x <= LARGEST) & (v * x * (t - 1.0) / (b - 1.0) <= t / b)
         return np.where(large, 1.0, x), holds | large
 
-    return accepted(draws, 2, propose, (a, last))
+    return accept_draws(draws, 2, propose, (a, last))
 
 
 def logseries(draws: Draws, p: Array) -> Array:
@@ -187,4 +187,4 @@ def logseries(draws: Draws, p: Array) -> Array:
         plain = v >= p
         return np.where(plain, 1.0, found), plain | ((found >= 1.0) & (found <= LARGEST) & (v > 0))
 
-    return accepted(draws, 2, propose, (p,))
+    return accept_draws(draws, 2, propose, (p,))

@@ -108,7 +108,7 @@ def unit(raw: Array) -> Array:
     return (raw >> np.uint64(11)) * 2.0**-53
 
 
-def accepted(
+def accept_draws(
     draws: Draws,
     words: int,
     propose: Callable[[tuple[Array, ...], tuple[Array, ...]], tuple[Array, Array]],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .draws import accepted
+from .draws import accept_draws
 from .normal import gauss
 
 if TYPE_CHECKING:
@@ -54,4 +54,4 @@ def _parts(draws: Draws, shape: Array) -> tuple[Array, Array]:
         return d * cube, (holds & (root > 0)) | ~(d < np.inf)
 
     d = np.where(shape < 1.0, shape + 1.0, shape) - 1.0 / 3.0
-    return accepted(draws, 4, propose, (d,)), boost
+    return accept_draws(draws, 4, propose, (d,)), boost

@@ -45,15 +45,15 @@ class Permutation:
         """Return what stands at positions (int64)."""
         if self.n <= SORTED:
             return np.asarray(self._tables()[0][positions])
-        return self._walked(positions, False)
+        return self._walk(positions, False)
 
     def backward(self, values: Array) -> Array:
         """Return the positions at which values stand."""
         if self.n <= SORTED:
             return np.asarray(self._tables()[1][values])
-        return self._walked(values, True)
+        return self._walk(values, True)
 
-    def _walked(self, start: Array, back: bool) -> Array:
+    def _walk(self, start: Array, back: bool) -> Array:
         """Go through the rounds piece by piece, which stay in cache."""
         if len(start) <= _PIECE:
             return self._piece(start, back)
@@ -102,14 +102,14 @@ class Permutation:
             if name in _kept:
                 _kept.move_to_end(name)
                 return _kept[name]
-        made = self._sorted() if self.n <= SORTED else self._shifts()
+        made = self._sort_positions() if self.n <= SORTED else self._shifts()
         with _lock:
             _kept[name] = made
             while len(_kept) > 4:
                 _kept.popitem(last=False)
         return made
 
-    def _sorted(self) -> list[Array]:
+    def _sort_positions(self) -> list[Array]:
         order = np.argsort(raw_run(self._name(0), 0, self.n), kind="stable")
         inverse = np.empty_like(order)
         inverse[order] = np.arange(self.n)

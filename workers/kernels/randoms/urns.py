@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .checks import check
-from .discrete import climbed
-from .draws import accepted
+from .discrete import invert_recurrence
+from .draws import accept_draws
 from .special import log_factorial
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _few(draws: Draws, which: Array, rare: Array, common: Array, drawn: Array) -
         above = np.maximum(r - k, 0.0) * np.maximum(d - k, 0.0)
         return np.asarray(above / ((k + 1.0) * (c - d + k + 1.0)))
 
-    return np.minimum(climbed(u, first, ratio, FEW), np.minimum(rare, drawn))
+    return np.minimum(invert_recurrence(u, first, ratio, FEW), np.minimum(rare, drawn))
 
 
 def _many(draws: Draws, which: Array, rare: Array, common: Array, drawn: Array) -> Array:
@@ -74,4 +74,4 @@ def _many(draws: Draws, which: Array, rare: Array, common: Array, drawn: Array) 
         return k, holds
 
     params = (rare, common, drawn, middle, height, stop, weight(mode, rare, common, drawn))
-    return accepted(draws, 2, propose, params, which)
+    return accept_draws(draws, 2, propose, params, which)

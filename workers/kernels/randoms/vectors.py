@@ -42,7 +42,7 @@ def multivariate_hypergeometric(draws: Draws, colors: Array, sample: Array) -> A
     return out
 
 
-def normalised(logarithms: Array) -> Array:
+def normalise(logarithms: Array) -> Array:
     """Return (m, k) shares: exponentials over their sum, which is added up in order."""
     shares = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
     total = shares[:, 0].copy()
@@ -51,7 +51,7 @@ def normalised(logarithms: Array) -> Array:
     return np.asarray(shares / total[:, None])
 
 
-def correlated(z: Array, mean: Array, factor: Array) -> Array:
+def correlate(z: Array, mean: Array, factor: Array) -> Array:
     """Return mean + z @ factor for (m, k) numbers z, added up in order, so that a row doesn't depend on the others."""
     out = np.zeros((len(z), factor.shape[1]))
     part = np.empty_like(out)
