@@ -186,7 +186,7 @@ def alias(x: ArrayBase) -> Array:
 def make(op: Op, operands: Sequence[ArrayBase], grid: Grid, dtype: Any) -> Array:
     """Return the array of a new node, which bears the user's line."""
     check_grid(op.label, grid)
-    return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(dtype), origin.found()))
+    return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(dtype), origin.find_origin()))
 
 
 def host(array: Any, grid: Grid, dtype: DType, *, in_place: bool) -> Array:

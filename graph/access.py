@@ -36,7 +36,7 @@ class Rows:
             row = int(rows[0])
             return self.items[self.start[row] : self.start[row + 1]]
         first = self.start[rows]
-        return self.items[ragged(first, self.start[rows + 1] - first)]
+        return self.items[concatenate_ranges(first, self.start[rows + 1] - first)]
 
     def row_numbers(self) -> Index:
         """Return the number of its row for each item."""
@@ -65,7 +65,7 @@ class Rows:
         return Rows(np.searchsorted(self.items[order], np.arange(nitems + 1)), self.row_numbers()[order])
 
 
-def ragged(start: Index, length: Index) -> Index:
+def concatenate_ranges(start: Index, length: Index) -> Index:
     """Return `start[0], …, start[0]+length[0]-1, start[1], …`."""
     if len(start) < 2:
         return np.arange(start[0], start[0] + length[0]) if len(start) else start
@@ -164,7 +164,7 @@ def product_rows(counts: tuple[int, ...], per_axis: list[Rows]) -> Rows:
     for count, axis in zip(counts[1:], per_axis[1:], strict=True):
         row = np.repeat(np.arange(len(start) - 1), np.diff(start))
         lengths = axis.lengths[row]
-        items = axis.items[ragged(axis.start[row], lengths)]
+        items = axis.items[concatenate_ranges(axis.start[row], lengths)]
         number = np.repeat(number, lengths) * count + items
         start = np.concatenate([[0], np.cumsum(np.bincount(row, lengths, len(start) - 1).astype(np.int64))])
     return Rows(start, number)

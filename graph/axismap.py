@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from .access import Pick, Rows, ragged
+from .access import Pick, Rows, concatenate_ranges
 from .grid import Axis, Index
 
 
@@ -55,7 +55,7 @@ class Slice:
         first = np.where(some, source.find(np.where(some, ends.min(0), 0)), 0)
         last = np.where(some, source.find(np.where(some, ends.max(0), 0)), -1)
         lengths = last - first + 1
-        items = ragged(first, lengths)
+        items = concatenate_ranges(first, lengths)
         start = np.concatenate([[0], np.cumsum(lengths)])
         rows = Rows(start, items)
         if self.step == 1 and source.is_regular:  # no chunk between the first and the last is left out, or empty
@@ -132,7 +132,7 @@ class Take:
         """See `AxisMap`."""
         start, stop = out.start(chunks), out.stop(chunks)
         row = np.repeat(np.arange(len(chunks)), stop - start)
-        blocks = source.find(self.index[ragged(start, stop - start)])
+        blocks = source.find(self.index[concatenate_ranges(start, stop - start)])
         return Rows.from_pairs(row, blocks, len(chunks), source.count)
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
@@ -214,7 +214,7 @@ class Runs:
         lo, hi = out.start(chunks), out.stop(chunks)
         begin = np.searchsorted(ends, lo, side="right") - 1
         count = np.where(hi > lo, np.searchsorted(ends, hi, side="left") - begin, 0)
-        row, run = np.repeat(np.arange(len(chunks)), count), ragged(begin, count)
+        row, run = np.repeat(np.arange(len(chunks)), count), concatenate_ranges(begin, count)
         at, stop = np.maximum(ends[run], lo[row]), np.minimum(ends[run + 1], hi[row])
         some = stop > at
         row, run, at, stop = row[some], run[some], at[some], stop[some]
@@ -243,7 +243,7 @@ def run_rows(row: Index, first: Index, last: Index, nrows: int, source: Axis) ->
     row, first, last = row[some], first[some], last[some]
     begin = source.find(first)
     count = source.find(last - 1) - begin + 1
-    row, chunk = np.repeat(row, count), ragged(begin, count)
+    row, chunk = np.repeat(row, count), concatenate_ranges(begin, count)
     full = source.size(chunk) > 0
     return Rows.from_pairs(row[full], chunk[full], nrows, source.count)
 
@@ -291,7 +291,7 @@ class Halo:
         lo, hi = source.start(chunks) - self.before, source.stop(chunks) + self.after
         first = source.find(np.clip(lo, 0, max(0, source.length - 1)))
         lengths = np.maximum(source.find(np.minimum(hi, source.length) - 1) - first + 1, 0)
-        inner = Rows(np.concatenate([[0], np.cumsum(lengths)]), ragged(first, lengths))
+        inner = Rows(np.concatenate([[0], np.cumsum(lengths)]), concatenate_ranges(first, lengths))
         edges = np.flatnonzero((lo < 0) | (hi > source.length))
         if self.boundary in ("none", "constant") or not len(edges):
             return inner
@@ -326,11 +326,11 @@ class Halo:
 
 def gather_segments(index: Index, put: Index, source: Axis) -> list[Segment]:
     """Return segments that take any positions of a source, one for each block that has some of them."""
-    runs = grouped(source.find(index))
+    runs = group_positions(source.find(index))
     return [Segment(block, index[mine] - source.start(block), put[mine]) for block, mine in runs]
 
 
-def grouped(code: Index) -> list[tuple[int, Index]]:
+def group_positions(code: Index) -> list[tuple[int, Index]]:
     """Return (code, where it stands) for each distinct code, in ascending order."""
     if not len(code):
         return []

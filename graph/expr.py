@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .origin import NOWHERE, Origin, spoken
+from .origin import NOWHERE, Origin, is_spoken
 from .token import token_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Expr:
         """What it does as a part of what was called, where there is a public word for that; else ""."""
         step = self.op.label
         part = self.operands and self.origin.call and not self.op.taken
-        return step if part and spoken(step) and step != self.origin.call.rpartition(".")[2] else ""
+        return step if part and is_spoken(step) and step != self.origin.call.rpartition(".")[2] else ""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -160,7 +160,7 @@ def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     return node if same else replace(node, operands=operands)
 
 
-def unpinned(node: Expr) -> Expr:
+def remove_pins(node: Expr) -> Expr:
     """Return the same expression without pins under it.
 
     An array that is persisted doesn't keep alive the chunks that it was made from; if its own are released, it is

@@ -22,7 +22,7 @@ def is_cheap(source: Source) -> bool:
     return is_cheap(source.source) if isinstance(source, View) else isinstance(source, _CHEAP)
 
 
-def generated(
+def find_generated(
     nodes: Sequence[Expr],
     users: Mapping[str, Sequence[tuple[Expr, int]]],
     roots: set[str],

@@ -24,7 +24,7 @@ TABLE = 1 << 14
 """Grids of at most so many blocks remember their blocks' shapes."""
 MANY = 32
 TINY = 1 << 16
-"""See `tidied`."""
+"""See `merge_tiny_chunks`."""
 
 
 class Axis:
@@ -264,7 +264,7 @@ class Grid:
         return f"Grid({' x '.join(map(repr, self.axes))})"
 
 
-def tidied(axis: Axis, regular: int, unit: int) -> Axis:
+def merge_tiny_chunks(axis: Axis, regular: int, unit: int) -> Axis:
     """Return an axis with tiny neighbouring chunks merged, where a result would else have very many of them.
 
     An axis of at most 32 chunks stays as it is. In a longer one chunks that follow each other are one chunk, as long as

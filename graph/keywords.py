@@ -30,7 +30,7 @@ def refuse(operation: str, unknown: dict[str, Any], expected: list[str]) -> None
         raise ArgumentError(bad(operation, name, value, f"no such keyword, {takes}") + (f"; {why}" if why else ""))
 
 
-def retried(function: Callable[..., Any], keywords: dict[str, Any], error: BaseException) -> dict[str, Any] | None:
+def drop_hints(function: Callable[..., Any], keywords: dict[str, Any], error: BaseException) -> dict[str, Any] | None:
     """Return the keywords to call a function with again, since Python refused the call for hints only.
 
     None: it wasn't the call that failed, or for another reason.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .access import ByBlock
 from .expr import walk
-from .generated import generated, is_cheap
+from .generated import find_generated, is_cheap
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise, Scalar
 from .kinds.mapping import BlockFunction, MapBlocks
@@ -54,7 +54,7 @@ def lower(roots: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
             for i, child in enumerate(node.operands):
                 users[child.token].append((node, i))
     tokens = {r.token for r in simple}
-    sources = generated(nodes, users, tokens, stored)
+    sources = find_generated(nodes, users, tokens, stored)
     homes = _homes(nodes, users, tokens, sources, stored)
     return [
         _Writer(node, homes, sources).stage()
@@ -85,7 +85,7 @@ def _homes(
         where = {homes[user.token] if fused else token for fused, (user, _) in zip(fuses, users[token], strict=True)}
         whole = isinstance(node.op, _WHOLE) and len(users[token]) > 1
         home = where.pop() if len(where) == 1 and not whole else token
-        foreign = isinstance(node.op, _WHOLE) and _grouped(by_token[home])
+        foreign = isinstance(node.op, _WHOLE) and _covers_many(by_token[home])
         # A function of whole blocks is called for each block of its own grid, which broadcasting would repeat.
         foreign |= isinstance(node.op, _WHOLE) and node.grid != _domain(by_token[home])
         depth[token] = 1 + max(depth.get(user.token, 0) for user, _ in users[token])
@@ -101,7 +101,7 @@ def _domain(root: Expr) -> Grid:
     return root.operands[0].grid if isinstance(root.op, Level) else root.grid
 
 
-def _grouped(root: Expr) -> bool:
+def _covers_many(root: Expr) -> bool:
     """Whether a task of a stage covers many blocks: no place for what makes little of much, and so takes long."""
     return isinstance(root.op, Level) and math.prod(root.op.groups) > 1
 
@@ -141,7 +141,7 @@ def _along(node: Expr, user: Expr) -> bool:
     return all(_way(user, i) == own for i, o in enumerate(user.operands) if o.token == node.token)
 
 
-def named(nodes: list[Expr]) -> str:
+def name_stage(nodes: list[Expr]) -> str:
     """Return the name of a stage in which nodes run, in order: what was called, with the steps of what isn't all here.
 
     Examples
@@ -183,7 +183,7 @@ class _Writer:
             return self._make(domain, program, op)
         top = self.root.operands[0] if level is not None else self.root
         axes = tuple(range(domain.ndim))
-        if level is not None and not self._inlined(top):
+        if level is not None and not self._is_inlined(top):
             self._load(top, axes)
         else:
             self._value(top, axes, top is self.root)
@@ -193,13 +193,13 @@ class _Writer:
 
     def _make(self, domain: Grid, program: Program, host: Host | None) -> Stage:
         root = self.root
-        name = named(self.nodes) or root.label
+        name = name_stage(self.nodes) or root.label
         tokens = tuple(self.inputs)
         grids = tuple([e.grid for _, e in self.inputs.values()])
         data = host.data if host is not None else None
         return Stage(root.token, name, root.origin.where, domain, root.grid, root.dtype, tokens, grids, program, data)
 
-    def _inlined(self, node: Expr) -> bool:
+    def _is_inlined(self, node: Expr) -> bool:
         return self.homes[node.token] in ("", self.root.token)
 
     def _value(self, node: Expr, axes: tuple[int | None, ...], top: bool = False) -> int:
@@ -207,7 +207,7 @@ class _Writer:
         key = (node.token, axes)
         if key in self.written:
             return self.written[key]
-        if not top and not self._inlined(node):
+        if not top and not self._is_inlined(node):
             number = self._load(node, axes)
         else:
             number = self._compute(node, axes)
@@ -237,7 +237,7 @@ class _Writer:
 
     def _argument(self, node: Expr, axes: tuple[int | None, ...], operand_axes: tuple[int | None, ...]) -> int:
         """Write an argument of a function of whole blocks: it keeps its own blocks' shape."""
-        if not self._inlined(node):
+        if not self._is_inlined(node):
             return self._add(Load(ByBlock(operand_axes), (self._input(node),), node.dtype, ()))
         if isinstance(node.op, Move) and node.token not in self.sources:
             inputs = tuple(self._input(child) for child in node.operands)

@@ -35,7 +35,7 @@ class Origin(NamedTuple):
         """File and line for people: "script.py:3", "cell In[3], line 2"; "" where it isn't known."""
         if not self.file:
             return ""
-        typed = typed_at(self.file)
+        typed = name_prompt(self.file)
         return f"{typed}, line {self.line}" if typed else f"{self.file}:{self.line}"
 
     @property
@@ -47,9 +47,9 @@ class Origin(NamedTuple):
 NOWHERE = Origin()
 
 
-def typed_at(file: str) -> str:
+def name_prompt(file: str) -> str:
     """Return the cell or prompt that a code's file name stands for; "" for a file."""
-    return _cell(file) or _PROMPTS.get(file) or _numbered_prompt(file)
+    return _cell(file) or _PROMPTS.get(file) or _number_prompt(file)
 
 
 def _cell(file: str) -> str:
@@ -61,7 +61,7 @@ def _cell(file: str) -> str:
     return " ".join(named).lower().replace("in[", "In[") if named else ""
 
 
-def _numbered_prompt(file: str) -> str:
+def _number_prompt(file: str) -> str:
     """Python's prompt numbers what is typed, from 3.13 on."""
     found = re.fullmatch(r"<python-input-(\d+)>", file)
     return f"prompt input {found[1]}" if found else ""
@@ -84,7 +84,7 @@ def publish(function: Any, naming: Naming) -> None:
         _words.add(naming)
 
 
-def spoken(word: str) -> bool:
+def is_spoken(word: str) -> bool:
     """Whether a word is one of those that users call something by."""
     return word in _words
 
@@ -108,7 +108,7 @@ def standing(origin: Origin) -> Iterator[None]:
         _inherited.origin = before
 
 
-def found() -> Origin:
+def find_origin() -> Origin:
     """Return the outermost public function on the way to the caller, and the user's line that called it."""
     told: Origin | None = getattr(_inherited, "origin", None)
     if told is not None:

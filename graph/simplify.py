@@ -15,7 +15,7 @@ from .expr import Expr, rewrite, with_operands
 from .grid import Axis, Grid
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise
-from .kinds.move import Move, joined
+from .kinds.move import Move, join_operands
 from .kinds.reduction import Reduce, expand
 from .writes import Writes
 
@@ -35,7 +35,7 @@ def simplify(roots: list[Expr], stored: Callable[[str], bool]) -> list[Expr]:
         roots,
         lambda node: node if stored(node.token) else None,
         lambda node, operands: _simplify_node(node, operands, stored),
-        Writes(roots, stored).collected,
+        Writes(roots, stored).collect_writes,
     )
 
 
@@ -46,7 +46,7 @@ def _simplify_node(node: Expr, operands: tuple[Expr, ...], stored: Callable[[str
     if isinstance(op, Move):
         inner = operands[0]
         if len(operands) == 1 and isinstance(inner.op, Move) and not stored(inner.token):
-            composed = inner.op.composed(op)
+            composed = inner.op.compose(op)
             if composed is not None:
                 op, operands = composed, inner.operands
         if op.joins is not None and len(operands) > JOINED:
@@ -76,11 +76,11 @@ def _in_groups(node: Expr, at: int, operands: tuple[Expr, ...]) -> tuple[Move, t
             inside = borders[(borders > begin) & (borders < end)]
             axes = list(node.grid.axes)
             axes[at] = Axis.of_sizes(np.diff(distinct(np.concatenate([[begin], inside, [end]]))))
-            op = joined(name, lengths, ndim, at)
+            op = join_operands(name, lengths, ndim, at)
             found.append(group[0] if len(group) == 1 else Expr(op, group, Grid(axes), node.dtype, node.origin))
             begin = end
         operands = tuple(found)
-    return joined(name, [e.shape[at] for e in operands], ndim, at), operands
+    return join_operands(name, [e.shape[at] for e in operands], ndim, at), operands
 
 
 def _identity(op: Move, source: Expr, node: Expr) -> bool:

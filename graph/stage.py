@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .access import Rows, ragged
+from .access import Rows, concatenate_ranges
 from .kinds.mapping import MapBlocks
 from .program import Call, Load, Product, Program
 
@@ -49,7 +49,7 @@ class Stage:
     program: Program
     data: HostData | None = None
 
-    def renamed(self, token: str) -> Stage:
+    def rename(self, token: str) -> Stage:
         """Return the same stage under a name of its own."""
         return replace(self, token=token)
 
@@ -137,7 +137,7 @@ class Stage:
         else:
             start = tasks * self.blocks_per_task
             lengths = np.minimum(start + self.blocks_per_task, self.grid.nblocks) - start
-            each = self.grid.block_sizes(ragged(start, lengths))
+            each = self.grid.block_sizes(concatenate_ranges(start, lengths))
             sizes = np.add.reduceat(each, np.concatenate([[0], np.cumsum(lengths)[:-1]])) * self.dtype.itemsize
         return np.maximum(ALIGN, -(-sizes // ALIGN) * ALIGN)
 

@@ -14,7 +14,7 @@ import numpy as np
 from .axismap import Fixed, Slice, Spread
 from .expr import Expr, walk
 from .grid import Axis, Grid
-from .kinds.move import Move, Route, joined
+from .kinds.move import Move, Route, join_operands
 from .kinds.points import PutPoints, last_by_block
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Writes:
             if not stored(node.token):
                 self._users.update(child.token for child in node.operands)
 
-    def collected(self, node: Expr) -> Expr:
+    def collect_writes(self, node: Expr) -> Expr:
         """Return the expression that sets at once what a node and those below it do; the node where that is all."""
         points: list[tuple[int, ...]] = []
         values: list[Expr] = []
@@ -42,7 +42,7 @@ class Writes:
             base = base.operands[0]
         if base is node or base is node.operands[0]:
             return node
-        return _scattered(node, base, points[::-1], values[::-1])
+        return _scatter_values(node, base, points[::-1], values[::-1])
 
     def _between(self, node: Expr) -> bool:
         return self._users[node.token] == 1 and node.pin is None and not self._stored(node.token)
@@ -63,14 +63,14 @@ def _points(node: Expr) -> list[tuple[int, ...]]:
     return found
 
 
-def _scattered(node: Expr, base: Expr, points: list[tuple[int, ...]], values: list[Expr]) -> Expr:
+def _scatter_values(node: Expr, base: Expr, points: list[tuple[int, ...]], values: list[Expr]) -> Expr:
     """Return an expression like `node` that sets points of `base`; values of one block are one chunk."""
     grid, ndim = node.grid, node.grid.ndim
     index = list(np.array(points, np.int64).T)
     kept, bounds = last_by_block(grid.axes, index)
     along = Axis.of_sizes(counts[counts > 0]) if (counts := np.diff(bounds)).size else Axis.regular(0, 1)
     ones = [Axis.whole(1)] * (ndim - 1)
-    op = joined("setitem", [1] * len(kept), ndim, 0)
+    op = join_operands("setitem", [1] * len(kept), ndim, 0)
     line = Expr(op, tuple(values[k] for k in kept.tolist()), Grid([along, *ones]), node.dtype, node.origin)
     if ndim > 1:
         first = Move("setitem", (Route(((0, Slice()), *((None, Fixed(0)),) * (ndim - 1))),))

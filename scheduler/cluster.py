@@ -409,7 +409,7 @@ def _with_sinks(
         if direct and stage.token in numbers and stage.token not in read:
             result = results[numbers[stage.token]]
             token = f"{stage.token}/{next(_numbers)}"
-            made[stage.token] = stage.renamed(token)
+            made[stage.token] = stage.rename(token)
             sinks[token] = result
     stages = [made.get(s.token, s) for s in stages]
     names = [made[n].token if n in made else n for n in names]

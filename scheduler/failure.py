@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..graph.errors import ClusterError, OutOfMemory, WindrowError
-from ..graph.origin import typed_at
+from ..graph.origin import name_prompt
 
 if TYPE_CHECKING:
     from ..graph.stage import Stage
@@ -22,7 +22,7 @@ _LINE = re.compile(r'File "([^"\n]+)", line (\d+)')
 
 def _where(line: re.Match[str]) -> str:
     """Name a line of a traceback by the notebook's cell it is of."""
-    typed = typed_at(line[1])
+    typed = name_prompt(line[1])
     return f"{typed[0].upper()}{typed[1:]}, line {line[2]}" if typed.startswith("cell") else line[0]
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..graph import origin
 from ..graph.errors import WindrowError
-from ..graph.keywords import retried
+from ..graph.keywords import drop_hints
 from .config import config
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def guard(function: Callable[..., Any], inner: bool = False) -> Callable[..., An
         try:
             return function(*args, **keywords)
         except BaseException as error:
-            known = retried(function, keywords, error)
+            known = drop_hints(function, keywords, error)
             if known is None:
                 _name_call(function, args, error)
                 cut(error, inner)

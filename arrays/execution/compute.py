@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, WaitTimeout, bad
-from ...graph.expr import unpinned, walk
+from ...graph.expr import remove_pins, walk
 from ...scheduler.cluster import Kept, current
 from ..base import ArrayBase, wrap
 from .deferred import evaluate, expand_recipes
@@ -142,7 +142,7 @@ def persist(*arrays: Any) -> Any:
     plain = expand_recipes([a.expr for a in arrays])
     pins = current().keep(plain)
     kept: tuple[Array, ...] = tuple(
-        wrap(replace(unpinned(a.expr), pin=pin)) for a, pin in zip(arrays, pins, strict=True)
+        wrap(replace(remove_pins(a.expr), pin=pin)) for a, pin in zip(arrays, pins, strict=True)
     )
     return kept[0] if len(kept) == 1 else kept
 

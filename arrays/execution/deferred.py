@@ -24,7 +24,7 @@ import numpy as np
 
 from ...graph import origin
 from ...graph.errors import bad
-from ...graph.expr import Expr, rewrite, unpinned, walk, with_operands
+from ...graph.expr import Expr, remove_pins, rewrite, walk, with_operands
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.deferred import Deferred
 from ...graph.kinds.elementwise import Elementwise
@@ -106,7 +106,7 @@ class Unsized:
     ) -> None:
         self.name, self.shape, self.dtype, self.chosen = name, shape, dtype, chosen
         self._recipe, self._operands, self._params = recipe, operands, params
-        self._origin = origin.found()
+        self._origin = origin.find_origin()
         self._made: Expr | None = None
         self._near: bool | None = None
         self._finding = threading.RLock()
@@ -213,7 +213,7 @@ def expand_recipes(roots: Sequence[Expr]) -> list[Expr]:
             return with_operands(node, operands)
         plan = _planned(node, operands)
         if not node.foreign:
-            _known[node] = unpinned(plan)
+            _known[node] = remove_pins(plan)
         return plan
 
     return rewrite(list(roots), lambda node: _find_plan(node, stored), build)

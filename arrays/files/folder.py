@@ -160,7 +160,7 @@ def load(path: Any, mmap_mode: str | None = None, *, chunks: Any = None) -> Arra
     runs, dtype, sizes = _read_head(os.path.join(found, HEAD))
     times = _looked_at(found, sizes)
     data = HostData(None, in_place=False, file=ArrowFolder(found, runs, dtype, sizes, times), label="load")
-    array = wrap(Expr(Host(data), (), runs.grid, dtype, origin.found()))
+    array = wrap(Expr(Host(data), (), runs.grid, dtype, origin.find_origin()))
     return array if chunks is None else rechunk(array, chunks)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...graph.axismap import AxisMap, Fixed, Slice, Take
 from ...graph.errors import IndexingError, bad
-from ...graph.grid import Axis, Grid, tidied
+from ...graph.grid import Axis, Grid, merge_tiny_chunks
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move
 from ...graph.kinds.points import TakePoints
@@ -140,7 +140,7 @@ def _tidy(x: ArrayBase, chosen: Selection, axes: list[Axis]) -> list[Axis]:
         if isinstance(entry, slice) and abs(entry.step) > 1:
             at = chosen.layout.index(i)
             unit = math.prod(a.largest for k, a in enumerate(axes) if k != at) * x.dtype.itemsize
-            found[at] = tidied(axes[at], own.largest, unit)
+            found[at] = merge_tiny_chunks(axes[at], own.largest, unit)
     return found
 
 

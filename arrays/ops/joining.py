@@ -11,8 +11,8 @@ import numpy as np
 
 from ...graph.axismap import Slice
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid, tidied
-from ...graph.kinds.move import Move, Route, joined
+from ...graph.grid import Axis, Grid, merge_tiny_chunks
+from ...graph.kinds.move import Move, Route, join_operands
 from ..base import ArrayBase, as_array, check_axis, check_dtype, check_shape, make
 from .elementwise import astype
 from .moving import expand_dims
@@ -135,8 +135,8 @@ def _joined(name: str, arrays: list[Array], at: int) -> Array:
     whole = Axis.of_sizes([n for axis in along for n in axis.sizes() if n])
     regular = max((axis.largest for axis in along if axis.count > 1), default=0)
     unit = math.prod(axis.largest for i, axis in enumerate(axes) if i != at) * arrays[0].dtype.itemsize
-    axes[at] = tidied(whole, regular, unit)
-    op = joined(name, [a.shape[at] for a in arrays], arrays[0].ndim, at)
+    axes[at] = merge_tiny_chunks(whole, regular, unit)
+    op = join_operands(name, [a.shape[at] for a in arrays], arrays[0].ndim, at)
     return make(op, arrays, Grid(axes), arrays[0].dtype)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...graph.arguments import is_integer
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
-from ...graph.kinds.reduction import Reduce, accumulator, reduced_grid
+from ...graph.kinds.reduction import Reduce, accumulator, reduce_grid
 from ...graph.kinds.source import Constant
 from ..base import ArrayBase, as_array, broadcast_shape, check_axes, check_dtype, make
 from ..chunking.rechunk import regrid
@@ -98,7 +98,7 @@ def reduce_to(
         return cast(wide, target)
     if name in UNBEGUN:
         array = without_empty(array, axes)
-    grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
+    grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
     return make(Reduce(name, axes, bool(keepdims), ddof), (array,), grid, target)
 
 
@@ -159,7 +159,7 @@ def reduce_from(name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initi
     axes = reduced_axes(name, axis, array.ndim)
     target = target_dtype(name, array.dtype, wanted)
     if math.prod(array.shape[i] for i in axes) == 0 and initial is not None:
-        grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
+        grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
         return make(Constant(np.asarray(initial).astype(target)[()]), (), grid, target)
     empty = name in ("sum", "prod") or step.ufunc.identity is not None
     found = reduce_to(name, left, axis, keepdims, wanted, empty=empty)

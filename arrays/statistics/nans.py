@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
-from ...graph.kinds.reduction import Reduce, reduced_count, reduced_grid
+from ...graph.kinds.reduction import Reduce, count_reduced, reduce_grid
 from ..base import as_array, check_axis, check_dtype, make
 from ..creation.filled import constant
 from ..ops import extremes
@@ -392,8 +392,8 @@ def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, m
     array = astype(array, native(array.dtype))
     plain, pair = (extremes.min, fmin) if operation == "nanmin" else (extremes.max, fmax)
     axes = reduced_axes(operation, axis, array.ndim)
-    grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
-    some = reduced_count(array.shape, axes) > 0
+    grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
+    some = count_reduced(array.shape, axes) > 0
     if initial is not None and not some:
         return constant(grid.shape, initial, array.dtype)
     if not some and initial is None:
@@ -434,7 +434,7 @@ def _spread(operation: str, a: Any, axis: Axes, dtype: Any, ddof: float, keepdim
         found = divide(total, where(count > ddof, count - ddof, np.nan))
         return astype(found if operation == "nanvar" else found**0.5, target)
     axes = reduced_axes(operation, axis, array.ndim)
-    grid = reduced_grid(array.expr.grid, axes, bool(keepdims))
+    grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
     real = np.finfo(array.dtype).dtype
     return astype(make(Reduce(operation, axes, bool(keepdims), ddof), (array,), grid, real), target)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..access import Piece, Rows, distinct, product_rows, ragged
+from ..access import Piece, Rows, concatenate_ranges, distinct, product_rows
 from ..axismap import AxisMap, Fixed, Segment, Slice
 from ..expr import Op
 from ..grid import Axis, Grid, Index
@@ -56,7 +56,7 @@ class Route:
 class Move(Op):
     """A result assembled from its operands along `routes`; `fill` is what stands where none leads.
 
-    `joins` is the axis along which operands follow each other, where all that is done is joining them (see `joined`).
+    `joins` is the axis along which operands follow each other, where all that is done is joining them (see `join_operands`).
     """
 
     name: str
@@ -83,7 +83,7 @@ class Move(Op):
                 if target is None:
                     per_axis.append(axis_map.rows(ONE, axis, np.zeros(len(blocks), np.int64)))
                 else:
-                    per_axis.append(spread(axis_map, domain.axes[target], axis, index[target]))
+                    per_axis.append(spread_rows(axis_map, domain.axes[target], axis, index[target]))
             if not per_axis:
                 out.append(Rows(np.arange(len(blocks) + 1), np.zeros(len(blocks), np.int64)))
             else:
@@ -96,7 +96,7 @@ class Move(Op):
         found = []
         for number in self._leading(domain, index):
             route, source = self.routes[number], sources[number]
-            order, shape = route.order, self._expanded(domain, route.targets)
+            order, shape = route.order, self._expand_shape(domain, route.targets)
             segments = _segments(route, domain, source, index)
             if segments is None:
                 continue
@@ -125,7 +125,7 @@ class Move(Op):
         first = int(np.searchsorted(self._starts, axis.start(k), side="right")) - 1
         return range(first, int(np.searchsorted(self._starts, axis.stop(k), side="left")))
 
-    def _expanded(self, domain: Grid, targets: tuple[int, ...]) -> tuple[int, ...] | None:
+    def _expand_shape(self, domain: Grid, targets: tuple[int, ...]) -> tuple[int, ...] | None:
         """Return where axes of length one are to be put in (the shape with -1 for the others), if anywhere."""
         if len(targets) == domain.ndim:
             return None
@@ -154,7 +154,7 @@ class Move(Op):
             found.append(at)
         return found
 
-    def composed(self, outer: Move) -> Move | None:
+    def compose(self, outer: Move) -> Move | None:
         """Return the one move that does this one and then `outer`, where slices and fixed indices allow it."""
         if self.fill is not None or outer.fill is not None or len(self.routes) != 1 or len(outer.routes) != 1:
             return None
@@ -200,7 +200,7 @@ def _segments(route: Route, domain: Grid, source: Grid, index: tuple[int, ...]) 
     return found
 
 
-def spread(axis_map: AxisMap, out: Axis, source: Axis, chunks: Index) -> Rows:
+def spread_rows(axis_map: AxisMap, out: Axis, source: Axis, chunks: Index) -> Rows:
     """Ask an axis map once for each distinct chunk, and spread the answer over all result blocks."""
     if out.count <= len(chunks):  # mostly all are asked for
         asked, back = np.arange(out.count), chunks
@@ -209,10 +209,10 @@ def spread(axis_map: AxisMap, out: Axis, source: Axis, chunks: Index) -> Rows:
         back = np.searchsorted(asked, chunks)
     rows = axis_map.rows(out, source, asked)
     lengths = rows.lengths[back]
-    return Rows(np.concatenate([[0], np.cumsum(lengths)]), rows.items[ragged(rows.start[back], lengths)])
+    return Rows(np.concatenate([[0], np.cumsum(lengths)]), rows.items[concatenate_ranges(rows.start[back], lengths)])
 
 
-def joined(name: str, lengths: Sequence[int], ndim: int, at: int) -> Move:
+def join_operands(name: str, lengths: Sequence[int], ndim: int, at: int) -> Move:
     """Return the move that joins operands of these lengths along an axis."""
     routes, begin = [], 0
     for length in lengths:

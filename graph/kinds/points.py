@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..access import Piece, Rows, product_rows
-from ..axismap import grouped
+from ..axismap import group_positions
 from ..expr import Op
-from .move import spread
+from .move import spread_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +71,7 @@ def _chunks_of(code: Index, axes: Sequence[Axis]) -> list[Index]:
     return found[::-1]
 
 
-def _summed(parts: list[Rows]) -> Rows:
+def _add_shares(parts: list[Rows]) -> Rows:
     """Combine relations whose items are shares of a block's number."""
     return product_rows((1,) * len(parts), parts)
 
@@ -107,12 +107,12 @@ class TakePoints(Op):
         inside = point < hi[row] if len(row) else np.zeros(0, bool)
         each = Rows.from_pairs(row[inside], code[inside], len(chunks), math.prod(a.count for a in indexed))
         number = sum((k * strides[a] for k, a in zip(_chunks_of(each.items, indexed), self.axes, strict=True)), 0)
-        parts = [_repeated(Rows(each.start, np.asarray(number, np.int64)), back)]
+        parts = [_repeat_rows(Rows(each.start, np.asarray(number, np.int64)), back)]
         targets = [a for i, a in enumerate(domain.axes) if i != self.at]
         for axis_map, target, a, chunk in zip(self.rest, targets, _others(self.axes, source.ndim), along, strict=True):
-            found = spread(axis_map, target, source.axes[a], chunk)
+            found = spread_rows(axis_map, target, source.axes[a], chunk)
             parts.append(Rows(found.start, found.items * strides[a]))
-        return (_summed(parts),)
+        return (_add_shares(parts),)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
         """See `graph.access.Access`."""
@@ -127,7 +127,7 @@ class TakePoints(Op):
         mine = [i[lo:hi] for i in self.index]
         order = (*range(1, self.at + 1), 0, *range(self.at + 1, domain.ndim)) if self.at else None
         found = []
-        for _, where in grouped(block_codes([source.axes[a] for a in self.axes], mine)):
+        for _, where in group_positions(block_codes([source.axes[a] for a in self.axes], mine)):
             take: list[Any] = [None] * source.ndim
             number = 0
             for a, positions in zip(self.axes, mine, strict=True):
@@ -179,11 +179,11 @@ class PutPoints(Op):
             code = code * domain.counts[a] + along[a]
         row = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
         each = Rows.from_pairs(row, values.axes[0].find(self.source), len(self.bounds) - 1, values.counts[0])
-        parts = [_repeated(Rows(each.start, each.items * strides[0]), code)]
+        parts = [_repeat_rows(Rows(each.start, each.items * strides[0]), code)]
         for i, (axis_map, a) in enumerate(zip(self.rest, _others(self.axes, domain.ndim), strict=True), 1):
-            found = spread(axis_map, domain.axes[a], values.axes[i], along[a])
+            found = spread_rows(axis_map, domain.axes[a], values.axes[i], along[a])
             parts.append(Rows(found.start, found.items * strides[i]))
-        return Rows(np.arange(len(blocks) + 1), blocks), _summed(parts)
+        return Rows(np.arange(len(blocks) + 1), blocks), _add_shares(parts)
 
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
         """See `graph.access.Access`."""
@@ -202,7 +202,7 @@ class PutPoints(Op):
         source = self.source[mine]
         place = self.axes[0]  # a single axis of positions is put to where it stands; else points are first
         order = (*range(1, place + 1), 0, *range(place + 1, domain.ndim)) if len(self.axes) == 1 and place else None
-        for chunk, where in grouped(values.axes[0].find(source)):
+        for chunk, where in group_positions(values.axes[0].find(source)):
             one = values.axes[0].length == 1
             first: Any = slice(0, 1) if one else source[where] - values.axes[0].start(chunk)
             for chosen in itertools.product(*segments):
@@ -222,7 +222,7 @@ class PutPoints(Op):
         return domain.block_shape(block)
 
 
-def _repeated(rows: Rows, back: Index) -> Rows:
+def _repeat_rows(rows: Rows, back: Index) -> Rows:
     """Return a relation whose row i is row `back[i]`."""
     lengths = rows.lengths[back]
     return Rows(np.concatenate([[0], np.cumsum(lengths)]), rows.of(back))

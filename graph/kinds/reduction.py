@@ -105,13 +105,13 @@ def _groups(grid: Grid, axes: tuple[int, ...], block_bytes: int, leaf: bool) -> 
     return tuple(groups)
 
 
-def reduced_grid(grid: Grid, axes: tuple[int, ...], keepdims: bool) -> Grid:
+def reduce_grid(grid: Grid, axes: tuple[int, ...], keepdims: bool) -> Grid:
     """Return the grid of a reduction's result."""
     if keepdims:
         return Grid([Axis.whole(1) if i in axes else a for i, a in enumerate(grid.axes)])
     return Grid([a for i, a in enumerate(grid.axes) if i not in axes])
 
 
-def reduced_count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+def count_reduced(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
     """Return the number of elements that one result covers."""
     return math.prod(shape[a] for a in axes)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..access import Into, Piece, Rows, product_rows, ragged
+from ..access import Into, Piece, Rows, concatenate_ranges, product_rows
 from ..expr import Op
 from ..grid import Axis, Grid
 
@@ -112,7 +112,7 @@ def _box_blocks(axes: tuple[Axis, ...], inner: list[int], depth: int, lo: Index,
         end = begin + ((hi - lo)[box] // inner[i] if i == depth else 1 if i < depth else axis.length)
         first = axis.find(begin)
         lengths = axis.find(end - 1) - first + 1
-        chunk = ragged(first, lengths)
+        chunk = concatenate_ranges(first, lengths)
         box, number = box.repeat(lengths), number.repeat(lengths) * axis.count + chunk
         if not axis.is_regular:
             full = axis.size(chunk) > 0

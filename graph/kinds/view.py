@@ -40,12 +40,15 @@ class View(Source):
         still = np.zeros((1,) * positions[0].ndim, np.int64) if positions else np.zeros(1, np.int64)
         op = self.op
         if isinstance(op, Move):
-            return [_led(axis_map, still if a is None else positions[a]) for a, axis_map in op.routes[0].axes]
+            return [_map_positions(axis_map, still if a is None else positions[a]) for a, axis_map in op.routes[0].axes]
         if isinstance(op, TakePoints):
             found: dict[int, Index] = {a: index[positions[op.at]] for a, index in zip(op.axes, op.index, strict=True)}
             others = iter([p for i, p in enumerate(positions) if i != op.at])
             axis_maps = iter(op.rest)
-            return [found[a] if a in found else _led(next(axis_maps), next(others)) for a in range(len(self.shape))]
+            return [
+                found[a] if a in found else _map_positions(next(axis_maps), next(others))
+                for a in range(len(self.shape))
+            ]
         led = []
         for (slo, shi), (tlo, thi) in op.groups:
             flat = still
@@ -58,7 +61,7 @@ class View(Source):
         return led
 
 
-def _led(axis_map: AxisMap, positions: Index) -> Index:
+def _map_positions(axis_map: AxisMap, positions: Index) -> Index:
     if isinstance(axis_map, Take):
         return axis_map.index[positions]
     if isinstance(axis_map, Slice):

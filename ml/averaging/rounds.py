@@ -169,7 +169,7 @@ class Task:
         )
         operands = [*rows, given, *([] if kept is None else [kept])]
         op = MapBlocks(self._payload, operand_axes, ("block_id",))
-        return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(np.uint8), origin.found()))
+        return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(np.uint8), origin.find_origin()))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_payload"}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.graph.grid import MANY, TINY, Axis, tidied
+from windrow.graph.grid import MANY, TINY, Axis, merge_tiny_chunks
 
 
 def test_ends_kept_in_a_loop_gain_no_chunk_a_step():
@@ -59,7 +59,7 @@ def test_what_is_merged(sizes, regular, tiny):
     axis = Axis.of_sizes(sizes)
     unit = TINY // tiny
     limit = min(regular or TINY, TINY // unit)
-    found = tidied(axis, regular, unit)
+    found = merge_tiny_chunks(axis, regular, unit)
     assert found.length == axis.length
     assert set(np.cumsum(found.sizes()).tolist()) <= set(np.cumsum(sizes).tolist())
     if axis.count <= MANY:

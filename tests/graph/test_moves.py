@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.graph.axismap import Fixed, Halo, Place, Runs, Slice, Spread, Take, gather_segments, grouped
+from windrow.graph.axismap import Fixed, Halo, Place, Runs, Slice, Spread, Take, gather_segments, group_positions
 from windrow.graph.grid import Axis, Grid
 from windrow.graph.kinds.move import Move, Route, rechunk
 from windrow.graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
@@ -230,7 +230,7 @@ def test_composed_moves_are_one(outer):
     x = np.arange(6 * 10).reshape(6, 10)
     step1 = x[::-1, ::2].T
     expected = {Slice(1, 2): step1[1::2].T, Slice(4, -1): step1[4::-1].T, Fixed(2): step1[2]}[outer]
-    composed = inner.composed(then)
+    composed = inner.compose(then)
     assert composed is not None
     got = assemble(composed, Grid.single(expected.shape), [(Grid([Axis.regular(6, 4), Axis.regular(10, 3)]), x)])
     assert np.array_equal(got, expected)
@@ -240,12 +240,12 @@ def test_composed_moves_are_one(outer):
 def test_codes_are_grouped_whatever_their_size(most):
     """Numbers that agree in their last sixteen bits are different ones."""
     code = np.array([0, most, 3, 0, most - 1, 3, most, 1, most & 0xFFFF, 0])
-    found = grouped(code)
+    found = group_positions(code)
     assert [c for c, _ in found] == sorted(set(code.tolist()))
     for value, where in found:
         assert where.tolist() == np.flatnonzero(code == value).tolist(), "each once, in order"
-    assert grouped(code[:0]) == []
-    assert [(c, w.tolist()) for c, w in grouped(np.sort(code)[-2:] * 0 + most)] == [(most, [0, 1])]
+    assert group_positions(code[:0]) == []
+    assert [(c, w.tolist()) for c, w in group_positions(np.sort(code)[-2:] * 0 + most)] == [(most, [0, 1])]
 
 
 def test_positions_in_many_chunks_are_taken_from_their_own():

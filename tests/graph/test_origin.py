@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from windrow.graph import origin
-from windrow.graph.origin import NOWHERE, Origin, found, publish, say, spoken, standing, typed_at
+from windrow.graph.origin import NOWHERE, Origin, find_origin, is_spoken, name_prompt, publish, say, standing
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from windrow.graph.origin import NOWHERE, Origin, found, publish, say, spoken, s
 )
 def test_what_was_typed(monkeypatch, file, typed):
     monkeypatch.delitem(sys.modules, "IPython", raising=False)
-    assert typed_at(file) == typed
+    assert name_prompt(file) == typed
     where = Origin("f", file, 7).where
     assert where == (f"{typed}, line 7" if typed else f"{file}:7")
 
@@ -38,11 +38,11 @@ def test_cells_of_notebooks(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     assert Origin("f", "/tmp/ipykernel_1/3.py", 2).where == "cell In[3], line 2"
     assert Origin("f", "/home/me/script.py", 2).where == "/home/me/script.py:2"
-    assert typed_at("<stdin>") == "prompt"
+    assert name_prompt("<stdin>") == "prompt"
     shell.compile = SimpleNamespace()
-    assert typed_at("/tmp/ipykernel_1/3.py") == ""
+    assert name_prompt("/tmp/ipykernel_1/3.py") == ""
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
-    assert typed_at("/tmp/ipykernel_1/3.py") == ""
+    assert name_prompt("/tmp/ipykernel_1/3.py") == ""
 
 
 def test_where_and_short():
@@ -53,7 +53,7 @@ def test_where_and_short():
 
 def package(*functions, name=origin.PACKAGE):
     """Functions as if a module of a package had them."""
-    module = {"__name__": f"{name}.some", "found": found, "standing": standing}
+    module = {"__name__": f"{name}.some", "found": find_origin, "standing": standing}
     exec("\n".join(functions), module)
     return SimpleNamespace(**{k: v for k, v in module.items() if not k.startswith("__")})
 
@@ -68,10 +68,10 @@ def test_the_outermost_public_function_is_what_was_called():
     assert ours.middle().call == "inner_word"
     publish(ours.inner, "another")
     assert ours.inner().call == "inner_word", "the first name stays"
-    assert spoken("outer_word")
-    assert not spoken("middle")
+    assert is_spoken("outer_word")
+    assert not is_spoken("middle")
     say("said_word")
-    assert spoken("said_word")
+    assert is_spoken("said_word")
 
 
 def test_a_name_may_follow_from_the_call():

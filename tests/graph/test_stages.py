@@ -20,10 +20,10 @@ from windrow.graph.grid import Axis, Grid
 from windrow.graph.kinds.contraction import Contract, split_for
 from windrow.graph.kinds.elementwise import Elementwise, Scalar
 from windrow.graph.kinds.mapping import BlockFunction
-from windrow.graph.kinds.move import Move, Route, joined, rechunk
-from windrow.graph.kinds.reduction import Level, Reduce, expand, reduced_grid
+from windrow.graph.kinds.move import Move, Route, join_operands, rechunk
+from windrow.graph.kinds.reduction import Level, Reduce, expand, reduce_grid
 from windrow.graph.kinds.source import Full, Random
-from windrow.graph.lower import lower, named
+from windrow.graph.lower import lower, name_stage
 from windrow.graph.origin import Origin
 from windrow.graph.program import Apply, Call, Generate, Load, Product
 from windrow.graph.simplify import simplify
@@ -54,7 +54,7 @@ def apply(name: str, *operands: Expr | float) -> Expr:
 
 
 def reduce(node: Expr, axes, head: str = "sum") -> Expr:
-    return Expr(Reduce(head, axes, False), (node,), reduced_grid(node.grid, axes, False), F8)
+    return Expr(Reduce(head, axes, False), (node,), reduce_grid(node.grid, axes, False), F8)
 
 
 def transpose(node: Expr) -> Expr:
@@ -243,7 +243,7 @@ def test_transposes_go_into_contractions():
 @pytest.mark.parametrize("count", [64, 65, 200])
 def test_joins_of_many_become_trees(count):
     parts = [noise(grid_of((2,), (1,)), k) for k in range(count)]
-    root = Expr(joined("concatenate", [2] * count, 1, 0), tuple(parts), grid_of((2 * count,), (3,)), F8)
+    root = Expr(join_operands("concatenate", [2] * count, 1, 0), tuple(parts), grid_of((2 * count,), (3,)), F8)
     (simple,) = simplify([root], nothing)
     assert simple.token == root.token
     assert simple.grid == root.grid
@@ -277,8 +277,8 @@ def test_stages_are_named_by_all_that_runs_in_them():
     x = noise(SQUARE)
     one = Expr(Elementwise("sqrt", (0,)), (x,), SQUARE, F8, called)
     two = Expr(Elementwise("negative", (0,)), (one,), SQUARE, F8, other)
-    assert named([x, one]) == "random+cumsum"
-    assert named([one, two, one]) == "cumsum+mean"
+    assert name_stage([x, one]) == "random+cumsum"
+    assert name_stage([one, two, one]) == "cumsum+mean"
     (stage,) = lower([two], nothing)
     assert stage.name == "random+cumsum+mean"
     assert stage.origin == "script.py:4"

@@ -18,7 +18,7 @@ from windrow.graph.grid import Axis, Grid
 from windrow.graph.kinds.contraction import Contract
 from windrow.graph.kinds.elementwise import Elementwise
 from windrow.graph.kinds.move import Move, Route, rechunk
-from windrow.graph.kinds.reduction import Reduce, reduced_grid
+from windrow.graph.kinds.reduction import Reduce, reduce_grid
 from windrow.graph.kinds.source import Host, HostData, Random
 from windrow.graph.lower import lower
 from windrow.scheduler.arena import Arena
@@ -58,7 +58,7 @@ def random_nodes(rng: random.Random) -> list[Expr]:
             nodes.append(Expr(Contract((0, 1), (1, 2), (0, 2)), (a, b), product, F8))
         elif kind == "sum":
             axes = rng.choice([(0,), (1,), (0, 1)])
-            nodes.append(Expr(Reduce("sum", axes, True), (a,), reduced_grid(a.grid, axes, True), F8))
+            nodes.append(Expr(Reduce("sum", axes, True), (a,), reduce_grid(a.grid, axes, True), F8))
     return nodes
 
 

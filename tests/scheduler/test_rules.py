@@ -12,7 +12,7 @@ from windrow.graph.grid import Axis, Grid
 from windrow.graph.kinds.contraction import Contract
 from windrow.graph.kinds.elementwise import Elementwise
 from windrow.graph.kinds.move import Move, Route, rechunk
-from windrow.graph.kinds.reduction import Reduce, reduced_grid
+from windrow.graph.kinds.reduction import Reduce, reduce_grid
 from windrow.graph.kinds.source import Host, HostData, Random
 from windrow.graph.lower import lower
 from windrow.scheduler.arena import Arena
@@ -38,7 +38,7 @@ def root(of: Expr) -> Expr:
 
 
 def total(of: Expr) -> Expr:
-    return Expr(Reduce("sum", (0,), False), (of,), reduced_grid(of.grid, (0,), False), F8)
+    return Expr(Reduce("sum", (0,), False), (of,), reduce_grid(of.grid, (0,), False), F8)
 
 
 def held(*nodes: Expr, ranks: int = 1, arena: int = 1 << 30, threads: int = 1, in_place: bool = True) -> Ledger:
@@ -103,7 +103,7 @@ def test_products_and_wide_reductions_begin_with_one_task():
         ledger.done(batch.number, 1e-6)
     assert batch is not None
     big = numbers(4096)
-    ledger = held(Expr(Reduce("sum", (0,), False), (big,), reduced_grid(big.grid, (0,), False), F8))
+    ledger = held(Expr(Reduce("sum", (0,), False), (big,), reduce_grid(big.grid, (0,), False), F8))
     batch = ledger.take(0)
     assert batch is not None
     stage = batch.record.stage

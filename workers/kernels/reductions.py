@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.kinds.reduction import Level, reduced_count
+from ...graph.kinds.reduction import Level, count_reduced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ def _as_is(partial: Array, level: Level) -> Array:
 
 
 def _mean_finish(partial: Array, level: Level) -> Array:
-    count = reduced_count(level.shape, level.reduce.axes)
+    count = count_reduced(level.shape, level.reduce.axes)
     if level.target.kind in "fc":
         return np.asarray(np.true_divide(partial, count, dtype=level.target))
     total = partial.astype(level.target, copy=False)  # of times, or of integers where dtype= says so
@@ -214,7 +214,7 @@ def _modulus(x: Array) -> Array:
 
 
 def _moments_finish(partial: Array, level: Level) -> Array:
-    freedom = np.maximum(reduced_count(level.shape, level.reduce.axes) - level.reduce.ddof, 0)
+    freedom = np.maximum(count_reduced(level.shape, level.reduce.axes) - level.reduce.ddof, 0)
     with np.errstate(all="ignore"):
         variance = np.true_divide(partial["m2"], freedom)
         return np.asarray(np.sqrt(variance) if level.reduce.head == "std" else variance).astype(level.target)
