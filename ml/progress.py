@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from ..scheduler.progress import Display, State, covering, foremost
+from ..scheduler.progress import Display, State, covering, is_foremost
 from ..workers.config import config
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Progress:
 
     def tick(self) -> None:
         """Draw the bar anew, unless another work that has begun before draws its own; from any thread."""
-        if foremost(self.tick):
+        if is_foremost(self.tick):
             self._display.show(self._state)
 
     def _state(self) -> State:

@@ -32,11 +32,11 @@ class Arena:
 
     def take(self, nbytes: int) -> int | None:
         """Return the offset of a new range, or None when no range of this size is left."""
-        return self._take(self.padded(nbytes))
+        return self._take(self.pad_size(nbytes))
 
     def take_run(self, nbytes: int, count: int) -> int | None:
         """Return the offset of `count` small ranges that follow each other; each is given back on its own."""
-        return self._take(self.padded(nbytes) * count) if nbytes < LARGE else None
+        return self._take(self.pad_size(nbytes) * count) if nbytes < LARGE else None
 
     def _take(self, nbytes: int) -> int | None:
         if nbytes > self.free:
@@ -67,13 +67,13 @@ class Arena:
 
     def give(self, offset: int, nbytes: int) -> None:
         """Take a range back."""
-        nbytes = self.padded(nbytes)
+        nbytes = self.pad_size(nbytes)
         self.used -= nbytes
         self._loose += nbytes
         self._free[nbytes].append(offset)
 
     @staticmethod
-    def padded(nbytes: int) -> int:
+    def pad_size(nbytes: int) -> int:
         """Return what a range really takes.
 
         Large ones are rounded up to one of 64 sizes between powers of two, so that one serves for another; a little

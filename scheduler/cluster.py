@@ -175,7 +175,7 @@ class Cluster:
             raise
         return [gather.results[root.token] for root in roots]
 
-    def prepared(self, root: Expr, listener: SimpleQueue[tuple[Job, Arrival | None]]) -> ResultCollector:
+    def prepare(self, root: Expr, listener: SimpleQueue[tuple[Job, Arrival | None]]) -> ResultCollector:
         """Return what computes an expression, to be started; the listener is told what arrives of it and of others."""
         self._open()
         gather = self._gather([root])
@@ -183,7 +183,7 @@ class Cluster:
         return gather
 
     def _gather(self, roots: list[Expr]) -> ResultCollector:
-        stages, relied = self._lowered(roots)
+        stages, relied = self._lower(roots)
         results = [np.empty(root.shape, root.dtype) for root in roots]
         names = [root.token for root in roots]
         sinks: dict[str, Array] = {}
@@ -200,10 +200,10 @@ class Cluster:
         """Start computing expressions behind the caller's back, and keep their chunks; what they share is done once."""
         self._open()
         with self._lock:
-            known = {root.token for root in roots if self.stored(root.token)}
+            known = {root.token for root in roots if self.is_stored(root.token)}
             kept = [self._another(root.token) if root.token in known else None for root in roots]
             fresh = list({root.token: root for root in roots if root.token not in known}.values())
-            stages, relied = self._lowered(fresh)
+            stages, relied = self._lower(fresh)
             reads = relations(stages, _folds(relied))
             made = {stage.token: stage for stage in stages}
             self._watch(fresh)
@@ -232,22 +232,22 @@ class Cluster:
 
     def stages(self, roots: Sequence[Expr]) -> list[Stage]:
         """Return the stages that computing these expressions would run."""
-        return lower(list(roots), self.stored)
+        return lower(list(roots), self.is_stored)
 
-    def _lowered(self, roots: Sequence[Expr]) -> tuple[list[Stage], dict[str, Kept]]:
+    def _lower(self, roots: Sequence[Expr]) -> tuple[list[Stage], dict[str, Kept]]:
         """Return the stages to run, and what is stored that they, or the caller, will read, by token.
 
         As long as these objects are there nobody releases it: until the job is handed in, after which its reads count.
         """
         found: dict[str, Kept | None] = {}
 
-        def stored(token: str) -> bool:
+        def is_kept(token: str) -> bool:
             if token not in found:
                 with self._lock:
-                    found[token] = self._another(token) if self.stored(token) else None
+                    found[token] = self._another(token) if self.is_stored(token) else None
             return found[token] is not None
 
-        stages = lower(list(roots), stored)
+        stages = lower(list(roots), is_kept)
         return stages, {token: kept for token, kept in found.items() if kept is not None}
 
     def chunk(self, root: Expr, block: int) -> Array:
@@ -280,7 +280,7 @@ class Cluster:
         found.flags.writeable = False
         return found
 
-    def stored(self, token: str) -> bool:
+    def is_stored(self, token: str) -> bool:
         """Tell whether an expression's chunks are kept, or are being made; its name is its token."""
         found = self._kept.get(token)
         if found is None:
@@ -307,7 +307,7 @@ class Cluster:
         """Learn when the user's arrays go: what ranks were sent of them is kept until then, so it is sent once."""
         if self.engine.shared:
             return
-        for node in walk(list(roots), lambda node: self.stored(node.token)):
+        for node in walk(list(roots), lambda node: self.is_stored(node.token)):
             if isinstance(node.op, Host) and node.op.data.file is None and node.token not in self._watched:
                 self._watched.add(node.token)
                 weakref.finalize(node.op, insist, partial(self._unwatch, node.token))
@@ -421,7 +421,7 @@ def _info(engine: Engine) -> list[dict[str, Any]]:
     for rank, peer in enumerate(engine.transport.peers):
         if not engine.ledger.alive[rank]:
             continue
-        chunks = sum(r.stored_on(rank) for r in engine.ledger.holding)
+        chunks = sum(r.count_stored(rank) for r in engine.ledger.holding)
         arena = engine.ledger.arenas[rank]
         rows.append(
             {

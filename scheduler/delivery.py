@@ -88,10 +88,10 @@ class Delivery:
         into = np.empty(nbytes, np.uint8)
         region = Region(int(record.offset[task]), (nbytes,), (1,), 1, int(record.source[task]))
 
-        def arrived(ok: bool) -> None:
+        def on_arrival(ok: bool) -> None:
             if ok:
                 job.tell(Arrival(number, record.stage, one, (into,)))
             elif self.engine.ledger.alive[int(record.owner[task])] and record.state[task] == State.STORED:
                 self._fetch(job, number, record, task, None)
 
-        self.engine.transport.fetch(int(record.owner[task]), region, into, arrived)
+        self.engine.transport.fetch(int(record.owner[task]), region, into, on_arrival)

@@ -181,7 +181,7 @@ class Engine:
             self._end(request.job)
         elif isinstance(request, Gathered):
             if (claim := request.job.claims.get(request.token)) is not None:
-                self.ledger.gathered(claim, request.tasks)
+                self.ledger.note_gathered(claim, request.tasks)
         elif isinstance(request, Release):
             self._end(request.job)
             self._unhold(request.job)
@@ -268,12 +268,12 @@ class Engine:
         for token in job.sinks:
             self.sinks.pop(token, None)
         for claim in job.claims.values():
-            self.ledger.gathered(claim)
+            self.ledger.note_gathered(claim)
         self._unhold(job)
         if not job.finished:
             job.fail(ClusterError("the computation was cancelled"))
         self.ledger.plan()
-        self._recall([b for b in self.ledger.batches.values() if self.ledger.unwanted(b)])
+        self._recall([b for b in self.ledger.batches.values() if self.ledger.is_unwanted(b)])
 
     def _unhold(self, job: Job) -> None:
         """Let go of what a job holds, and of the job."""
@@ -302,7 +302,7 @@ class Engine:
 
     def _event(self, event: object) -> None:
         if isinstance(event, RanksLost):
-            self._lost(event.ranks)
+            self._on_lost(event.ranks)
             return
         assert isinstance(event, Event), event
         self.heartbeat.heard(event.rank, time.monotonic())
@@ -311,23 +311,23 @@ class Engine:
             self._recalled.discard(event.batch)
             done = self.ledger.done(event.batch, event.seconds)
             if done is not None:
-                self._stored(*done)
+                self._on_stored(*done)
         elif isinstance(event, Failed):
-            self._failed(event)
+            self._on_failed(event)
         elif isinstance(event, Refused):
             self._recalled.discard(event.batch)
-            self.ledger.refused(event.batch)
+            self.ledger.note_refused(event.batch)
             self.ledger.plan()
         elif isinstance(event, Spilled):
-            self.spiller.spilled(event)
+            self.spiller.on_spilled(event)
         elif isinstance(event, Output):
             show(event.stream, event.text)
         else:
             assert isinstance(event, Pong)
 
-    def _stored(self, record: Record, tasks: Index) -> None:
+    def _on_stored(self, record: Record, tasks: Index) -> None:
         token = record.stage.token
-        self.jobs.stored(token, tasks)
+        self.jobs.count_stored(token, tasks)
         for job, number in self.jobs.wanting(token):
             if job.results is None:
                 self._check(job)
@@ -340,7 +340,7 @@ class Engine:
             self.jobs.finish(job)
             job.tell()
 
-    def _failed(self, event: Failed) -> None:
+    def _on_failed(self, event: Failed) -> None:
         self._moved[event.rank] = time.monotonic()
         self._recalled.discard(event.batch)
         batch = self.ledger.batches.get(event.batch)
@@ -348,18 +348,18 @@ class Engine:
             return
         stage = batch.record.stage
         tasks = np.array([event.block // stage.blocks_per_task]) if event.block >= 0 else batch.tasks
-        self.ledger.refused(event.batch)
+        self.ledger.note_refused(event.batch)
         self.fail(batch.record, tasks, exception_of(event, stage, self.transport.peers[event.rank]))
 
     def fail(self, record: Record, tasks: Index, error: BaseException) -> None:
         """End all jobs that need some tasks with an exception; what was persisted and needs them is there no more."""
-        for job in self.jobs.affected(self.ledger.dependents(record, tasks)):
+        for job in self.jobs.find_affected(self.ledger.dependents(record, tasks)):
             job.spoil(error)
             self._end(job)
             self._unhold(job)
         self.ledger.plan()
 
-    def _lost(self, ranks: tuple[int, ...]) -> None:
+    def _on_lost(self, ranks: tuple[int, ...]) -> None:
         for rank in ranks:
             if not self.ledger.alive[rank]:
                 continue
@@ -371,7 +371,7 @@ class Engine:
             )
             self.losses.append(text)
             log.warning(text)
-        self.spiller.lost(ranks)
+        self.spiller.on_lost(ranks)
         self._recalled &= self.ledger.batches.keys()
         self.jobs.watch_again(self.ledger.records)
         self._give_up_deadly()
@@ -431,7 +431,7 @@ class Engine:
         try:
             command = self._command(batch)
         except Exception as error:  # the user's array or file could not be read
-            self.ledger.refused(batch.number)
+            self.ledger.note_refused(batch.number)
             self.fail(batch.record, batch.tasks, error)
             return
         self.send(batch.rank, command)

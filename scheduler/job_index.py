@@ -52,7 +52,7 @@ class Jobs:
         """Return the jobs under way whose targets have this one, and its number there."""
         return [(job, n) for job, n in self._targets.get(token, {}).items() if job in self._under_way]
 
-    def affected(self, dependents: Mapping[Record, Index]) -> list[Job]:
+    def find_affected(self, dependents: Mapping[Record, Index]) -> list[Job]:
         """Return the jobs that want some of these tasks, under way or not."""
         found: dict[Job, None] = {}
         for record, tasks in dependents.items():
@@ -86,7 +86,7 @@ class Jobs:
         for job in list(self._watched):
             self.watch(job, records)
 
-    def stored(self, token: str, tasks: Index) -> None:
+    def count_stored(self, token: str, tasks: Index) -> None:
         """Tell the jobs that count a stage's tasks."""
         for job in self._watching.get(token, ()):
             job.done += len(tasks)

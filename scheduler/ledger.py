@@ -163,7 +163,7 @@ class Ledger(Planner):
         self._want(record, claim.open.copy())
         return claim
 
-    def gathered(self, claim: Claim, tasks: Index | None = None) -> None:
+    def note_gathered(self, claim: Claim, tasks: Index | None = None) -> None:
         """Note that chunks (None: all that are left) have been gathered, or are not wanted any more."""
         record = claim.record
         tasks = np.flatnonzero(claim.open) if tasks is None else tasks[claim.open[tasks]]
@@ -191,7 +191,7 @@ class Ledger(Planner):
         self._give_up(record, tasks)
         self._loose[record] = None
 
-    def unwanted(self, batch: Batch) -> bool:
+    def is_unwanted(self, batch: Batch) -> bool:
         """Whether nobody is to read what a batch makes."""
         return not batch.record.kept and not (batch.record.readers_left[batch.tasks] > 0).any()
 
@@ -284,7 +284,7 @@ class Ledger(Planner):
         record.nrunning += len(tasks)
         return batch
 
-    def _ended(self, number: int) -> Batch | None:
+    def _end_batch(self, number: int) -> Batch | None:
         batch = self.batches.pop(number, None)
         if batch is not None:
             del self.given[batch.rank][number]
@@ -293,7 +293,7 @@ class Ledger(Planner):
 
     def done(self, number: int, seconds: float) -> tuple[Record, Index] | None:
         """Note that a batch is stored; return what is stored now, None for a batch that doesn't count."""
-        batch = self._ended(number)
+        batch = self._end_batch(number)
         if batch is None:
             return None
         record, tasks = batch.record, batch.tasks
@@ -308,22 +308,22 @@ class Ledger(Planner):
                 record.deaths.pop(task, None)
         for user, edge in record.users.items():
             if user.nwaiting:
-                self._arrived(user, edge.readers.of(tasks))
+                self._note_arrival(user, edge.readers.of(tasks))
         self._read(record, tasks)
         self._release(record, tasks)
         self._rest(record)
         self.slabs.bury(self.batches, number)
         return record, tasks
 
-    def _arrived(self, user: Record, readers: Index) -> None:
+    def _note_arrival(self, user: Record, readers: Index) -> None:
         np.subtract.at(user.inputs_missing, readers, 1)
         readers = distinct(readers)
         ready = readers[(user.inputs_missing[readers] == 0) & (user.state[readers] == State.WAITING)]
         self._enqueue(user, ready)
 
-    def refused(self, number: int) -> None:
+    def note_refused(self, number: int) -> None:
         """Note that a batch came to nothing (its inputs could not be read, it failed, it was recalled); `plan` next."""
-        batch = self._ended(number)
+        batch = self._end_batch(number)
         if batch is None:
             return
         record = batch.record
@@ -343,7 +343,7 @@ class Ledger(Planner):
         suspects = self._suspects(rank)
         called = {function: batch.number for batch in suspects for function in batch.record.stage.functions}
         for function, number in called.items():
-            self.suspicion.died(function, number, self._number)
+            self.suspicion.note_death(function, number, self._number)
         for batch in suspects:
             for task in batch.tasks.tolist():
                 batch.record.deaths[task] = batch.record.deaths.get(task, 0) + 1
@@ -435,7 +435,7 @@ class Ledger(Planner):
         """Whether some chunk is about to be gathered: memory may come free without more ado."""
         return any(r.gathers_owed and bool(r.gathers[r.state == State.STORED].any()) for r in self.holding)
 
-    def spilled(self, rank: int, record: Record, tasks: Index, offsets: Index, source: int, places: Index) -> None:
+    def note_spilled(self, rank: int, record: Record, tasks: Index, offsets: Index, source: int, places: Index) -> None:
         """Note that slabs are in a spill file now; their arena ranges go when all that runs now has ended."""
         current = record.in_arena[tasks] & (record.owner[tasks] == rank) & (record.offset[tasks] == offsets)
         current &= (record.gathers[tasks] == 0) & (not record.viewed)

@@ -65,7 +65,7 @@ class Planner:
         """
         for record, tasks in self._refused:
             wanted = np.ones(len(tasks), bool) if record.hold else record.readers_left[tasks] > 0
-            self._unread(record, tasks[wanted])
+            self._note_unread(record, tasks[wanted])
             mask = self._pending.setdefault(record, np.zeros(record.ntasks, bool))
             mask[tasks[wanted]] = True
             self._read(record, tasks[~wanted])
@@ -114,7 +114,7 @@ class Planner:
         touched: dict[Record, None] = {}
         for record, tasks in self._refused:
             touched.update(dict.fromkeys(edge.record for edge in record.inputs))
-            self._unread(record, tasks)
+            self._note_unread(record, tasks)
         self._refused.clear()
         for record in list(self.active):
             touched.update(dict.fromkeys(edge.record for edge in record.inputs))
@@ -129,11 +129,11 @@ class Planner:
         """Let tasks wait or be ready no longer: they read nothing."""
         record.withdraw(tasks)
         self.ready.update(record)
-        self._unread(record, tasks)
+        self._note_unread(record, tasks)
         self._rest(record)
 
     @staticmethod
-    def _unread(record: Record, tasks: Index) -> None:
+    def _note_unread(record: Record, tasks: Index) -> None:
         """Note that tasks don't read their inputs; these stay where they are for now."""
         for edge in record.inputs:
             np.subtract.at(edge.record.readers_left, edge.reads.of(tasks), 1)
@@ -188,10 +188,10 @@ class Planner:
 
     def _enqueue(self, record: Record, tasks: Index) -> None:
         if len(tasks):
-            record.enqueue(tasks, self._preferred(record, tasks))
+            record.enqueue(tasks, self._prefer_ranks(record, tasks))
             self.ready.update(record)
 
-    def _preferred(self, record: Record, tasks: Index) -> NDArray[np.int64]:
+    def _prefer_ranks(self, record: Record, tasks: Index) -> NDArray[np.int64]:
         """Return the rank each task should run on: where its first input lies, else one of equal runs.
 
         It doesn't tell where more of its chunks are read than there are ranks, and the first and the last are apart: an

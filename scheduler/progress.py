@@ -31,7 +31,7 @@ NAME = 32
 """Letters of an operation's name."""
 
 
-def wanted(setting: str) -> bool:
+def is_wanted(setting: str) -> bool:
     """Whether a bar is to be shown: in a notebook, at a terminal, or under an mpirun that is at one."""
     if setting != "auto":
         return setting == "on"
@@ -87,7 +87,7 @@ def covering(tick: Callable[[], None]) -> Iterator[None]:
         _covers.remove(tick)
 
 
-def foremost(tick: Callable[[], None]) -> bool:
+def is_foremost(tick: Callable[[], None]) -> bool:
     """Tell whether no other work covers the one that `tick` belongs to."""
     return _covers[:1] in ([], [tick])
 
@@ -129,13 +129,13 @@ class Display:
             return
         with self._lock:
             if self._show is None:
-                self._show = wanted(self._setting) and _bars() is not None
+                self._show = is_wanted(self._setting) and _bars() is not None
             if not self._show:
                 return
             self._drawn = now
             done, total, name, note = state()
             if self._bar is None:
-                self._bar = self._made(now - self._begin)
+                self._bar = self._make_bar(now - self._begin)
             bar = self._bar
             bar.total = max(total, done, 1)
             bar.set_description_str(name if len(name) <= NAME else f"{name[: NAME - 1]}…", refresh=False)
@@ -143,7 +143,7 @@ class Display:
             bar.n = done
             bar.refresh()
 
-    def _made(self, seconds: float) -> Any:
+    def _make_bar(self, seconds: float) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             bar = _bars()(

@@ -123,7 +123,7 @@ class Record:
         """Whether nothing depends on the record: it may be forgotten."""
         return not (self.hold or self.cached or self.gathers_owed or self.nwaiting or self.nrunning or self.users)
 
-    def stored_on(self, rank: int) -> int:
+    def count_stored(self, rank: int) -> int:
         """Return the number of slabs that a rank holds."""
         return int(np.count_nonzero((self.owner == rank) & (self.state == State.STORED)))
 

@@ -30,7 +30,7 @@ class Slabs:
         """Return where slabs go in a rank's arena: as many of them, the first ones, as fit."""
         arena = self.arenas[rank]
         if len(sizes) > 1 and not np.ptp(sizes) and (base := arena.take_run(int(sizes[0]), len(sizes))) is not None:
-            return base + np.arange(len(sizes)) * Arena.padded(int(sizes[0]))
+            return base + np.arange(len(sizes)) * Arena.pad_size(int(sizes[0]))
         offsets = []
         for nbytes in sizes.tolist():
             offset = arena.take(nbytes)

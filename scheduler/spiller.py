@@ -37,7 +37,7 @@ class Spiller:
         if stuck is None or ledger.gathering():
             return
         needed = int(stuck.bytes.max())
-        room = Arena.padded(needed)
+        room = Arena.pad_size(needed)
         sizes = [a.size for a, ok in zip(ledger.arenas, ledger.alive, strict=True) if ok]
         if room > max(sizes):
             rounded = "" if needed > max(sizes) else f", rounded up to {room:,},"
@@ -65,7 +65,7 @@ class Spiller:
             sizes = record.bytes[tasks]
             self.engine.send(rank, Spill(self._number, record.stage.token, tasks, offsets, sizes))
 
-    def spilled(self, event: Spilled) -> None:
+    def on_spilled(self, event: Spilled) -> None:
         """Take a rank's answer."""
         found = self.pending.pop(event.number, None)
         if found is None:
@@ -75,9 +75,9 @@ class Spiller:
             self.why = event.why if not self._taken else ""
         else:
             self.why, self._taken = "", True
-            self.engine.ledger.spilled(rank, record, tasks, offsets, event.source, event.offsets)
+            self.engine.ledger.note_spilled(rank, record, tasks, offsets, event.source, event.offsets)
 
-    def lost(self, ranks: tuple[int, ...]) -> None:
+    def on_lost(self, ranks: tuple[int, ...]) -> None:
         """Forget what dead ranks were to spill."""
         self.pending = {n: p for n, p in self.pending.items() if p[0] not in ranks}
 

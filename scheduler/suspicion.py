@@ -73,7 +73,7 @@ class Suspicion:
         """Whether functions end no process at once, and none has died since they last ended well."""
         return all(f in self._well and f not in self._doubts for f in functions)
 
-    def died(self, function: Function, number: int, last: int) -> None:
+    def note_death(self, function: Function, number: int, last: int) -> None:
         """Note that a rank has died at batch `number`, where `last` is the last one that was given out."""
         doubt = self._doubts.setdefault(function, _Doubt())
         doubt.ranks += 1

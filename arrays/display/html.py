@@ -77,7 +77,7 @@ def _made_by(x: ArrayBase) -> str:
         return f"{expr.label}, more than {NODES:,} operations"
     cluster = running()
     roots, waiting = outline_plan([expr])
-    stored = cluster.stored if cluster is not None else lambda token: False
+    stored = cluster.is_stored if cluster is not None else lambda token: False
     stages = [s for s in lower(roots, stored) if s.data is None]
     tasks = sum(s.ntasks for s in stages)
     more = ", more when it runs" if waiting else ""

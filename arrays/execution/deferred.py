@@ -192,7 +192,7 @@ def evaluate(roots: Sequence[Expr]) -> Values:
 
     Values are copied into whole arrays: a change of chunks that comes last is left out.
     """
-    stored = current().stored
+    stored = current().is_stored
     return current().run([_before_rechunk(root, stored) for root in expand_recipes(roots)])
 
 
@@ -206,7 +206,7 @@ def expand_recipes(roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions in which no operation is deferred any more: recipes are run, inner ones first."""
     if not any(root.deferred for root in roots):
         return list(roots)
-    stored = current().stored
+    stored = current().is_stored
 
     def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:
         if not isinstance(node.op, Deferred):
@@ -248,7 +248,7 @@ def outline_plan(roots: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
     if not any(root.deferred for root in roots):
         return list(roots), []
     cluster = running()
-    stored = cluster.stored if cluster is not None else lambda token: False
+    stored = cluster.is_stored if cluster is not None else lambda token: False
     waiting: list[Expr] = []
 
     def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:

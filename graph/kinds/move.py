@@ -56,7 +56,8 @@ class Route:
 class Move(Op):
     """A result assembled from its operands along `routes`; `fill` is what stands where none leads.
 
-    `joins` is the axis along which operands follow each other, where all that is done is joining them (see `join_operands`).
+    `joins` is the axis along which operands follow each other, where all that is done is joining them (see
+    `join_operands`).
     """
 
     name: str

@@ -169,7 +169,7 @@ class Asynchronous:
             given = self.task.given(self._epochs[epoch], part, self._shared, shard.own, number)
             made = self.task.graph(shard.rows, from_array(given, chunks=-1), None, 1)
             shard.pulled = self._shared
-            shard.gather = current().prepared(made.expr, self._arrived)
+            shard.gather = current().prepare(made.expr, self._arrived)
             self._running[shard.gather.job] = (
                 number,
                 shard.gather,

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None, names: Names = dict) -> int:
     # One rank speaks for all of them.
     with contextlib.nullcontext() if first else _silence():
         options = parse(list(sys.argv[1:] if arguments is None else arguments), version())
-        status = _refused(options, job)
+        status = _refuse(options, job)
     if status is not None:
         return status
     if options.words == ["env"]:
@@ -73,7 +73,7 @@ def _say(text: str) -> None:
     print(f"{PROGRAM}: {text}", file=sys.stderr)
 
 
-def _refused(options: Options, job: Job | None) -> int | None:
+def _refuse(options: Options, job: Job | None) -> int | None:
     """Say what is wrong before any rank is started, and return the exit status; None when all is well."""
     if job is not None and options.ranks is not None:
         _say(f"-n starts ranks, and {job.size} are there already: leave out one of the two")

@@ -22,7 +22,7 @@ class Ranges(RuleBasedStateMachine):
         offset = self.arena.take(nbytes)
         if offset is None:
             assert nbytes > 64 or not self.arena.free
-            assert self.out or Arena.padded(nbytes) > SIZE
+            assert self.out or Arena.pad_size(nbytes) > SIZE
             return
         assert offset % 64 == 0
         assert 0 <= offset <= offset + nbytes <= SIZE
@@ -37,7 +37,7 @@ class Ranges(RuleBasedStateMachine):
 
     @invariant()
     def used_is_exact(self):
-        assert self.arena.used == sum(Arena.padded(n) for _, n in self.out)
+        assert self.arena.used == sum(Arena.pad_size(n) for _, n in self.out)
         assert self.arena.free == SIZE - self.arena.used
 
     def teardown(self):

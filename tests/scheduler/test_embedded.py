@@ -195,7 +195,7 @@ def test_blocks_that_lie_side_by_side_are_handed_over_as_one():
     with cluster() as made:
         x = wr.map_blocks(lambda block: block + 1, wr.arange(512, chunks=1), dtype=int)
         listener = SimpleQueue()
-        gather = made.prepared(x.expr, listener)
+        gather = made.prepare(x.expr, listener)
         gather.start()
         seen, together = np.zeros(512, np.int64), 0
         while not seen.all():

@@ -160,14 +160,14 @@ class Simulation:
         claim, task, place, name = self.copies.pop(self.rng.randrange(len(self.copies)))
         if claim.open[task]:
             assert place[0] == -2 or self.holds(place) == name
-            self.ledger.gathered(claim, np.array([task]))
+            self.ledger.note_gathered(claim, np.array([task]))
 
     def end(self, job: Job | None = None) -> None:
         job = job or self.rng.choice(self.jobs)
         self.jobs.remove(job)
         if job.claims:
             for claim in job.claims:
-                self.ledger.gathered(claim)
+                self.ledger.note_gathered(claim)
         else:
             for token in job.tokens:
                 self.ledger.unhold(token)
@@ -214,7 +214,7 @@ class Simulation:
         number = self.rng.choice(list(self.flights))
         del self.flights[number]
         self.ended.add(number)
-        self.ledger.refused(number)
+        self.ledger.note_refused(number)
         self.ledger.plan()
 
     def die(self) -> None:
@@ -238,7 +238,7 @@ class Simulation:
         places = np.arange(len(tasks)) * 1000
         names = [(record.stage.token, t) for t in tasks.tolist()]
         self.files[rank, source] = dict(zip(places.tolist(), names, strict=True))
-        self.ledger.spilled(rank, record, tasks, offsets, source, places)
+        self.ledger.note_spilled(rank, record, tasks, offsets, source, places)
 
     def drop(self) -> None:
         for file in self.ledger.slabs.dropped:
@@ -272,14 +272,14 @@ class Simulation:
             if not record.in_place:
                 inside = (record.state == State.RUNNING) | ((record.state == State.STORED) & (record.source < 0))
                 for task in np.flatnonzero(inside).tolist():
-                    used[record.owner[task]] += Arena.padded(int(record.bytes[task]))
+                    used[record.owner[task]] += Arena.pad_size(int(record.bytes[task]))
                 idle = (record.state == State.STORED) & (left == 0)
                 assert record.hold or record.cached or not idle.any(), "a chunk is kept that nobody wants"
             assert record.hold or (left[waiting | (record.state == State.READY)] > 0).all(), "a task waits for nobody"
             if record.hold:
                 assert (todo | (record.state == State.STORED)).all(), "a held chunk is neither there nor to come"
         for _, rank, _, nbytes in self.ledger.slabs.doomed:
-            used[rank] += Arena.padded(nbytes)
+            used[rank] += Arena.pad_size(nbytes)
         for rank, ok in enumerate(self.ledger.alive):
             assert not ok or self.ledger.arenas[rank].used == used[rank]
 
@@ -381,7 +381,7 @@ def test_what_leads_on_goes_first_while_there_is_memory(blocks, kept, leading):
     second = Expr(Contract((0, 1), (1, 2), (0, 2)), (first, square), grid, F8)
     routes = tuple(Route(((0, Slice(start)), (1, Slice()))) for start in (0, -n))
     both = Expr(Move("concatenate", routes), (first, second), Grid([Axis.regular(2 * n, half), whole]), F8)
-    ledger = Ledger([blocks * Arena.padded(half * n * 8)], [1])
+    ledger = Ledger([blocks * Arena.pad_size(half * n * 8)], [1])
     if kept:
         before = Expr(Random("random", (0, 1), 0), (), Grid([Axis.regular(kept * half, half), whole]), F8)
         ledger.add(lower([before], lambda token: False), True)

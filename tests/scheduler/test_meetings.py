@@ -156,7 +156,7 @@ def test_what_is_looked_at_stays_though_it_was_to_be_spilled():
     ((record, tasks),) = ledger.victims(0, 1 << 20)
     offsets = record.offset[tasks].copy()
     record.viewed = True
-    ledger.spilled(0, record, tasks, offsets, 5, np.arange(len(tasks)) * 800)
+    ledger.note_spilled(0, record, tasks, offsets, 5, np.arange(len(tasks)) * 800)
     assert (record.source == -1).all()
     assert np.array_equal(record.offset[tasks], offsets)
     assert ledger.slabs.dropped == [(0, 5)]
@@ -174,7 +174,7 @@ def test_what_came_to_nothing_when_nobody_wants_it_any_more_is_not_run_again(end
     ledger.unhold(y.expr.token)
     assert record.nstored == len(batch.tasks), "it is being read"
     if end == "refused":
-        ledger.refused(batch.number)
+        ledger.note_refused(batch.number)
         assert ledger.plan() == 0
     else:
         assert ledger.lose(1).recomputed == 0
@@ -191,7 +191,7 @@ def test_what_is_lost_while_it_is_read_is_not_made_again_for_nobody():
     record = stored(ledger, x, rank=1)
     batch = ledger.take(0)
     while batch is not None and batch.record.stage.token != y.expr.token:
-        ledger.refused(batch.number)
+        ledger.note_refused(batch.number)
         batch = ledger.take(0)
     assert batch is not None
     ledger.lose(1)

@@ -111,7 +111,7 @@ def test_products_and_wide_reductions_begin_with_one_task():
 
 
 def test_only_what_fits_is_given_out():
-    ledger = held(numbers(8), arena=3 * Arena.padded(1 << 20))
+    ledger = held(numbers(8), arena=3 * Arena.pad_size(1 << 20))
     batch = ledger.take(0)
     assert batch is not None
     more = ledger.take(0)
@@ -138,10 +138,10 @@ def test_a_file_is_dropped_when_its_last_slab_goes():
     (record,) = ledger.records.values()
     token = record.stage.token
     tasks = np.array([0, 2])
-    ledger.spilled(0, record, tasks, record.offset[tasks].copy(), 7, np.array([0, 1 << 20]))
+    ledger.note_spilled(0, record, tasks, record.offset[tasks].copy(), 7, np.array([0, 1 << 20]))
     assert record.source.tolist() == [7, -1, 7, -1]
-    assert ledger.arenas[0].used == 2 * Arena.padded(1 << 20)
-    ledger.spilled(0, record, np.array([1]), np.array([12345]), 8, np.array([0]))
+    assert ledger.arenas[0].used == 2 * Arena.pad_size(1 << 20)
+    ledger.note_spilled(0, record, np.array([1]), np.array([12345]), 8, np.array([0]))
     assert ledger.slabs.dropped == [(0, 8)], "it lies elsewhere by now: the file is of no use"
     ledger.slabs.dropped = []
     ledger.unhold(token)
@@ -158,10 +158,10 @@ def test_a_range_that_a_batch_reads_is_given_back_when_it_ends():
     assert reader is not None
     record = ledger.records[x.token]
     before = ledger.arenas[0].used
-    ledger.spilled(0, record, np.array([0]), record.offset[[0]].copy(), 1, np.array([0]))
+    ledger.note_spilled(0, record, np.array([0]), record.offset[[0]].copy(), 1, np.array([0]))
     assert ledger.arenas[0].used == before
     ledger.done(reader.number, 0.01)
-    assert ledger.arenas[0].used == before - Arena.padded(1 << 20)
+    assert ledger.arenas[0].used == before - Arena.pad_size(1 << 20)
 
 
 # -------------------------------------------------------------------- to whom
@@ -255,9 +255,9 @@ def test_what_goes_to_disk_is_held_and_oldest_and_no_more_than_is_asked_for():
     assert victims(100 * slab) == [(old, [0, 1, 2, 3]), (new, [0, 1, 2, 3])]
     claim = ledger.owe(old.stage.token)
     assert ledger.gathering()
-    ledger.gathered(claim, np.array([1, 3]))
+    ledger.note_gathered(claim, np.array([1, 3]))
     assert victims(2 * slab) == [(old, [1, 3])], "what is being gathered stays"
-    ledger.gathered(claim)
+    ledger.note_gathered(claim)
     assert not ledger.gathering()
     assert victims(slab) == [(old, [0])]
     old.viewed = True
@@ -307,7 +307,7 @@ def test_what_nobody_is_to_read_any_more_goes_at_once():
         run(ledger)
     ledger.unhold(x.token)
     assert (record.state == State.STORED).tolist() == [True, True, False, False]
-    assert ledger.arenas[0].used == 2 * Arena.padded(1 << 20)
+    assert ledger.arenas[0].used == 2 * Arena.pad_size(1 << 20)
     assert ledger.forget() == []
     run_all(ledger)
     assert not record.nstored
@@ -354,8 +354,8 @@ def test_a_death_costs_nothing_that_nobody_wants():
     x, y = numbers(4), root(numbers(4))
     ledger = held(x, y, ranks=2)
     run_all(ledger, 2)
-    here = ledger.records[x.token].stored_on(1)
-    there = ledger.records[y.token].stored_on(1)
+    here = ledger.records[x.token].count_stored(1)
+    there = ledger.records[y.token].count_stored(1)
     assert here
     assert there
     ledger.unhold(y.token)
@@ -371,10 +371,10 @@ def test_what_a_rank_holds_is_what_it_has_stored():
     failed, running = ledger.take(0), ledger.take(1)
     assert failed is not None
     assert running is not None
-    ledger.refused(failed.number)
-    assert [record.stored_on(rank) for rank in range(3)] == there
+    ledger.note_refused(failed.number)
+    assert [record.count_stored(rank) for rank in range(3)] == there
     ledger.lose(1)
-    assert [record.stored_on(rank) for rank in range(3)] == [there[0], 0, there[2]]
+    assert [record.count_stored(rank) for rank in range(3)] == [there[0], 0, there[2]]
 
 
 def test_a_failure_concerns_what_waits_for_it():
@@ -411,18 +411,20 @@ def test_a_job_counts_its_tasks_and_those_of_what_it_waits_for():
         jobs.watch(job, ledger.records)
     assert (first.total, second.total) == (8, 6)
     assert jobs.wanting(other.token) == [(second, 0)]
-    jobs.stored(x.token, np.array([0, 2]))
+    jobs.count_stored(x.token, np.array([0, 2]))
     assert (first.done, second.done) == (2, 0)
-    assert jobs.affected(ledger.dependents(ledger.records[x.token], np.array([1]))) == [first]
-    assert jobs.affected(ledger.dependents(ledger.records[other.token], np.array([1]))) == [second]
+    assert jobs.find_affected(ledger.dependents(ledger.records[x.token], np.array([1]))) == [first]
+    assert jobs.find_affected(ledger.dependents(ledger.records[other.token], np.array([1]))) == [second]
     jobs.finish(first)
-    jobs.stored(x.token, np.array([1]))
+    jobs.count_stored(x.token, np.array([1]))
     assert first.done == 2
     assert jobs.wanting(root(x).token) == []
     assert first not in jobs
-    assert jobs.affected(ledger.dependents(ledger.records[x.token], np.array([1]))) == [first], "it holds what is lost"
+    assert jobs.find_affected(ledger.dependents(ledger.records[x.token], np.array([1]))) == [first], (
+        "it holds what is lost"
+    )
     jobs.leave(first)
-    assert not jobs.affected(ledger.dependents(ledger.records[x.token], np.array([1])))
+    assert not jobs.find_affected(ledger.dependents(ledger.records[x.token], np.array([1])))
     assert list(jobs) == [second]
     assert len(jobs) == 1
 
@@ -435,7 +437,7 @@ def test_a_loss_adds_to_what_a_job_counts():
     jobs.watch(job, ledger.records)
     record = ledger.records[x.token]
     while record.nready:
-        jobs.stored(x.token, run(ledger, record.nready % 2).tasks)
+        jobs.count_stored(x.token, run(ledger, record.nready % 2).tasks)
     assert job.done == job.total == 8
     lost = ledger.lose(1).lost
     assert lost
@@ -457,7 +459,7 @@ def test_what_each_rank_has_been_at_for_longest():
     begin, end = int(other.tasks[0]), int(other.tasks[-1])
     assert found.busy[1:] == [(other.number, 1, f"blocks ({begin},) to ({end},) of random")]
     count = len(first.tasks) + len(later.tasks) + len(other.tasks)
-    assert found.used == count * Arena.padded(1 << 20)
+    assert found.used == count * Arena.pad_size(1 << 20)
     assert found.size == 2 << 30
     ledger.done(first.number, 1e6)
     ledger.lose(1)

@@ -72,7 +72,7 @@ def refused(cluster, count):
     rng = random.Random(1)
     for k in range(count):
         x = (wr.arange(64, chunks=4) + k) * 2
-        gather = cluster.prepared(x.expr, SimpleQueue())
+        gather = cluster.prepare(x.expr, SimpleQueue())
         gather.start()
         if rng.random() < 0.5:
             time.sleep(0.0005)
@@ -142,7 +142,7 @@ def test_rank_0_waits_for_the_first_call_elsewhere():
     ledger.trust(batch.record)
     assert ledger.take(0) is not None, "it runs for a while"
     ledger, batch = planned(wr.map_blocks(np.negative, x, dtype=float), ranks=2)
-    ledger.refused(batch.number)
+    ledger.note_refused(batch.number)
     ledger.plan()
     assert ledger.take(0) is None
     assert ledger.take(0, alone=True) is not None, "nobody else can"

@@ -128,7 +128,7 @@ def test_what_rank_0_is_at_is_waited_for(well):
         assert ledger.deadly() == []
         assert ledger.take(0) is not None
     else:
-        ledger.refused(running.number)
+        ledger.note_refused(running.number)
         ledger.plan()
         assert ledger.take(0, alone=True) is None
         assert len(ledger.deadly()) == 1
@@ -148,9 +148,9 @@ def test_a_function_that_has_ended_well_often_goes_on_on_rank_0(well):
 def test_each_round_of_deaths_wants_as_many_good_ends_before_rank_0_goes_on():
     suspicion, function = Suspicion(), ("f", "1")
     suspicion.trust([function], 2 * PROVEN - 1)
-    suspicion.died(function, 1, 1)
+    suspicion.note_death(function, 1, 1)
     assert not suspicion.ends_rank_0([function])
-    suspicion.died(function, 2, 2)
+    suspicion.note_death(function, 2, 2)
     assert suspicion.ends_rank_0([function])
     suspicion.trust([function], 1)
     assert not suspicion.ends_rank_0([function])
