@@ -30,12 +30,13 @@ TINY = 1 << 16
 class Axis:
     """One axis of a chunk grid: `count` chunks that cover `length` elements."""
 
-    __slots__ = ("_bounds", "count", "length", "step")
+    __slots__ = ("_bounds", "_chosen", "count", "length", "step")
 
     def __init__(self, length: int, step: int, bounds: Index | None = None) -> None:
         self.length = length
         self.step = step
         self._bounds = bounds
+        self._chosen: int | None = None
         self.count = len(bounds) - 1 if bounds is not None else max(1, -(-length // step))
 
     @classmethod
@@ -110,6 +111,19 @@ class Axis:
         if self._bounds is None:
             return min(self.step, self.length)
         return int(np.diff(self._bounds).max())
+
+    @property
+    def chosen(self) -> int:
+        """Size of the largest chunk that someone chose; 0 for none, as in a single chunk or a join of single chunks."""
+        if self._chosen is not None:
+            return self._chosen
+        return self.largest if self.count > 1 else 0
+
+    def with_chosen(self, size: int) -> Axis:
+        """Return this axis, and the size of what was chosen in what it is joined from."""
+        found = Axis(self.length, self.step, self._bounds)
+        found._chosen = size
+        return found
 
     @property
     def is_regular(self) -> bool:

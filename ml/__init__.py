@@ -10,6 +10,7 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
+from ..graph.keywords import near
 from .fitted import Fitted, over_rows
 from .plots import plot_history
 from .training import History, train
@@ -41,7 +42,12 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(".search", __name__)
     if name in _LATER:
         return getattr(importlib.import_module(_LATER[name], __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    meant = near(name, __all__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f"; {meant}" if meant else ""), name=name)
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 _LEARN = (

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..graph.chunks import parse_bytes
 from ..graph.errors import ArgumentError, WindrowError
+from ..graph.keywords import near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -144,7 +145,9 @@ def _read(source: str, values: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
     for name, value in values.items():
         if name not in _READ:
-            raise ConfigError(f"{source}: unknown setting {name!r}; expected one of {', '.join(_READ)}")
+            meant = near(name, _READ)
+            expected = f"expected one of {', '.join(_READ)}" + (f"; {meant}" if meant else "")
+            raise ConfigError(f"{source}: unknown setting {name!r}; {expected}")
         try:
             found[name] = _READ[name](value)
         except (ValueError, TypeError) as error:
@@ -267,6 +270,10 @@ class Setting:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._config.set(**self._before)
+
+    def __repr__(self) -> str:
+        before = ", ".join(f"{name}={value!r}" for name, value in self._before.items())
+        return f"Setting(before: {before})"
 
 
 config = Config()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,14 +34,14 @@ def read_depths(operation: str, depth: Any, ndim: int, argument: str = "depth") 
     return tuple(pairs)
 
 
-def read_boundaries(operation: str, boundary: Any, ndim: int) -> tuple[Any, ...]:
-    """Return what is beyond the ends of each axis."""
+def read_boundaries(operation: str, boundary: Any, shape: Sequence[int]) -> tuple[Any, ...]:
+    """Return what is beyond the ends of each axis: nothing where it has no elements."""
     ends = []
-    for spec in _each(operation, "boundary", boundary, ndim, "none"):
+    for spec, length in zip(_each(operation, "boundary", boundary, len(shape), "none"), shape, strict=True):
         spec = "none" if spec is None else spec
         if isinstance(spec, str) and spec not in _BOUNDARIES:
             raise ArgumentError(bad(operation, "boundary", spec, f"one of {', '.join(_BOUNDARIES)}, or a number"))
-        ends.append(spec)
+        ends.append(spec if length else "none")
     return tuple(ends)
 
 

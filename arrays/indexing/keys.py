@@ -46,6 +46,8 @@ def _read(item: Any) -> Any:
             item = f"of {array.dtype}"
     elif hasattr(item, "__index__"):
         return int(item.__index__())
+    elif isinstance(item, str):
+        raise IndexingError(bad("indexing", "key", item, "no name: a field is read alone, by x[name], and is not set"))
     raise IndexingError(bad("indexing", "key", item, "slices, integers, None, ..., arrays of integers or of bool"))
 
 

@@ -103,4 +103,6 @@ def missing_method(array: Array, name: str) -> AttributeError:
         text += f"; {MEMORY}"
     elif meant:
         text += f"; {meant}"
+    elif meant := near(name, module.__all__):
+        text += f"; among the functions of windrow, {meant}"
     return AttributeError(text, name=name)

@@ -62,7 +62,7 @@ def concatenate(
     """Join arrays along an existing axis.
 
     The arrays' chunks stay along it. Where that would be more than 32, tiny ones that follow each other are merged: up
-    to 64 KiB, and up to the largest chunk of those arrays that have several; `rechunk` makes any others.
+    to 64 KiB, and up to the largest chunk that was chosen in what is joined; `rechunk` makes any others.
 
     Parameters
     ----------
@@ -133,9 +133,9 @@ def _joined(name: str, arrays: list[Array], at: int) -> Array:
     axes = list(max(arrays, key=lambda a: a.nbytes).expr.grid.axes)
     along = [a.expr.grid.axes[at] for a in arrays]
     whole = Axis.of_sizes([n for axis in along for n in axis.sizes() if n])
-    regular = max((axis.largest for axis in along if axis.count > 1), default=0)
+    regular = max(axis.chosen for axis in along)
     unit = math.prod(axis.largest for i, axis in enumerate(axes) if i != at) * arrays[0].dtype.itemsize
-    axes[at] = merge_tiny_chunks(whole, regular, unit)
+    axes[at] = merge_tiny_chunks(whole, regular, unit).with_chosen(regular)
     op = join_operands(name, [a.shape[at] for a in arrays], arrays[0].ndim, at)
     return make(op, arrays, Grid(axes), arrays[0].dtype)
 

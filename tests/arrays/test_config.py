@@ -29,6 +29,13 @@ def test_file(tmp_path):
         load({"WINDROW_CONFIG": str(tmp_path / "none.toml")})
 
 
+def test_misspelt_settings_and_what_set_says():
+    config = Config()
+    with pytest.raises(ConfigError, match="did you mean 'chunk_bytes'"):
+        config.set(chunk_byte=3)
+    assert repr(config.set(threads=2)) == "Setting(before: threads=None)"
+
+
 def test_set_for_a_while_and_for_good():
     config = Config()
     before = config.heartbeat

@@ -63,3 +63,10 @@ def test_a_mask_leaves_the_byte_order():
         np.testing.assert_array_equal(x.compute(), plain)
     x[x > 3] = -x[x > 3]
     assert x.compute().dtype == plain.dtype
+
+
+@pytest.mark.parametrize("boundary", ["reflect", "periodic", "nearest", "none", 0])
+def test_margins_of_no_elements(boundary):
+    x = wr.ones((0, 3), chunks=(1, 2))
+    found = wr.map_overlap(lambda block: block + 1, x, depth=1, boundary=boundary)
+    assert found.compute().shape == (0, 3)

@@ -27,6 +27,7 @@ anything: Any = wr
         (lambda: anything.from_delayed, "map_blocks(function, chunks=…, dtype=…)"),
         (lambda: anything.ma.masked_equal, "windrow.ma.masked_equal: masked arrays are not here: chunks have no masks"),
         (lambda: x.summ, "'windrow.Array' object has no attribute 'summ'; did you mean 'sum'?"),
+        (lambda: x.nansumm, "among the functions of windrow, did you mean 'nansum'?"),
         (lambda: x.Mean, "did you mean 'mean'?"),
         (lambda: x.dask, "graph()"),
         (lambda: x.to_delayed(), "x.blocks"),

@@ -183,3 +183,9 @@ def test_what_was_set_in_an_array_without_axes_is_read(key):
     assert np.array_equal(x[key].compute(), np.array(2.5)[key])
     x[...] += 1
     assert np.array_equal(x[key].compute(), np.array(3.5)[key])
+
+
+def test_fields_are_not_set():
+    x = wr.zeros(4, dtype=[("a", int), ("b", float)], chunks=2)
+    with pytest.raises(wr.IndexingError, match="a field is read alone, by x"):
+        x["a"] = 1

@@ -22,6 +22,15 @@ def test_ends_kept_in_a_loop_gain_no_chunk_a_step():
     np.testing.assert_array_equal(y.compute(), expected)
 
 
+def test_appending_in_a_loop_gains_no_chunk_a_step():
+    x = np.arange(300.0)
+    y, made = wr.from_array(x, chunks=10), wr.zeros(0)
+    for k in range(300):
+        made = wr.concatenate([made * 1, y[k : k + 1]])
+        assert made.npartitions <= MANY + 1
+    np.testing.assert_array_equal(made.compute(), x)
+
+
 def test_interleaving_does_not_double_the_chunks():
     x = expected = np.arange(4096.0)
     y = wr.from_array(x, chunks=128)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+import windrow as wr
+
 PROGRAM = """
 import sys
 sys.modules["sklearn"] = None  # as where it isn't installed
@@ -27,3 +31,9 @@ def test_what_needs_scikit_learn_says_so(launch, tmp_path):
     assert done.out.splitlines() == [
         f"windrow.ml.{name} {advice}" for name in ("cluster", "search", "averaging.averaged")
     ]
+
+
+def test_names_of_the_module():
+    assert dir(wr.ml) == sorted(wr.ml.__all__)
+    with pytest.raises(AttributeError, match="did you mean 'Averaged'"):
+        wr.ml.Averged  # type: ignore[attr-defined]
