@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays.execution.compute import compute
 from ..arrays.user_functions.pickling import payload
-from ..graph.arguments import check_integer, is_integer
+from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
 from ..workers.boundary import publish
 from .averaging.asynchronous import PUSHES, STALENESS, Asynchronous
@@ -195,10 +195,8 @@ def period_of(operation: str, average: Any, batches: int) -> int:
     if isinstance(average, str) and average == "batch":
         return 1
     period = average[1] if isinstance(average, tuple) and len(average) == 2 and average[0] == "async" else average
-    if not is_integer(period) or period < 1:
-        expected = "'epoch', 'batch', 'async', a positive number of batches, or ('async', such a number)"
-        raise ArgumentError(bad(operation, "average", average, expected))
-    return int(period)
+    expected = "'epoch', 'batch', 'async', a positive number of batches, or ('async', such a number)"
+    return check_integer(operation, "average", period, 1, expected=expected)
 
 
 def _told(step: Callable[..., Any], state: Any, shards: Shards, batch_size: int) -> tuple[str, ...] | None:

@@ -63,7 +63,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise ShapeError(bad("bincount", "x", array.shape, "one axis"))
     if array.dtype.kind not in "biu" and array.shape != (0,):
         raise DTypeError(bad("bincount", "x", array.dtype, "an array of integers that int64 holds"))
-    least = check_integer("bincount", "minlength", minlength, 0)
+    least = check_integer("bincount", "minlength", minlength, 0, expected="an integer that is not negative")
     dtype = np.dtype(np.int64 if weights is None else np.float64)
     operands = [array]
     if weights is not None:
