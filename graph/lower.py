@@ -146,7 +146,7 @@ def name_stage(nodes: list[Expr]) -> str:
 
     Examples
     --------
-    >>> named([])
+    >>> name_stage([])
     ''
     """
     steps: dict[str, list[str]] = {}

@@ -93,3 +93,16 @@ def test_terms_name_what_implements_them():
     for term in terms:
         module, _, name = term.rpartition(".")
         assert hasattr(importlib.import_module(module), name), term
+
+
+def test_functions_are_where_pages_say():
+    found = 0
+    for page in (DOCS.parent / "CONTRIBUTING.md", *DOCS.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        for name, path in re.findall(r"`([\w.]+)`\s+in\s+`((?:arrays|graph|ml|scheduler|workers)/[\w/]+)\.py`", text):
+            place = importlib.import_module(f"windrow.{path.replace('/', '.')}")
+            for part in name.split("."):
+                assert hasattr(place, part), f"{page.name}: {name} in {path}.py"
+                place = getattr(place, part)
+            found += 1
+    assert found >= 30

@@ -8,7 +8,8 @@ NumPy arrays, and returns the array that stands for the operation; on its way it
         counts = yield counted(mask)
         return select(x, mask, counts)
 
-`deferred` makes an array of known shape from a recipe: the recipe runs when the array is computed, as often as it is.
+`deferred` makes an array of known shape from a recipe: the recipe runs when the array is computed for the first time,
+or each time where a user's function lies below.
 `unsized` makes one whose shape is found by the recipe: it runs once, when something first needs the chunks, and
 until then `shape` holds None for what isn't known. Recipes run in the calling thread; each yield is a computation.
 """

@@ -1,7 +1,8 @@
 """Reductions: a fixed tree over the blocks, so that the bits depend on the chunks alone.
 
-`Reduce` is what the user wrote. Lowering makes a `Partial` for the leaves (each covers a group of blocks) and
-`Combine` levels above, until one group is left along each reduced axis; the last level also finishes.
+`Reduce` is what the user wrote. `simplify` makes of it a chain of `Level`s: the first takes the array's own blocks, a
+group of them for each partial result, and those above partial results, until one group is left along each reduced
+axis; the last level also finishes.
 """
 
 from __future__ import annotations
