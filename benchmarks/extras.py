@@ -98,10 +98,10 @@ EXTRAS: dict[str, Callable[[bool], dict[str, float]]] = {
 
 def _expression(shape: Any, chunks: Any) -> Any:
     import windrow as wr
-    from windrow.scheduler.cluster import current
+    from windrow.scheduler.cluster import session
 
     total = ((wr.ones(shape, chunks=chunks) + 1) * 2).sum()
-    return current().stages([total.expr])
+    return session().stages([total.expr])
 
 
 def _times() -> dict[str, float]:
@@ -131,10 +131,10 @@ def _memory() -> dict[str, float]:
 
 def _idle(seconds: float) -> float:
     import windrow as wr
-    from windrow.scheduler.cluster import current
+    from windrow.scheduler.cluster import cluster
 
     assert wr.ones(1000, chunks=10).sum().compute() == 1000
-    pids = [row["pid"] for row in current().info()]
+    pids = [row["pid"] for row in cluster().info()]
     watched = [*pids, os.getppid()]
     time.sleep(1)
     before, begin = sum(map(_cpu, watched)), time.perf_counter()

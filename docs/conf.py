@@ -60,7 +60,7 @@ class Name(SphinxRole):
         code = nodes.literal(self.text, self.text)
         path = self.text.removesuffix("()").removeprefix("windrow.").removeprefix("wr.").split(".")
         space = wr if len(path) == 1 else getattr(wr, path[0], None) if len(path) == 2 else None
-        meant = self.text not in PARAMETERS and path[-1] in getattr(space, "__all__", ())
+        meant = self.text not in PARAMETERS and path[-1] in getattr(space, "__all__", dir(space))
         if not meant or not is_own(getattr(space, path[-1], None)):
             return [code], []
         return [
@@ -101,7 +101,7 @@ def skip_inherited(app: Sphinx, what: str, name: str, value: Any, skip: bool, op
 def setup(app: Sphinx) -> None:
     """Connect the above."""
     ufunc = type(wr.add)
-    for name in wr.__all__:
+    for name in dir(wr):
         if isinstance(value := getattr(wr, name), ufunc):
             setattr(wr, name, stand_in(value))
     app.add_role("name", Name())

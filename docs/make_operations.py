@@ -258,7 +258,7 @@ def public() -> Iterator[tuple[str, Any]]:
     """Yield the names of public functions, with their namespace, and the functions."""
     for space in SPACES:
         module = getattr(wr, space) if space else wr
-        for name in sorted(module.__all__, key=str.lower):
+        for name in sorted(getattr(module, "__all__", dir(module)), key=str.lower):
             value = None if name == "ml" else getattr(module, name)
             mine = str(getattr(value, "__module__", type(value).__module__)).startswith("windrow")
             if callable(value) and not inspect.isclass(value) and mine and not name.startswith("_"):

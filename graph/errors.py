@@ -4,6 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
+__all__ = [
+    "ArgumentError",
+    "AxisError",
+    "BadValue",
+    "ChunksError",
+    "ClusterError",
+    "DTypeError",
+    "FileError",
+    "FileExists",
+    "FileFormatError",
+    "IndexingError",
+    "LostWrite",
+    "MissingFile",
+    "OutOfMemory",
+    "ShapeError",
+    "SourceChanged",
+    "WaitTimeout",
+    "WindrowError",
+]
+
 
 class WindrowError(Exception):
     """Base of every exception that Windrow raises by itself."""

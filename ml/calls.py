@@ -28,7 +28,7 @@ from ..arrays.user_functions.pickling import payload
 from ..graph.errors import WindrowError
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
-from ..scheduler.cluster import current
+from ..scheduler.cluster import session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -254,7 +254,7 @@ class Caller:
             self._open.add(kept)
         try:
             kept.wait()
-            return current().chunk(made.expr, 0).tobytes()
+            return session().chunk(made.expr, 0).tobytes()
         finally:
             with self._lock:
                 self._open.discard(kept)

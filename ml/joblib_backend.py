@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from joblib._parallel_backends import AutoBatchingMixin, FallbackToBackend, ParallelBackendBase, SequentialBackend
 from joblib.parallel import register_parallel_backend
 
-from ..scheduler.cluster import current
+from ..scheduler.cluster import cluster
 from ..workers.output import COMPUTE
 from .calls import Caller
 
@@ -55,8 +55,8 @@ class WindrowBackend(AutoBatchingMixin, ParallelBackendBase):  # pyright: ignore
             raise ValueError("n_jobs == 0 in Parallel has no meaning")
         if threading.current_thread().name.startswith(COMPUTE):
             return 1
-        cluster = current()
-        most = cluster.size * cluster.threads
+        found = cluster()
+        most = found.size * found.threads
         if n_jobs is None:
             return most
         return max(1, most + 1 + n_jobs) if n_jobs < 0 else min(n_jobs, most)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ..graph.chunks import parse_bytes
+from ..graph.errors import ArgumentError, bad
+from ..workers.config import config
+
 SHARE = 0.5
+LEAST_MEMORY = 1 << 16
+"""Bytes of the smallest arena."""
 
 
 def usable_cores() -> int:
@@ -32,3 +38,17 @@ def usable_memory() -> int:
 def arena_bytes(ranks_on_node: int) -> int:
     """Return the bytes of an arena when none are given: a share of what the node's ranks may use."""
     return int(usable_memory() * SHARE / ranks_on_node) // 4096 * 4096
+
+
+def read_memory(operation: str, memory: int | str | None, ranks_on_node: int) -> int:
+    """Return the bytes of an arena: what is asked for, or is set, or a share of what the node's ranks may use."""
+    memory = memory if memory is not None else config.memory
+    if memory is None:
+        return arena_bytes(ranks_on_node)
+    try:
+        found = parse_bytes(memory)
+    except ValueError as error:
+        raise ArgumentError(bad(operation, "memory", memory, "bytes, such as '2 GiB'")) from error
+    if found < LEAST_MEMORY:
+        raise ArgumentError(bad(operation, "memory", memory, f"at least {LEAST_MEMORY >> 10} KiB"))
+    return found

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 SPACES = [wr, wr.fft, wr.linalg, wr.overlap, wr.random, wr.testing]
-SPACES += [ml, *(importlib.import_module(m.name) for m in pkgutil.iter_modules(ml.__path__, "windrow.ml."))]
+LEARNERS = ("linear_model", "naive_bayes", "neural_network", "preprocessing", "cluster", "decomposition", "search")
+SPACES += [ml, *(importlib.import_module(f"windrow.ml.{name}") for name in LEARNERS)]
 
 
 def ours(value: Any) -> bool:
@@ -52,7 +53,7 @@ def public() -> dict[str, Any]:
             found[name] = value
 
     for space in SPACES:
-        for key in getattr(space, "__all__", ()):
+        for key in getattr(space, "__all__", dir(space)):
             value, name = getattr(space, key), f"{space.__name__.replace('windrow.arrays', 'windrow')}.{key}"
             if not ours(value):
                 continue

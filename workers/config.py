@@ -195,6 +195,20 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
 class Config:
     """The settings in force; read them as attributes, change them by `set`.
 
+    Parameters
+    ----------
+    **values
+        Called, it does as `set` does: ``with config(threads=2): ...``.
+
+    Raises
+    ------
+    ConfigError
+        A file's, a variable's or a given setting is unknown, or has a value that it can't take.
+    ArgumentError
+        A setting is assigned to, as in ``config.threads = 2``.
+    AttributeError
+        No setting has the name that is read.
+
     Examples
     --------
     >>> config = Config()
@@ -238,12 +252,19 @@ class Config:
         Returns
         -------
         Setting
-            A context manager that puts the former values back.
+            A context manager that puts the former values back; without `with` the new ones stay.
 
         Raises
         ------
         ConfigError
-            For an unknown setting or a value that it can't take.
+            A setting is unknown, or has a value that it can't take.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> with wr.config.set(chunk_bytes="1 MiB", progress="off"):
+        ...     wr.ones(1_000_000).chunksize
+        (131072,)
         """
         with self._lock:
             before = self.settings

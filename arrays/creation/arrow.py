@@ -64,9 +64,9 @@ def to_arrow(x: ArrayBase) -> pyarrow.Array:
         raise DTypeError(bad("to_arrow", "x", x.dtype, "a dtype that Arrow has")) from error
     if x.expr.pin is not None and x.npartitions == 1:
         pin: Any = x.expr.pin
-        cluster = pin.cluster
-        kept = cluster.keep([x.expr])[0]  # its own, taken before the chunk is looked for: release(x) doesn't free it
-        flat: Any = cluster.chunk(x.expr, 0).reshape(-1).view(_Held)
+        session = pin.session
+        kept = session.keep([x.expr])[0]  # its own, taken before the chunk is looked for: release(x) doesn't free it
+        flat: Any = session.chunk(x.expr, 0).reshape(-1).view(_Held)
         flat.pin = kept
     else:
         flat = np.asarray(compute(x)).reshape(-1)

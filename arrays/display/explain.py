@@ -11,7 +11,7 @@ from ...graph.access import ByBlock
 from ...graph.errors import ArgumentError, bad
 from ...graph.expr import walk
 from ...graph.program import Load, Product
-from ...scheduler.cluster import current
+from ...scheduler.cluster import session
 from ...scheduler.html import size_text
 from ..base import ArrayBase
 from ..execution.deferred import outline_plan, sketch_plan
@@ -157,7 +157,7 @@ def explain(*arrays: Any) -> Explanation:
     stages, waiting = planned(arrays)
     notes = [f"{node.label}: planned when it runs, from values found then" for node in waiting]
     notes += [note for node in walk([sketch_plan(a) for a in arrays]) if (note := _widened(node))]
-    arenas = [arena.size for arena in current().engine.ledger.arenas]
+    arenas = [arena.size for arena in session().engine.ledger.arenas]
     handed = {sketch_plan(a).token for a in arrays} if len(arenas) == 1 else set()
     hosts = {s.token for s in stages if s.data is not None}
     notes += [note for s in stages if s.token not in hosts | handed and (note := _crowded(s, arenas))]
@@ -173,7 +173,7 @@ def planned(arrays: Sequence[ArrayBase]) -> tuple[list[Stage], list[Expr]]:
     """
     roots, waiting = outline_plan([sketch_plan(a) for a in arrays])
     later = {node.token for node in waiting}
-    return current().stages([*roots, *(node for node in walk(roots) if node.token in later)]), waiting
+    return session().stages([*roots, *(node for node in walk(roots) if node.token in later)]), waiting
 
 
 def _crowded(stage: Stage, arenas: list[int]) -> str:

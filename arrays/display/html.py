@@ -10,8 +10,9 @@ import numpy as np
 
 from ...graph.expr import walk
 from ...graph.lower import lower
-from ...scheduler.cluster import Kept, running
+from ...scheduler.cluster import running
 from ...scheduler.html import size_text, table
+from ...scheduler.kept import Kept
 from ..execution.deferred import outline_plan
 
 if TYPE_CHECKING:
@@ -75,9 +76,9 @@ def _made_by(x: ArrayBase) -> str:
     count = sum(1 for _ in islice(walk([expr]), NODES + 1))
     if count > NODES:
         return f"{expr.label}, more than {NODES:,} operations"
-    cluster = running()
+    session = running()
     roots, waiting = outline_plan([expr])
-    stored = cluster.is_stored if cluster is not None else lambda token: False
+    stored = session.is_stored if session is not None else lambda token: False
     stages = [s for s in lower(roots, stored) if s.data is None]
     tasks = sum(s.ntasks for s in stages)
     more = ", more when it runs" if waiting else ""

@@ -11,7 +11,8 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, WaitTimeout, bad
 from ...graph.expr import remove_pins, walk
-from ...scheduler.cluster import Kept, current
+from ...scheduler.cluster import session
+from ...scheduler.kept import Kept
 from ..base import ArrayBase, wrap
 from .deferred import evaluate, expand_recipes
 from .scalar_reads import element
@@ -140,7 +141,7 @@ def persist(*arrays: Any) -> Any:
         if not isinstance(array, ArrayBase):
             raise ArgumentError(bad("persist", "arrays", array, "Windrow arrays"))
     plain = expand_recipes([a.expr for a in arrays])
-    pins = current().keep(plain)
+    pins = session().keep(plain)
     kept: tuple[Array, ...] = tuple(
         wrap(replace(remove_pins(a.expr), pin=pin)) for a, pin in zip(arrays, pins, strict=True)
     )

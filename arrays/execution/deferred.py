@@ -32,7 +32,7 @@ from ...graph.kinds.elementwise import Elementwise
 from ...graph.kinds.mapping import BlockFunction, MapBlocks
 from ...graph.kinds.move import Move
 from ...graph.kinds.source import Host, Ramp, Random
-from ...scheduler.cluster import current, running
+from ...scheduler.cluster import running, session
 from ..base import ArrayBase, alias, make, wrap, wrap_unsized
 from ..chunking.rechunk import regrid
 
@@ -193,8 +193,8 @@ def evaluate(roots: Sequence[Expr]) -> Values:
 
     Values are copied into whole arrays: a change of chunks that comes last is left out.
     """
-    stored = current().is_stored
-    return current().run([_before_rechunk(root, stored) for root in expand_recipes(roots)])
+    stored = session().is_stored
+    return session().run([_before_rechunk(root, stored) for root in expand_recipes(roots)])
 
 
 def _before_rechunk(root: Expr, stored: Callable[[str], bool]) -> Expr:
@@ -207,7 +207,7 @@ def expand_recipes(roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions in which no operation is deferred any more: recipes are run, inner ones first."""
     if not any(root.deferred for root in roots):
         return list(roots)
-    stored = current().is_stored
+    stored = session().is_stored
 
     def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:
         if not isinstance(node.op, Deferred):
@@ -248,8 +248,8 @@ def outline_plan(roots: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
     """
     if not any(root.deferred for root in roots):
         return list(roots), []
-    cluster = running()
-    stored = cluster.is_stored if cluster is not None else lambda token: False
+    present = running()
+    stored = present.is_stored if present is not None else lambda token: False
     waiting: list[Expr] = []
 
     def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:

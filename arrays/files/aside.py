@@ -22,7 +22,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, FileError, FileExists, MissingFile, bad
-from ...scheduler.cluster import current
+from ...scheduler.cluster import session
 from ...workers.stored import Runs
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _remove(alone: threading.Lock, hidden: str, path: str) -> None:
 def runs_of(grid: Grid, itemsize: int) -> Runs:
     """Return which chunks share a file: whole rows of chunks while they are small."""
     each = max(CHUNK_COST, grid.largest * itemsize)
-    groups, most = [1] * grid.ndim, min(FILE_BYTES, current().room // 8)
+    groups, most = [1] * grid.ndim, min(FILE_BYTES, session().room // 8)
     for i in reversed(range(grid.ndim)):
         fit = max(1, most // each)
         groups[i] = int(min(fit, grid.counts[i]))

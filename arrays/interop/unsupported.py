@@ -74,7 +74,8 @@ def missing_function(name: str, space: str) -> AttributeError:
     """Return the error for a name that a module hasn't, with what to use instead where NumPy or others have it."""
     module = f"windrow.{space}" if space else "windrow"
     text = f"module {module!r} has no attribute {name!r}"
-    meant = near(name, getattr(sys.modules[module], "__all__", ()))
+    found = sys.modules[module]
+    meant = near(name, vars(found).get("__all__") or dir(found))
     if name.startswith("_"):
         pass
     elif name in FUNCTIONS:
@@ -97,12 +98,12 @@ def missing_method(array: Array, name: str) -> AttributeError:
         text += f"; {METHODS[name]}"
     elif name in foreign.METHODS:
         text += f"; {foreign.METHODS[name]}"
-    elif name in module.__all__ and callable(getattr(module, name)):
+    elif name in dir(module) and callable(getattr(module, name)):
         text += f"; windrow.{name}() is a function"
     elif hasattr(np.ndarray, name):
         text += f"; {MEMORY}"
     elif meant:
         text += f"; {meant}"
-    elif meant := near(name, module.__all__):
+    elif meant := near(name, dir(module)):
         text += f"; among the functions of windrow, {meant}"
     return AttributeError(text, name=name)

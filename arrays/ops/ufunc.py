@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -95,6 +95,10 @@ class Ufunc:
     @property
     def __name__(self) -> str:
         return self.name
+
+    def __get__(self, instance: object, owner: type | None = None) -> Self:
+        """Return the function itself, unbound as NumPy's are; by this method `help` takes it for a function."""
+        return self
 
     def __call__(
         self,

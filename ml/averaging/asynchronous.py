@@ -23,7 +23,7 @@ import numpy as np
 from ...arrays.creation.from_data import from_array
 from ...graph.arguments import check_integer
 from ...graph.errors import ClusterError
-from ...scheduler.cluster import current
+from ...scheduler.cluster import session
 from .rounds import Task, Told, joined
 from .state import Layout
 
@@ -140,7 +140,7 @@ class Asynchronous:
             try:
                 job, arrival = self._arrived.get(timeout=TICK)
             except Empty:
-                if not current().engine.thread.is_alive():
+                if not session().engine.thread.is_alive():
                     raise ClusterError("the cluster was closed, or its engine ended, while it trained") from None
                 rows = 0.0
             else:
@@ -169,7 +169,7 @@ class Asynchronous:
             given = self.task.given(self._epochs[epoch], part, self._shared, shard.own, number)
             made = self.task.graph(shard.rows, from_array(given, chunks=-1), None, 1)
             shard.pulled = self._shared
-            shard.gather = current().prepare(made.expr, self._arrived)
+            shard.gather = session().prepare(made.expr, self._arrived)
             self._running[shard.gather.job] = (
                 number,
                 shard.gather,

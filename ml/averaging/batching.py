@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...scheduler.cluster import current
+from ...scheduler.cluster import cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,9 +31,9 @@ def most_rows(shards: Shards) -> int:
 
 def room() -> int:
     """Return the bytes that a batch may take: of what is free on this host, shared by all tasks at once."""
-    cluster = current()
+    threads = cluster().size * cluster().threads
     free = _kib("/proc/meminfo", "MemAvailable") << 10
-    return (free or 1 << 32) // max(1, cluster.size * cluster.threads) // SHARE
+    return (free or 1 << 32) // max(1, threads) // SHARE
 
 
 def taken(work: Callable[[], float]) -> tuple[float, int]:

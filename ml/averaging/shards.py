@@ -18,7 +18,7 @@ from ...arrays.ops.taking import taken
 from ...graph.arguments import check_integer
 from ...graph.errors import ShapeError, bad
 from ...graph.grid import Axis, Grid
-from ...scheduler.cluster import current
+from ...scheduler.cluster import cluster
 
 if TYPE_CHECKING:
     from ...arrays.array import Array
@@ -98,6 +98,6 @@ def _whole(array: Array) -> Array:
 def shards_for(operation: str, shards: int | None) -> int:
     """Return the number of shards: what is asked for, or one for each rank (thread, embedded)."""
     if shards is None:
-        cluster = current()
-        return cluster.size if cluster.size > 1 else cluster.threads
+        found = cluster()
+        return found.size if found.size > 1 else found.threads
     return check_integer(operation, "shards", shards, 1)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import WindrowError
 from ...workers.config import config
 from ...workers.mpi.environment import mark_rank, ulfm_enabled
+from ..cluster import session
 from ..resources import arena_bytes, usable_cores, usable_memory
 from .probe import listening, probe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..cluster import Cluster
 
 WIDTH = 17
 ROUTES = {
@@ -52,15 +52,15 @@ class Report:
         self.advice.append(text)
 
 
-def report(version: str, cluster: Cluster | None = None) -> Iterator[str]:
+def report(version: str, launched: bool = False) -> Iterator[str]:
     """Yield the lines as they are found.
 
     Parameters
     ----------
     version : str
         Windrow's own.
-    cluster : Cluster, optional
-        The launched job's that this process is rank 0 of; without one two ranks are started to look at.
+    launched : bool
+        Whether a launcher has started ranks, of which this process is rank 0; else two are started to look at.
     """
     made = Report()
     yield made.line("windrow", f"{version}, {Path(__file__).parents[2]}")
@@ -68,7 +68,7 @@ def report(version: str, cluster: Cluster | None = None) -> Iterator[str]:
     yield made.line("packages", _packages(made))
     yield from _mpi(made)
     yield from _limits(made)
-    yield from _two_ranks(made) if cluster is None else _job(made, cluster)
+    yield from _job(made) if launched else _two_ranks(made)
     yield ""
     yield from [f"problem: {text}" for text in made.advice] or ["no problems found"]
 
@@ -193,9 +193,9 @@ def _two_ranks(made: Report) -> Iterator[str]:
     yield made.line("network", _network(made, found["doors"], "the launcher"))
 
 
-def _job(made: Report, cluster: Cluster) -> Iterator[str]:
+def _job(made: Report) -> Iterator[str]:
     """Report the ranks that a launcher has started, of which this process is one."""
-    peers = cluster.engine.transport.peers
+    peers = session().engine.transport.peers
     hosts = Counter(peer.host for peer in peers)
     yield made.line("ranks", f"{len(peers)} of one job: " + ", ".join(f"{n} on {host}" for host, n in hosts.items()))
     yield made.line("between them", _routes(made, [peer.route for peer in peers[1:]]))

@@ -15,7 +15,7 @@ from ...graph.errors import WindrowError
 from ...workers.config import config
 from ...workers.mpi.environment import Job, exports, ranks_here, ulfm_enabled, under_mpirun
 from ...workers.output import name_tasks
-from ..cluster import Cluster
+from ..cluster import Cluster, adopt_ranks
 from .options import Options, parse
 from .script import FAILED, INTERRUPTED, MISUSED, check, die_by_interrupt, execute, wind_up
 
@@ -97,10 +97,10 @@ def _print_exports() -> int:
     return 0
 
 
-def _doctor(cluster: Cluster | None = None) -> int:
+def _doctor(launched: bool = False) -> int:
     from .doctor import report
 
-    for line in report(version(), cluster):
+    for line in report(version(), launched):
         print(line, flush=True)
     return 0
 
@@ -143,13 +143,14 @@ def _as_rank(options: Options, job: Job, names: Names) -> NoReturn:
         )
 
     def start() -> None:
-        Cluster.over(link, arena, options.threads or 1)
+        adopt_ranks(link, arena, options.threads or 1)
         name_tasks(0)
 
     doctor = options.words == ["doctor"]
     status = None if doctor else check(options.words)
     if doctor:
-        status = _doctor(Cluster.over(link, arena, options.threads or 1))
+        adopt_ranks(link, arena, options.threads or 1)
+        status = _doctor(launched=True)
     elif status is None:
         status = execute(options.words, start, names)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, field
 
-from ..cluster import Cluster
+from ..resources import read_memory
 
 USAGE = """python -m windrow [options] [SCRIPT | -m MODULE | -c CODE | -] [arguments …]
        python -m windrow env | doctor"""
@@ -44,7 +44,7 @@ class Options:
 
     def arena(self, ranks: int) -> int:
         """Return the bytes of a rank's arena, of so many on this host."""
-        return Cluster.arena(self.memory, ranks)
+        return read_memory("Cluster", self.memory, ranks)
 
 
 def parse(arguments: list[str], version: str) -> Options:

@@ -36,7 +36,7 @@ def probe(what: str) -> dict[str, Any]:
 
 def ranks() -> dict[str, Any]:
     """Start two ranks, have them tell how they reach each other, and stop them."""
-    from ..cluster import Cluster
+    from ..cluster import Cluster, session
 
     begin = time.monotonic()
     with Cluster(2, memory="16 MiB") as cluster:
@@ -45,7 +45,7 @@ def ranks() -> dict[str, Any]:
         return {
             "seconds": seconds,
             "ranks": len(rows),
-            "routes": [peer.route for peer in cluster.engine.transport.peers],
+            "routes": [peer.route for peer in session().engine.transport.peers],
             "doors": listening([*(row["pid"] for row in rows), *launchers()]),
         }
 

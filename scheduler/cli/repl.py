@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..cluster import current
+from ..cluster import cluster
 
 if TYPE_CHECKING:
     import types
@@ -26,7 +26,7 @@ def interact(module: types.ModuleType, names: dict[str, Any]) -> None:
         What they find there from the start.
     """
     module.__dict__.update(names)
-    banner = f"{current()!r}\n{', '.join(names)} imported; Ctrl-C stops a computation, Ctrl-D leaves"
+    banner = f"{cluster()!r}\n{', '.join(names)} imported; Ctrl-C stops a computation, Ctrl-D leaves"
     try:
         # The variable is Python's own, for a prompt that is as simple as can be.
         shell = None if os.environ.get("PYTHON_BASIC_REPL") else importlib.import_module("IPython")

@@ -2,85 +2,61 @@
 
 >>> import windrow as wr
 >>> x = wr.random.default_rng(1).random((4000, 1000), chunks=(1000, 1000))
->>> (x - x.mean(axis=0)).std().compute().round(3)
+>>> y = (x - x.mean(axis=0)).std()  # nothing is computed yet
+>>> y.compute().round(3)
 np.float64(0.289)
 
-A name that a module lists in its `__all__` is exported here; nothing else says what Windrow offers.
+Functions and methods have NumPy's names and mean what they mean there; NumPy's own functions take lazy arrays, too.
+`help(wr.NAME)` tells of one name, and where it differs from NumPy; `dir(wr)` lists all. By subject, for an array `x`:
+
+Create, of chunks that `chunks=` says
+    array, asarray, from_array, arange, linspace, zeros, ones, full, eye, meshgrid, fromfunction, random.default_rng
+Compute, into NumPy arrays; or keep chunks where they are made
+    compute, x.compute, persist, x.persist, wait, x.release
+Look: what would run, as text and as a picture
+    explain, visualize, x.shape, x.dtype, x.chunks, x.nbytes
+Elementwise: all of NumPy's ufuncs, and more
+    add, sqrt, isnan, where, clip, round
+Over axes
+    sum, mean, std, max, argmax, cumsum, histogram, percentile, sort, argsort, unique, topk, searchsorted
+Move, beside `x[key]` and `x[key] = value`
+    take, reshape, transpose, concatenate, stack, pad, roll, tile, repeat
+Products and transforms
+    matmul, einsum, tensordot, linalg.qr, linalg.svd, linalg.solve, fft.fft
+Chunks; `config.chunk_bytes` is what `chunks="auto"` aims at
+    rechunk, x.rechunk, x.blocks, x.npartitions, x.chunksize
+Functions of your own, which see chunks as NumPy arrays
+    map_blocks, map_overlap, blockwise, reduction, apply_along_axis, apply_gufunc, coarsen
+Files, read and written by all ranks; HDF5 and Zarr by from_array and store
+    save, load, from_npy, to_npy, read_parquet, to_parquet, store
+Ranks; without any, threads of this process compute
+    Cluster, cluster
+Settings; the environment's WINDROW_... and ~/.config/windrow/config.toml set them, too
+    config, config.set
+Training (extra "ml"): scikit-learn's estimators, Keras models, steps of your own, searches, joblib's backend "windrow"
+    ml.train, ml.linear_model, ml.search, ml.Fitted, ml.distribute
+Errors, which are the built-in ones, too, that NumPy would raise
+    WindrowError, ShapeError, ArgumentError, ClusterError, OutOfMemory
+
+The same script runs on ranks: `python -m windrow -n 4 script.py` starts four, and so does `wr.Cluster(ranks=4)` within
+a script or notebook; under a launcher it is `mpirun --with-ft ulfm -n 4 python -m windrow script.py`.
+`python -m windrow doctor` tells what was found on a machine, and what to do about problems.
+
+The documents are in the folder `docs` of the sources, of which `make site` makes a site: start.md, guides (from NumPy,
+dask and MPI; chunks, laziness, memory, files, ranks, failures, training), operations.md (all functions, and what NumPy
+has besides), settings.md, limits.md.
 """
 
-from __future__ import annotations
+import functools as _functools
+import importlib as _importlib
+import sys as _sys
+import typing as _typing
 
-import functools
-import importlib
-import sys
-from typing import TYPE_CHECKING, Any
-
-from numpy import (
-    False_,
-    True_,
-    bool,
-    bool_,
-    byte,
-    bytes_,
-    cdouble,
-    character,
-    complex64,
-    complex128,
-    complexfloating,
-    csingle,
-    datetime64,
-    double,
-    dtype,
-    e,
-    errstate,
-    euler_gamma,
-    flexible,
-    float16,
-    float32,
-    float64,
-    floating,
-    generic,
-    half,
-    index_exp,
-    inexact,
-    inf,
-    int8,
-    int16,
-    int32,
-    int64,
-    int_,
-    intc,
-    integer,
-    intp,
-    long,
-    longlong,
-    nan,
-    ndindex,
-    newaxis,
-    number,
-    pi,
-    s_,
-    short,
-    signedinteger,
-    single,
-    str_,
-    timedelta64,
-    ubyte,
-    uint,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    uintc,
-    uintp,
-    ulong,
-    ulonglong,
-    unsignedinteger,
-    ushort,
-)
-
-from .arrays import fft, linalg, random, testing
-from .arrays.array import Array
+from .arrays import fft as fft
+from .arrays import linalg as linalg
+from .arrays import random as random
+from .arrays import testing as testing
+from .arrays.array import Array as Array
 from .arrays.chunking.rechunk import *
 from .arrays.creation.arrow import *
 from .arrays.creation.diagonals import *
@@ -104,6 +80,7 @@ from .arrays.indexing.putting import *
 from .arrays.interop.array_api import *
 from .arrays.interop.dlpack import *
 from .arrays.interop.dtypes import *
+from .arrays.interop.from_numpy import *
 from .arrays.interop.introspection import *
 from .arrays.linalg.einsum import *
 from .arrays.ops.broadcasting import *
@@ -140,82 +117,52 @@ from .arrays.statistics.histograms import *
 from .arrays.statistics.joint import *
 from .arrays.statistics.moments import *
 from .arrays.statistics.nans import *
-from .arrays.user_functions import overlap
+from .arrays.user_functions import overlap as overlap
 from .arrays.user_functions.along_axis import *
 from .arrays.user_functions.blockwise import *
 from .arrays.user_functions.coarsen import *
 from .arrays.user_functions.gufunc import *
 from .arrays.user_functions.map_blocks import *
-from .arrays.user_functions.overlap import map_overlap
+from .arrays.user_functions.overlap import map_overlap as map_overlap
 from .arrays.user_functions.reduction import *
-from .graph.errors import (
-    ArgumentError,
-    AxisError,
-    BadValue,
-    ChunksError,
-    ClusterError,
-    DTypeError,
-    FileError,
-    FileExists,
-    FileFormatError,
-    IndexingError,
-    LostWrite,
-    MissingFile,
-    OutOfMemory,
-    ShapeError,
-    SourceChanged,
-    WaitTimeout,
-    WindrowError,
-)
-from .scheduler.cluster import Cluster
-from .scheduler.cluster import current as cluster
+from .graph.errors import *
+from .scheduler.cluster import *
 from .workers.boundary import publish as _publish
-from .workers.config import config
+from .workers.config import config as config
 
-if TYPE_CHECKING:
-    from . import ml
+if _typing.TYPE_CHECKING:
+    from . import ml as ml
 
 __version__ = "0.1.0"
 
 
-def _missing(space: str, name: str) -> Any:
-    raise importlib.import_module(".arrays.interop.unsupported", __name__).missing_function(name, space)
+def _missing(space: str, name: str) -> _typing.Any:
+    raise _importlib.import_module(".arrays.interop.unsupported", __name__).missing_function(name, space)
 
 
 for _space in (fft, linalg, overlap, random, testing):  # so that `from windrow.linalg import norm` works as with NumPy
     _name = _space.__name__.rpartition(".")[2]
-    sys.modules[f"{__name__}.{_name}"] = _space
+    _sys.modules[f"{__name__}.{_name}"] = _space
     _publish(_space.__name__, plain=True)
-    vars(_space).setdefault("__getattr__", functools.partial(_missing, _name))
+    vars(_space).setdefault("__getattr__", _functools.partial(_missing, _name))
 
 
 _publish(__name__, list(globals()), plain=True)
 _publish(f"{__name__}.arrays.indexing.block_view", ["BlockView"], plain=True, indexed="blocks")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name == "ml":
-        return importlib.import_module(".ml", __name__)
+        return _importlib.import_module(".ml", __name__)
     if name == "ma":
-        return importlib.import_module(".graph.foreign", __name__).Ma()
-    raise importlib.import_module(".arrays.interop.unsupported", __name__).missing_function(name, "")
+        return _importlib.import_module(".graph.foreign", __name__).Ma()
+    return _missing("", name)
 
 
-_OTHER = {
-    "annotations",
-    "functools",
-    "importlib",
-    "sys",
-    "TYPE_CHECKING",
-    "Any",
-    "arrays",
-    "graph",
-    "scheduler",
-    "workers",
-}
+_PACKAGES = {"arrays", "graph", "scheduler", "workers"}
 _STANDARD = {"__version__", "__array_api_version__", "__array_namespace_info__"}
-__all__ = sorted({name for name in globals() if not name.startswith("_")} - _OTHER | _STANDARD | {"ml"})
+_public = sorted({name for name in globals() if not name.startswith("_")} - _PACKAGES | _STANDARD | {"ml"})
 
 
-def __dir__() -> list[str]:
-    return __all__
+def __dir__() -> list[str]:  # no __all__: by it help() would print all that each of these names does
+    return _public.copy()

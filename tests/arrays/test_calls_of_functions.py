@@ -151,7 +151,7 @@ def test_a_chain_of_three_thousand_additions():
         x = wr.from_array(np.arange(10.0), chunks=5)
         for _ in range(3000):
             x = x + 1
-        assert len(cluster.stages([x.expr])) > 3000 // 100
+        assert len(cluster._session.stages([x.expr])) > 3000 // 100
         assert np.array_equal(x.compute(), np.arange(10.0) + 3000)
         kept = x.persist()
         assert float(kept.sum()) == 45 + 30_000

@@ -11,6 +11,7 @@ import pytest
 
 import windrow as wr
 from windrow.scheduler.cluster import Cluster
+from windrow.scheduler.session import Session
 
 NUMBERS = np.random.default_rng(0).normal(size=(60, 4))
 
@@ -19,9 +20,9 @@ NUMBERS = np.random.default_rng(0).normal(size=(60, 4))
 def runs(monkeypatch):
     """What computes: an entry for each computation."""
     found = []
-    run, keep = Cluster.run, Cluster.keep
-    monkeypatch.setattr(Cluster, "run", lambda self, roots: found.append("run") or run(self, roots))
-    monkeypatch.setattr(Cluster, "keep", lambda self, root: found.append("keep") or keep(self, root))
+    run, keep = Session.run, Session.keep
+    monkeypatch.setattr(Session, "run", lambda self, roots: found.append("run") or run(self, roots))
+    monkeypatch.setattr(Session, "keep", lambda self, root: found.append("keep") or keep(self, root))
     return found
 
 
@@ -181,7 +182,7 @@ def test_recipes_run_once_and_hold_nothing(runs):
             np.testing.assert_array_equal((y + 0).compute(), e)
             assert runs == ["run"]
         gc.collect()
-        assert cluster.engine.ask(lambda engine: sorted(engine.ledger.records)) == []
+        assert cluster._session.engine.ask(lambda engine: sorted(engine.ledger.records)) == []
         np.testing.assert_array_equal(found[1][:7].compute(), expected[1][:7])
     for y, e in zip(found, expected, strict=True):  # on another cluster
         runs.clear()
@@ -230,17 +231,17 @@ def test_on_ranks(launch, tmp_path):
         textwrap.dedent("""\
             import numpy as np
             import windrow as wr
-            from windrow.scheduler.cluster import Cluster
+            from windrow.scheduler.session import Session
 
             count = 0
-            run = Cluster.run
+            run = Session.run
 
             def counted(self, roots):
                 global count
                 count += 1
                 return run(self, roots)
 
-            Cluster.run = counted
+            Session.run = counted
             a = np.random.default_rng(0).random(1000)
             x = wr.from_array(a.copy(), chunks=90)
             for _ in range(30):

@@ -26,7 +26,7 @@ except TimeoutError as error:
     print("slow" in str(error))
 begin = time.perf_counter()
 wr.wait(x)
-kept = wr.cluster().engine.ledger.records[x.expr.token].complete
+kept = wr.cluster()._session.engine.ledger.records[x.expr.token].complete
 print(kept, time.perf_counter() - begin > 0.1, "persisted" in x._repr_html_())
 bad = wr.map_blocks(lambda b: 1 / 0, wr.ones(4), dtype=float).persist()
 try:

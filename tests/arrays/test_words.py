@@ -16,7 +16,7 @@ import windrow as wr
 from windrow.graph import origin
 from windrow.graph.expr import walk
 from windrow.graph.lower import lower
-from windrow.scheduler import cluster
+from windrow.scheduler import session
 
 ROOT = Path(__file__).parents[2]
 INDEXING = {"getitem", "setitem", "blocks"}
@@ -34,7 +34,7 @@ def loaded(path: Path):
 def public_words() -> set[str]:
     """Names of functions and methods that users can write."""
     spaces = [wr, wr.linalg, wr.fft, wr.overlap, wr.random, wr.testing]
-    found = {name for space in spaces for name in space.__all__} | INDEXING
+    found = {name for space in spaces for name in getattr(space, "__all__", dir(space))} | INDEXING
     for kind in (wr.Array, wr.random.Generator):
         found |= {name for name in dir(kind) if not name.startswith("_")}
     found |= {f"{name}.{part}" for name in found for part in ("reduce", "accumulate", "outer", "at", "reduceat")}
@@ -57,7 +57,7 @@ def seen(monkeypatch):
         names.update(stage.name for stage in stages)
         return stages
 
-    monkeypatch.setattr(cluster, "lower", spied)
+    monkeypatch.setattr(session, "lower", spied)
     return names
 
 

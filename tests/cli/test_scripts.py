@@ -88,7 +88,7 @@ def test_a_forked_child_computes_for_itself(jobs, how):
         if not child:
             print(kept.sum().compute(), len(wr.cluster().info()), flush=True)
             try:
-                cluster.run([kept.expr])
+                cluster._session.run([kept.expr])
             except wr.ClusterError as error:
                 print("forked" in str(error), flush=True)
             sys.exit(3)
@@ -333,12 +333,12 @@ def test_plain_mpirun_says_once_what_a_death_does(jobs, mpi):
 KILLS = """
     import os, signal, time
     import windrow as wr
-    from windrow.scheduler.cluster import current
+    from windrow.scheduler.cluster import cluster
     assert wr.arange(1000, chunks=10).sum().compute() == 499500
-    os.kill(current().info()[1]["pid"], signal.SIGKILL)
+    os.kill(cluster().info()[1]["pid"], signal.SIGKILL)
     time.sleep(0.3)
     assert wr.arange(1000, chunks=10).sum().compute() == 499500
-    print(len(current().info()), "left")
+    print(len(cluster().info()), "left")
 """
 
 

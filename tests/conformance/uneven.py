@@ -9,7 +9,7 @@ from functools import wraps
 
 import windrow
 
-globals().update({name: getattr(windrow, name) for name in windrow.__all__ if name != "ml"})
+globals().update({name: getattr(windrow, name) for name in dir(windrow) if name != "ml"})
 
 
 def cut(n):

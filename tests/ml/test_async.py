@@ -216,7 +216,7 @@ try:
           callback=lambda *_: print("epoch", flush=True) or None, batch_size=10_000)
 except KeyboardInterrupt:
     wr.cluster().info()  # the engine has heard of it
-    print("interrupted", len(wr.cluster().engine.jobs), float(wr.ones(10).sum()), flush=True)
+    print("interrupted", len(wr.cluster()._session.engine.jobs), float(wr.ones(10).sum()), flush=True)
 """
 
 
@@ -257,7 +257,8 @@ def kill(epoch, state, metrics):
 # Epochs enough that what begins late, up to the bound of staleness, has long been evened out.
 w, history = train(step, np.zeros(4), X, y, epochs=20, average=("async", 200), shards=4, callback=kill)
 wr.cluster().info()  # the engine has heard all
-print(abs(w - [1, -2, 0, 0]).max() < 1e-3, len(history.epoch), len(wr.cluster().engine.jobs), len(wr.cluster().losses))
+cluster = wr.cluster()
+print(abs(w - [1, -2, 0, 0]).max() < 1e-3, len(history.epoch), len(cluster._session.engine.jobs), len(cluster.losses))
 """
 
 

@@ -110,7 +110,7 @@ def kill_twice() -> None:
     wr.wait(a)
     pids = [row["pid"] for row in wr.cluster().info()[1:3]]
     total = killed_meanwhile(pids, 0.15, lambda: float((a @ (a @ (a @ a))).sum()))
-    deaths = wr.cluster().engine.ask(lambda e: sum(len(r.deaths) for r in e.ledger.records.values()))
+    deaths = wr.cluster()._session.engine.ask(lambda e: sum(len(r.deaths) for r in e.ledger.records.values()))
     print("total", total > 0, "deaths", deaths, "lost", len(wr.cluster().losses))
 
 

@@ -42,7 +42,7 @@ def counted(work, n: int) -> int:
     """Return the lines that some work takes."""
     LINES.clear()
     work(n)
-    wr.cluster().engine.ask(lambda engine: None)
+    wr.cluster()._session.engine.ask(lambda engine: None)
     return sum(LINES.values())
 
 
@@ -85,7 +85,7 @@ if __name__ == "__main__":
         for work in (persisted, waited, together, kept_together):
             work(10)
             grown[work.__name__] = [counted(work, n) for n in (40, 160)]
-        wr.cluster().engine.ask(lambda engine: None)
-        left = wr.cluster().engine.ask(lambda engine: len(engine.ledger.records))
+        wr.cluster()._session.engine.ask(lambda engine: None)
+        left = wr.cluster()._session.engine.ask(lambda engine: len(engine.ledger.records))
         sys.settrace(None)
     print(json.dumps({"lines": grown, "left": left}))

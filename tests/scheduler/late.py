@@ -56,7 +56,7 @@ with wr.Cluster(ranks=ranks, memory="64 MiB") if ranks > 1 else wr.Cluster(threa
         kept = slow_at(seed).persist()
         time.sleep(0.3)
         found["beside"].append(quick(2 + seed))
-        busy = cluster.engine.ask(lambda engine: len(engine.ledger.batches))
+        busy = cluster._session.engine.ask(lambda engine: len(engine.ledger.batches))
         assert busy, "the slow block was over"
         wr.wait(kept)
         assert np.array_equal(kept.compute(), [seed, seed])
@@ -69,5 +69,5 @@ with wr.Cluster(ranks=ranks, memory="64 MiB") if ranks > 1 else wr.Cluster(threa
             raise AssertionError("nothing was slow")
         found["after"].append(quick(4 + seed))
         time.sleep(SLOW)
-    given = cluster.engine.ask(lambda engine: [len(g) for g in engine.ledger.given])
+    given = cluster._session.engine.ask(lambda engine: [len(g) for g in engine.ledger.given])
 print(json.dumps(found | {"usual": usual, "given": given}))

@@ -70,12 +70,12 @@ def test_the_engine_stops_planning(monkeypatch, interrupts, phase):
         with pytest.raises(KeyboardInterrupt):
             chain(40).compute()
         deadline = time.monotonic() + 10
-        while cluster.engine.ask(lambda engine: len(engine.ledger.records)) and time.monotonic() < deadline:
+        while cluster._session.engine.ask(lambda engine: len(engine.ledger.records)) and time.monotonic() < deadline:
             time.sleep(0.01)
         assert asked == [False] * 5 + [True]
         monkeypatch.undo()
         assert np.isfinite(float(chain(2).sum()))
-        assert cluster.engine.ask(lambda engine: (len(engine.jobs), len(engine.ledger.active))) == (0, 0)
+        assert cluster._session.engine.ask(lambda engine: (len(engine.jobs), len(engine.ledger.active))) == (0, 0)
 
 
 def test_what_is_read_is_found_on_the_calling_thread(monkeypatch):
@@ -128,7 +128,7 @@ def test_interrupts_at_any_moment():
             return [len(engine.jobs), len(ledger.batches), sum(map(len, ledger.given)), len(ledger.records)]
 
         deadline = time.monotonic() + 10
-        while any(cluster.engine.ask(state)) and time.monotonic() < deadline:
+        while any(cluster._session.engine.ask(state)) and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert cluster.engine.ask(state) == [0, 0, 0, 0]
+        assert cluster._session.engine.ask(state) == [0, 0, 0, 0]
     signal.signal(signal.SIGUSR1, before)

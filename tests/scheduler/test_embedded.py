@@ -42,7 +42,7 @@ def test_more_than_the_arena_spills_and_comes_back():
         assert np.array_equal((kept * 2).compute(), (a + 1) * 2)
         assert float(kept.sum()) == (a + 1).sum()
         assert np.array_equal(kept.rechunk((1000, 20)).compute(), a + 1)
-        assert made.engine.local.spills
+        assert made._session.engine.local.spills
         del kept
 
 
@@ -195,7 +195,7 @@ def test_blocks_that_lie_side_by_side_are_handed_over_as_one():
     with cluster() as made:
         x = wr.map_blocks(lambda block: block + 1, wr.arange(512, chunks=1), dtype=int)
         listener = SimpleQueue()
-        gather = made.prepare(x.expr, listener)
+        gather = made._session.prepare(x.expr, listener)
         gather.start()
         seen, together = np.zeros(512, np.int64), 0
         while not seen.all():
@@ -232,16 +232,16 @@ def test_a_block_is_looked_at_where_it_lies(sizes):
     with cluster() as made:
         kept = (wr.from_array(a, chunks=(sizes,)) * 2).persist()
         for number in range(len(sizes)):
-            block = made.chunk(kept.expr, number)
+            block = made._session.chunk(kept.expr, number)
             assert np.array_equal(block, a[kept.expr.grid.block_slices(number)] * 2)
-            assert np.shares_memory(block, made.chunk(kept.expr, number))
+            assert np.shares_memory(block, made._session.chunk(kept.expr, number))
             assert not block.flags.writeable
         del kept, block
 
 
 def test_nothing_to_compute():
     with cluster() as made:
-        assert made.run([]) == []
+        assert made._session.run([]) == []
 
 
 def test_all_that_is_stuck_is_given_up_when_the_disk_refuses(monkeypatch):
@@ -266,14 +266,14 @@ def test_what_failed_before_it_was_read_raises_its_own_error():
     """Also where it failed between planning and running."""
     with cluster() as made:
         failed = wr.map_blocks(lambda b: 1 / 0, wr.ones((10, 10), chunks=5), dtype=float)
-        plan = made.stages
+        plan = made._session.stages
 
         def late(roots):
             stages = plan(roots)
             if kept:
                 with pytest.raises(ZeroDivisionError):
                     kept[0].expr.pin.wait()
-                made.engine.ask(lambda engine: None)
+                made._session.engine.ask(lambda engine: None)
             return stages
 
         kept = []

@@ -10,7 +10,7 @@ import pytest
 
 import windrow as wr
 from windrow.graph.lower import lower
-from windrow.scheduler import cluster as clusters
+from windrow.scheduler import session
 from windrow.scheduler.job import Release, Submit
 from windrow.scheduler.ledger import Ledger
 
@@ -29,14 +29,14 @@ def slow(block):
 with wr.Cluster(ranks=3, memory="64 MiB") as cluster:
     kept = wr.map_blocks(slow, wr.arange(30, chunks=10), dtype=int).persist()
     wr.wait(kept)
-    owners = cluster.engine.ask(lambda engine: engine.ledger.records[kept.expr.token].owner.tolist())
+    owners = cluster._session.engine.ask(lambda engine: engine.ledger.records[kept.expr.token].owner.tolist())
     block = next(k for k, owner in enumerate(owners) if owner)
     pid = next(row["pid"] for row in cluster.info() if row["rank"] == owners[block])
     os.kill(pid, signal.SIGKILL)
     while not cluster.losses:
         time.sleep(0.005)
     time.sleep(0.2)
-    print(cluster.chunk(kept.expr, block).tolist() == list(range(10 * block + 7, 10 * block + 17)))
+    print(cluster._session.chunk(kept.expr, block).tolist() == list(range(10 * block + 7, 10 * block + 17)))
 """
 
 
@@ -71,15 +71,15 @@ def test_what_a_computation_reads_is_released_before_it_is_handed_in(monkeypatch
 
     kept = [numbers().persist()]
     wr.wait(*kept)
-    whole = clusters.relations
+    whole = session.relations
 
     def released(*args):
         kept.pop().release()
         time.sleep(0.05)
-        cluster.engine.ask(lambda engine: None)
+        cluster._session.engine.ask(lambda engine: None)
         return whole(*args)
 
-    monkeypatch.setattr(clusters, "relations", released)
+    monkeypatch.setattr(session, "relations", released)
     if use == "itself":
         assert numbers().compute().tolist() == list(range(1, 101))
     else:
@@ -88,7 +88,7 @@ def test_what_a_computation_reads_is_released_before_it_is_handed_in(monkeypatch
             found = found.persist()
             monkeypatch.undo()
         assert found.compute().tolist() == list(range(2, 202, 2))
-    assert len(cluster._kept) == (use == "persisted")
+    assert len(cluster._session._kept) == (use == "persisted")
 
 
 @pytest.mark.parametrize("use", ["itself", "read"])
@@ -101,18 +101,18 @@ def test_what_a_computation_reads_fails_before_it_is_handed_in(monkeypatch, clus
         raise ZeroDivisionError("at the gate")
 
     kept = wr.map_blocks(fails, wr.ones(4), dtype=float).persist()
-    whole = clusters.relations
+    whole = session.relations
 
     def failed(*args):
         gate.touch()
         with pytest.raises(ZeroDivisionError):
             wr.wait(kept)
-        cluster.engine.ask(lambda engine: None)
+        cluster._session.engine.ask(lambda engine: None)
         time.sleep(0.05)
-        cluster.engine.ask(lambda engine: None)
+        cluster._session.engine.ask(lambda engine: None)
         return whole(*args)
 
-    monkeypatch.setattr(clusters, "relations", failed)
+    monkeypatch.setattr(session, "relations", failed)
     with pytest.raises(ZeroDivisionError, match="at the gate"):
         (kept if use == "itself" else kept + 1).compute()
 
@@ -121,7 +121,7 @@ def test_what_stopped_while_it_was_entered_is_entered_anew_by_the_next(monkeypat
     x = wr.random.default_rng(1).random((40, 40), chunks=20)
     y = (x @ x) @ x
     expected = y.compute()
-    first, second = (cluster._gather([y.expr]) for _ in range(2))
+    first, second = (cluster._session._gather([y.expr]) for _ in range(2))
     whole, answers = Ledger.add, [iter([False, False, True])]
 
     def add(self, stages, in_place, reads, stop):
@@ -133,7 +133,7 @@ def test_what_stopped_while_it_was_entered_is_entered_anew_by_the_next(monkeypat
         for gather in (first, second):
             engine.request(Submit((gather.job,)))
 
-    cluster.engine.ask(both)
+    cluster._session.engine.ask(both)
     assert second.run(time.monotonic() + 20)
     assert np.array_equal(second.results[y.expr.token], expected)
     with pytest.raises(wr.ClusterError, match="cancelled"):
@@ -144,7 +144,7 @@ def test_a_result_that_is_written_in_place_has_a_name_of_its_own(cluster):
     x = wr.ones((200, 200), chunks=(100, 200)) + 1
     stages = lower([x.expr], lambda token: False)
     result = np.empty(x.shape)
-    made = [clusters._with_sinks(stages, [x.expr.token], [result])[2] for _ in range(2)]
+    made = [session._with_sinks(stages, [x.expr.token], [result])[2] for _ in range(2)]
     assert all(made), "it isn't written in place"
     assert not made[0].keys() & made[1].keys(), "one that was cancelled may still run"
 
@@ -227,7 +227,7 @@ def test_only_what_can_have_begun_answers_for_a_death():
 
 def test_chunks_are_freed_though_ctrl_c_comes_meanwhile(monkeypatch, cluster):
     """Interrupts in finalizers are lost; what was to be done must not be."""
-    whole, interrupts = cluster.engine.request, [KeyboardInterrupt]
+    whole, interrupts = cluster._session.engine.request, [KeyboardInterrupt]
 
     def request(asked):
         if isinstance(asked, Release) and interrupts:
@@ -236,7 +236,7 @@ def test_chunks_are_freed_though_ctrl_c_comes_meanwhile(monkeypatch, cluster):
 
     kept = [(wr.arange(100, chunks=10) + 1).persist() for _ in range(2)]
     wr.wait(*kept)
-    monkeypatch.setattr(cluster.engine, "request", request)
+    monkeypatch.setattr(cluster._session.engine, "request", request)
     kept.pop()
     assert interrupts, "the other one holds them"
     kept.pop()

@@ -13,7 +13,7 @@ import pytest
 
 import windrow as wr
 from windrow.scheduler import progress
-from windrow.scheduler.cluster import current
+from windrow.scheduler.cluster import session
 
 SCRIPT = """
 import sys, time
@@ -157,6 +157,6 @@ def test_the_engine_tells_what_is_late():
 def test_status_of_an_idle_engine():
     x = wr.ones(1000).persist()
     x.sum().compute()
-    found = current().engine.ask(progress.status)
+    found = session().engine.ask(progress.status)
     assert found.busy == []
     assert 8000 <= found.used <= found.size

@@ -55,7 +55,7 @@ def state(cluster):
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         gc.collect()
-        found = cluster.engine.ask(look)
+        found = cluster._session.engine.ask(look)
         if not any(any(v) if isinstance(v, list) else v for v in found.values()):
             break
         time.sleep(0.02)
@@ -72,7 +72,7 @@ def refused(cluster, count):
     rng = random.Random(1)
     for k in range(count):
         x = (wr.arange(64, chunks=4) + k) * 2
-        gather = cluster.prepare(x.expr, SimpleQueue())
+        gather = cluster._session.prepare(x.expr, SimpleQueue())
         gather.start()
         if rng.random() < 0.5:
             time.sleep(0.0005)
@@ -159,12 +159,12 @@ def test_gathering_what_is_partly_spilled():
             assert (record.state == State.STORED).all()
             return set((record.source < 0).tolist())
 
-        assert cluster.engine.ask(sources) == {True, False}
+        assert cluster._session.engine.ask(sources) == {True, False}
         assert np.array_equal(kept.compute(), a + 1)
         assert np.array_equal(kept[10:490:7].compute(), a[10:490:7] + 1)
         kept.release()
         assert nothing(state(cluster))
-        assert not cluster.engine.local.spills
+        assert not cluster._session.engine.local.spills
 
 
 def test_a_disk_that_recovers(monkeypatch):
@@ -184,7 +184,7 @@ def test_a_disk_that_recovers(monkeypatch):
         full = False
         again = x.persist()
         wr.wait(again)
-        assert cluster.engine.local.spills
+        assert cluster._session.engine.local.spills
         assert float(again.sum()) == 500_000.0 * 499_999
         del kept, again
         assert nothing(state(cluster))

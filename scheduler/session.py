@@ -1,0 +1,254 @@
+"""Computing on a cluster: expressions become jobs of its engine, and chunks are kept as long as somebody holds them."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph.errors import ClusterError
+from ..graph.expr import Expr, walk
+from ..graph.kinds.source import Host
+from ..graph.lower import lower
+from ..graph.stage import relations
+from .job import Close, Job, Release, Submit, Uncache
+from .kept import Kept
+from .record import State
+from .result_collector import ResultCollector, insist
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from queue import SimpleQueue
+
+    from ..graph.stage import Stage
+    from .engine import Engine
+    from .job import Arrival
+
+Array = np.ndarray[Any, Any]
+SINK_BYTES = 1 << 16
+_numbers = itertools.count()
+
+
+class Session:
+    """Computes expressions on one engine, until it is closed."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.closed = self._forked = False
+        self._lock = threading.RLock()
+        self._kept: dict[str, tuple[set[int], Job]] = {}
+        self._watched: set[str] = set()
+
+    @property
+    def room(self) -> int:
+        """Bytes of the smallest arena."""
+        return min(arena.size for arena in self.engine.ledger.arenas)
+
+    def run(self, roots: Sequence[Expr]) -> list[Array]:
+        """Compute expressions and return their values as arrays of the caller's own."""
+        self.check_open()
+        if not roots:
+            return []
+        unique = {root.token: root for root in roots}
+        gather = self._gather(list(unique.values()))
+        try:
+            gather.start()
+            gather.run()
+        except BaseException:  # an interrupt outside of `gather.run`: the job must not stay
+            gather.cancel()
+            raise
+        return [gather.results[root.token] for root in roots]
+
+    def prepare(self, root: Expr, listener: SimpleQueue[tuple[Job, Arrival | None]]) -> ResultCollector:
+        """Return what computes an expression, to be started; the listener is told what arrives of it and of others."""
+        self.check_open()
+        gather = self._gather([root])
+        gather.job.listener = listener
+        return gather
+
+    def _gather(self, roots: list[Expr]) -> ResultCollector:
+        stages, relied = self._lower(roots)
+        results = [np.empty(root.shape, root.dtype) for root in roots]
+        names = [root.token for root in roots]
+        sinks: dict[str, Array] = {}
+        if self.engine.shared:
+            stages, names, sinks = _with_sinks(stages, names, results)
+        wanted = set(names)
+        name = ", ".join(dict.fromkeys(stage.name for stage in stages if stage.token in wanted))
+        made_by = [kept.job for kept in relied.values()]
+        job = Job(stages, names, results, relations(stages, _folds(relied)), sinks, name=name, relied=made_by)
+        self._watch(roots)
+        return ResultCollector(self.engine, job, [root.token for root in roots], list(relied.values()))
+
+    def keep(self, roots: Sequence[Expr]) -> list[Kept]:
+        """Start computing expressions behind the caller's back, and keep their chunks; what they share is done once."""
+        self.check_open()
+        with self._lock:
+            known = {root.token for root in roots if self.is_stored(root.token)}
+            kept = [self._another(root.token) if root.token in known else None for root in roots]
+            fresh = list({root.token: root for root in roots if root.token not in known}.values())
+            stages, relied = self._lower(fresh)
+            reads = relations(stages, _folds(relied))
+            made = {stage.token: stage for stage in stages}
+            self._watch(fresh)
+            jobs = tuple(
+                Job([], [token], None, name=made[token].name, blocks_per_task=made[token].blocks_per_task)
+                for token in (root.token for root in fresh)
+            )
+            try:
+                if jobs:
+                    jobs[0].stages, jobs[0].reads = stages, reads
+                    jobs[0].relied = [kept.job for kept in relied.values()]
+                    self.engine.request(Submit(jobs))  # before others learn that it is stored
+                    self._kept |= {job.targets[0]: (set(), job) for job in jobs}
+                return [
+                    self._another(root.token) if one is None else one for root, one in zip(roots, kept, strict=True)
+                ]
+            except BaseException:  # an interrupt
+                for job in jobs:
+                    self.drop(job.targets[0], job, -1)
+                raise
+
+    def _another(self, token: str) -> Kept:
+        users, job = self._kept[token]
+        users.add(number := next(_numbers))
+        return Kept(self, token, job, number)
+
+    def stages(self, roots: Sequence[Expr]) -> list[Stage]:
+        """Return the stages that computing these expressions would run."""
+        return lower(list(roots), self.is_stored)
+
+    def _lower(self, roots: Sequence[Expr]) -> tuple[list[Stage], dict[str, Kept]]:
+        """Return the stages to run, and what is stored that they, or the caller, will read, by token.
+
+        As long as these objects are there nobody releases it: until the job is handed in, after which its reads count.
+        """
+        found: dict[str, Kept | None] = {}
+
+        def is_kept(token: str) -> bool:
+            if token not in found:
+                with self._lock:
+                    found[token] = self._another(token) if self.is_stored(token) else None
+            return found[token] is not None
+
+        stages = lower(list(roots), is_kept)
+        return stages, {token: kept for token, kept in found.items() if kept is not None}
+
+    def chunk(self, root: Expr, block: int) -> Array:
+        """Return one chunk of a persisted array, read-only and in place where it lies on this node."""
+        kept = root.pin
+        if not isinstance(kept, Kept) or not kept.held or kept.session is not self:
+            raise ClusterError("chunk: the array is not persisted here")
+        kept.wait()
+
+        def look(engine: Engine) -> Array | None:
+            record = engine.ledger.records.get(root.token)
+            if record is None:
+                raise ClusterError("chunk: the array was released meanwhile")
+            stage = record.stage
+            task, position = divmod(block, stage.blocks_per_task)
+            if record.state[task] != State.STORED:  # a dead rank took it along: it is being made again
+                return None
+            record.viewed = True  # it stays where it is
+            slab = engine.delivery.slab(record, task)
+            if slab is None:
+                return None
+            at = int(stage.offsets(task)[position])
+            shape = stage.grid.block_shape(block)
+            return slab[at : at + int(np.prod(shape)) * stage.dtype.itemsize].view(stage.dtype).reshape(shape)
+
+        found: Array | None = self.engine.ask(look)
+        if found is None:
+            found = self.run([root])[0][root.grid.block_slices(block)]
+        found = found.view()
+        found.flags.writeable = False
+        return found
+
+    def is_stored(self, token: str) -> bool:
+        """Tell whether an expression's chunks are kept, or are being made; its name is its token."""
+        found = self._kept.get(token)
+        if found is None:
+            return False
+        if found[1].error is not None:  # forget it: the error's traceback may keep the array alive for ever
+            with self._lock:
+                if self._kept.get(token) is found:
+                    del self._kept[token]
+            return False
+        return True
+
+    def drop(self, token: str, job: Job, number: int) -> None:
+        """Free what is kept when the last one who holds it lets go; may be called twice."""
+        with self._lock:
+            users, known = self._kept.get(token, (set(), job))
+            if known is job:
+                users.discard(number)
+                if users:
+                    return
+                self._kept.pop(token, None)
+        self.engine.request(Release(job))
+
+    def _watch(self, roots: Sequence[Expr]) -> None:
+        """Learn when the user's arrays go: what ranks were sent of them is kept until then, so it is sent once."""
+        if self.engine.shared:
+            return
+        for node in walk(list(roots), lambda node: self.is_stored(node.token)):
+            if isinstance(node.op, Host) and node.op.data.file is None and node.token not in self._watched:
+                self._watched.add(node.token)
+                weakref.finalize(node.op, insist, partial(self._unwatch, node.token))
+
+    def _unwatch(self, token: str) -> None:
+        self._watched.discard(token)
+        self.engine.request(Uncache(token))
+
+    def check_open(self) -> None:
+        """Raise where nothing can be computed any more."""
+        if self._forked:
+            raise ClusterError(
+                "the cluster is that of the process from which this one was forked; make one here, or start processes "
+                "by multiprocessing.get_context('spawn')"
+            )
+        if self.closed or not self.engine.thread.is_alive():
+            raise ClusterError("the cluster is closed")
+
+    def close(self) -> None:
+        """End the engine: ranks leave, chunks are gone."""
+        self.closed = True
+        self.engine.request(Close())
+        self.engine.thread.join(timeout=10)
+
+    def disown(self) -> None:
+        """Let go of the engine in a forked child, which has none of its threads, and no right to end its ranks."""
+        self._lock = threading.RLock()
+        self.closed = self._forked = True
+
+
+def _folds(kept: dict[str, Kept]) -> dict[str, int]:
+    return {token: one.job.blocks_per_task for token, one in kept.items()}
+
+
+def _with_sinks(
+    stages: list[Stage], names: list[str], results: list[Array]
+) -> tuple[list[Stage], list[str], dict[str, Array]]:
+    """Let kernels write targets that nobody else reads straight into the results, under names of their own.
+
+    Small blocks take the common way: many of them are run and copied at once.
+    """
+    read = {token for stage in stages for token in stage.inputs}
+    numbers = {name: number for number, name in enumerate(names)}
+    sinks: dict[str, Array] = {}
+    made: dict[str, Stage] = {}
+    for stage in stages:
+        large = stage.grid.largest * stage.dtype.itemsize >= SINK_BYTES
+        direct = large and stage.data is None and stage.blocks_per_task == 1
+        if direct and stage.token in numbers and stage.token not in read:
+            result = results[numbers[stage.token]]
+            token = f"{stage.token}/{next(_numbers)}"
+            made[stage.token] = stage.rename(token)
+            sinks[token] = result
+    stages = [made.get(s.token, s) for s in stages]
+    names = [made[n].token if n in made else n for n in names]
+    return stages, names, sinks
