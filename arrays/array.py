@@ -42,11 +42,19 @@ _assigned = guard(assigned, inner=True)  # `__setitem__` counts references, and 
 
 
 class Array(Operators, Methods):
-    """A lazy, chunked array with the manners of NumPy's.
+    """A lazy, chunked array with the methods and operators of NumPy's.
 
-    Functions such as `ones`, `arange`, `from_array` and `random.default_rng` make arrays; operations on them
-    make new ones, and nothing is computed before `compute`, `persist`, or a conversion such as `float` or
-    `np.asarray`.
+    Functions such as `ones`, `arange`, `from_array` and `random.default_rng` make arrays; operations on them make new
+    ones. Nothing is computed before `compute`, `persist`, or a conversion such as `float` or `np.asarray`.
+
+    Parameters
+    ----------
+    expr : Expr
+        The expression that the array stands for. Programs don't call the class: functions make arrays.
+
+    Notes
+    -----
+    There are no views: an array made from another one keeps its elements when those of the other are set.
 
     Examples
     --------
@@ -74,32 +82,57 @@ class Array(Operators, Methods):
     # ------------------------------------------------------------------ verbs
 
     def compute(self) -> Any:
-        """Compute the array; see `windrow.compute`."""
+        """Compute the array; see `windrow.compute` for several at once.
+
+        Returns
+        -------
+        numpy.ndarray or numpy scalar
+            The elements, in the driver's memory; a scalar for a 0-d array.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.arange(3).compute()
+        array([0, 1, 2])
+        """
         return verbs.compute(self)
 
     def persist(self) -> Array:
-        """Start computing the array, and keep its chunks; see `windrow.persist`."""
+        """Start computing the array, and keep its chunks in the memory of the ranks; see `windrow.persist`.
+
+        Returns
+        -------
+        Array
+            The same elements. It returns at once; `windrow.wait` waits.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.arange(3).persist()
+        >>> x.sum().compute()
+        np.int64(3)
+        """
         kept: Array = verbs.persist(self)
         return kept
 
     def release(self) -> None:
-        """Let go of the chunks that `persist` kept; see `windrow.release`."""
+        """See `windrow.release`."""
         verbs.release(self)
 
     def explain(self) -> Explanation:
-        """Tell what computing the array would do; see `windrow.explain`."""
+        """See `windrow.explain`."""
         return explain(self)
 
     def graph(self) -> networkx.DiGraph:
-        """Return the graph of operations; see `windrow.operation_graph`."""
+        """See `windrow.operation_graph`."""
         return operation_graph(self)
 
     def visualize(self, filename: Any = None) -> Any:
-        """Draw operations and stages, for a notebook or to an SVG or PNG file; see `windrow.visualize`."""
+        """See `windrow.visualize`."""
         return visualize(self, filename=filename)
 
     def to_arrow(self) -> pyarrow.Array:
-        """Return the elements as an Arrow array; see `windrow.to_arrow`."""
+        """See `windrow.to_arrow`."""
         return to_arrow(self)
 
     @property
@@ -115,7 +148,24 @@ class Array(Operators, Methods):
         return PointView(self)
 
     def compute_chunk_sizes(self) -> Array:
-        """Find the sizes of chunks that depend on data, now; return the array itself."""
+        """Compute the lengths that depend on data, and return the array itself.
+
+        Returns
+        -------
+        Array
+            The array, whose shape and chunks are known from then on.
+
+        Notes
+        -----
+        Unlike in dask this is rarely needed: they are computed when something needs them.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.arange(6)
+        >>> x[x > 2].compute_chunk_sizes().shape
+        (3,)
+        """
         _ = self.expr
         return self
 
@@ -156,7 +206,33 @@ class Array(Operators, Methods):
         return np.asarray(self.compute()).reshape(())[()]
 
     def item(self, *args: Any) -> Any:
-        """Return the single element, or that at a position (of all axes, or in C order), as one of Python's numbers."""
+        """Compute the single element, or the one at a position, as a Python number.
+
+        Parameters
+        ----------
+        *args : int or tuple of int
+            Nothing, for an array of one element; a flat index in C order; or a position on each axis.
+
+        Returns
+        -------
+        bool, int, float, complex or str
+            The element.
+
+        Raises
+        ------
+        ArgumentError
+            The array has several elements, or there are not as many positions as axes.
+        IndexingError
+            The position is out of bounds.
+        TypeError
+            A position is not an integer.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.arange(6).reshape(2, 3).item(1, 0)
+        3
+        """
         if not args:
             return self._single("item").item()
         at = args[0] if len(args) == 1 else args
@@ -167,11 +243,52 @@ class Array(Operators, Methods):
         return self[tuple(map(operator.index, at))].item()
 
     def tobytes(self, order: str = "C") -> bytes:
-        """Compute, and return the elements' bytes."""
+        """Compute the array and return its elements' bytes.
+
+        Parameters
+        ----------
+        order : {"C", "F", "A", "K"}
+            "F": the first axis runs fastest; the others: the last one does.
+
+        Returns
+        -------
+        bytes
+            The elements, without gaps.
+
+        Raises
+        ------
+        ValueError
+            `order` is unknown.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.arange(3, dtype="u1").tobytes()
+        b'\\x00\\x01\\x02'
+        """
         return np.asarray(self.compute()).tobytes(order)  # type: ignore[arg-type]
 
     def fill(self, value: Any) -> None:
-        """Set all elements to one value."""
+        """Set all elements to one value.
+
+        Parameters
+        ----------
+        value : scalar
+            The value; it is cast to the array's dtype.
+
+        Raises
+        ------
+        ArgumentError
+            `value` is an array with axes.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.zeros(2)
+        >>> x.fill(7)
+        >>> x.compute()
+        array([7., 7.])
+        """
         if np.ndim(value):
             raise ArgumentError(bad("fill", "value", value, "a number"))
         self[...] = value
@@ -209,7 +326,7 @@ class Array(Operators, Methods):
         if self.ndim:
             raise ArgumentError(
                 f"format: argument 'spec' is {spec!r} for an array of shape {self.shape}; expected no spec, or an "
-                "array without axes; compute() it, and format its elements"
+                "0-d array; compute() it, and format its elements"
             )
         return format(self._single("format"), spec)
 
@@ -217,7 +334,27 @@ class Array(Operators, Methods):
         return self.round(0 if ndigits is None else ndigits)
 
     def copy(self, order: str = "C") -> Array:
-        """Return the same array under a name of its own: setting elements of one leaves the other as it is."""
+        """Return a copy: setting elements of one leaves the other as it is.
+
+        Parameters
+        ----------
+        order : str
+            Accepted for NumPy and ignored: chunks are in C order.
+
+        Returns
+        -------
+        Array
+            Lazy, with the same elements; nothing is computed.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.zeros(2)
+        >>> y = x.copy()
+        >>> y[0] = 1
+        >>> x.compute()
+        array([0., 0.])
+        """
         return alias(self)
 
     def __copy__(self) -> Array:
@@ -232,7 +369,19 @@ class Array(Operators, Methods):
         )
 
     def tolist(self) -> Any:
-        """Compute, and return nested lists."""
+        """Compute the array and return it as nested lists.
+
+        Returns
+        -------
+        list or number
+            Python numbers in lists as deep as there are axes.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.arange(4).reshape(2, 2).tolist()
+        [[0, 1], [2, 3]]
+        """
         return self.compute().tolist()
 
     # ------------------------------------------------------------------ NumPy's protocols
@@ -265,7 +414,31 @@ class Array(Operators, Methods):
         return namespace(api_version)
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Array:
-        """Return the array: there is one device, "cpu", the memory of all ranks."""
+        """Return the array itself: there is one device, "cpu", the memory of all ranks.
+
+        Parameters
+        ----------
+        device : str
+            Only "cpu".
+        stream : None
+            Only None: the device has no streams.
+
+        Returns
+        -------
+        Array
+            The array itself.
+
+        Raises
+        ------
+        ArgumentError
+            `device` is neither None nor "cpu". `stream` is not None.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.ones(2).to_device("cpu").device
+        'cpu'
+        """
         check_device("to_device", device)
         if stream is not None:
             raise ArgumentError(bad("to_device", "stream", stream, "None, since the device has no streams"))

@@ -181,7 +181,34 @@ class Methods(ArrayBase):
     conjugate = conj
 
     def sort(self, axis: int = -1, kind: Any = None, order: None = None, *, stable: bool | None = True) -> None:
-        """Put the elements in order, in place: the array stands for `windrow.sort` of what it was."""
+        """Sort the elements along an axis, in place; see `windrow.sort`.
+
+        Parameters
+        ----------
+        axis : int
+            The axis.
+        kind : str, optional
+            Accepted for NumPy and ignored, if it is one of its names.
+        order : None
+            Only None: records are sorted by all fields.
+        stable : bool, optional
+            Accepted for NumPy: sorts are stable.
+
+        Raises
+        ------
+        ArgumentError
+            `axis` is not an integer. `kind` is unknown, or `order` is given.
+        AxisError
+            `axis` is out of range for the array.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.asarray([3, 1, 2])
+        >>> x.sort()
+        >>> x.compute()
+        array([1, 2, 3])
+        """
         self.expr = sorts.sort(self, check_axis("sort", axis, self.ndim), kind, order, stable=stable).expr
 
     def argsort(
@@ -191,7 +218,34 @@ class Methods(ArrayBase):
         return sorts.argsort(self, axis, kind, order, stable=stable)
 
     def partition(self, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None) -> None:
-        """Put the elements in the order of `windrow.partition`, in place."""
+        """Reorder the elements along an axis around some positions, in place; see `windrow.partition`.
+
+        Parameters
+        ----------
+        kth : int or sequence of int
+            Positions whose elements come to where sorting would put them, smaller ones before and larger ones after.
+        axis : int
+            The axis.
+        kind : str
+            Accepted for NumPy and ignored, if it is one of its names.
+        order : None
+            Only None: records are sorted by all fields.
+
+        Raises
+        ------
+        ArgumentError
+            `axis` is not an integer. `kth` is no position along the axis, `kind` is unknown, or `order` is given.
+        AxisError
+            `axis` is out of range for the array.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.asarray([3, 1, 2])
+        >>> x.partition(0)
+        >>> int(x[0])
+        1
+        """
         self.expr = sorts.partition(self, kth, check_axis("partition", axis, self.ndim), kind, order).expr
 
     def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:
@@ -230,14 +284,64 @@ class Methods(ArrayBase):
         FlatView(self)[...] = value
 
     def view(self, dtype: Any = None, type: Any = None, order: str = "C") -> Array:
-        """Read the elements' bytes as another dtype; of another size, along the last axis (`order` "F": the first).
+        """Return the elements' bytes read as another dtype.
 
         There are no views: setting elements of the result leaves the array as it is.
+
+        Parameters
+        ----------
+        dtype : dtype, optional
+            To read the bytes as; None: the array's own. One of another size changes the length of the last axis.
+        type : None
+            Only None: there are no other classes.
+        order : {"C", "F"}
+            "F": the first axis changes its length.
+
+        Returns
+        -------
+        Array
+            Lazy.
+
+        Raises
+        ------
+        ArgumentError
+            `type` is a class, or `order` is unknown.
+        ShapeError
+            The array is 0-d, and `dtype` has another size.
+        DTypeError
+            `dtype` is none, or its size doesn't divide the bytes of the axis.
+
+        Notes
+        -----
+        Unlike NumPy's, the result is no view: setting its elements leaves the array as it is.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.ones(1).view("u8").compute()
+        array([4607182418800017408], dtype=uint64)
         """
         return views.view(self, dtype, type, order)
 
     def byteswap(self, inplace: bool = False) -> Array:
-        """Return elements with their bytes in reverse; `inplace`: the array stands for them from then on."""
+        """Return the elements with their bytes in reverse order.
+
+        Parameters
+        ----------
+        inplace : bool
+            Whether the array stands for them from then on.
+
+        Returns
+        -------
+        Array
+            Lazy, of the same shape and dtype.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.asarray([1]).astype("u2").byteswap().compute()
+        array([256], dtype=uint16)
+        """
         swapped = views.byteswap(self)
         if not inplace:
             return swapped
@@ -245,7 +349,31 @@ class Methods(ArrayBase):
         return wrap(self.expr)
 
     def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
-        """Give the array another shape and size, in place: elements keep their C order, zeros come behind them."""
+        """Change shape and size in place: elements keep their C order, and zeros follow them.
+
+        Parameters
+        ----------
+        *new_shape : int or tuple of int
+            The shape, as one tuple or several lengths.
+        refcheck : bool
+            Accepted for NumPy and ignored: nothing refers to the array's memory.
+
+        Raises
+        ------
+        ArgumentError
+            `new_shape` is not an integer or a tuple of integers.
+        ShapeError
+            `new_shape` has a negative length, or 2**63 elements or more.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.arange(3)
+        >>> x.resize(2, 2)
+        >>> x.compute()
+        array([[0, 1],
+               [2, 0]])
+        """
         self.expr = views.resized(self, new_shape[0] if len(new_shape) == 1 else new_shape).expr
 
     @property

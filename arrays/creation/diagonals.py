@@ -191,7 +191,7 @@ def diag(v: Any, k: int = 0) -> Array:
     if x.ndim == 2:
         return _diagonal("diag", x, k, 0, 1)
     if x.ndim != 1:
-        raise ShapeError(bad("diag", "v", x.shape, "one or two axes"))
+        raise ShapeError(bad("diag", "v", x.shape, "a 1-D or 2-D array"))
     offset = _offset("diag", "k", k)
     check_shape("diag", len(x) + abs(offset), "k")
     own = x.expr.grid.axes[0]
@@ -239,7 +239,7 @@ def diagflat(v: Any, k: int = 0) -> Array:
 
 
 def _kept(operation: str, m: Any, k: Any, lower: bool) -> Array:
-    """Keep one side of a diagonal of the last two axes; an array of one axis is each row of a square."""
+    """Keep one side of a diagonal of the last two axes; a 1-D array is each row of a square."""
     x = as_array(operation, "m", m)
     if x.ndim == 0:
         raise ShapeError(bad(operation, "m", x.shape, "at least one axis"))
@@ -364,7 +364,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     """
     found = as_array("vander", "x", x)
     if found.ndim != 1:
-        raise ShapeError(bad("vander", "x", found.shape, "one axis"))
+        raise ShapeError(bad("vander", "x", found.shape, "a 1-D array"))
     if N is not None and not is_integer(N):
         raise ArgumentError(bad("vander", "N", N, "an integer, or None"))
     count = len(found) if N is None else check_shape("vander", N, "N")[0]

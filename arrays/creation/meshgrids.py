@@ -75,7 +75,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         raise ShapeError(bad("meshgrid", "indexing", indexing, "'xy' or 'ij'"))
     vectors = [as_array("meshgrid", f"xi[{i}]", x) for i, x in enumerate(xi)]
     if any(v.ndim > 1 for v in vectors):
-        raise ShapeError(f"meshgrid: arguments have shapes {[v.shape for v in vectors]}; expected at most one axis")
+        raise ShapeError(f"meshgrid: arguments have shapes {[v.shape for v in vectors]}; expected 0-d or 1-D arrays")
     n = len(vectors)
     found = [v.reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, v in enumerate(vectors)]
     if not sparse and n:
@@ -134,7 +134,7 @@ def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False, *
            [[0, 1],
             [0, 1]]])
     """
-    shape = check_shape("indices", tuple(dimensions), "dimensions")
+    shape = check_shape("indices", dimensions, "dimensions")
     known = check_dtype("indices", "dtype", dtype)
     grid = grid_for("indices", chunks, shape, known)
     n = len(shape)
@@ -183,7 +183,7 @@ def fromfunction(
     Raises
     ------
     ArgumentError
-        `function` is not callable, or `shape` is no sequence of integers.
+        `function` is not callable, or `shape` is neither an integer nor a sequence of them.
     ShapeError
         `shape` has a negative length, or 2**63 elements or more.
     DTypeError

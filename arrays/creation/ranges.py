@@ -375,7 +375,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, chunks: An
     Raises
     ------
     ArgumentError
-        `N`, `M` or `k` is not an integer.
+        `N` or `M` is not an integer.
     ShapeError
         `N` or `M` is negative, or there would be 2**63 elements or more.
     DTypeError

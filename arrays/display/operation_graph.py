@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...graph.errors import ArgumentError, bad
 from ...graph.expr import Expr, walk
+from ..base import ArrayBase
 from ..execution.deferred import sketch_plan
 
 if TYPE_CHECKING:
     import networkx
-
-    from ..base import ArrayBase
 
 __all__ = [
     "operation_graph",
@@ -38,6 +38,8 @@ def operation_graph(*arrays: ArrayBase) -> networkx.DiGraph:
 
     Raises
     ------
+    ArgumentError
+        An argument is not a Windrow array.
     ImportError
         networkx isn't installed.
 
@@ -50,6 +52,9 @@ def operation_graph(*arrays: ArrayBase) -> networkx.DiGraph:
     """
     import networkx
 
+    for array in arrays:
+        if not isinstance(array, ArrayBase):
+            raise ArgumentError(bad("operation_graph", "arrays", array, "Windrow arrays"))
     found: Any = networkx.DiGraph()
     for node in operations(*arrays):
         found.add_node(

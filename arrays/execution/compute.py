@@ -218,7 +218,7 @@ def release(array: Array) -> None:
 
     Raises
     ------
-    AttributeError
+    ArgumentError
         `array` is not a Windrow array.
 
     Examples
@@ -227,6 +227,8 @@ def release(array: Array) -> None:
     >>> x = wr.persist(wr.ones(10))
     >>> wr.release(x)
     """
+    if not isinstance(array, ArrayBase):
+        raise ArgumentError(bad("release", "array", array, "a Windrow array"))
     pin: Any = array.expr.pin
     if pin is not None:
         pin.release()

@@ -1,4 +1,4 @@
-"""Which results without axes are arrays, and which are scalars: as NumPy's functions give them.
+"""Which 0-d results are arrays, and which are scalars: as NumPy's functions give them.
 
 Reductions, ufuncs and single elements are scalars. What was made as an array is one, and so is what only looks at one
 in another way: `squeeze`, `reshape`, `x[0, ...]`.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...graph.expr import Expr
 
 SUBARRAY = "subarray"
-"""Name of a move that leaves an array without axes: a key with an ellipsis."""
+"""Name of a move that leaves a 0-d array: a key with an ellipsis."""
 
 MOVES = frozenset(["broadcast_to", "diagonal", "permute_dims", "squeeze", "transpose", SUBARRAY])
 """Moves whose results are arrays whatever they come from."""

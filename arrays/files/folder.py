@@ -43,20 +43,26 @@ def save(path: Any, x: Any, *, overwrite: bool | None = None) -> None:
 
     Parameters
     ----------
-    path : str or path
+    path : str or os.PathLike
         A folder to make; a path that ends with ".npy" is left to `to_npy`.
-    x : array
-        Of any dtype without Python objects.
+    x : array_like
+        The array, of any dtype without Python objects.
     overwrite : bool, optional
         Whether an array that was saved there before is replaced. None: a ".npy" file is, as by NumPy's `save`; a
         folder is not.
 
     Raises
     ------
+    MissingFile
+        The folder to write in doesn't exist.
+    ArgumentError
+        `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `path` is not a path.
+    DTypeError
+        `x` holds Python objects.
     FileExists
-        When there is something at `path`.
+        There is something at `path` that mustn't be replaced.
     FileError
-        When it can't be written.
+        The files can't be written.
 
     Examples
     --------

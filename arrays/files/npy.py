@@ -115,6 +115,8 @@ def to_npy(x: Any, path: Any, *, overwrite: bool = False) -> None:
 
     Raises
     ------
+    MissingFile
+        The folder to write in doesn't exist.
     ArgumentError
         `x` can't be read as an array: an unknown object, a ragged sequence or a masked array.
     DTypeError

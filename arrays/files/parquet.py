@@ -167,22 +167,28 @@ def to_parquet(path: Any, x: Any, *, overwrite: bool = False) -> None:
 
     Parameters
     ----------
-    path : str or path
+    path : str or os.PathLike
         A folder to make.
-    x : dict of str to array, or array
-        Arrays of one axis and one length; chunks are brought together. Without a dict: an array of one axis is a
-        column "values", the columns of one of two axes are called "0", "1", ….
+    x : dict of str to array_like, or array_like
+        1-D arrays of one length; chunks are aligned. Without a dict: a 1-D array is a column "values", and the columns
+        of a 2-D array are named "0", "1", ….
     overwrite : bool
-        Whether a folder of Parquet files that is there is replaced.
+        Whether to replace a folder of Parquet files that is there.
 
     Raises
     ------
-    FileExists
-        When there is something at `path`.
-    FileError
-        When it can't be written.
+    MissingFile
+        The folder to write in doesn't exist.
+    ArgumentError
+        `path` is not a path, or `x` has no columns or names that are no strings.
+    ShapeError
+        The arrays are not 1-D and of one length.
     DTypeError
-        For complex numbers, text, and what else Parquet has no type of.
+        Parquet has no type for a column's dtype: complex numbers, strings.
+    FileExists
+        There is something at `path` that mustn't be replaced.
+    FileError
+        The files can't be written.
 
     Examples
     --------
@@ -220,18 +226,18 @@ def _row_bytes(x: ArrayBase) -> int:
 
 
 def _columns(x: Any) -> tuple[list[str], list[Array]]:
-    """Return the columns' names, and arrays of one axis, or one of two axes that has all columns."""
+    """Return the columns' names, and 1-D arrays, or a 2-D one that has all columns."""
     if not isinstance(x, Mapping):
         array = as_array_nocopy("to_parquet", "x", x)
         if array.ndim not in (1, 2) or (array.ndim == 2 and not array.shape[1]):
-            raise ShapeError(bad("to_parquet", "x", array.shape, "an array of one axis, or of two with columns"))
+            raise ShapeError(bad("to_parquet", "x", array.shape, "a 1-D array, or a 2-D one with columns"))
         return ["values"] if array.ndim == 1 else [str(i) for i in range(array.shape[1])], [array]
     if not x or not all(isinstance(name, str) for name in x):
         raise ArgumentError(bad("to_parquet", "x", list(x), "columns whose names are text"))
     arrays = [as_array_nocopy("to_parquet", f"x[{name!r}]", value) for name, value in x.items()]
     shapes = {a.shape for a in arrays}
     if len(shapes) > 1 or len(next(iter(shapes))) != 1:
-        raise ShapeError(bad("to_parquet", "x", sorted(shapes), "arrays of one axis and one length"))
+        raise ShapeError(bad("to_parquet", "x", sorted(shapes), "1-D arrays of one length"))
     return list(x), aligned("to_parquet", arrays)[1]
 
 

@@ -68,7 +68,7 @@ class FlatView:
         return self._line().__array__(dtype, copy)
 
     def copy(self) -> Array:
-        """Return the elements as an array of one axis."""
+        """Return the elements as a 1-D array."""
         return self._line()
 
     def __repr__(self) -> str:

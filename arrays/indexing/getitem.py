@@ -71,7 +71,7 @@ def getitem(x: Array, key: Any) -> Array:
 
 
 def _single(found: Array, items: list[Any], x: Array) -> Array:
-    """Return an element as a scalar, or with an ellipsis in the key as an array without axes: see `scalar_results`."""
+    """Return an element as a scalar, or with an ellipsis in the key as a 0-d array: see `scalar_results`."""
     if any(i is Ellipsis for i in items):
         return move(SUBARRAY, found, [], [])
     return move("getitem", found, [], []) if found.expr is x.expr else found

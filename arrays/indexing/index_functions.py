@@ -255,7 +255,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None, chunks: Any = "auto")
 def _matrix(operation: str, arr: Any) -> tuple[int, int]:
     shape = tuple(arr.shape) if hasattr(arr, "shape") else np.shape(arr)
     if len(shape) != 2:
-        raise ShapeError(bad(operation, "arr", shape, "an array of two axes"))
+        raise ShapeError(bad(operation, "arr", shape, "a 2-D array"))
     rows, columns = shape
     return rows, columns
 
@@ -375,7 +375,7 @@ def diag_indices_from(arr: Any) -> tuple[Array, ...]:
     """
     shape = np.shape(arr)
     if len(shape) < 2 or len(set(shape)) > 1:
-        raise ShapeError(bad("diag_indices_from", "arr", shape, "two axes or more of one length"))
+        raise ShapeError(bad("diag_indices_from", "arr", shape, "at least two axes, all of one length"))
     return diag_indices(shape[0], len(shape))
 
 
@@ -413,7 +413,7 @@ def ix_(*args: Any) -> tuple[Array, ...]:
     for i, given in enumerate(args):
         array = as_array("ix_", f"args[{i}]", given)
         if array.ndim != 1:
-            raise ShapeError(bad("ix_", f"args[{i}]", array.shape, "arrays of one axis"))
+            raise ShapeError(bad("ix_", f"args[{i}]", array.shape, "a 1-D array"))
         if array.dtype == bool:
             (array,) = nonzero(array)
         elif array.dtype.kind not in "iu" and array.size:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Entry = slice | int | np.ndarray[Any, Any]
 
 NEW, POINTS = -1, -2
-"""Axes of a result that are no axis of the array: one of length one, and those of the arrays of positions."""
+"""Axes of a result that are no axis of the array: a size-1 axis, and those of the arrays of positions."""
 
 
 def read_key(key: Any) -> list[Any]:

@@ -66,7 +66,7 @@ def nonzero(a: Any) -> tuple[Array, ...]:
     """
     array = as_array("nonzero", "a", a)
     if not array.ndim:
-        raise ShapeError(bad("nonzero", "a", "an array without axes", "at least one axis"))
+        raise ShapeError(bad("nonzero", "a", "a 0-d array", "at least one axis"))
     flat = _positions(array)
     if array.ndim == 1:
         return (flat,)
@@ -220,7 +220,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) 
         as_array("compress", "condition", condition) if isinstance(condition, ArrayBase) else np.asarray(condition)
     )
     if mask.ndim != 1:
-        raise ShapeError(bad("compress", "condition", mask.shape, "one axis"))
+        raise ShapeError(bad("compress", "condition", mask.shape, "a 1-D array"))
     n = array.shape[at]
     if isinstance(mask, np.ndarray):
         mask = mask.astype(bool)

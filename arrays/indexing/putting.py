@@ -120,7 +120,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     array, positions = lazy_target("put_along_axis", "arr", arr), _key("put_along_axis", "indices", indices)
     if axis is None:
         if positions.ndim != 1:
-            raise ShapeError(bad("put_along_axis", "indices", positions.shape, "one axis, since axis is None"))
+            raise ShapeError(bad("put_along_axis", "indices", positions.shape, "a 1-D array, since axis is None"))
         flat = ravel(array)
         flat[positions] = values
         array[...] = reshape(flat, array.shape)
@@ -174,7 +174,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     array = lazy_target("fill_diagonal", "a", a)
     shape = array.shape
     if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
-        raise ShapeError(bad("fill_diagonal", "a", shape, "two axes, or more that have one length"))
+        raise ShapeError(bad("fill_diagonal", "a", shape, "two axes, or more of one length"))
     if wrap and len(shape) == 2 and shape[0] > shape[1] > 0:
         rows, columns = np.divmod(np.arange(0, shape[0] * shape[1], shape[1] + 1), shape[1])
         key: tuple[Any, ...] = (rows, columns)

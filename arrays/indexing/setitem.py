@@ -110,7 +110,7 @@ def _check_cast(x: ArrayBase, dtype: np.dtype[Any]) -> None:
 def _fitted(value: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the value's shape with as many axes as what is set; raise where it doesn't broadcast to it.
 
-    As in NumPy, leading axes of length one may be too many.
+    As in NumPy, leading size-1 axes may be too many.
     """
     own = value.expr.grid.shape
     extra = max(0, len(own) - len(shape))
@@ -132,7 +132,7 @@ def _static(x: Array, chosen: Selection, value: Array) -> Array:
 
 
 def _shaped(value: Array, lengths: Sequence[int]) -> Array:
-    """Give a value another shape; axes of length one are one chunk, a number stays a constant."""
+    """Give a value another shape; size-1 axes are one chunk, a number stays a constant."""
     if isinstance(value.expr.op, Full):
         return make(value.expr.op, (), Grid.single(lengths), value.dtype)
     value = value.reshape(tuple(lengths))
@@ -184,7 +184,7 @@ def _basic(x: Array, chosen: Selection, value: Array) -> Array:
 
 
 def _placed(value: Array, layout: Sequence[int], steps: list[Step], axes: list[Axis]) -> Array:
-    """Give a value the array's axes: of length one for integers, without new ones; some run backwards."""
+    """Give a value the array's axes: size-1 axes for integers, without new ones; some run backwards."""
     if isinstance(value.expr.op, Full):
         return _shaped(value, [a.length for a in axes])
     todo = iter(steps)

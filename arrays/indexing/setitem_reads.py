@@ -25,7 +25,7 @@ Part = tuple[int, int, int]
 def beneath(expr: Expr, entries: Sequence[Any]) -> tuple[Expr, list[Any]]:
     """Return the expression that holds all of some elements, and where they lie in it.
 
-    `entries` has an integer or a slice (whose `stop` is the count) for each axis. A slice of an axis of length one in
+    `entries` has an integer or a slice (whose `stop` is the count) for each axis. A slice of a size-1 axis in
     what is returned stands for a repeated element.
     """
     found = list(entries)

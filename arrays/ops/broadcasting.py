@@ -1,4 +1,4 @@
-"""Repeating arrays along new axes and axes of length one."""
+"""Repeating arrays along new axes and size-1 axes."""
 
 from __future__ import annotations
 

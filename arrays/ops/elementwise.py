@@ -255,7 +255,8 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     ShapeError
         `out` doesn't have the result's shape.
     DTypeError
-        `a` holds Python objects. The result can't be cast to the dtype of `out` by the rule "same_kind".
+        `a` holds Python objects. The elements are no numbers. The result can't be cast to the dtype of `out` by the
+        rule "same_kind".
 
     Examples
     --------
@@ -265,7 +266,10 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     """
     decimals = check_integer("round", "decimals", decimals)
     array = as_array("round", "a", a)
-    dtype = np.round(np.empty(0, array.dtype), int(decimals)).dtype
+    try:
+        dtype = np.round(np.empty(0, array.dtype), int(decimals)).dtype
+    except TypeError as error:
+        raise DTypeError(bad("round", "a", array.dtype, "an array of numbers")) from error
     found = make(Elementwise("round", (0, Scalar(int(decimals)))), (array,), array.expr.grid, dtype)
     return deliver("round", found, out)  # type: ignore[no-any-return]
 

@@ -21,7 +21,7 @@ Sample = Callable[..., Any]
 
 
 def split(operation: str, values: Sequence[Any]) -> tuple[list[Array], list[Arg]]:
-    """Tell arrays from scalars; a NumPy array without axes is a typed scalar."""
+    """Tell arrays from scalars; a 0-d NumPy array is a typed scalar."""
     arrays: list[Array] = []
     args: list[Arg] = []
     for i, value in enumerate(values):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...graph.arguments import check_integer
 from ...graph.errors import AxisError, ShapeError, bad
 from ..base import as_array, check_axis
@@ -61,7 +63,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
     """
     x = as_array("rot90", "m", m)
     k = check_integer("rot90", "k", k)
-    found = [check_axis("rot90", a, x.ndim, "axes") for a in axes]
+    found = [check_axis("rot90", a, x.ndim, "axes") for a in (axes if np.iterable(axes) else (axes,))]
     if len(found) != 2 or found[0] == found[1]:
         raise ShapeError(bad("rot90", "axes", axes, "two different axes"))
     first, second = found

@@ -299,7 +299,7 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Array:
     else:
         gone = () if array.ndim == 0 and axis in (0, -1) else check_axes("squeeze", axis, array.ndim)
         if any(array.shape[i] != 1 for i in gone):
-            raise ShapeError(bad("squeeze", "axis", axis, f"axes of length one of shape {array.shape}"))
+            raise ShapeError(bad("squeeze", "axis", axis, f"size-1 axes of shape {array.shape}"))
     kept = [i for i in range(array.ndim) if i not in gone]
     steps: list[Step] = [(kept.index(i), Slice()) if i in kept else (None, Fixed(0)) for i in range(array.ndim)]
     return move("squeeze", array, steps, [array.expr.grid.axes[i] for i in kept]) if gone else array

@@ -424,5 +424,5 @@ def _lines(operation: str, array: Array, axis: int | None, bitorder: Any) -> tup
     if bitorder not in ("big", "little"):
         raise ShapeError(bad(operation, "bitorder", bitorder, "'big' or 'little'"))
     if array.ndim == 0 and axis is not None:
-        raise ArgumentError(bad(operation, "axis", axis, "None for an array without axes"))
+        raise ArgumentError(bad(operation, "axis", axis, "None for a 0-d array"))
     return (array.reshape(-1), 0) if axis is None else (array, check_axis(operation, axis, array.ndim))

@@ -137,7 +137,7 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, casting: 
 
 
 def _batch_labels(array: Array, count: int, batch: tuple[int, ...]) -> tuple[Array, Labels]:
-    """Drop batch axes of length one; return the labels of the others."""
+    """Drop size-1 batch axes; return the labels of the others."""
     if count <= 0:
         return array, ()
     first = len(batch) - count

@@ -90,9 +90,12 @@ def sliding_window_view(
         raise BadValue(bad(name, "writeable", writeable, "False; windows are arrays of their own"))
     if len(along) != len(lengths):
         raise ShapeError(bad(name, "window_shape", lengths, f"a length for each of {len(along)} axes"))
-    reach = [sum(w - 1 for a, w in zip(along, lengths, strict=True) if a == i) for i in range(array.ndim)]
-    if any(reach[i] >= array.shape[i] for i in along):
-        raise ShapeError(bad(name, "window_shape", lengths, f"windows within the array's shape {array.shape}"))
+    left = list(array.shape)
+    for i, w in zip(along, lengths, strict=True):
+        if left[i] < w:
+            raise ShapeError(bad(name, "window_shape", lengths, f"windows within the array's shape {array.shape}"))
+        left[i] -= w - 1
+    reach = [n - m for n, m in zip(array.shape, left, strict=True)]
     windows = [Axis.whole(w) for w in lengths]
     places = [_places(own, reach[i]) if i in along else own for i, own in enumerate(array.expr.grid.axes)]
     if math.prod(lengths) == 0 or array.size == 0:

@@ -194,7 +194,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
         raise DTypeError(bad(name, "indices", index.dtype, "integers"))
     if axis is None:
         if index.ndim != 1:
-            raise ShapeError(bad(name, "indices", index.shape, "one axis, since axis is None"))
+            raise ShapeError(bad(name, "indices", index.shape, "a 1-D array, since axis is None"))
         x, axis = x.reshape(-1), 0
     if index.ndim != x.ndim:
         raise ShapeError(bad(name, "indices", index.shape, f"{x.ndim} axes, as the array has"))

@@ -11,7 +11,7 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 from ...workers.kernels.user_results import plain
-from ..base import as_array, check_axes, check_axis, check_dtype, check_shape, make
+from ..base import as_array, check_axis, check_dtype, check_shape, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import without_empty
 from ..ops.moving import expand_dims
@@ -126,7 +126,8 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: int | Sequence[int])
     Raises
     ------
     ArgumentError
-        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array.
+        An axis is not an integer. `a` can't be read as an array: an unknown object, a ragged sequence or a masked
+        array.
     ShapeError
         `func` returns an array that lacks more than one axis.
     AxisError
@@ -144,7 +145,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: int | Sequence[int])
     """
     array = as_array("apply_over_axes", "a", a)
     for axis in axes if isinstance(axes, Sequence | np.ndarray) else (axes,):
-        at = check_axes("apply_over_axes", int(axis), array.ndim, "axes")[0]
+        at = check_axis("apply_over_axes", axis, array.ndim, "axes")
         found = as_array("apply_over_axes", "func", func(array, at))
         if found.ndim == array.ndim - 1:
             found = expand_dims(found, at)

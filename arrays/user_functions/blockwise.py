@@ -78,10 +78,11 @@ def blockwise(
     ------
     ArgumentError
         `args` can't be read as an array. `args` don't come in pairs, `out_ind` has an unknown or repeated label, or
-        `func` fails on ones or can't be pickled.
+        `func` can't be pickled.
     ShapeError
         Labels don't match an array's axes, or axes of one label differ in length.
     DTypeError
+        There is no `dtype`, and `func` raises an error when it is called on arrays of one element to find the dtype.
         `dtype` is not a NumPy dtype, or one of Python objects.
     ChunksError
         Chunks differ and `align_arrays` is False, or `adjust_chunks` gives another number of chunks.

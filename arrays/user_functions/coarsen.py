@@ -52,13 +52,14 @@ def coarsen(
     ------
     ArgumentError
         `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `reduction` is not
-        callable or fails on ones, or `axes` has something else than integers from 1 on.
+        callable or can't be pickled, or `axes` has something else than integers from 1 on.
     ShapeError
         A number doesn't divide its axis, and `trim_excess` is False.
     AxisError
         An axis is out of range for `x`.
     DTypeError
-        `x` holds Python objects.
+        `x` holds Python objects. `reduction` raises an error when it is called on arrays of one element to find the
+        dtype.
 
     Examples
     --------

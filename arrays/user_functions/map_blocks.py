@@ -80,14 +80,15 @@ def map_blocks(
     Raises
     ------
     ArgumentError
-        `func` is not callable, fails on ones, can't be pickled, or uses a lazy array; a lazy array is passed by
-        keyword; or there is neither an array nor `chunks` and `dtype`.
+        `func` is not callable, can't be pickled, or uses a lazy array; a lazy array is passed by keyword; or there is
+        neither an array nor `chunks` and `dtype`.
     ShapeError
         Arrays neither broadcast nor have matching numbers of chunks. When computed: `func` returned a block of another
         shape.
     AxisError
         `drop_axis` or `new_axis` is out of range.
     DTypeError
+        There is no `dtype`, and `func` raises an error when it is called on arrays of one element to find the dtype.
         `dtype` is not a NumPy dtype, or one of Python objects.
     ChunksError
         `chunks` doesn't match the axes or the number of chunks.

@@ -104,14 +104,14 @@ def map_overlap(
     Raises
     ------
     ArgumentError
-        `func` is not callable, fails on ones or can't be pickled; there is no array; `depth` is missing; or `boundary`
-        is unknown.
+        `func` is not callable, can't be pickled; there is no array; `depth` is missing; or `boundary` is unknown.
     ShapeError
         `depth` or `boundary` doesn't match the axes or arrays, or arrays don't fit together. When computed: `func`
         returned a block of another shape.
     AxisError
         An axis of `depth`, `boundary`, `drop_axis` or `new_axis` is out of range.
     DTypeError
+        There is no `dtype`, and `func` raises an error when it is called on arrays of one element to find the dtype.
         `dtype` is not a NumPy dtype, or one of Python objects.
     ChunksError
         `chunks` can't be read or doesn't fit the shape.

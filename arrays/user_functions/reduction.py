@@ -99,16 +99,17 @@ def reduction(
     ------
     ArgumentError
         `x` or `weights` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is
-        not an integer. A function is not callable, fails on ones or can't be pickled, or `output_size` is no integer
-        from 1 on. `out` is not an array.
+        not an integer. A function is not callable or can't be pickled, or `output_size` is no integer from 1 on. `out`
+        is not an array.
     ShapeError
         An axis is named twice, `split_every` is less than 2, or `weights` don't broadcast to `x`. `out` doesn't have
         the result's shape.
     AxisError
         `axis` is out of range for the array.
     DTypeError
-        `x` or `weights` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects. The result can't
-        be cast to the dtype of `out` by the rule "same_kind".
+        `x` or `weights` holds Python objects. There is no `dtype`, and one of the functions raises an error when it is
+        called on arrays of one element to find the dtype. `dtype` is not a NumPy dtype, or one of Python objects. The
+        result can't be cast to the dtype of `out` by the rule "same_kind".
 
     Examples
     --------
@@ -254,13 +255,14 @@ def cumreduction(
     ------
     ArgumentError
         `x` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
-        A function is not callable, fails on ones or can't be pickled, or `method` is unknown. `out` is not an array.
+        A function is not callable, can't be pickled, or `method` is unknown. `out` is not an array.
     ShapeError
         `out` doesn't have the result's shape.
     AxisError
         `axis` is out of range for the array.
     DTypeError
-        `x` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects. The result can't be cast to
+        `x` holds Python objects. There is no `dtype`, and `func` raises an error when it is called on arrays of one
+        element to find the dtype. `dtype` is not a NumPy dtype, or one of Python objects. The result can't be cast to
         the dtype of `out` by the rule "same_kind".
 
     Examples

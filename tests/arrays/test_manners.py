@@ -282,3 +282,20 @@ def test_functions_of_blocks_that_compute_say_what_to_use():
 def test_tables_are_sent_to_their_columns():
     with pytest.raises(wr.ArgumentError, match=r"one column of a table.*to_numpy\(\)"):
         wr.asarray(pa.table({"a": [1, 2]}))
+
+
+WRONG = {
+    "axes of one turn": (lambda: wr.rot90(wr.ones((2, 2)), axes=1), wr.ShapeError, "rot90: argument 'axes' is 1"),
+    "rounded text": (lambda: wr.round(["a"]), wr.DTypeError, "round: argument 'a'"),
+    "no axis": (lambda: wr.apply_over_axes(wr.sum, wr.ones(2), "a"), wr.ArgumentError, "argument 'axes' is 'a'"),
+    "graph of a number": (lambda: wr.operation_graph(5), wr.ArgumentError, "operation_graph: argument 'arrays' is 5"),
+    "release of a number": (lambda: wr.release(5), wr.ArgumentError, "release: argument 'array' is 5"),
+    "no dimensions": (lambda: wr.indices(None), wr.ArgumentError, "indices: argument 'dimensions' is None"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_arguments_are_named(name):
+    call, error, words = WRONG[name]
+    with pytest.raises(error, match=words):
+        call()

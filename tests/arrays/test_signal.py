@@ -264,6 +264,7 @@ def test_numpys_functions_dispatch():
         (lambda x: wr.rot90(x, axes=(0, 0)), ValueError, "'axes'"),
         (lambda x: wr.rollaxis(x, 0, 5), IndexError, "'start'"),
         (lambda x: wr.fliplr(x[0]), ValueError, "two axes"),
+        (lambda x: wr.sliding_window_view(x, (4, 2, 0), (0, 0, 0)), ValueError, "'window_shape'"),
         (lambda x: wr.hanning(2.5), TypeError, "'M'"),
     ],
 )
