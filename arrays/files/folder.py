@@ -35,7 +35,7 @@ FORMAT, VERSION, HEAD = "windrow array", 1, "windrow.json"
 
 
 def save(path: Any, x: Any, *, overwrite: bool | None = None) -> None:
-    """Compute an array and write it to a folder of Arrow files; `load` maps them again, with the same chunks.
+    """Compute an array and write it to a folder of Arrow files, which `load` reads with the same chunks.
 
     Each chunk is written by a rank that makes it; nothing is gathered, and nothing is pickled. What is written lies
     in a hidden folder beside `path` until it is whole: an interrupted `save` leaves nothing at `path`. Where ranks run
@@ -115,24 +115,23 @@ def _head(runs: Runs, dtype: DType, sizes: np.ndarray[Any, Any]) -> dict[str, An
 
 
 def load(path: Any, mmap_mode: str | None = None, *, chunks: Any = None) -> Array:
-    """Return an array of what `save` has written; nothing is read before it is needed, by the rank that needs it.
+    """Return an array of what `save` has written.
 
-    Files are mapped: chunks are read where they lie, without a copy. They must not change as long as the array is
-    used; where one does, that is an error.
+    Files must not change while the array is used: one that does raises SourceChanged.
 
     Parameters
     ----------
     path : str or os.PathLike
         A folder that `save` made, or a `.npy` file.
     mmap_mode : {None, "r", "c"}
-        Accepted for NumPy: files are always mapped, and never written to.
+        Accepted for NumPy and ignored: files are read in parts, and never written to.
     chunks : int, str, tuple, dict or None
         Chunks of the result; None: those that were saved, or "auto" for a `.npy` file.
 
     Returns
     -------
     Array
-        Lazy; chunks are read where they lie, without a copy, by the ranks that need them.
+        Lazy; the rank that needs a chunk reads it, not before.
 
     Raises
     ------

@@ -31,12 +31,12 @@ SHORT_RUN = 1 << 10
 
 
 def from_npy(path: Any, chunks: Any = "auto") -> Array:
-    """Return an array of a `.npy` file, which is mapped; a chunk is read by the rank that needs it.
+    """Return an array of a `.npy` file; a chunk is read by the rank that needs it.
 
     Parameters
     ----------
     path : str or os.PathLike
-        The file. It must not change while the array is used; if it does, computing raises SourceChanged.
+        The file. It must not change while the array is used: SourceChanged is raised then.
     chunks : int, str, tuple, dict or None
         Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
         `normalize_chunks`.
