@@ -36,11 +36,10 @@ Chunks = tuple[tuple[int, ...], ...]
 def assert_equal(actual: Any, desired: Any, err_msg: str = "", verbose: bool = True, *, strict: bool = False) -> None:
     """Raise unless two arrays, or lists, tuples and dicts of them, are equal; nan equals nan.
 
-    Lazy arrays are compared where their chunks are. The message names the first block and position that differ.
-
     Parameters
     ----------
     actual, desired : array, or list, tuple or dict of them
+        What came, and what it should be.
     err_msg : str
         Begins the message.
     verbose : bool
@@ -51,6 +50,14 @@ def assert_equal(actual: Any, desired: Any, err_msg: str = "", verbose: bool = T
     Raises
     ------
     AssertionError
+        Shapes, keys, lengths or elements differ (or dtypes, with `strict`).
+    ArgumentError
+        One of them is a lazy array, and the other can't be read as an array.
+
+    Notes
+    -----
+    As `numpy.testing.assert_equal`, but lazy arrays are compared where their chunks are, and the message names the
+    first block and position that differ.
 
     Examples
     --------
@@ -78,17 +85,29 @@ def assert_equal(actual: Any, desired: Any, err_msg: str = "", verbose: bool = T
 def assert_array_equal(
     actual: Any, desired: Any, err_msg: str = "", verbose: bool = True, *, strict: bool = False
 ) -> None:
-    """Raise unless two arrays are equal; nan equals nan. See `assert_equal`.
+    """Raise unless two arrays are equal; nan equals nan.
 
     Parameters
     ----------
-    actual, desired : array
+    actual, desired : array_like
+        What came, and what it should be; a scalar stands for a whole array.
     err_msg : str
-    verbose, strict : bool
+        Begins the message.
+    verbose : bool
+        Whether the message has the elements that differ.
+    strict : bool
+        Whether dtypes must be the same, and scalars don't stand for whole arrays.
 
     Raises
     ------
     AssertionError
+        Shapes or elements differ (or dtypes, with `strict`).
+    ArgumentError
+        One of them is a lazy array, and the other can't be read as an array.
+
+    Notes
+    -----
+    Lazy arrays are compared where their chunks are; see `assert_equal`.
 
     Examples
     --------
@@ -109,19 +128,37 @@ def assert_allclose(
     *,
     strict: bool = False,
 ) -> None:
-    """Raise unless elements differ by at most `atol + rtol * abs(desired)`. See `assert_equal`.
+    """Raise unless elements differ by at most `atol + rtol * abs(desired)`.
 
     Parameters
     ----------
-    actual, desired : array
-    rtol, atol : float
+    actual, desired : array_like
+        What came, and what it should be; a scalar stands for a whole array.
+    rtol : float
+        Relative tolerance, times `abs(desired)`.
+    atol : float
+        Absolute tolerance, added to the relative one.
     equal_nan : bool
+        Whether nan equals nan.
     err_msg : str
-    verbose, strict : bool
+        Begins the message.
+    verbose : bool
+        Whether the message has the elements that differ.
+    strict : bool
+        Whether dtypes must be the same, and scalars don't stand for whole arrays.
 
     Raises
     ------
     AssertionError
+        Shapes differ, or elements by more than the tolerance (or dtypes, with `strict`).
+    ArgumentError
+        One of them is a lazy array, and the other can't be read as an array.
+    DTypeError
+        The elements aren't numbers.
+
+    Notes
+    -----
+    Lazy arrays are compared where their chunks are; see `assert_equal`.
 
     Examples
     --------
@@ -144,15 +181,15 @@ def assert_allclose(
 def assert_consistent(x: Any) -> None:
     """Raise unless what an array says of itself is so: chunks add up to its shape, each has its size and dtype.
 
-    The array is computed, and gathered.
-
     Parameters
     ----------
     x : Array
+        The array to look at; it is computed, and gathered.
 
     Raises
     ------
     AssertionError
+        Chunks don't add up to the shape, or the array computes to another shape or dtype.
 
     Examples
     --------
@@ -167,22 +204,32 @@ def assert_consistent(x: Any) -> None:
 
 
 def chunkings(shape: Any) -> Iterator[Chunks]:
-    """Yield different ways to cut a shape: one chunk, chunks of one element, even, uneven, with empty chunks.
+    """Yield different ways to cut a shape.
 
     Parameters
     ----------
     shape : int or tuple of int
+        The shape of the arrays to be made.
 
     Yields
     ------
     tuple of tuple of int
-        What `chunks=` takes.
+        What `chunks=` takes: one chunk, chunks of one element, even, uneven, with empty chunks; each once.
+
+    Raises
+    ------
+    ArgumentError
+        `shape` isn't an integer or a tuple of them.
+    ShapeError
+        A length is negative.
 
     Examples
     --------
     >>> import windrow as wr
     >>> list(wr.testing.chunkings(5))
     [((5,),), ((1, 1, 1, 1, 1),), ((2, 2, 1),), ((3, 2),), ((4, 1),), ((0, 3, 0, 2),)]
+    >>> for chunks in wr.testing.chunkings((4, 4)):
+    ...     wr.testing.assert_equal(wr.ones((4, 4), chunks=chunks).sum(), 16)
     """
     lengths = check_shape("chunkings", shape)
     seen: set[Chunks] = set()

@@ -22,22 +22,40 @@ __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 
 
 def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, chunks: Any = "auto") -> Array:
-    """Return the frequencies of a transform's results: 0, 1, ..., then the negative ones, over `n * d`.
+    """Return the frequencies of the results of `fft`.
 
     Parameters
     ----------
     n : int
-        Number of points.
+        Number of points that were transformed; at least 1.
     d : float
-        Distance of samples.
+        Distance of samples, the inverse of the sample rate.
     dtype : dtype, optional
-        None: float64.
+        float64 or another real floating-point dtype; None: float64.
     device : {"cpu"}, optional
+        There is one device; None stands for it.
     chunks : int, str, tuple, dict or None
+        Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`.
 
     Returns
     -------
-    Array
+    Array (n,)
+        0, 1, ..., then the negative ones, over `n * d`.
+
+    Raises
+    ------
+    ArgumentError
+        `n` isn't an integer, `d` isn't a number other than zero, or `device` is unknown.
+    ShapeError
+        `n` is less than 1.
+    DTypeError
+        `dtype` isn't of real floating-point numbers.
+    ChunksError
+        `chunks` can't be read, or doesn't fit the shape.
+
+    Notes
+    -----
+    `dtype` and `device` are the array API's; NumPy has neither, nor `chunks`.
 
     Examples
     --------
@@ -51,22 +69,40 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, ch
 
 
 def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, chunks: Any = "auto") -> Array:
-    """Return the frequencies of the results of `rfft`: 0, 1, ..., over `n * d`.
+    """Return the frequencies of the results of `rfft`.
 
     Parameters
     ----------
     n : int
-        Number of points.
+        Number of points that were transformed; at least 1.
     d : float
-        Distance of samples.
+        Distance of samples, the inverse of the sample rate.
     dtype : dtype, optional
-        None: float64.
+        float64 or another real floating-point dtype; None: float64.
     device : {"cpu"}, optional
+        There is one device; None stands for it.
     chunks : int, str, tuple, dict or None
+        Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`.
 
     Returns
     -------
-    Array
+    Array (n // 2 + 1,)
+        0, 1, ..., over `n * d`; none is negative.
+
+    Raises
+    ------
+    ArgumentError
+        `n` isn't an integer, `d` isn't a number other than zero, or `device` is unknown.
+    ShapeError
+        `n` is less than 1.
+    DTypeError
+        `dtype` isn't of real floating-point numbers.
+    ChunksError
+        `chunks` can't be read, or doesn't fit the shape.
+
+    Notes
+    -----
+    `dtype` and `device` are the array API's; NumPy has neither, nor `chunks`.
 
     Examples
     --------
@@ -97,17 +133,26 @@ def _scaled(operation: str, k: Array, length: float, dtype: Any) -> Array:
 
 
 def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
-    """Turn a spectrum so that frequency zero comes into the middle.
+    """Return a spectrum with frequency zero in the middle.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        What `fft` or `fftfreq` returns.
     axes : int, sequence of int or None
-        None: all axes.
+        The axes that are rolled; None: all.
 
     Returns
     -------
     Array
+        In the shape and dtype of `x`, rolled by half of each axis.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array; or an axis isn't an integer.
+    AxisError
+        The array has no such axis.
 
     Examples
     --------
@@ -119,17 +164,26 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
 
 
 def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
-    """Undo `fftshift`.
+    """Return a spectrum as it was before `fftshift`.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        What `fftshift` returns.
     axes : int, sequence of int or None
-        None: all axes.
+        The axes that are rolled; None: all.
 
     Returns
     -------
     Array
+        In the shape and dtype of `x`, rolled back by half of each axis.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array; or an axis isn't an integer.
+    AxisError
+        The array has no such axis.
 
     Examples
     --------

@@ -19,26 +19,46 @@ __all__ = ["fft2", "fftn", "ifft2", "ifftn", "irfft2", "irfftn", "rfft2", "rfftn
 def fftn(
     a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None
 ) -> Array:
-    """Transform along several axes.
-
-    Axes that are whole already, or fit into a block together, are transformed in one pass; the others follow, one pass
-    over the array each: the axis is made whole and others are cut, so that chunks don't grow.
+    """Return the Fourier transform along several axes.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers.
     s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
+        None: their lengths.
     axes : sequence of int, optional
-        None: all axes, or as many of the last as `s` has.
+        The axes along which to transform; None: all, or as many of the last as `s` has.
     norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : array, optional
-        Where the result is put.
+        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+        both, by its square root; "forward": by the forward transform.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a`, or with `s` points along the axes: complex128, or complex64 for float16, float32 and
+        complex64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There is less than one point to transform, `s` and `axes` have different lengths, or the result doesn't
+        broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    Axes that are whole already, or fit into a block together, are transformed in one pass; the others follow, one pass
+    over the array each: the axis is made whole and others are cut, so that chunks don't grow. A line larger than a
+    chunk is cut in two; see `windrow.fft.fft`.
 
     Examples
     --------
@@ -53,24 +73,44 @@ def fftn(
 def fft2(
     a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: Any = None
 ) -> Array:
-    """Transform along two axes.
-
-    See `windrow.fft.fftn` for how chunks are treated.
+    """Return the Fourier transform along two axes.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers.
     s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
+        None: their lengths.
     axes : sequence of int
+        The axes along which to transform.
     norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : array, optional
-        Where the result is put.
+        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+        both, by its square root; "forward": by the forward transform.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a`, or with `s` points along the axes: complex128, or complex64 for float16, float32 and
+        complex64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There is less than one point to transform, `s` and `axes` have different lengths, or the result doesn't
+        broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    See `windrow.fft.fftn` for how chunks are treated.
 
     Examples
     --------
@@ -84,25 +124,44 @@ def fft2(
 def ifftn(
     a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None
 ) -> Array:
-    """Transform back along several axes.
-
-    See `windrow.fft.fftn` for how chunks are treated.
+    """Return the inverse Fourier transform along several axes.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers, as the transform returns them.
     s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
+        None: their lengths.
     axes : sequence of int, optional
-        None: all axes, or as many of the last as `s` has.
+        The axes along which to transform; None: all, or as many of the last as `s` has.
     norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : array, optional
-        Where the result is put.
+        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+        both, by its square root; "forward": by the forward transform.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a`, or with `s` points along the axes: complex128, or complex64 for float16, float32 and
+        complex64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There is less than one point to transform, `s` and `axes` have different lengths, or the result doesn't
+        broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    See `windrow.fft.fftn` for how chunks are treated.
 
     Examples
     --------
@@ -117,24 +176,44 @@ def ifftn(
 def ifft2(
     a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: Any = None
 ) -> Array:
-    """Transform back along two axes.
-
-    See `windrow.fft.fftn` for how chunks are treated.
+    """Return the inverse Fourier transform along two axes.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers, as the transform returns them.
     s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
+        None: their lengths.
     axes : sequence of int
+        The axes along which to transform.
     norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : array, optional
-        Where the result is put.
+        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+        both, by its square root; "forward": by the forward transform.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a`, or with `s` points along the axes: complex128, or complex64 for float16, float32 and
+        complex64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There is less than one point to transform, `s` and `axes` have different lengths, or the result doesn't
+        broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    See `windrow.fft.fftn` for how chunks are treated.
 
     Examples
     --------
@@ -148,25 +227,44 @@ def ifft2(
 def rfftn(
     a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None
 ) -> Array:
-    """Transform real numbers along several axes; along the last one half of the result is made.
-
-    See `windrow.fft.fftn` for how chunks are treated.
+    """Return the Fourier transform of real numbers along several axes: half of the symmetric result.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Real numbers.
     s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
+        None: their lengths.
     axes : sequence of int, optional
-        None: all axes, or as many of the last as `s` has.
+        The axes along which to transform; None: all, or as many of the last as `s` has.
     norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : array, optional
-        Where the result is put.
+        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+        both, by its square root; "forward": by the forward transform.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a`, or with `s` points along the axes, but n // 2 + 1 of n along the last one: complex128, or
+        complex64 for float16, float32 and complex64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There is less than one point to transform, `s` and `axes` have different lengths, there is no axis, or the
+        result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't real numbers, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    See `windrow.fft.fftn` for how chunks are treated.
 
     Examples
     --------
@@ -180,24 +278,44 @@ def rfftn(
 def rfft2(
     a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: Any = None
 ) -> Array:
-    """Transform real numbers along two axes; along the last one half of the result is made.
-
-    See `windrow.fft.fftn` for how chunks are treated.
+    """Return the Fourier transform of real numbers along two axes: half of the symmetric result.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Real numbers.
     s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
+        None: their lengths.
     axes : sequence of int
+        The axes along which to transform.
     norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : array, optional
-        Where the result is put.
+        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+        both, by its square root; "forward": by the forward transform.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a`, or with `s` points along the axes, but n // 2 + 1 of n along the last one: complex128, or
+        complex64 for float16, float32 and complex64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There is less than one point to transform, `s` and `axes` have different lengths, there is no axis, or the
+        result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't real numbers, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    See `windrow.fft.fftn` for how chunks are treated.
 
     Examples
     --------
@@ -211,25 +329,44 @@ def rfft2(
 def irfftn(
     a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None
 ) -> Array:
-    """Transform half of a symmetric spectrum, along several axes, back to real numbers.
-
-    See `windrow.fft.fftn` for how chunks are treated.
+    """Return the real numbers whose half of a spectrum along several axes is given.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Half of a symmetric spectrum: along the last of the axes its first half.
     s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
+        None: their lengths.
     axes : sequence of int, optional
-        None: all axes, or as many of the last as `s` has.
+        The axes along which to transform; None: all, or as many of the last as `s` has.
     norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : array, optional
-        Where the result is put.
+        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+        both, by its square root; "forward": by the forward transform.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a`, or with `s` points along the axes; left out, twice the length less two along the last one:
+        float64, or float32 for float16, float32 and complex64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There is less than one point to transform, `s` and `axes` have different lengths, there is no axis, or the
+        result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    See `windrow.fft.fftn` for how chunks are treated.
 
     Examples
     --------
@@ -243,24 +380,44 @@ def irfftn(
 def irfft2(
     a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None, out: Any = None
 ) -> Array:
-    """Transform half of a symmetric spectrum, along two axes, back to real numbers.
-
-    See `windrow.fft.fftn` for how chunks are treated.
+    """Return the real numbers whose half of a spectrum along two axes is given.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Half of a symmetric spectrum: along the last of the axes its first half.
     s : sequence of int, optional
-        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for its length.
+        Number of points along each of the axes, which are cut or padded with zeros; -1 stands for an axis' length.
+        None: their lengths.
     axes : sequence of int
+        The axes along which to transform.
     norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : array, optional
-        Where the result is put.
+        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+        both, by its square root; "forward": by the forward transform.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a`, or with `s` points along the axes; left out, twice the length less two along the last one:
+        float64, or float32 for float16, float32 and complex64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `s` or `axes` isn't integers; or `norm` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There is less than one point to transform, `s` and `axes` have different lengths, there is no axis, or the
+        result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    See `windrow.fft.fftn` for how chunks are treated.
 
     Examples
     --------

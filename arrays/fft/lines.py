@@ -17,27 +17,44 @@ _OTHER_WAY = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
-    """Transform along one axis.
-
-    Lines are brought into one block each; other axes are cut, so that chunks don't grow. Where a line alone is larger
-    than the chunks (and than 1 MiB), it is cut in two: n = n1 * n2 as near to the square root as there are factors,
-    columns of n1 points, twiddle factors, rows of n2 points. A long line whose length is prime, or has no factors
-    that make the parts fit into a chunk, comes into one block as a whole.
+    """Return the Fourier transforms along an axis.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers.
     n : int, optional
-        Number of points: the axis is cut, or padded with zeros. None: its length.
+        Number of points of the axis: what is there is cut, or padded with zeros. None: its length.
     axis : int
+        The axis along which to transform.
     norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : array, optional
-        Where the result is put.
+        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+        both, by its square root; "forward": by the forward transform.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a` with n points along the axis: complex128, or complex64 for float16, float32 and complex64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There is less than one point to transform, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    Lines are brought into one block each; other axes are cut, so that chunks don't grow. Where a line alone is larger
+    than the chunks (and than 1 MiB), it is cut in two: n = n1 * n2 as near to the square root as there are factors,
+    columns of n1 points, twiddle factors, rows of n2 points. A long line whose length is prime, or has no factors that
+    make the parts fit into a chunk, comes into one block as a whole.
 
     Examples
     --------
@@ -52,24 +69,41 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
 
 
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
-    """Transform back along one axis.
-
-    See `windrow.fft.fft` for how chunks are treated.
+    """Return the inverse Fourier transforms along an axis.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers, as `fft` returns them.
     n : int, optional
-        Number of points: the axis is cut, or padded with zeros. None: its length.
+        Number of points of the axis: what is there is cut, or padded with zeros. None: its length.
     axis : int
+        The axis along which to transform.
     norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : array, optional
-        Where the result is put.
+        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+        both, by its square root; "forward": by the forward transform.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a` with n points along the axis: complex128, or complex64 for float16, float32 and complex64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There is less than one point to transform, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    See `windrow.fft.fft` for how chunks are treated.
 
     Examples
     --------
@@ -84,24 +118,42 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
-    """Transform real numbers along one axis; of the symmetric result the first half is made.
-
-    See `windrow.fft.fft` for how chunks are treated; a line that is cut in two costs as much as a complex one.
+    """Return the Fourier transforms of real numbers along an axis: the first half of the symmetric result.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Real numbers.
     n : int, optional
-        Number of points: the axis is cut, or padded with zeros. None: its length.
+        Number of points of the axis: what is there is cut, or padded with zeros. None: its length.
     axis : int
+        The axis along which to transform.
     norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : array, optional
-        Where the result is put.
+        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+        both, by its square root; "forward": by the forward transform.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a` with n // 2 + 1 points along the axis: complex128, or complex64 for float16, float32 and
+        complex64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There is less than one point to transform, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't real numbers, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    See `windrow.fft.fft` for how chunks are treated. A line that is cut in two costs as much as a complex one.
 
     Examples
     --------
@@ -116,24 +168,41 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
-    """Transform the first half of a symmetric spectrum back to real numbers.
-
-    See `windrow.fft.fft` for how chunks are treated.
+    """Return the real numbers whose first half of a spectrum `rfft` returns.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The first half of a symmetric spectrum; what should be real of its ends is taken as real.
     n : int, optional
-        Number of points: the axis is cut, or padded with zeros. None: twice its length less two.
+        Number of points of the result: what is there is cut, or padded with zeros. None: twice its length less two.
     axis : int
+        The axis along which to transform.
     norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : array, optional
-        Where the result is put.
+        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+        both, by its square root; "forward": by the forward transform.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a` with n points along the axis: float64, or float32 for float16, float32 and complex64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There is less than one point to transform, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    See `windrow.fft.fft` for how chunks are treated.
 
     Examples
     --------
@@ -148,24 +217,41 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
-    """Transform the first half of a symmetric signal to its real spectrum.
-
-    See `windrow.fft.fft` for how chunks are treated.
+    """Return the real spectrum of a symmetric signal, of which the first half is given.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        The first half of a symmetric signal.
     n : int, optional
-        Number of points: the axis is cut, or padded with zeros. None: twice its length less two.
+        Number of points of the result: what is there is cut, or padded with zeros. None: twice its length less two.
     axis : int
+        The axis along which to transform.
     norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : array, optional
-        Where the result is put.
+        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+        both, by its square root; "forward": by the forward transform.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a` with n points along the axis: float64, or float32 for float16, float32 and complex64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There is less than one point to transform, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    See `windrow.fft.fft` for how chunks are treated.
 
     Examples
     --------
@@ -181,24 +267,42 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Array:
-    """Transform a real spectrum back to the first half of a symmetric signal.
-
-    See `windrow.fft.fft` for how chunks are treated.
+    """Return the first half of the symmetric signal that a real spectrum has.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        A real spectrum.
     n : int, optional
-        Number of points: the axis is cut, or padded with zeros. None: its length.
+        Number of points of the axis: what is there is cut, or padded with zeros. None: its length.
     axis : int
+        The axis along which to transform.
     norm : {"backward", "ortho", "forward"}, optional
-        Where results are divided by the number of points: by the inverse, half by each, by the forward transform.
-    out : array, optional
-        Where the result is put.
+        Where results are divided by the number of points. "backward" (and None): by the inverse transform; "ortho": by
+        both, by its square root; "forward": by the forward transform.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a` with n // 2 + 1 points along the axis: complex128, or complex64 for float16, float32 and
+        complex64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `n` or `axis` isn't an integer; or `norm` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There is less than one point to transform, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't real numbers, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    See `windrow.fft.fft` for how chunks are treated.
 
     Examples
     --------

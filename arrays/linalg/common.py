@@ -39,7 +39,7 @@ def matrices(operation: str, argument: str, value: Any, *, square: bool = False)
     """
     x = as_array(operation, argument, value)
     if x.ndim < 2:
-        raise MatrixError(bad(operation, argument, x.shape, "a shape of at least two axes"))
+        raise MatrixError(bad(operation, argument, x.shape, "an array of at least two axes"))
     if square and x.shape[-1] != x.shape[-2]:
         raise MatrixError(bad(operation, argument, x.shape, "square matrices"))
     return inexact(operation, argument, x)

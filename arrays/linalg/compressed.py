@@ -33,13 +33,28 @@ def tsqr(data: Any, compute_svd: bool = False) -> Any:
 
     Parameters
     ----------
-    data : array (M, N)
+    data : array_like (M, N)
+        A matrix with M >= N.
     compute_svd : bool
-        Return U, S and Vh instead of Q and R.
+        Whether to return U, S and Vh instead of Q and R.
 
     Returns
     -------
     QRResult or SVDResult
+        A named tuple: `Q` (M, N) and `R` (N, N); or `U` (M, N), `S` (N,) and `Vh` (N, N).
+
+    Raises
+    ------
+    ArgumentError
+        `data` can't be read as an array.
+    ShapeError
+        `data` has fewer than two axes, or more columns than rows, or more than two axes.
+    DTypeError
+        `data` has another dtype than float32, float64, complex64, complex128, integers and bool.
+
+    Notes
+    -----
+    NumPy has no such function, it is dask's; it is `windrow.linalg.qr` or `windrow.linalg.svd`, with any chunks.
 
     Examples
     --------
@@ -60,11 +75,26 @@ def sfqr(data: Any) -> QRResult:
 
     Parameters
     ----------
-    data : array (M, N)
+    data : array_like (M, N)
+        A matrix with M <= N.
 
     Returns
     -------
     QRResult
+        A named tuple: `Q` (M, M) and `R` (M, N).
+
+    Raises
+    ------
+    ArgumentError
+        `data` can't be read as an array.
+    ShapeError
+        `data` has fewer than two axes, or more rows than columns, or more than two axes.
+    DTypeError
+        `data` has another dtype than float32, float64, complex64, complex128, integers and bool.
+
+    Notes
+    -----
+    NumPy has no such function, it is dask's; it is `windrow.linalg.qr`, with any chunks.
 
     Examples
     --------
@@ -86,17 +116,25 @@ def compression_level(n: int, q: int, n_oversamples: int = 10, min_subspace_size
     Parameters
     ----------
     n : int
-        The smaller length of the matrix, which is no less.
+        The smaller length of the matrix; no more are sampled.
     q : int
         How many singular values are wanted.
     n_oversamples : int
-        So many more.
+        So many more are sampled than are wanted.
     min_subspace_size : int
-        At least so many.
+        At least so many are sampled.
 
     Returns
     -------
     int
+        The number of random vectors.
+
+    Raises
+    ------
+    ArgumentError
+        An argument isn't an integer.
+    ShapeError
+        An argument is negative.
 
     Examples
     --------
@@ -116,22 +154,33 @@ def compression_matrix(
 
     Parameters
     ----------
-    data : array (M, N)
+    data : array_like (M, N)
+        A matrix.
     q : int
-        How many of these; there are some more rows, see `compression_level`.
+        How many singular vectors are wanted; there are some more rows, see `compression_level`.
     iterator : {"power", "QR"}
         How passes over the matrix go: as they are, or with orthonormal vectors after each, which keeps small singular
         values exact.
     n_power_iter : int
         How many times the matrix is passed over in addition, to and fro; helps where singular values decay slowly.
     n_oversamples : int
-        So many more random vectors.
+        So many more random vectors than are wanted.
     seed : int, Generator or None
-        As for `windrow.random.default_rng`.
+        As for `windrow.random.default_rng`; the same seed gives the same vectors. None: others at each call.
 
     Returns
     -------
     Array (K, M)
+        Orthonormal rows, in the dtype of `data` (float64 for integers).
+
+    Raises
+    ------
+    ArgumentError
+        `data` can't be read as an array; `iterator` is unknown; a number isn't an integer; or `seed` can't be read.
+    ShapeError
+        `data` has fewer than two axes, or more than two, or a number is negative.
+    DTypeError
+        `data` has another dtype than float32, float64, complex64, complex128, integers and bool.
 
     Examples
     --------
@@ -174,31 +223,45 @@ def svd_compressed(
 ) -> SVDResult:
     """Return the k largest singular values and their vectors, nearly, from a random sample of the matrix's range.
 
-    The matrix is read twice, and twice more for each of `n_power_iter`; it is never brought to one chunk. How near
-    the result is depends on how fast singular values decay (Halko, Martinsson, Tropp 2011).
+    The matrix is read twice, and twice more for each of `n_power_iter`; it is never brought to one chunk.
 
     Parameters
     ----------
-    a : array (M, N)
+    a : array_like (M, N)
+        A matrix.
     k : int
         How many singular values; at most the smaller length.
     iterator : {"power", "QR"}
-        See `compression_matrix`.
+        How passes over the matrix go; see `compression_matrix`.
     n_power_iter : int
         So many more passes; 1 to 4 help where singular values decay slowly.
     n_oversamples : int
-        So many more random vectors.
+        So many more random vectors than are wanted.
     seed : int, Generator or None
-        As for `windrow.random.default_rng`; the same seed gives the same vectors.
+        As for `windrow.random.default_rng`; the same seed gives the same vectors. None: others at each call.
     compute : bool
         Without effect: the matrix is computed again for each pass, unless it was persisted.
     coerce_signs : bool
-        Turn vectors so that the rows of Vh have sums that aren't negative.
+        Whether to turn vectors so that the rows of Vh have sums that aren't negative.
 
     Returns
     -------
     SVDResult
-        `U` (M, k), `S` (k,), `Vh` (k, N).
+        A named tuple: `U` (M, k), `S` (k,), the largest first, and `Vh` (k, N).
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `iterator` is unknown; a number isn't an integer; or `seed` can't be read.
+    ShapeError
+        `a` has fewer than two axes, or more than two; `k` isn't from 1 to the smaller length; or a number is negative.
+    DTypeError
+        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+
+    Notes
+    -----
+    NumPy has no such function, it is dask's. How near the result is depends on how fast singular values decay (Halko,
+    Martinsson, Tropp 2011).
 
     Examples
     --------
@@ -225,7 +288,7 @@ def svd_compressed(
 def _matrix(operation: str, argument: str, value: Any) -> Array:
     x = matrices(operation, argument, value)
     if x.ndim != 2:
-        raise MatrixError(bad(operation, argument, x.shape, "two axes"))
+        raise MatrixError(bad(operation, argument, x.shape, "a 2-D array"))
     return x
 
 

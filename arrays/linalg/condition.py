@@ -28,13 +28,24 @@ def cond(x: Any, p: Any = None) -> Array:
 
     Parameters
     ----------
-    x : array (..., M, N)
+    x : array_like (..., M, N)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
     p : {None, 1, -1, 2, -2, inf, -inf, "fro", "nuc"}
         The norm; None: 2. The matrices are square for others than 2 and -2.
 
     Returns
     -------
     Array (...)
+        Real, from 1 on; infinity for singular matrices, NaN for such with NaN.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array; or `p` is unknown.
+    ShapeError
+        `x` has fewer than two axes, a matrix has no elements, or isn't square for a norm other than 2 and -2.
+    DTypeError
+        `x` has another dtype than float32, float64, complex64, complex128, integers and bool.
 
     Examples
     --------

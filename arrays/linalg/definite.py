@@ -25,19 +25,33 @@ TOGETHER = 3
 def cholesky(a: Any, /, *, upper: bool = False) -> Array:
     """Factor Hermitian positive definite matrices, `a = L @ L^H`.
 
-    A large matrix is factored by blocks (left-looking); the matrices of a stack have one chunk each. A matrix that
-    isn't positive definite raises `numpy.linalg.LinAlgError` when the factor is computed. Only the lower triangle is
-    read (with `upper` the upper one).
-
     Parameters
     ----------
-    a : array (..., N, N)
+    a : array_like (..., N, N)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64. Only the lower
+        triangle is read, with `upper` the upper one.
     upper : bool
-        Return the upper factor U of `a = U^H @ U`.
+        Whether to return the upper factor U of `a = U^H @ U`.
 
     Returns
     -------
     Array (..., N, N)
+        The lower factor L, zeros above its diagonal. In the dtype of `a`, float64 for integers.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array.
+    ShapeError
+        The matrices aren't square.
+    DTypeError
+        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    numpy.linalg.LinAlgError
+        When it is computed: a matrix isn't positive definite.
+
+    Notes
+    -----
+    A large matrix is factored by blocks (left-looking). The matrices of a stack have one chunk each.
 
     Examples
     --------

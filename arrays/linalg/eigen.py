@@ -42,20 +42,35 @@ def _triangle(operation: str, uplo: Any) -> str:
 
 
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
-    """Return eigenvalues, in ascending order, and eigenvectors of Hermitian matrices.
-
-    Each matrix is brought to one chunk.
+    """Return the eigenvalues and eigenvectors of Hermitian matrices.
 
     Parameters
     ----------
-    a : array (..., M, M)
+    a : array_like (..., M, M)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
     UPLO : {"L", "U"}
-        The triangle that is read.
+        Which triangle is read, the lower or the upper one; the other is taken as its conjugate.
 
     Returns
     -------
     EighResult
-        `eigenvalues` (..., M) and `eigenvectors` (..., M, M), one in each column.
+        A named tuple: `eigenvalues` (..., M), real, in ascending order, and `eigenvectors` (..., M, M), one in each
+        column.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `UPLO` is unknown.
+    ShapeError
+        The matrices aren't square.
+    DTypeError
+        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    numpy.linalg.LinAlgError
+        When it is computed: eigenvalues don't converge, as with NaN.
+
+    Notes
+    -----
+    Each matrix is brought to one chunk.
 
     Examples
     --------
@@ -72,19 +87,34 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Array:
-    """Return the eigenvalues of Hermitian matrices, in ascending order.
-
-    Each matrix is brought to one chunk.
+    """Return the eigenvalues of Hermitian matrices.
 
     Parameters
     ----------
-    a : array (..., M, M)
+    a : array_like (..., M, M)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
     UPLO : {"L", "U"}
-        The triangle that is read.
+        Which triangle is read, the lower or the upper one; the other is taken as its conjugate.
 
     Returns
     -------
     Array (..., M)
+        Real, in ascending order.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `UPLO` is unknown.
+    ShapeError
+        The matrices aren't square.
+    DTypeError
+        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    numpy.linalg.LinAlgError
+        When it is computed: eigenvalues don't converge, as with NaN.
+
+    Notes
+    -----
+    Each matrix is brought to one chunk.
 
     Examples
     --------
@@ -99,19 +129,33 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Array:
 
 
 def eig(a: Any) -> EigResult:
-    """Return eigenvalues and eigenvectors of square matrices.
-
-    Each matrix is brought to one chunk. The results are complex, as the array API has it; NumPy's are real where all
-    values happen to be.
+    """Return the eigenvalues and eigenvectors of square matrices.
 
     Parameters
     ----------
-    a : array (..., M, M)
+    a : array_like (..., M, M)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
 
     Returns
     -------
     EigResult
-        `eigenvalues` (..., M) and `eigenvectors` (..., M, M), one in each column.
+        A named tuple: `eigenvalues` (..., M), in no order, and `eigenvectors` (..., M, M), one in each column; complex.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array.
+    ShapeError
+        The matrices aren't square.
+    DTypeError
+        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    numpy.linalg.LinAlgError
+        When it is computed: a matrix holds infinity or NaN.
+
+    Notes
+    -----
+    Each matrix is brought to one chunk. The results are complex, as the array API has it; NumPy's are real where all
+    values happen to be.
 
     Examples
     --------
@@ -129,17 +173,33 @@ def eig(a: Any) -> EigResult:
 
 
 def eigvals(a: Any) -> Array:
-    """Return the eigenvalues of square matrices; complex, as for `eig`.
-
-    Each matrix is brought to one chunk.
+    """Return the eigenvalues of square matrices.
 
     Parameters
     ----------
-    a : array (..., M, M)
+    a : array_like (..., M, M)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
 
     Returns
     -------
     Array (..., M)
+        Complex, in no order.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array.
+    ShapeError
+        The matrices aren't square.
+    DTypeError
+        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    numpy.linalg.LinAlgError
+        When it is computed: a matrix holds infinity or NaN.
+
+    Notes
+    -----
+    Each matrix is brought to one chunk. The results are complex, as the array API has it; NumPy's are real where all
+    values happen to be.
 
     Examples
     --------

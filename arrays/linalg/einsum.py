@@ -48,25 +48,41 @@ class Term:
 
 
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **keywords: Any) -> Any:
-    """Evaluate Einstein's summation over operands, as NumPy's `einsum`.
-
-    Operands are contracted in pairs, those first whose product is smallest, whatever `optimize` says; a path given
-    as a list is followed.
+    """Evaluate Einstein's summation over operands.
 
     Parameters
     ----------
     *operands : str and arrays, or arrays and lists of labels
         "ij,jk->ik", with "..." for axes that broadcast; without "->" the labels that occur once are kept, sorted. Or
         `a, [0, 1], b, [1, 2], [0, 2]`.
-    out : array, optional
-        Takes the result.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
     optimize : bool, str or list
-    dtype, casting, order : optional
-        The dtype to compute in, which casting to it is allowed; the order is ignored.
+        A path as a list, from `einsum_path`, is followed; anything else makes no difference.
+    **keywords : optional
+        `dtype`: in which to compute, None that of the operands; `casting`: how operands may be cast to it, "safe" by
+        default; `order`: makes no difference.
 
     Returns
     -------
     Array
+        With an axis for each label of the result, in the dtype of the operands together.
+
+    Raises
+    ------
+    ArgumentError
+        Subscripts can't be read, there are more or fewer operands than they say, a keyword is unknown, or a path
+        doesn't fit.
+    ShapeError
+        An operand has other axes than its labels, a label has two lengths, the result's labels aren't the operands', or
+        the result doesn't broadcast to `out`.
+    DTypeError
+        Operands aren't numbers or bool, or aren't cast to `dtype` or to that of `out`.
+
+    Notes
+    -----
+    Operands are contracted in pairs, those first whose product is smallest, whatever `optimize` says; NumPy contracts
+    them all at once by default.
 
     Examples
     --------
@@ -101,19 +117,26 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **keywords: A
 
 
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
-    """Return the order in which NumPy would contract; see `numpy.einsum_path`.
+    """Return the order in which NumPy would contract operands.
 
     Parameters
     ----------
-    *operands
+    *operands : str and arrays, or arrays and lists of labels
         As for `einsum`; only shapes matter, nothing is computed.
     optimize : bool, str or list
+        How to look for an order, as in NumPy: "greedy" or "optimal"; False: none.
     einsum_call : bool
+        As in NumPy: whether to return its list of contractions instead of the text.
 
     Returns
     -------
     tuple
         The path, for `einsum(..., optimize=path)`, and a text that explains it.
+
+    Raises
+    ------
+    ValueError
+        Subscripts and operands don't fit, or `optimize` is unknown; as NumPy raises it.
 
     Examples
     --------
@@ -238,7 +261,7 @@ def _once(array: Array, labels: Labels, subscript: Any) -> Term:
 
 
 def _lengths(terms: Sequence[Term]) -> dict[Label, int]:
-    """Return the length of each label; an axis of length one serves any."""
+    """Return the length of each label; a size-1 axis serves any."""
     found: dict[Label, int] = {}
     for term in terms:
         for label, n in zip(term.labels, term.array.shape, strict=True):
@@ -250,7 +273,7 @@ def _lengths(terms: Sequence[Term]) -> dict[Label, int]:
 
 
 def _narrowed(term: Term, lengths: dict[Label, int]) -> Term:
-    """Drop axes of length one where other operands are longer: they broadcast."""
+    """Drop size-1 axes where other operands are longer: they broadcast."""
     gone = tuple(
         i for i, (label, n) in enumerate(zip(term.labels, term.array.shape, strict=True)) if n == 1 != lengths[label]
     )

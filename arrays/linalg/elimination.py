@@ -52,17 +52,33 @@ class SlogdetResult(NamedTuple):
 def solve(a: Any, b: Any) -> Array:
     """Solve linear systems `a @ x = b`.
 
-    A large matrix is factored by panels, each in one chunk; the matrices of a stack have one chunk each. A singular
-    matrix raises `numpy.linalg.LinAlgError` when the solution is computed.
-
     Parameters
     ----------
-    a : array (..., M, M)
-    b : array (M,) or (..., M, K)
+    a : array_like (..., M, M)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
+    b : array_like (M,) or (..., M, K)
+        Right-hand sides: one, or one in each column. Stacks broadcast.
 
     Returns
     -------
-    Array of the shape of `b`, broadcast
+    Array
+        The solutions, in the shape of `b`, broadcast with the stack of `a`; in the dtype of both together, float64 for
+        integers.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `b` can't be read as an array.
+    ShapeError
+        The matrices aren't square, or `b` has another number of rows.
+    DTypeError
+        `a` or `b` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    numpy.linalg.LinAlgError
+        When it is computed: a matrix is singular.
+
+    Notes
+    -----
+    A large matrix is factored by panels, each in one chunk. The matrices of a stack have one chunk each.
 
     Examples
     --------
@@ -88,16 +104,31 @@ def solve(a: Any, b: Any) -> Array:
 def inv(a: Any) -> Array:
     """Invert matrices.
 
-    As `solve` with the identity on the right; a singular matrix raises `numpy.linalg.LinAlgError` when the inverse
-    is computed.
-
     Parameters
     ----------
-    a : array (..., M, M)
+    a : array_like (..., M, M)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
 
     Returns
     -------
     Array (..., M, M)
+        The inverses. In the dtype of `a`, float64 for integers.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array.
+    ShapeError
+        The matrices aren't square.
+    DTypeError
+        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    numpy.linalg.LinAlgError
+        When it is computed: a matrix is singular.
+
+    Notes
+    -----
+    As `windrow.linalg.solve` with the identity on the right: a large matrix is factored by panels, each in one chunk.
+    The matrices of a stack have one chunk each.
 
     Examples
     --------
@@ -125,11 +156,26 @@ def det(a: Any) -> Array:
 
     Parameters
     ----------
-    a : array (..., M, M)
+    a : array_like (..., M, M)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
 
     Returns
     -------
     Array (...)
+        The determinants. In the dtype of `a`, float64 for integers.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array.
+    ShapeError
+        The matrices aren't square.
+    DTypeError
+        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+
+    Notes
+    -----
+    A large matrix is factored by panels, each in one chunk; its determinant may overflow, see `windrow.linalg.slogdet`.
 
     Examples
     --------
@@ -146,16 +192,27 @@ def det(a: Any) -> Array:
 
 
 def slogdet(a: Any) -> SlogdetResult:
-    """Return sign and logarithm of the absolute value of determinants.
+    """Return the sign and the logarithm of the absolute value of determinants.
 
     Parameters
     ----------
-    a : array (..., M, M)
+    a : array_like (..., M, M)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
 
     Returns
     -------
     SlogdetResult
-        `sign` and `logabsdet`, arrays (...).
+        A named tuple of arrays (...): `sign`, a number of absolute value 1 or 0 in the dtype of `a`, and `logabsdet`,
+        real; -inf for singular matrices.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array.
+    ShapeError
+        The matrices aren't square.
+    DTypeError
+        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
 
     Examples
     --------
@@ -170,7 +227,8 @@ def slogdet(a: Any) -> SlogdetResult:
         sign, logarithm = _signs(x)
     else:
         both = stacked("linalg:slogdet", (x,), (2,), x.dtype)
-        sign, logarithm = both[..., 0], real(both[..., 1])
+        stack = (slice(None),) * (x.ndim - 2)  # an ellipsis would make arrays of what NumPy has as scalars
+        sign, logarithm = both[(*stack, 0)], real(both[(*stack, 1)])
     return SlogdetResult(astype(sign, x.dtype), astype(logarithm, real_dtype(x.dtype)))
 
 

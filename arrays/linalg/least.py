@@ -34,13 +34,12 @@ HIGH = 2
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array]:
     """Return the least-squares solution of `a @ x = b`.
 
-    A large system with at least twice as many rows as columns is brought to a triangle by blocks (see `qr`), right-hand
-    sides along with it; what is left, and any other system, is brought to one chunk.
-
     Parameters
     ----------
-    a : array (M, N)
-    b : array (M,) or (M, K)
+    a : array_like (M, N)
+        A matrix of float32, float64, complex64 or complex128; integers and bool are computed as float64.
+    b : array_like (M,) or (M, K)
+        Right-hand sides: one, or one in each column.
     rcond : float, optional
         Singular values of at most so much of the largest count as zero. None: the dtype's precision times the larger
         length; -1: the machine's precision.
@@ -48,12 +47,29 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
     Returns
     -------
     x : Array (N,) or (N, K)
+        The solution of least norm, in the dtype of both together.
     residuals : Array (K,) or (0,)
-        Sums of squared residuals; nothing where the rank is less than N, or M isn't more than N. Its size is found
-        when it is needed.
-    rank : Array without axes, of int
+        Sums of squared residuals; nothing where the rank is less than N, or M isn't more than N. Its size is found when
+        it is needed.
+    rank : Array of int, 0-d
+        How many singular values don't count as zero.
     s : Array (min(M, N),)
-        Singular values.
+        The singular values of `a`, the largest first.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `b` can't be read as an array; `rcond` isn't a number.
+    ShapeError
+        `a` has fewer than two axes, or more than two; or `b` has another number of rows.
+    DTypeError
+        `a` or `b` has another dtype than float32, float64, complex64, complex128, integers and bool.
+
+    Notes
+    -----
+    A large system with at least twice as many rows as columns is brought to a triangle by blocks (see
+    `windrow.linalg.qr`), right-hand sides along with it; what is left, and any other system, is brought to one chunk.
+    `a` isn't a stack.
 
     Examples
     --------
@@ -66,7 +82,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
     """
     x = matrices("lstsq", "a", a)
     if x.ndim != 2:
-        raise MatrixError(bad("lstsq", "a", x.shape, "two axes"))
+        raise MatrixError(bad("lstsq", "a", x.shape, "a 2-D array"))
     given = inexact("lstsq", "b", as_array("lstsq", "b", b))
     y = expand_dims(given, 1) if given.ndim == 1 else given
     m, n = x.shape

@@ -79,10 +79,10 @@ def _matrix(operation: str, x: Array, axes: tuple[int, int], keepdims: bool, ord
     if ord in ("nuc", 2, -2):
         found = _spectral(moveaxis(x, axes, (-2, -1)), ord)
         return expand_dims(found, sorted(axes)) if keepdims else found
-    first, second = (row, column) if ord in (1, -1) else (column, row)
-    sums = summed(abs(x), axis=first, keepdims=True)
-    found = _largest(sums, second, True) if ord in (1, np.inf) else amin(sums, axis=second, keepdims=True)
-    return found if keepdims else found.squeeze(axes)
+    sums = summed(abs(x), axis=row if ord in (1, -1) else column, keepdims=True)
+    if ord in (1, np.inf):
+        return _largest(sums, axes, keepdims)
+    return amin(sums, axis=axes, keepdims=keepdims)
 
 
 def _spectral(x: Array, ord: Any) -> Array:
@@ -93,22 +93,37 @@ def _spectral(x: Array, ord: Any) -> Array:
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
-    """Return norms of vectors or matrices, as NumPy's `linalg.norm`.
-
-    The norms 2, -2 and "nuc" of matrices need their singular values: see `svdvals`.
+    """Return norms of vectors or matrices.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        Numbers; integers are computed as float64.
     ord : number, inf, -inf, "fro", "nuc" or None
-        None: the square root of the sum of squares.
+        Which norm; None: the square root of the sum of squares. Of vectors: the sum of powers `ord`, to the power of `1
+        / ord`; 0 counts what isn't zero. Of matrices: "fro", "nuc", 1, -1, 2, -2, inf, -inf.
     axis : int, pair of int or None
-        One axis: of vectors; two: of matrices. None: of the array, flattened where `ord` is None.
+        One axis: of vectors; two: of matrices. None: all of them, flattened where `ord` is None.
     keepdims : bool
+        Whether the reduced axes stay, as size-1 axes.
 
     Returns
     -------
     Array
+        In the shape of `x` without `axis`; real.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array; `x` isn't numbers; or `ord` is unknown for vectors or matrices.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There are neither one nor two axes, an axis is named twice, or there are no elements for a least one.
+
+    Notes
+    -----
+    The norms 2, -2 and "nuc" of matrices need their singular values: see `windrow.linalg.svdvals`.
 
     Examples
     --------
@@ -138,15 +153,29 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        Numbers; integers are computed as float64.
     axis : int, tuple of int or None
         The vectors' elements lie along these axes. None: along all.
     keepdims : bool
+        Whether the reduced axes stay, as size-1 axes.
     ord : number, inf or -inf
+        The sum of powers `ord`, to the power of `1 / ord`; inf: the greatest, -inf: the least absolute value; 0 counts
+        what isn't zero.
 
     Returns
     -------
     Array
+        In the shape of `x` without `axis`; real.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array; `x` isn't numbers; or `ord` isn't a number.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There are no elements for a least one.
 
     Examples
     --------
@@ -166,13 +195,31 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
 
     Parameters
     ----------
-    x : array (..., M, N)
+    x : array_like (..., M, N)
+        Numbers; integers are computed as float64.
     keepdims : bool
+        Whether the last two axes stay, as size-1 axes.
     ord : {"fro", "nuc", 1, -1, 2, -2, inf, -inf}
+        "fro": the square root of the sum of squares; "nuc": the sum of singular values, 2 and -2: the greatest and the
+        least; 1, -1: the greatest and the least sum of a column, inf, -inf: of a row.
 
     Returns
     -------
     Array (...)
+        Real.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array; `x` isn't numbers; or `ord` is unknown.
+    AxisError
+        `x` has fewer than two axes.
+    ShapeError
+        There are no elements for a least one.
+
+    Notes
+    -----
+    "nuc", 2 and -2 need the singular values: see `windrow.linalg.svdvals`.
 
     Examples
     --------
@@ -182,5 +229,5 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
     """
     found = _floating("matrix_norm", x)
     if found.ndim < 2:
-        raise AxisError(bad("matrix_norm", "x", found.shape, "a shape of at least two axes"))
+        raise AxisError(bad("matrix_norm", "x", found.shape, "an array of at least two axes"))
     return _matrix("matrix_norm", found, (found.ndim - 2, found.ndim - 1), keepdims, ord)

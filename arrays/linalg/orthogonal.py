@@ -37,20 +37,35 @@ class QRResult(NamedTuple):
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Factor matrices, `a = Q @ R`, with orthonormal columns in Q and an upper triangle R.
 
-    Tall matrices are factored by blocks of rows, whose triangles are factored again (TSQR); other large ones by panels
-    of Householder's reflections, each panel with all its rows in one chunk. The matrices of a stack have one
-    chunk each. Signs of R's rows may differ from NumPy's.
-
     Parameters
     ----------
-    a : array (..., M, N)
+    a : array_like (..., M, N)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
     mode : {"reduced", "complete", "r"}
-        Q of min(M, N) columns, Q of M columns, or R alone. NumPy's "raw" isn't there.
+        Q of K = min(M, N) columns, Q of M columns, or R alone.
 
     Returns
     -------
     QRResult or Array
-        Q and R; R alone for mode "r".
+        A named tuple: `Q` (..., M, K) and `R` (..., K, N); R alone for mode "r". In the dtype of `a`, float64 for
+        integers.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `mode` is unknown.
+    ShapeError
+        `a` has fewer than two axes.
+    DTypeError
+        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+
+    Notes
+    -----
+    Tall matrices are factored by blocks of rows, whose triangles are factored again (TSQR); other large ones by panels
+    of Householder's reflections, each panel with all its rows in one chunk. The matrices of a stack have one chunk
+    each.
+
+    Signs of R's rows may differ from NumPy's, and NumPy's mode "raw" isn't there.
 
     Examples
     --------

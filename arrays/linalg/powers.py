@@ -31,12 +31,26 @@ def matrix_power(a: Any, n: int) -> Array:
 
     Parameters
     ----------
-    a : array (..., M, M)
+    a : array_like (..., M, M)
+        Square matrices of numbers.
     n : int
+        The power; 0 is the identity, negative powers are those of the inverse.
 
     Returns
     -------
     Array (..., M, M)
+        In the dtype of `a`; negative powers of integers are float64.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; or `n` isn't an integer.
+    ShapeError
+        The matrices aren't square.
+    DTypeError
+        `a` isn't numbers.
+    numpy.linalg.LinAlgError
+        When it is computed: a matrix is singular, and `n` is negative.
 
     Examples
     --------
@@ -71,13 +85,23 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     Parameters
     ----------
     arrays : sequence of array
-        At least two; the first and the last one may have one axis.
-    out : array, optional
-        Takes the result.
+        At least two matrices; the first and the last one may be 1-D: a row and a column.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        2-D, without the axes that 1-D operands stand for; in the dtype of all together.
+
+    Raises
+    ------
+    ArgumentError
+        There are fewer than two, or one can't be read as an array.
+    ShapeError
+        One of them isn't 2-D, neighbours don't fit, or the result doesn't broadcast to `out`.
+    DTypeError
+        They aren't numbers or bool, or the result isn't cast to the dtype of `out`.
 
     Examples
     --------
@@ -95,7 +119,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
         found[-1] = expand_dims(found[-1], 1)
     for i, x in enumerate(found):
         if x.ndim != 2:
-            raise MatrixError(bad("multi_dot", f"arrays[{i}]", x.shape, "two axes"))
+            raise MatrixError(bad("multi_dot", f"arrays[{i}]", x.shape, "a 2-D array"))
     made = _product(found, _order([*(len(x) for x in found), found[-1].shape[1]]), 0, len(found) - 1)
     if first:
         made = made[0]

@@ -45,23 +45,39 @@ class SVDResult(NamedTuple):
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Return the singular value decomposition `a = U @ diag(S) @ Vh`.
 
-    A large matrix of at least twice as many rows as columns is first factored to Q and R, by blocks (see `qr`), one of
-    at least twice as many columns as rows likewise; the triangle is brought to one chunk. Other matrices are
-    brought to one chunk whole.
-
     Parameters
     ----------
-    a : array (..., M, N)
+    a : array_like (..., M, N)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
     full_matrices : bool
-        Square U and Vh; else min(M, N) columns of U and rows of Vh.
+        Whether U and Vh are square; else K = min(M, N) columns of U and rows of Vh.
     compute_uv : bool
-        False: return the singular values alone.
+        Whether to return U and Vh too.
     hermitian : bool
-        The matrices are Hermitian: `eigh` is used, and they are read from the lower triangle.
+        Whether the matrices are Hermitian: `eigh` is used, and they are read from the lower triangle.
 
     Returns
     -------
     SVDResult or Array
+        A named tuple: `U` (..., M, M) or (..., M, K), `S` (..., K), real and the largest first, and `Vh` (..., N, N) or
+        (..., K, N). The singular values alone without `compute_uv`.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array.
+    ShapeError
+        `a` has fewer than two axes, or the matrices aren't square for `hermitian`.
+    DTypeError
+        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    numpy.linalg.LinAlgError
+        When it is computed: the decomposition doesn't converge, as with NaN.
+
+    Notes
+    -----
+    A large matrix of at least twice as many rows as columns is first factored to Q and R, by blocks (see
+    `windrow.linalg.qr`), one of at least twice as many columns as rows likewise; the triangle is brought to one chunk.
+    Other matrices are brought to one chunk whole.
 
     Examples
     --------
@@ -134,18 +150,33 @@ def _absolute_eigenvalues(x: Array) -> Array:
 
 
 def svdvals(x: Any, /) -> Array:
-    """Return the singular values of matrices, the largest first.
-
-    A large matrix of at least twice as many rows as columns (or the other way round) is factored to its triangle first;
-    what is left is brought to one chunk.
+    """Return the singular values of matrices.
 
     Parameters
     ----------
-    x : array (..., M, N)
+    x : array_like (..., M, N)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
 
     Returns
     -------
     Array (..., min(M, N))
+        Real, the largest first.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array.
+    ShapeError
+        `x` has fewer than two axes.
+    DTypeError
+        `x` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    numpy.linalg.LinAlgError
+        When it is computed: the decomposition doesn't converge, as with NaN.
+
+    Notes
+    -----
+    A large matrix of at least twice as many rows as columns (or the other way round) is factored to its triangle first;
+    what is left is brought to one chunk.
 
     Examples
     --------
@@ -169,16 +200,33 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 
     Parameters
     ----------
-    a : array (..., M, N)
+    a : array_like (..., M, N)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
     rcond, rtol : float or array (...), optional
-        Singular values of at most so much of the largest count as zero. Left out: the larger length times the dtype's
-        precision, as the array API has it. (NumPy's `pinv` without either one takes 1e-15.)
+        Singular values of at most so much of the largest count as zero. None: the larger length times the dtype's
+        precision.
     hermitian : bool
-        The matrices are Hermitian.
+        Whether the matrices are Hermitian; see `svd`.
 
     Returns
     -------
     Array (..., N, M)
+        The pseudoinverses. In the dtype of `a`, float64 for integers.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; both `rcond` and `rtol` are given.
+    ShapeError
+        `a` has fewer than two axes, or the matrices aren't square for `hermitian`.
+    DTypeError
+        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    numpy.linalg.LinAlgError
+        When it is computed: the decomposition doesn't converge, as with NaN.
+
+    Notes
+    -----
+    Without `rcond` and `rtol` the limit is that of the array API; NumPy's `pinv` takes 1e-15 then.
 
     Examples
     --------
@@ -207,7 +255,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 
 
 def _cutoff(s: Array, rtol: Any) -> Array:
-    """Return the limit below which singular values count as zero, with a last axis of length one."""
+    """Return the limit below which singular values count as zero, with a size-1 last axis."""
     largest = amax(s, axis=-1, keepdims=True)
     factor = rtol if np.ndim(rtol) == 0 else expand_dims(as_array("pinv", "rtol", rtol), -1)
     return multiply(largest, factor)  # type: ignore[no-any-return]
@@ -218,17 +266,29 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
     Parameters
     ----------
-    A : array (..., M, N)
+    A : array_like (..., M, N)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64. Of less than
+        two axes the rank is whether an element isn't zero.
     tol : float or array (...), optional
-        Singular values up to it count as zero.
+        Singular values up to it count as zero. None: see `rtol`.
     hermitian : bool
-        The matrices are Hermitian.
+        Whether the matrices are Hermitian; see `svd`.
     rtol : float or array (...), optional
-        The same as a share of the largest one. Left out: the larger length times the dtype's precision.
+        Singular values up to so much of the largest count as zero. None: the larger length times the dtype's precision.
 
     Returns
     -------
-    Array (...) of int
+    Array (...) of int64
+        The ranks.
+
+    Raises
+    ------
+    ArgumentError
+        `A` can't be read as an array; or both `tol` and `rtol` are given.
+    ShapeError
+        The matrices aren't square for `hermitian`.
+    DTypeError
+        `A` has another dtype than float32, float64, complex64, complex128, integers and bool.
 
     Examples
     --------

@@ -34,13 +34,30 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
 
     Parameters
     ----------
-    x1, x2 : array
+    x1, x2 : array_like
+        Vectors of numbers; they broadcast.
     axis : int
-        The vectors' elements lie along it.
+        The vectors' three elements lie along it.
 
     Returns
     -------
     Array
+        In the shape to which both broadcast.
+
+    Raises
+    ------
+    ArgumentError
+        `x1` or `x2` can't be read as an array.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        Vectors haven't three elements, or the shapes don't broadcast.
+    DTypeError
+        `x1` or `x2` isn't numbers.
+
+    Notes
+    -----
+    `windrow.cross` has NumPy's other arguments.
 
     Examples
     --------
@@ -57,11 +74,22 @@ def outer(x1: Any, x2: Any, /) -> Array:
 
     Parameters
     ----------
-    x1, x2 : array of one axis
+    x1, x2 : 1-D array
+        Vectors of numbers, of M and N elements.
 
     Returns
     -------
-    Array of two axes
+    Array (M, N)
+        `x1[i] * x2[j]` at position (i, j).
+
+    Raises
+    ------
+    ArgumentError
+        `x1` or `x2` can't be read as an array.
+    ShapeError
+        `x1` or `x2` isn't 1-D (`windrow.outer` flattens them).
+    DTypeError
+        `x1` or `x2` can't be multiplied.
 
     Examples
     --------
@@ -73,7 +101,7 @@ def outer(x1: Any, x2: Any, /) -> Array:
     for name, value in (("x1", x1), ("x2", x2)):
         array = as_array("outer", name, value)
         if array.ndim != 1:
-            raise MatrixError(bad("outer", name, array.shape, "one axis"))
+            raise MatrixError(bad("outer", name, array.shape, "a 1-D array"))
     found: Array = products.outer(x1, x2)
     return found
 
@@ -83,12 +111,26 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
 
     Parameters
     ----------
-    x1, x2 : array
+    x1, x2 : array_like
+        Numbers or bool.
     axes : int, or a pair of sequences of int
+        Over how many of the last axes of `x1` and the first of `x2`; or which of each.
 
     Returns
     -------
     Array
+        The other axes of `x1`, then those of `x2`.
+
+    Raises
+    ------
+    ArgumentError
+        `x1` or `x2` can't be read as an array; or `axes` can't be read.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        The axes have different lengths, or there aren't so many.
+    DTypeError
+        `x1` or `x2` isn't numbers or bool.
 
     Examples
     --------
@@ -104,13 +146,26 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Array:
 
     Parameters
     ----------
-    x : array (..., M, N)
+    x : array_like (..., M, N)
+        Matrices of any dtype.
     offset : int
-        Above the main diagonal; negative: below it.
+        How far above the main diagonal; negative: below it.
 
     Returns
     -------
     Array (..., K)
+        The elements `x[..., i, i + offset]`.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array; or `offset` isn't an integer.
+    ShapeError
+        `x` has fewer than two axes.
+
+    Notes
+    -----
+    The last two axes are the matrices'; those of `windrow.diagonal` are the first two.
 
     Examples
     --------
@@ -126,15 +181,30 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
 
     Parameters
     ----------
-    x : array (..., M, N)
+    x : array_like (..., M, N)
+        Matrices of numbers.
     offset : int
-        Above the main diagonal; negative: below it.
+        How far above the main diagonal; negative: below it.
     dtype : dtype, optional
-        To add in.
+        In which to add; None: that of `x`, for small integers and bool int64 or uint64.
 
     Returns
     -------
     Array (...)
+        The sums of the diagonals.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array; or `offset` isn't an integer.
+    ShapeError
+        `x` has fewer than two axes.
+    DTypeError
+        `x` isn't numbers, or `dtype` is no dtype.
+
+    Notes
+    -----
+    The last two axes are the matrices'; those of `windrow.trace` are the first two.
 
     Examples
     --------
@@ -149,5 +219,5 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
 def _matrix(operation: str, x: Any) -> Array:
     found = as_array(operation, "x", x)
     if found.ndim < 2:
-        raise MatrixError(bad(operation, "x", found.shape, "a shape of at least two axes"))
+        raise MatrixError(bad(operation, "x", found.shape, "an array of at least two axes"))
     return found

@@ -24,20 +24,38 @@ __all__ = [
 
 
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Array:
-    """Solve `tensordot(a, x, x.ndim) == b`; see `solve`.
+    """Solve `tensordot(a, x, x.ndim) == b`.
 
     Parameters
     ----------
-    a : array
+    a : array_like
         Its first axes are those of `b`, the others have as many elements.
-    b : array
+    b : array_like
+        The right-hand side, in the shape of the first axes of `a`.
     axes : sequence of int, optional
-        Axes of `a` that are moved behind the others first.
+        Axes of `a` that are moved behind the others first; None: none.
 
     Returns
     -------
     Array
-        Of the shape of the other axes of `a`.
+        The solution, in the shape of the other axes of `a`.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `b` can't be read as an array.
+    AxisError
+        `axes` names an axis that `a` hasn't.
+    ShapeError
+        The sizes of the first and the other axes of `a` aren't that of `b`.
+    DTypeError
+        `a` or `b` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    numpy.linalg.LinAlgError
+        When it is computed: there is no single solution.
+
+    Notes
+    -----
+    The arrays are reshaped to a matrix and a vector; see `windrow.linalg.solve`.
 
     Examples
     --------
@@ -57,19 +75,34 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Array:
 
 
 def tensorinv(a: Any, ind: int = 2) -> Array:
-    """Invert what `tensordot(a, x, ind)` does; see `inv`.
+    """Invert what `tensordot(a, x, ind)` does.
 
     Parameters
     ----------
-    a : array
+    a : array_like
         Its first `ind` axes have as many elements as the others.
     ind : int
-        How many axes are the first ones.
+        How many axes are the first ones; at least 1.
 
     Returns
     -------
     Array
-        The other axes of `a` come first.
+        The inverse: the other axes of `a` come first.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; or `ind` isn't a positive integer.
+    ShapeError
+        The first `ind` axes have another number of elements than the others.
+    DTypeError
+        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    numpy.linalg.LinAlgError
+        When it is computed: there is no inverse.
+
+    Notes
+    -----
+    The array is reshaped to a matrix; see `windrow.linalg.inv`.
 
     Examples
     --------

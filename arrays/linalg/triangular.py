@@ -51,18 +51,31 @@ class LUResult(NamedTuple):
 def lu(a: Any) -> LUResult:
     """Factor matrices, `a = P @ L @ U`, by elimination with partial pivoting.
 
-    A large matrix is factored by panels, each in one chunk; the matrices of a stack have one chunk each. A singular
-    matrix has zeros on the diagonal of U.
-
     Parameters
     ----------
-    a : array (..., M, N)
+    a : array_like (..., M, N)
+        Matrices of float32, float64, complex64 or complex128; integers and bool are computed as float64.
 
     Returns
     -------
     LUResult
-        `P` (..., M, M), a permutation of rows; `L` (..., M, K) with ones on its diagonal and zeros above, and `U`
-        (..., K, N) with zeros below, where K is the smaller length.
+        A named tuple: `P` (..., M, M), a permutation of rows; `L` (..., M, K) with ones on its diagonal and zeros
+        above, and `U` (..., K, N) with zeros below, where K is the smaller length. A singular matrix has zeros on the
+        diagonal of U.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array.
+    ShapeError
+        `a` has fewer than two axes.
+    DTypeError
+        `a` has another dtype than float32, float64, complex64, complex128, integers and bool.
+
+    Notes
+    -----
+    NumPy has no such function; it is `scipy.linalg.lu`. A large matrix is factored by panels, each in one chunk. The
+    matrices of a stack have one chunk each.
 
     Examples
     --------
@@ -130,9 +143,10 @@ def solve_triangular(a: Any, b: Any, lower: bool = False, *, unit_diagonal: bool
 
     Parameters
     ----------
-    a : array (..., M, M)
+    a : array_like (..., M, M)
         Only one triangle is read.
-    b : array (M,) or (..., M, K)
+    b : array_like (M,) or (..., M, K)
+        Right-hand sides: one, or one in each column. Stacks broadcast.
     lower : bool
         Whether it is the lower triangle; else the upper one.
     unit_diagonal : bool
@@ -140,7 +154,20 @@ def solve_triangular(a: Any, b: Any, lower: bool = False, *, unit_diagonal: bool
 
     Returns
     -------
-    Array of the shape of `b`, broadcast
+    Array
+        The solutions, in the shape of `b`, broadcast with the stack of `a`; in the dtype of both together, float64 for
+        integers.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `b` can't be read as an array; `lower` or `unit_diagonal` isn't bool.
+    ShapeError
+        The matrices aren't square, or `b` has another number of rows.
+    DTypeError
+        `a` or `b` has another dtype than float32, float64, complex64, complex128, integers and bool.
+    numpy.linalg.LinAlgError
+        When it is computed: a diagonal element is zero.
 
     Examples
     --------

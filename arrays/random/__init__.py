@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, bad
-from . import legacy
+from . import shared
 from .counts import Counts
-from .legacy import *
+from .gammas import Gammas
 from .legacy import RandomState
 from .location import Location
+from .normals import Normals
 from .orders import Orders
 from .plain import Plain
 from .shaped import Shaped
+from .shared import *
 from .state import Philox, stream
 from .vectors import Vectors
 
@@ -22,13 +24,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Generator",
     "Philox",
+    "RandomState",
     "SeedSequence",
     "default_rng",
 ]
-__all__ += legacy.__all__
+__all__ += shared.__all__
 
 
-class Generator(Plain, Location, Shaped, Counts, Vectors, Orders):
+class Generator(Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Orders):
     """A stream of random numbers with the methods of NumPy's generator; make one by `default_rng`.
 
     The element at flat C-order position p of a call is a function of the seed and (offset + p), where the offset is
@@ -43,6 +46,12 @@ class Generator(Plain, Location, Shaped, Counts, Vectors, Orders):
     Parameters
     ----------
     bit_generator : Philox
+        Where it begins; `windrow.random.Philox(seed)`.
+
+    Raises
+    ------
+    ArgumentError
+        `bit_generator` isn't a `windrow.random.Philox`.
 
     Examples
     --------
@@ -69,11 +78,17 @@ class Generator(Plain, Location, Shaped, Counts, Vectors, Orders):
         Parameters
         ----------
         n_children : int
+            How many.
 
         Returns
         -------
         list of Generator
             With the keys that NumPy's Philox of the same seed spawns.
+
+        Raises
+        ------
+        ArgumentError
+            The generator was made from a key; there is no seed to spawn from.
 
         Examples
         --------
@@ -103,13 +118,26 @@ def default_rng(seed: Any = None) -> Generator:
     Returns
     -------
     Generator
+        What draws: lazy arrays that are the same for the same seed, in whatever chunks, on any number of ranks.
+
+    Raises
+    ------
+    ArgumentError
+        `seed` can't be read.
+
+    Notes
+    -----
+    `random` has the numbers of `numpy.random.Generator(numpy.random.Philox(seed))`; NumPy's own `default_rng` has
+    another bit generator, PCG64.
 
     Examples
     --------
     >>> import windrow as wr
     >>> rng = wr.random.default_rng(42)
-    >>> bool((rng.random(3) == rng.random(3)).any())
+    >>> bool((rng.random(3) == rng.random(3)).any())  # each call goes on
     False
+    >>> bool((wr.random.default_rng(42).random(3) == wr.random.default_rng(42).random(3)).all())
+    True
     """
     if isinstance(seed, Generator):
         return seed

@@ -18,20 +18,41 @@ class Counts(Drawing):
     """Counts, as int64."""
 
     def binomial(self, n: Any, p: Any, size: Any = None, chunks: Any = "auto") -> Array:
-        """Count successes.
+        """Count successes in independent tries.
 
         Parameters
         ----------
         n : float or array
-            How often it is tried: whole numbers up to 2**53.
+            How often it is tried: an integer from 0 to 2**53.
         p : float or array
-            Probability of a success.
+            Probability of a success, from 0 to 1.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of int64: numbers from 0 to `n`.
+
+        Raises
+        ------
+        ArgumentError
+            `n` or `p` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -47,15 +68,36 @@ class Counts(Drawing):
         Parameters
         ----------
         n : float or array
-            Number of successes; may be a fraction.
+            Number of successes; positive, may be a fraction.
         p : float or array
-            Probability of a success.
+            Probability of a success, more than 0 and at most 1.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of int64: numbers from 0 on.
+
+        Raises
+        ------
+        ArgumentError
+            `n` or `p` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -66,22 +108,41 @@ class Counts(Drawing):
         return self._draw("negative_binomial", (("n", n, "positive"), ("p", p, "positive share")), size, chunks, I8)
 
     def poisson(self, lam: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
-        """Count what happens independently.
+        """Count what happens independently, from the Poisson distribution.
 
         Parameters
         ----------
         lam : float or array
-            The mean.
+            The mean, from 0 to 9.2e18.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of int64: numbers from 0 on.
+
+        Raises
+        ------
+        ArgumentError
+            `lam` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
 
         Notes
         -----
         Below a mean of 10 by the inverse, above by Hörmann's transformed rejection; two draws an attempt.
+
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -97,13 +158,34 @@ class Counts(Drawing):
         Parameters
         ----------
         p : float or array
-            Probability of a success.
+            Probability of a success, more than 0 and at most 1.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of int64: numbers from 1 on.
+
+        Raises
+        ------
+        ArgumentError
+            `p` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -119,17 +201,38 @@ class Counts(Drawing):
         Parameters
         ----------
         ngood : float or array
-            How many good ones there are: fewer than 10**9.
+            How many good ones there are: an integer from 0 to 10**9 - 1.
         nbad : float or array
-            How many others: fewer than 10**9.
+            How many others: an integer from 0 to 10**9 - 1.
         nsample : float or array
-            How many are drawn: at most all.
+            How many are drawn: an integer, at most all.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of int64: numbers from 0 to `nsample`.
+
+        Raises
+        ------
+        ArgumentError
+            `ngood` or `nbad` or `nsample` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -142,18 +245,39 @@ class Counts(Drawing):
         return self._draw("hypergeometric", params, size, chunks, I8)
 
     def zipf(self, a: Any, size: Any = None, chunks: Any = "auto") -> Array:
-        """Draw from the Zipf distribution: k is drawn with a probability like k to the power of -a.
+        """Draw from the Zipf distribution.
 
         Parameters
         ----------
         a : float or array
-            Exponent, larger than 1.
+            Exponent, larger than 1: k is drawn with a probability like k to the power of -a.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of int64: numbers from 1 on.
+
+        Raises
+        ------
+        ArgumentError
+            `a` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -169,13 +293,34 @@ class Counts(Drawing):
         Parameters
         ----------
         p : float or array
-            Shape.
+            Shape, between 0 and 1: k is drawn with a probability like `p**k / k`.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of int64: numbers from 1 on.
+
+        Raises
+        ------
+        ArgumentError
+            `p` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What `numpy.random` has besides generators: `RandomState`, and functions that draw from one that all share."""
+"""What `numpy.random` has besides generators: `RandomState`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from ..base import check_shape
 from .counts import Counts
+from .gammas import Gammas
 from .location import Location
+from .normals import Normals
 from .orders import Orders
 from .plain import Plain
 from .shaped import Shaped
@@ -21,60 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RandomState",
-    "beta",
-    "binomial",
-    "bytes",
-    "chisquare",
-    "choice",
-    "dirichlet",
-    "exponential",
-    "f",
-    "gamma",
-    "geometric",
-    "get_state",
-    "gumbel",
-    "hypergeometric",
-    "laplace",
-    "logistic",
-    "lognormal",
-    "logseries",
-    "multinomial",
-    "multivariate_normal",
-    "negative_binomial",
-    "noncentral_chisquare",
-    "noncentral_f",
-    "normal",
-    "pareto",
-    "permutation",
-    "poisson",
-    "power",
-    "rand",
-    "randint",
-    "randn",
-    "random",
-    "random_integers",
-    "random_sample",
-    "ranf",
-    "rayleigh",
-    "sample",
-    "seed",
-    "set_state",
-    "shuffle",
-    "standard_cauchy",
-    "standard_exponential",
-    "standard_gamma",
-    "standard_normal",
-    "standard_t",
-    "triangular",
-    "uniform",
-    "vonmises",
-    "wald",
-    "weibull",
-    "zipf",
 ]
 
 
-class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
+class RandomState(Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Orders):
     """A stream of random numbers under the names that NumPy's `RandomState` has.
 
     It is a `Generator` with other names: the same seed gives the same numbers in whatever chunks, NumPy's
@@ -85,6 +37,12 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
     Parameters
     ----------
     seed : int, sequence of int, numpy.random.SeedSequence, Philox or None
+        Where the stream begins; None: entropy of the system, drawn once.
+
+    Raises
+    ------
+    ArgumentError
+        `seed` can't be read.
 
     Examples
     --------
@@ -106,6 +64,11 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         seed : int, sequence of int or None
             None: entropy of the system, drawn once.
 
+        Raises
+        ------
+        ArgumentError
+            `seed` can't be read.
+
         Examples
         --------
         >>> import windrow as wr
@@ -123,11 +86,17 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         Parameters
         ----------
         legacy : bool
-            NumPy's tuple is of its Mersenne Twister, and isn't there.
+            False: NumPy's tuple is of its Mersenne Twister, and isn't there.
 
         Returns
         -------
         dict
+            Key, jumps and position of the stream.
+
+        Raises
+        ------
+        ArgumentError
+            `legacy` is true.
 
         Examples
         --------
@@ -148,6 +117,14 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         Parameters
         ----------
         state : dict
+            What `get_state` returned.
+
+        Raises
+        ------
+        ArgumentError
+            It isn't such a state.
+        ShapeError
+            Its key or position is out of range.
         """
         self._bits.state = state
 
@@ -157,17 +134,63 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         Parameters
         ----------
         size : int, tuple of int or None
-            The shape; None: a single number.
+            Shape of the result; None: a single number.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of float64: numbers from 0 on below 1.
+
+        Raises
+        ------
+        ArgumentError
+            `size` isn't integers.
+        ShapeError
+            `size` has a negative length.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers are those of `numpy.random.Generator(numpy.random.Philox(seed)).random`, not of NumPy's Mersenne
+        Twister.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.random.random_sample((3, 4), chunks=2).shape
+        (3, 4)
         """
         return self._uniform("random_sample", size, np.float64, None, chunks)
 
     def random(self, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
-        """Draw from the uniform distribution on [0, 1); see `random_sample`."""
+        """Draw from the uniform distribution on [0, 1), as `random_sample` does.
+
+        Parameters
+        ----------
+        size : int, tuple of int or None
+            Shape of the result; None: a single number.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers from 0 on below 1.
+
+        Raises
+        ------
+        ArgumentError
+            `size` isn't integers.
+        ShapeError
+            `size` has a negative length.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+        """
         return super().random(size, chunks=chunks)
 
     def rand(self, *shape: Any, chunks: Any = "auto") -> Array:
@@ -176,11 +199,24 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         Parameters
         ----------
         *shape : int
+            Lengths of the axes; none: a single number.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of float64: numbers from 0 on below 1.
+
+        Raises
+        ------
+        ArgumentError
+            A length isn't an integer.
+        ShapeError
+            A length is negative.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
 
         Examples
         --------
@@ -196,11 +232,30 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         Parameters
         ----------
         *shape : int
+            Lengths of the axes; none: a single number.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of float64: numbers about 0.
+
+        Raises
+        ------
+        ArgumentError
+            A length isn't an integer.
+        ShapeError
+            A length is negative.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.random.randn(3, 4, chunks=2).shape
+        (3, 4)
         """
         return self._draw("randn", (), check_shape("randn", shape), chunks, name="standard_normal")
 
@@ -210,13 +265,38 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         Parameters
         ----------
         low, high : int or array of int
+            The first one, and the end, which isn't drawn; `high` left out: from 0 up to `low`. Arrays broadcast.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         dtype : dtype of integers, or bool
+            What is drawn: integers, or bool.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of `dtype`: integers, each equally likely.
+
+        Raises
+        ------
+        ArgumentError
+            `low` or `high` isn't integers, or `size` isn't.
+        ShapeError
+            The range is empty or `dtype` can't hold it (lazy bounds: when they are computed), or bounds don't broadcast
+            to `size`.
+        DTypeError
+            `dtype` isn't of integers or bool.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.random.RandomState(1).randint(1, 7, 1000)
+        >>> int(x.min()), int(x.max())
+        (1, 6)
         """
         return self._integers("randint", low, high, size, dtype, False, chunks)
 
@@ -226,12 +306,27 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         Parameters
         ----------
         low, high : int or array of int
+            The first and the last one; `high` left out: from 1 to `low`. Arrays broadcast.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of int64: integers, each equally likely.
+
+        Raises
+        ------
+        ArgumentError
+            `low` or `high` isn't integers, or `size` isn't.
+        ShapeError
+            The range is empty or `dtype` can't hold it (lazy bounds: when they are computed), or bounds don't broadcast
+            to `size`.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
         """
         return self._integers("random_integers", low, high, size, int, True, chunks, least=1)
 
@@ -241,30 +336,157 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
         Parameters
         ----------
         size : int, tuple of int or None
+            Shape of the result; None: a single number.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of int64: integers from 0 to 2**63 - 1.
+
+        Raises
+        ------
+        ArgumentError
+            `size` isn't integers.
+        ShapeError
+            `size` has a negative length.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
         """
         return self._integers("tomaxint", 0, np.iinfo(np.int64).max, size, int, True, chunks)
 
     def standard_normal(self, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
-        """Draw from the normal distribution with mean 0 and standard deviation 1; see `normal`."""
+        """Draw from the normal distribution with mean 0 and standard deviation 1.
+
+        Parameters
+        ----------
+        size : int, tuple of int or None
+            Shape of the result; None: a single number.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers about 0.
+
+        Raises
+        ------
+        ArgumentError
+            `size` isn't integers.
+        ShapeError
+            `size` has a negative length.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+        """
         return super().standard_normal(size, chunks=chunks)
 
     def standard_exponential(self, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
-        """Draw from the exponential distribution with mean 1; see `exponential`."""
+        """Draw from the exponential distribution with mean 1.
+
+        Parameters
+        ----------
+        size : int, tuple of int or None
+            Shape of the result; None: a single number.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers from 0 on.
+
+        Raises
+        ------
+        ArgumentError
+            `size` isn't integers.
+        ShapeError
+            `size` has a negative length.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+        """
         return super().standard_exponential(size, chunks=chunks)
 
     def standard_gamma(self, shape: Any, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
-        """Draw from the gamma distribution of scale 1; see `gamma`."""
+        """Draw from the gamma distribution of scale 1.
+
+        Parameters
+        ----------
+        shape : float or array
+            Often called k, which is the mean; not negative.
+        size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
+
+        Returns
+        -------
+        Array
+            Lazy, of float64: numbers from 0 on.
+
+        Raises
+        ------
+        ArgumentError
+            `shape` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+        """
         return super().standard_gamma(shape, size, chunks=chunks)
 
     def choice(  # type: ignore[override]
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, chunks: Any = "auto"
     ) -> Array:
-        """Choose numbers below an integer, or elements of a line; see `Generator.choice`."""
+        """Choose integers below a number, or elements of a 1-D array.
+
+        Parameters
+        ----------
+        a : int or array_like
+            Choose from the integers from 0 on below it, or from the elements of an array.
+        size : int, tuple of int or None
+            Shape of what is chosen; None: a single one.
+        replace : bool
+            Whether one may be chosen again.
+        p : array_like, optional
+            How likely each is, adding up to 1, 1-D; None: equally. It is brought into one chunk.
+        chunks : int, str, tuple, dict or None
+            Chunk sizes of what is chosen.
+
+        Returns
+        -------
+        Array
+            Lazy, in the shape `size`: int64, or elements of `a`.
+
+        Raises
+        ------
+        ArgumentError
+            `a` or `p` can't be read as numbers or an array.
+        ShapeError
+            There is nothing to choose from, too little without replacement, or `p` has another length, a number outside
+            0 to 1, or another sum than 1.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        See `Generator.choice`; what is chosen isn't what NumPy chooses.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.random.choice(["a", "b"], 1000, p=[0.1, 0.9])
+        >>> int((x == "a").sum()) < 200
+        True
+        """
         return super().choice(a, size, replace, p, chunks=chunks)
 
     def __reduce__(self) -> Any:
@@ -272,68 +494,3 @@ class RandomState(Plain, Location, Shaped, Counts, Vectors, Orders):
 
     def __repr__(self) -> str:
         return f"RandomState({self._bits!r})"
-
-
-class _Shared(RandomState):
-    """The stream behind the functions of `windrow.random`; its entropy is drawn when it is first used."""
-
-    def __init__(self) -> None:
-        pass
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "_bits":
-            raise AttributeError(f"'RandomState' object has no attribute {name!r}", name=name, obj=self)
-        self.seed()
-        return self._bits
-
-
-_shared = _Shared()
-
-beta = _shared.beta
-binomial = _shared.binomial
-bytes = _shared.bytes
-chisquare = _shared.chisquare
-choice = _shared.choice
-dirichlet = _shared.dirichlet
-exponential = _shared.exponential
-f = _shared.f
-gamma = _shared.gamma
-geometric = _shared.geometric
-get_state = _shared.get_state
-gumbel = _shared.gumbel
-hypergeometric = _shared.hypergeometric
-laplace = _shared.laplace
-logistic = _shared.logistic
-lognormal = _shared.lognormal
-logseries = _shared.logseries
-multinomial = _shared.multinomial
-multivariate_normal = _shared.multivariate_normal
-negative_binomial = _shared.negative_binomial
-noncentral_chisquare = _shared.noncentral_chisquare
-noncentral_f = _shared.noncentral_f
-normal = _shared.normal
-pareto = _shared.pareto
-permutation = _shared.permutation
-poisson = _shared.poisson
-power = _shared.power
-rand = _shared.rand
-randint = _shared.randint
-randn = _shared.randn
-random = _shared.random
-random_integers = _shared.random_integers
-random_sample = ranf = sample = _shared.random_sample
-rayleigh = _shared.rayleigh
-seed = _shared.seed
-set_state = _shared.set_state
-shuffle = _shared.shuffle
-standard_cauchy = _shared.standard_cauchy
-standard_exponential = _shared.standard_exponential
-standard_gamma = _shared.standard_gamma
-standard_normal = _shared.standard_normal
-standard_t = _shared.standard_t
-triangular = _shared.triangular
-uniform = _shared.uniform
-vonmises = _shared.vonmises
-wald = _shared.wald
-weibull = _shared.weibull
-zipf = _shared.zipf

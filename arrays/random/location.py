@@ -1,4 +1,4 @@
-"""Distributions that are shifted and scaled, and those that follow from them."""
+"""Distributions that are shifted and scaled."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ShapeError, bad
-from .drawing import Drawing, check_method, real_dtype
+from .drawing import Drawing
 
 if TYPE_CHECKING:
     from ..array import Array
 
 
 class Location(Drawing):
-    """Normal numbers, exponential ones, and others by the inverse of a distribution function."""
+    """Uniform numbers, and others by the inverse of a distribution function."""
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from the uniform distribution on [low, high).
@@ -22,15 +22,36 @@ class Location(Drawing):
         Parameters
         ----------
         low : float or array
-            The lower end.
+            The lower end; a finite number.
         high : float or array
-            The upper end; two numbers must be in order.
+            The upper end, which isn't drawn; finite, and of two numbers not less than `low`.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of float64: numbers from `low` on below `high`.
+
+        Raises
+        ------
+        ArgumentError
+            `low` or `high` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -42,151 +63,42 @@ class Location(Drawing):
             raise ShapeError(bad("uniform", "high", high, f"a number that is not below low={low}"))
         return self._draw("uniform", (("low", low, "finite"), ("high", high, "finite")), size, chunks)
 
-    def standard_normal(
-        self, size: Any = None, dtype: Any = np.float64, out: Any = None, *, chunks: Any = "auto"
-    ) -> Array:
-        """Draw from the normal distribution with mean 0 and standard deviation 1.
-
-        Parameters
-        ----------
-        size : int, tuple of int or None
-        dtype : float64 or float32
-        out : Array, optional
-            Stands for the result from then on.
-        chunks : int, str, tuple, dict or None
-
-        Returns
-        -------
-        Array
-
-        Notes
-        -----
-        Box and Muller's method: the draws of an even position and of the next one give the numbers of both.
-
-        Examples
-        --------
-        >>> import windrow as wr
-        >>> round(float(wr.random.default_rng(1).standard_normal(100_000).mean()), 1)
-        0.0
-        """
-        known = real_dtype("standard_normal", dtype)
-        return self._draw("standard_normal", (), size, chunks, known, out)
-
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
-        """Draw from a normal distribution, by Box and Muller's method.
-
-        Parameters
-        ----------
-        loc : float or array
-            Mean.
-        scale : float or array
-            Standard deviation.
-        size : int, tuple of int or None
-        chunks : int, str, tuple, dict or None
-
-        Returns
-        -------
-        Array
-
-        Examples
-        --------
-        >>> import windrow as wr
-        >>> x = wr.random.default_rng(1).normal(10, 2, 100_000)
-        >>> round(float(x.mean()), 1), round(float(x.std()), 1)
-        (10.0, 2.0)
-        """
-        return self._draw("normal", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
-
-    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
-        """Draw numbers whose logarithms are normal.
-
-        Parameters
-        ----------
-        mean : float or array
-            Mean of the logarithm.
-        sigma : float or array
-            Standard deviation of the logarithm.
-        size : int, tuple of int or None
-        chunks : int, str, tuple, dict or None
-
-        Returns
-        -------
-        Array
-
-        Examples
-        --------
-        >>> import windrow as wr
-        >>> round(float(wr.random.default_rng(1).lognormal(0, 0.5, 100_000).mean()), 1)
-        1.1
-        """
-        return self._draw("lognormal", (("mean", mean, "finite"), ("sigma", sigma, "not negative")), size, chunks)
-
-    def standard_exponential(
-        self, size: Any = None, dtype: Any = np.float64, method: str = "zig", out: Any = None, *, chunks: Any = "auto"
-    ) -> Array:
-        """Draw from the exponential distribution with mean 1.
-
-        Parameters
-        ----------
-        size : int, tuple of int or None
-        dtype : float64 or float32
-        method : 'zig' or 'inv'
-            Both are by the inverse, -log(1 - u): an element has one draw.
-        out : Array, optional
-            Stands for the result from then on.
-        chunks : int, str, tuple, dict or None
-
-        Returns
-        -------
-        Array
-
-        Examples
-        --------
-        >>> import windrow as wr
-        >>> round(float(wr.random.default_rng(1).standard_exponential(100_000).mean()), 1)
-        1.0
-        """
-        known = real_dtype("standard_exponential", dtype)
-        check_method("standard_exponential", method, ("zig", "inv"))
-        return self._draw("standard_exponential", (), size, chunks, known, out)
-
-    def exponential(self, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
-        """Draw from an exponential distribution.
-
-        Parameters
-        ----------
-        scale : float or array
-            The mean.
-        size : int, tuple of int or None
-        chunks : int, str, tuple, dict or None
-
-        Returns
-        -------
-        Array
-
-        Examples
-        --------
-        >>> import windrow as wr
-        >>> round(float(wr.random.default_rng(1).exponential(2, 100_000).mean()), 1)
-        2.0
-        """
-        return self._draw("exponential", (("scale", scale, "not negative"),), size, chunks)
-
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from the Laplace (double exponential) distribution.
 
         Parameters
         ----------
         loc : float or array
-            Where the middle lies.
+            The mean; a finite number.
         scale : float or array
-            Not negative.
+            The mean distance from `loc`; not negative.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of float64: numbers about `loc`.
+
+        Raises
+        ------
+        ArgumentError
+            `loc` or `scale` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -202,15 +114,36 @@ class Location(Drawing):
         Parameters
         ----------
         loc : float or array
-            The mode.
+            The mode; a finite number.
         scale : float or array
-            Not negative.
+            How wide it is; not negative.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of float64: numbers about `loc`, larger ones farther away.
+
+        Raises
+        ------
+        ArgumentError
+            `loc` or `scale` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -226,15 +159,36 @@ class Location(Drawing):
         Parameters
         ----------
         loc : float or array
-            Where the middle lies.
+            The mean; a finite number.
         scale : float or array
-            Not negative.
+            How wide it is; not negative.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of float64: numbers about `loc`.
+
+        Raises
+        ------
+        ArgumentError
+            `loc` or `scale` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -244,39 +198,35 @@ class Location(Drawing):
         """
         return self._draw("logistic", (("loc", loc, "finite"), ("scale", scale, "not negative")), size, chunks)
 
-    def rayleigh(self, scale: Any = 1.0, size: Any = None, chunks: Any = "auto") -> Array:
-        """Draw from the Rayleigh distribution.
-
-        Parameters
-        ----------
-        scale : float or array
-            The mode.
-        size : int, tuple of int or None
-        chunks : int, str, tuple, dict or None
-
-        Returns
-        -------
-        Array
-
-        Examples
-        --------
-        >>> import windrow as wr
-        >>> round(float(wr.random.default_rng(1).rayleigh(2, 100_000).mean()), 1)
-        2.5
-        """
-        return self._draw("rayleigh", (("scale", scale, "not negative"),), size, chunks)
-
     def standard_cauchy(self, size: Any = None, chunks: Any = "auto") -> Array:
         """Draw from the Cauchy distribution with mode 0.
 
         Parameters
         ----------
         size : int, tuple of int or None
+            Shape of the result; None: a single number.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of float64: numbers about 0, of which no mean exists.
+
+        Raises
+        ------
+        ArgumentError
+            `size` isn't integers.
+        ShapeError
+            `size` has a negative length.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -293,17 +243,38 @@ class Location(Drawing):
         Parameters
         ----------
         left : float or array
-            Where it begins.
+            Where it begins; a finite number.
         mode : float or array
-            Where it is highest.
+            Where it is highest; of numbers from `left` to `right`.
         right : float or array
-            Where it ends.
+            Where it ends; a finite number.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of float64: numbers from `left` to `right`.
+
+        Raises
+        ------
+        ArgumentError
+            `left` or `mode` or `right` isn't real numbers, or `size` isn't integers.
+        ShapeError
+            A parameter is out of its range (a lazy one: when it is computed), or the parameters don't broadcast to
+            `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------

@@ -33,21 +33,36 @@ class Orders(Drawing):
         Parameters
         ----------
         x : int or array
-            An array keeps its chunks; nothing is gathered, and no index is made.
+            How many integers from 0 on, or the array to permute.
         axis : int
-            Along which an array is permuted, all else moving with it.
+            The axis along which an array is permuted, all else moving with it.
         chunks : int, str, tuple, dict or None
-            Of the numbers that an integer stands for.
+            Chunk sizes of the integers, where `x` is their number; an array keeps its own.
 
         Returns
         -------
         Array
-            Takes as many positions of the generator as there are places.
+            Lazy: the integers as int64, or the array in another order. Takes as many positions of the generator as
+            there are places.
+
+        Raises
+        ------
+        ArgumentError
+            `x` can't be read as an array.
+        ShapeError
+            `x` is a negative number.
+        AxisError
+            The array has no such axis.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
 
         Notes
         -----
-        Up to 65,536 places every order is equally likely. Beyond, the order is that of a Feistel network of eight
-        rounds over random tables, which needs neither sorting nor communication.
+        Nothing is gathered, and no index is made of an array. Up to 65,536 places every order is equally likely.
+        Beyond, the order is that of a Feistel network of eight rounds over random tables, which needs neither sorting
+        nor communication.
+
+        The order isn't NumPy's.
 
         Examples
         --------
@@ -81,6 +96,18 @@ class Orders(Drawing):
         x : Array, numpy.ndarray or list
             What is NumPy's, or a list, is shuffled at once.
         axis : int
+            The axis along which it is shuffled, all else moving with it; 0 of a list.
+
+        Raises
+        ------
+        ArgumentError
+            `x` isn't an array or a list.
+        AxisError
+            The array has no such axis.
+
+        Notes
+        -----
+        A lazy array takes another expression, nothing is computed; in NumPy its memory is written to.
 
         Examples
         --------
@@ -105,16 +132,30 @@ class Orders(Drawing):
 
         Parameters
         ----------
-        x : array
+        x : array_like
+            What to permute.
         axis : int or None
-            Brought into one chunk; None: all elements are permuted.
+            The axis whose lines are permuted, which is brought into one chunk; None: all elements are permuted.
         out : Array, optional
-            Stands for the result from then on.
+            Stands for the result from then on; has its shape and dtype.
 
         Returns
         -------
         Array
-            Takes a position of the generator for each element.
+            Lazy, in the shape and dtype of `x`. Takes a position of the generator for each element.
+
+        Raises
+        ------
+        ArgumentError
+            `x` can't be read as an array, or `out` is no lazy array.
+        AxisError
+            The array has no such axis.
+        ShapeError
+            `out` has another shape or dtype.
+
+        Notes
+        -----
+        The order isn't NumPy's.
 
         Examples
         --------
@@ -145,32 +186,49 @@ class Orders(Drawing):
         *,
         chunks: Any = "auto",
     ) -> Array:
-        """Choose numbers below an integer, or elements of an array.
+        """Choose integers below a number, or elements of an array.
 
         Parameters
         ----------
         a : int or array
+            Choose from the integers from 0 on below it, or from the elements of an array.
         size : int, tuple of int or None
+            Shape of what is chosen; None: a single one.
         replace : bool
             Whether one may be chosen again.
-        p : array, optional
-            How likely each is, in one chunk; None: equally.
+        p : array_like, optional
+            How likely each is, adding up to 1, 1-D; None: equally. It is brought into one chunk.
         axis : int
-            Of `a`, along which is chosen.
+            The axis of `a` along which is chosen, all else with it.
         shuffle : bool
             Without replacement the order is random whatever this says.
         chunks : int, str, tuple, dict or None
-            Of what is chosen, along the axes of `size`.
+            Chunk sizes of what is chosen, along the axes of `size`.
 
         Returns
         -------
         Array
+            Lazy: int64, or the elements of `a` with `size` in place of `axis`.
+
+        Raises
+        ------
+        ArgumentError
+            `a` or `p` can't be read as numbers or an array.
+        AxisError
+            `a` has no such axis.
+        ShapeError
+            There is nothing to choose from, too little without replacement, or `p` has another length, a number outside
+            0 to 1, or another sum than 1.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
 
         Notes
         -----
         Without replacement and equally likely, these are the first places of a permutation, whatever the size of `a`.
         With `p` the smallest of exponential numbers over `p` are found by sorting: one is drawn after the other, each
         with a probability in proportion to its `p` among those left.
+
+        What is chosen isn't what NumPy chooses.
 
         Examples
         --------

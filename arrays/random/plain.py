@@ -27,21 +27,42 @@ class Plain(Drawing):
         Parameters
         ----------
         size : int, tuple of int or None
-            The shape; None: a single number.
+            Shape of the result; None: a single number.
         dtype : float64 or float32
+            float64 or float32: what is drawn.
         out : Array, optional
-            Stands for the result from then on.
+            Stands for the result from then on, in chunks of its own; has the shape `size`, or gives it.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of `dtype`, in the shape `size`.
+
+        Raises
+        ------
+        ArgumentError
+            `size` isn't integers, or `out` is no lazy array.
+        ShapeError
+            `size` has a negative length; or `out` has another shape or dtype.
+        DTypeError
+            `dtype` is neither float64 nor float32.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers are those of `numpy.random.Generator(numpy.random.Philox(seed)).random`, whatever the chunks.
 
         Examples
         --------
         >>> import windrow as wr
-        >>> wr.random.default_rng(1).random(3).shape
-        (3,)
+        >>> x = wr.random.default_rng(1).random((3, 4), chunks=2)
+        >>> y = wr.random.default_rng(1).random((3, 4))
+        >>> bool((x == y).all())  # whatever the chunks
+        True
         """
         return self._uniform("random", size, dtype, out, chunks)
 
@@ -65,15 +86,38 @@ class Plain(Drawing):
         Parameters
         ----------
         low, high : int or array of int
+            The first one, and the end, which isn't drawn; `high` left out: from 0 up to `low`. Arrays broadcast.
         size : int, tuple of int or None
+            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
         dtype : dtype of integers, or bool
+            What is drawn: integers, or bool.
         endpoint : bool
             Whether `high` itself is drawn too.
         chunks : int, str, tuple, dict or None
+            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
+            numbers don't depend on them.
 
         Returns
         -------
         Array
+            Lazy, of `dtype`: integers, each equally likely.
+
+        Raises
+        ------
+        ArgumentError
+            `low` or `high` isn't integers, or `size` isn't.
+        ShapeError
+            The range is empty or `dtype` can't hold it (lazy bounds: when they are computed), or bounds don't broadcast
+            to `size`.
+        DTypeError
+            `dtype` isn't of integers or bool.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -119,11 +163,23 @@ class Plain(Drawing):
         Parameters
         ----------
         length : int
+            How many bytes.
 
         Returns
         -------
         bytes
-            Eight of them take one position of the generator.
+            Drawn at once; eight of them take one position of the generator.
+
+        Raises
+        ------
+        ArgumentError
+            `length` isn't an integer.
+        ShapeError
+            `length` is negative.
+
+        Notes
+        -----
+        They aren't those that NumPy draws.
 
         Examples
         --------

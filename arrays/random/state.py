@@ -24,6 +24,11 @@ class Philox:
     key : int or two words of 64 bits, optional
         Instead of a seed: the key itself. Such a generator can't spawn.
 
+    Raises
+    ------
+    ArgumentError
+        The seed or the key can't be read, or both are given.
+
     Notes
     -----
     Every call of a generator takes as many positions as its result has elements; those that draw vectors say how
@@ -55,7 +60,25 @@ class Philox:
         self._lock = threading.Lock()
 
     def take(self, operation: str, count: int) -> int:
-        """Return the first of `count` positions, which nobody else gets."""
+        """Return the first of `count` positions, which nobody else gets.
+
+        Parameters
+        ----------
+        operation : str
+            Who takes them, for the error.
+        count : int
+            How many.
+
+        Returns
+        -------
+        int
+            The first position; the generator stands behind the last one.
+
+        Raises
+        ------
+        ShapeError
+            A generator's 2**62 positions are used up.
+        """
         with self._lock:
             first = self._position
             if first + count > LAST:
@@ -85,7 +108,23 @@ class Philox:
             self.key, self.jumps, self._position = (key[0], key[1]), jumps, position
 
     def advance(self, delta: int) -> Philox:
-        """Go on by so many positions, or back by negative ones; return the generator itself."""
+        """Go on by so many positions, or back by negative ones.
+
+        Parameters
+        ----------
+        delta : int
+            How many positions: NumPy's counts blocks of four draws.
+
+        Returns
+        -------
+        Philox
+            The generator itself.
+
+        Raises
+        ------
+        ShapeError
+            The position wouldn't be from 0 to 2**62.
+        """
         with self._lock:
             position = self._position + int(delta)
             if not 0 <= position <= LAST:
@@ -97,13 +136,44 @@ class Philox:
         """Return a generator with the same key whose numbers are others, at the same position.
 
         A jump adds to the second word of Philox's counter: it is 2**66 draws, more than a generator has positions.
+
+        Parameters
+        ----------
+        jumps : int
+            How many jumps.
+
+        Returns
+        -------
+        Philox
+            A new one; this one stays where it is.
+
+        Raises
+        ------
+        ValueError
+            `jumps` isn't an integer.
         """
         found = self._twin()
         found.jumps = (self.jumps + int(jumps)) % JUMPS
         return found
 
     def spawn(self, n_children: int) -> list[Philox]:
-        """Return generators with keys of their own, as NumPy's Philox of the same seed spawns them."""
+        """Return generators with keys of their own.
+
+        Parameters
+        ----------
+        n_children : int
+            How many.
+
+        Returns
+        -------
+        list of Philox
+            With the keys that NumPy's Philox of the same seed spawns.
+
+        Raises
+        ------
+        ArgumentError
+            The generator was made from a key; there is no seed to spawn from.
+        """
         if self.seed_seq is None:
             raise ArgumentError("spawn: the generator was made from a key; there is no seed to spawn from")
         return [Philox(child) for child in self.seed_seq.spawn(n_children)]

@@ -27,18 +27,37 @@ class Vectors(Drawing):
         Parameters
         ----------
         n : int or array of int
-            How often it is tried.
-        pvals : array
+            How often it is tried, from 0 on; broadcasts with the vectors of `pvals`.
+        pvals : array_like
             Probabilities along the last axis; the last one is what the others leave.
         size : int, tuple of int or None
-            How many vectors; the result has the categories as one more axis.
+            How many vectors; None: as the parameters say, a single one of one. The result has the categories as one
+            more axis, the last one.
         chunks : int, str, tuple, dict or None
-            Of the first axes.
+            Chunk sizes of the axes of `size`; vectors have one chunk each. The numbers don't depend on them.
 
         Returns
         -------
         Array
-            Each vector takes one position of the generator.
+            Lazy, of int64: counts that add up to `n` along the last axis. Each vector takes one position of the
+            generator.
+
+        Raises
+        ------
+        ArgumentError
+            `n` or `pvals` isn't real numbers, or `pvals` has no categories.
+        ShapeError
+            `n` isn't integers from 0 on, a probability isn't from 0 to 1, or they add up to more than 1 (lazy ones:
+            when they are computed); or the parameters don't broadcast to `size`.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -63,20 +82,38 @@ class Vectors(Drawing):
         Parameters
         ----------
         colors : sequence of int
-            How many there are of each kind.
+            How many there are of each kind: integers from 0 on, fewer than 10**9 in all.
         nsample : int
-            How many are drawn.
+            How many are drawn: at most all.
         size : int, tuple of int or None
-            How many vectors; the result has the kinds as one more axis.
+            How many vectors; None: as the parameters say, a single one of one. The result has the kinds as one more
+            axis, the last one.
         method : 'marginals' or 'count'
-            Both are done as 'marginals': one kind after the other.
+            NumPy's names; both are done as 'marginals': one kind after the other.
         chunks : int, str, tuple, dict or None
-            Of the first axes.
+            Chunk sizes of the axes of `size`; vectors have one chunk each. The numbers don't depend on them.
 
         Returns
         -------
         Array
-            Each vector takes one position of the generator.
+            Lazy, of int64: counts that add up to `nsample` along the last axis. Each vector takes one position of the
+            generator.
+
+        Raises
+        ------
+        ArgumentError
+            `colors` isn't a 1-D sequence of numbers, or `method` is unknown.
+        ShapeError
+            `colors` or `nsample` isn't integers from 0 on, or too large (lazy ones: when they are computed).
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -118,20 +155,36 @@ class Vectors(Drawing):
         Parameters
         ----------
         alpha : sequence of float
-            Not negative; the larger one is, the larger its share.
+            How large each share is: the mean is `alpha / alpha.sum()`; not negative.
         size : int, tuple of int or None
-            How many vectors; the result has the shares as one more axis.
+            How many vectors; None: as the parameters say, a single one of one. The result has the shares as one more
+            axis, the last one.
         chunks : int, str, tuple, dict or None
-            Of the first axes.
+            Chunk sizes of the axes of `size`; vectors have one chunk each. The numbers don't depend on them.
 
         Returns
         -------
         Array
-            Each share takes one position of the generator.
+            Lazy, of float64: shares that add up to 1 along the last axis. Each share takes one position of the
+            generator.
+
+        Raises
+        ------
+        ArgumentError
+            `alpha` isn't a 1-D sequence of numbers.
+        ShapeError
+            A number is negative (lazy ones: when they are computed).
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
 
         Notes
         -----
         Gamma numbers over their sum, by their logarithms: small `alpha` make no share NaN.
+
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------
@@ -166,22 +219,42 @@ class Vectors(Drawing):
         Parameters
         ----------
         mean : sequence of float
-        cov : array, (d, d)
-            Covariances: symmetric, no eigenvalue negative. Lazy ones are brought into one chunk.
+            The means of d variables.
+        cov : array_like (d, d)
+            Their covariances: symmetric, no eigenvalue negative. Lazy ones are brought into one chunk.
         size : int, tuple of int or None
-            How many vectors; the result has their axis as the last one.
+            How many vectors; None: as the parameters say, a single one of one. The result has the variables as one more
+            axis, the last one.
         check_valid : 'warn', 'raise' or 'ignore'
             What is done about covariances that are none.
         tol : float
+            How far eigenvalues may be from what `cov` says before it is no matrix of covariances.
         method : 'svd', 'eigh' or 'cholesky'
             How `cov` is decomposed: at the call, or when the result is computed if `cov` is lazy.
         chunks : int, str, tuple, dict or None
-            Of the first axes.
+            Chunk sizes of the axes of `size`; vectors have one chunk each. The numbers don't depend on them.
 
         Returns
         -------
         Array
-            Each number takes one position of the generator.
+            Lazy, of float64: a vector along the last axis. Each number takes one position of the generator.
+
+        Raises
+        ------
+        ArgumentError
+            `mean` or `cov` isn't real numbers, or `check_valid` or `method` is unknown.
+        ShapeError
+            `mean` isn't 1-D, `cov` hasn't its shape twice, or isn't a matrix of covariances and `check_valid` is
+            'raise'.
+        DTypeError
+            A lazy parameter isn't real numbers.
+        ChunksError
+            `chunks` can't be read, or doesn't fit the shape.
+
+        Notes
+        -----
+        The numbers follow from the seed and their position alone, whatever the chunks; they are of NumPy's
+        distribution, but not NumPy's numbers.
 
         Examples
         --------

@@ -50,29 +50,48 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NONE, append: Any =
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers, dates, times or bool; at least 1-D.
     n : int
+        How many times differences are taken; 0 returns `a` as it is.
     axis : int
+        The axis along which neighbours are subtracted; the last one by default.
     prepend, append : array or scalar, optional
-        What is put before and after it first.
+        What is put before and after `a` along the axis first; a scalar is broadcast to one element of the axis.
 
     Returns
     -------
     Array
-        Shorter by n along the axis. Of booleans: whether neighbours differ.
+        Shorter by n along the axis (as far as nothing was put before or after it), in the dtype of the subtraction; of
+        bool: whether neighbours differ.
+
+    Raises
+    ------
+    ArgumentError
+        `a`, `prepend` or `append` can't be read as an array; `n` isn't an integer from 0 on, or `axis` isn't an
+        integer.
+    ShapeError
+        `a` is 0-d, or `prepend` or `append` has other lengths along the other axes.
+    AxisError
+        The array has no such axis.
+    DTypeError
+        The elements can't be subtracted, such as strings.
 
     Examples
     --------
     >>> import windrow as wr
     >>> wr.diff(wr.arange(5) ** 2).compute()
     array([1, 3, 5, 7])
+    >>> wr.diff([[1, 2, 4], [0, 0, 9]], axis=0, prepend=0).compute()
+    array([[ 1,  2,  4],
+           [-1, -2,  5]])
     """
     x = as_array("diff", "a", a)
     n = check_integer("diff", "n", n, 0)
     if n == 0:
         return x
     if x.ndim == 0:
-        raise ShapeError(bad("diff", "a", x.shape, "at least one axis"))
+        raise ShapeError(bad("diff", "a", x.shape, "an array of at least one axis"))
     at = check_axis("diff", axis, x.ndim)
     parts = [x]
     for name, value in (("prepend", prepend), ("append", append)):
@@ -93,13 +112,23 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
 
     Parameters
     ----------
-    ary : array
+    ary : array_like
+        Numbers; flattened in C order first.
     to_end, to_begin : array or scalar, optional
-        What is put after and before the result; they are cast to the array's dtype.
+        What is put after and before the differences; cast to the dtype of `ary`.
 
     Returns
     -------
-    Array of one axis
+    Array
+        1-D, one element less than `ary` has (none less than 0), plus those put before and after; the dtype of `ary`.
+
+    Raises
+    ------
+    ArgumentError
+        `ary`, `to_end` or `to_begin` can't be read as an array.
+    DTypeError
+        `ary` can't be subtracted (strings, bool), or `to_end` or `to_begin` isn't cast to its dtype by the rule
+        "same_kind".
 
     Examples
     --------
@@ -125,24 +154,41 @@ def gradient(f: Any, *varargs: Any, axis: int | Sequence[int] | None = None, edg
 
     Parameters
     ----------
-    f : array
-    *varargs : scalar or array of one axis
+    f : array_like
+        Samples of a function; computed as float64, unless they are of another floating-point or complex dtype, dates or
+        times.
+    *varargs : scalar or 1-D array
         The distance of neighbours for all axes; or, for each axis, their distance or their coordinates. Left out: 1.
     axis : int, sequence of int or None
-        None: all axes.
+        The axes along which to differentiate; None: all of them.
     edge_order : {1, 2}
-        Order of the differences at the edges.
+        Order of accuracy of the one-sided differences at the edges.
 
     Returns
     -------
     Array or tuple of Array
-        One for each axis.
+        The gradient along each of the axes, in the shape of `f`; a single array for a single axis.
+
+    Raises
+    ------
+    ArgumentError
+        `f` can't be read as an array; `edge_order` isn't 1 or 2; or there are neither none, one, nor as many distances
+        as axes.
+    ShapeError
+        An axis has fewer than `edge_order + 1` elements, coordinates have another length than their axis, or an axis is
+        named twice.
+    AxisError
+        The array has no such axis.
+    DTypeError
+        `f` isn't numbers, dates or times.
 
     Examples
     --------
     >>> import windrow as wr
     >>> wr.gradient(wr.arange(5.0) ** 2).compute()
     array([1., 2., 4., 6., 7.])
+    >>> wr.gradient(wr.asarray([0.0, 1.0, 9.0]), [0.0, 1.0, 3.0]).compute()  # coordinates
+    array([1., 2., 4.])
     """
     x = as_array("gradient", "f", f)
     if x.dtype.kind not in "biufcmM":
@@ -189,16 +235,30 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
 
     Parameters
     ----------
-    y : array
-    x : array, optional
-        Where the samples lie: one axis, or as many as `y`.
+    y : array_like
+        The samples; at least 1-D.
+    x : array_like, optional
+        Where the samples lie: 1-D, or with as many axes as `y`. None: `dx` apart.
     dx : scalar or array
-        Their distance, where `x` is left out.
+        Distance of neighbours, where `x` is left out.
     axis : int
+        The axis along which to integrate.
 
     Returns
     -------
     Array
+        The integrals, without the axis; float64 for integers.
+
+    Raises
+    ------
+    ArgumentError
+        `y` or `x` can't be read as an array; or `axis` isn't an integer.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        The distances don't broadcast to those between samples.
+    DTypeError
+        `y` or `x` isn't numbers.
 
     Examples
     --------
@@ -222,15 +282,28 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
 
     Parameters
     ----------
-    p : array
+    p : array_like
+        Phases, as real numbers; at least 1-D.
     discont : float, optional
         Jumps smaller than this are left; None, or less than half a period: half a period.
     axis : int
+        The axis along which jumps are looked for.
     period : float
+        Length of a turn; 2π by default. With integers and an integer period the result is exact.
 
     Returns
     -------
     Array
+        In the shape of `p`, in the dtype of `p` and `period` together.
+
+    Raises
+    ------
+    ArgumentError
+        `p` can't be read as an array; or `axis` isn't an integer.
+    AxisError
+        The array has no such axis.
+    DTypeError
+        `p` isn't real numbers.
 
     Examples
     --------

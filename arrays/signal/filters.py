@@ -36,17 +36,35 @@ def _as_one(x: ArrayBase) -> Array:
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Array:
-    """Convolve two lines. The shorter one comes into one chunk; each chunk of the other is read with its neighbours.
+    """Convolve two 1-D arrays.
+
+    The shorter one comes into one chunk; each chunk of the longer one is read with its neighbours.
 
     Parameters
     ----------
-    a, v : array of one axis
+    a, v : 1-D array
+        The signal and the filter, in either order; numbers or bool. A scalar is taken as one element.
     mode : {"full", "same", "valid"}
-        All points; as many as the longer one has; those where they overlap wholly.
+        "full": all points at which they overlap, N + M - 1; "same": as many as the longer one has; "valid": only those
+        at which they overlap wholly.
 
     Returns
     -------
     Array
+        1-D, in the dtype that NumPy's `convolve` has; as many elements as `mode` says.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `v` can't be read as an array; or `mode` is unknown.
+    ShapeError
+        `a` or `v` has more than one axis, or is empty.
+    DTypeError
+        `a` or `v` isn't numbers.
+
+    Notes
+    -----
+    Always summed directly, as NumPy does, not by Fourier transforms: the work is N * M.
 
     Examples
     --------
@@ -61,18 +79,31 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
-    """Correlate two lines. The shorter one comes into one chunk; each chunk of the other is read with its neighbours.
+    """Correlate two 1-D arrays.
+
+    The shorter one comes into one chunk; each chunk of the longer one is read with its neighbours.
 
     Parameters
     ----------
-    a, v : array of one axis
-        `v` is conjugated.
+    a, v : 1-D array
+        The signal, and what is slid along it; `v` is conjugated. A scalar is taken as one element.
     mode : {"full", "same", "valid"}
-        All points; as many as the longer one has; those where they overlap wholly.
+        "full": all points at which they overlap, N + M - 1; "same": as many as the longer one has; "valid": only those
+        at which they overlap wholly.
 
     Returns
     -------
     Array
+        1-D, in the dtype that NumPy's `correlate` has; as many elements as `mode` says.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `v` can't be read as an array; or `mode` is unknown.
+    ShapeError
+        `a` or `v` has more than one axis, or is empty.
+    DTypeError
+        `a` or `v` isn't numbers.
 
     Examples
     --------
@@ -95,7 +126,7 @@ def _lines(operation: str, a: Any, v: Any, mode: Any) -> tuple[Array, Array]:
         line = as_array(operation, name, value)
         line = line.reshape(1) if line.ndim == 0 else line
         if line.ndim != 1 or line.size == 0:
-            raise ShapeError(bad(operation, name, line.shape, "one axis of at least one element"))
+            raise ShapeError(bad(operation, name, line.shape, "a 1-D array of at least one element"))
         if line.dtype.kind not in "biufc":
             raise DTypeError(bad(operation, name, line.dtype, "numbers"))
         found.append(line)
@@ -118,22 +149,34 @@ def _slide(operation: str, long: Array, short: Array, mode: str) -> Array:
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
-    """Interpolate linearly between points; these come into one chunk.
+    """Interpolate linearly between points.
+
+    The points come into one chunk; the result has the chunks of `x`.
 
     Parameters
     ----------
-    x : array
-        Where to interpolate.
-    xp, fp : array of one axis
-        The points: where, in rising order, and what.
+    x : array_like
+        Where to interpolate, of any shape.
+    xp, fp : 1-D array
+        The points: where, in rising order (not checked), and the values there, real or complex.
     left, right : number, optional
-        What stands before the first and after the last point; left out, their values.
+        The value before the first and after the last point; None: `fp[0]` and `fp[-1]`.
     period : float, optional
-        Of `xp`: then its order doesn't matter, and neither do `left` and `right`.
+        Period of `xp`: its order doesn't matter then, and `left` and `right` are ignored. None: not periodic.
 
     Returns
     -------
     Array
+        In the shape of `x`: float64, or complex128 for complex `fp`.
+
+    Raises
+    ------
+    ArgumentError
+        `x`, `xp` or `fp` can't be read as an array; or `period` is zero.
+    ShapeError
+        `xp` isn't 1-D or is empty, or `fp` has another shape.
+    DTypeError
+        `x` or `xp` isn't real numbers, or `fp` isn't numbers.
 
     Examples
     --------
@@ -156,17 +199,34 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def polyval(p: Any, x: Any) -> Array:
-    """Evaluate a polynomial; its coefficients come into one chunk.
+    """Evaluate a polynomial.
+
+    Its coefficients come into one chunk.
 
     Parameters
     ----------
-    p : array of one axis
-        Coefficients, that of the highest power first.
-    x : array
+    p : 1-D array or numpy.poly1d
+        Coefficients, that of the highest power first; of none the polynomial is 0.
+    x : array_like
+        Where to evaluate it, of any shape.
 
     Returns
     -------
     Array
+        In the shape and chunks of `x`, in the dtype of `p` and `x` together.
+
+    Raises
+    ------
+    ArgumentError
+        `p` or `x` can't be read as an array.
+    ShapeError
+        `p` isn't 1-D.
+    DTypeError
+        `p` or `x` isn't numbers.
+
+    Notes
+    -----
+    NumPy composes polynomials where `x` is a `numpy.poly1d`; here its coefficients are read as an array.
 
     Examples
     --------
@@ -178,7 +238,10 @@ def polyval(p: Any, x: Any) -> Array:
         p = p.coeffs
     array, factors = as_array("polyval", "x", x), as_array("polyval", "p", p)
     if factors.ndim != 1:
-        raise ShapeError(bad("polyval", "p", factors.shape, "one axis"))
-    dtype = np.polyval(np.ones(min(1, factors.size), factors.dtype), np.ones(1, array.dtype)).dtype
+        raise ShapeError(bad("polyval", "p", factors.shape, "a 1-D array"))
+    try:
+        dtype = np.polyval(np.ones(min(1, factors.size), factors.dtype), np.ones(1, array.dtype)).dtype
+    except TypeError as error:
+        raise DTypeError(bad("polyval", "p", (factors.dtype, array.dtype), f"numbers ({error})")) from error
     op = BlockFunction("signal:polyval", (), ((None,), tuple(range(array.ndim))))
     return make(op, (_as_one(factors), array), array.expr.grid, dtype)

@@ -11,7 +11,7 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
-from ..base import ArrayBase, as_array, make
+from ..base import ArrayBase, as_array, check_axis, make
 from ..chunking.coalesce import whole
 from ..ops.elementwise import astype
 from ..ops.extremes import max as greatest
@@ -47,22 +47,46 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
 
     Parameters
     ----------
-    array : array
+    array : array_like
+        What to pad.
     pad_width : int, sequence or dict
-        How much before and after, for all axes or for each (in a dict: for those named), as in NumPy.
+        How many elements before and after: a number for all axes, a pair for all axes, or a pair for each; in a dict,
+        by axis, for those named.
     mode : str or function
-        "constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap" or
-        "empty" (zeros), as in NumPy. "median" brings each axis into one chunk for it; so does a function, which is
-        called as `function(line, width, axis, kwargs)` for each line along each axis, and changes the line in place.
-        A linear ramp of integers may be off by one from NumPy's, where a sum is rounded otherwise before it is
-        rounded down.
+        What the margin holds. "constant": `constant_values`; "edge": the outermost element; "linear_ramp": a ramp to
+        `end_values`; "maximum", "mean", "median", "minimum": that of `stat_length` elements at the edge; "reflect",
+        "symmetric": a mirror image, without or with the outermost element; "wrap": the other end; "empty": zeros. A
+        function is called as `function(line, width, axis, kwargs)` for each line along each axis, and changes the line
+        in place.
     **kwargs
-        `constant_values`, `end_values`, `stat_length`, `reflect_type`, as in NumPy.
+        `constant_values`, `end_values`, `stat_length` (None: the whole axis): as `pad_width`, for all sides or for
+        each. `reflect_type`: "even" or "odd".
 
     Returns
     -------
     Array
-        The margin belongs to the outermost chunks, or has chunks of its own where it is larger than they are.
+        Larger by the margins, in the dtype of `array`. A margin belongs to the outermost chunks, or has chunks of its
+        own where it is larger than they are.
+
+    Raises
+    ------
+    ArgumentError
+        `array` can't be read as an array; `mode` is unknown, or a keyword doesn't belong to it; `pad_width` isn't
+        integers; or a width or value is a lazy array.
+    ShapeError
+        `pad_width` is negative or doesn't broadcast to a pair for each axis; or an axis without elements is padded, in
+        a mode other than "constant" and "empty".
+    AxisError
+        A dict names an axis that the array hasn't.
+    DTypeError
+        `array` isn't numbers, in a mode that computes with them; or it holds Python objects.
+
+    Notes
+    -----
+    "median" and functions bring the axis that is padded into one chunk; the other modes don't.
+
+    "empty" gives zeros, NumPy whatever is in memory. A linear ramp of integers may be off by one from NumPy's, where a
+    sum is rounded otherwise before it is rounded down.
 
     Examples
     --------
@@ -130,7 +154,8 @@ def _widths(value: Any, ndim: int) -> Widths:
     if isinstance(value, dict):
         full: list[Any] = [(0, 0)] * ndim
         for axis, width in value.items():
-            full[axis] = (width, width) if isinstance(width, int) else width
+            at = check_axis("pad", axis, ndim, "pad_width")
+            full[at] = (width, width) if isinstance(width, int) else width
         value = full if ndim else 0
     pairs = _pairs("pad_width", value, ndim)
     if pairs.dtype.kind not in "iu":

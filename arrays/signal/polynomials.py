@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...graph.arguments import check_integer
-from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ..base import as_array
 from ..creation.diagonals import vander
 from ..linalg import inv, lstsq
@@ -27,28 +27,46 @@ def polyfit(
 ) -> Any:
     """Fit a polynomial to points, by least squares.
 
-    Where there are many points their powers are brought to a triangle by blocks; see `linalg.lstsq`. NumPy's warning
-    about powers that depend on each other isn't given: look at the rank.
+    Where there are many points their powers are brought to a triangle by blocks; see `windrow.linalg.lstsq`.
 
     Parameters
     ----------
-    x : array (M,)
-    y : array (M,) or (M, K)
+    x : 1-D array (M,)
+        Where the points lie; not empty.
+    y : array_like (M,) or (M, K)
+        The values there, real or complex; each column of a 2-D array is fitted by itself.
     deg : int
-        The degree.
+        The degree of the polynomial, from 0 on.
     rcond : float, optional
-        See `linalg.lstsq`; left out: the dtype's precision times M.
+        Singular values of at most so much of the largest count as zero; None: the dtype's precision times M.
     full : bool
-        Return residuals, rank, singular values and `rcond` too.
-    w : array (M,), optional
-        Weights of the points' distances.
+        Whether to return residuals, rank, singular values and `rcond` too.
+    w : 1-D array (M,), optional
+        Weights of the points' distances; None: all alike.
     cov : bool or "unscaled"
-        Return the coefficients' covariances too; "unscaled": as if the weights were inverse standard deviations.
+        Whether to return the coefficients' covariances too; "unscaled": as if the weights were inverse standard
+        deviations.
 
     Returns
     -------
     Array (deg + 1,) or (deg + 1, K)
-        The highest power first; with `full` or `cov` a tuple that begins with it, as in NumPy.
+        The coefficients, the highest power first. With `full` a tuple of them, residuals, rank, singular values and
+        `rcond`; with `cov` a tuple of them and their covariances, (deg + 1, deg + 1) or (deg + 1, deg + 1, K).
+
+    Raises
+    ------
+    ArgumentError
+        `x`, `y` or `w` can't be read as an array; `deg` isn't an integer from 0 on; `x` isn't 1-D or is empty; or `y`
+        or `w` has another length.
+    ShapeError
+        `cov` is wanted of no more points than there are coefficients.
+    DTypeError
+        `x` or `y` isn't numbers.
+
+    Notes
+    -----
+    NumPy's warning about powers that depend on each other isn't given: look at the rank. The residuals' size is found
+    when it is needed; see `windrow.linalg.lstsq`.
 
     Examples
     --------
@@ -60,9 +78,12 @@ def polyfit(
     order = check_integer("polyfit", "deg", deg, 0) + 1
     points, values = as_array("polyfit", "x", x), as_array("polyfit", "y", y)
     if points.ndim != 1 or points.size == 0:
-        raise ArgumentError(bad("polyfit", "x", points.shape, "one axis, not empty"))
+        raise ArgumentError(bad("polyfit", "x", points.shape, "a 1-D array, not empty"))
     if values.ndim not in (1, 2) or len(values) != len(points):
         raise ArgumentError(bad("polyfit", "y", values.shape, f"({len(points)},) or ({len(points)}, K)"))
+    for name, given in (("x", points), ("y", values)):
+        if given.dtype.kind not in "biufc":
+            raise DTypeError(bad("polyfit", name, given.dtype, "numbers"))
     points, values = (astype(v, np.result_type(v.dtype, 0.0)) for v in (points, values))
     limit = len(points) * float(np.finfo(points.dtype).eps) if rcond is None else rcond
     powers: Any = vander(points, order)

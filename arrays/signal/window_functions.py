@@ -30,15 +30,24 @@ __all__ = [
 
 
 def i0(x: Any) -> Array:
-    """Return the modified Bessel function of the first kind and order zero.
+    """Return the modified Bessel function of the first kind and order zero of each element.
 
     Parameters
     ----------
-    x : array of real numbers
+    x : array_like of real numbers
+        Of any shape.
 
     Returns
     -------
     Array
+        In the shape of `x`; float64, or the floating-point dtype of `x`.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array.
+    DTypeError
+        `x` is complex, or holds Python objects.
 
     Examples
     --------
@@ -50,15 +59,24 @@ def i0(x: Any) -> Array:
 
 
 def sinc(x: Any) -> Array:
-    """Return `sin(pi x) / (pi x)`, and one at zero.
+    """Return `sin(pi x) / (pi x)` of each element, and 1 at 0.
 
     Parameters
     ----------
-    x : array
+    x : array_like
+        Real or complex numbers, of any shape.
 
     Returns
     -------
     Array
+        In the shape of `x`; float64 for integers, else the dtype of `x`.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array.
+    DTypeError
+        `x` isn't numbers.
 
     Examples
     --------
@@ -86,12 +104,25 @@ def bartlett(M: int, *, chunks: Any = "auto") -> Array:
     Parameters
     ----------
     M : int
-        Number of points; none for less than one.
+        Number of points; none for less than one, a single 1 for one.
     chunks : int, str, tuple, dict or None
+        Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`.
 
     Returns
     -------
-    Array
+    Array (M,)
+        1-D of float64, symmetric, at most 1.
+
+    Raises
+    ------
+    ArgumentError
+        `M` isn't a whole number.
+    ChunksError
+        `chunks` can't be read, or doesn't fit the shape.
+
+    Notes
+    -----
+    As NumPy's, but lazy, and in chunks.
 
     Examples
     --------
@@ -113,12 +144,25 @@ def blackman(M: int, *, chunks: Any = "auto") -> Array:
     Parameters
     ----------
     M : int
-        Number of points; none for less than one.
+        Number of points; none for less than one, a single 1 for one.
     chunks : int, str, tuple, dict or None
+        Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`.
 
     Returns
     -------
-    Array
+    Array (M,)
+        1-D of float64, symmetric, at most 1.
+
+    Raises
+    ------
+    ArgumentError
+        `M` isn't a whole number.
+    ChunksError
+        `chunks` can't be read, or doesn't fit the shape.
+
+    Notes
+    -----
+    As NumPy's, but lazy, and in chunks.
 
     Examples
     --------
@@ -141,12 +185,25 @@ def hamming(M: int, *, chunks: Any = "auto") -> Array:
     Parameters
     ----------
     M : int
-        Number of points; none for less than one.
+        Number of points; none for less than one, a single 1 for one.
     chunks : int, str, tuple, dict or None
+        Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`.
 
     Returns
     -------
-    Array
+    Array (M,)
+        1-D of float64, symmetric, at most 1.
+
+    Raises
+    ------
+    ArgumentError
+        `M` isn't a whole number.
+    ChunksError
+        `chunks` can't be read, or doesn't fit the shape.
+
+    Notes
+    -----
+    As NumPy's, but lazy, and in chunks.
 
     Examples
     --------
@@ -168,12 +225,25 @@ def hanning(M: int, *, chunks: Any = "auto") -> Array:
     Parameters
     ----------
     M : int
-        Number of points; none for less than one.
+        Number of points; none for less than one, a single 1 for one.
     chunks : int, str, tuple, dict or None
+        Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`.
 
     Returns
     -------
-    Array
+    Array (M,)
+        1-D of float64, symmetric, at most 1.
+
+    Raises
+    ------
+    ArgumentError
+        `M` isn't a whole number.
+    ChunksError
+        `chunks` can't be read, or doesn't fit the shape.
+
+    Notes
+    -----
+    As NumPy's, but lazy, and in chunks.
 
     Examples
     --------
@@ -195,14 +265,29 @@ def kaiser(M: int, beta: float, *, chunks: Any = "auto") -> Array:
     Parameters
     ----------
     M : int
-        Number of points; none for less than one.
+        Number of points; none for less than one, a single 1 for one.
     beta : float
-        Its shape.
+        Shape: 0 is a rectangle; the larger, the narrower the window.
     chunks : int, str, tuple, dict or None
+        Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`.
 
     Returns
     -------
-    Array
+    Array (M,)
+        1-D of float64, symmetric, at most 1.
+
+    Raises
+    ------
+    ArgumentError
+        `M` isn't a whole number.
+    DTypeError
+        `beta` isn't a number.
+    ChunksError
+        `chunks` can't be read, or doesn't fit the shape.
+
+    Notes
+    -----
+    As NumPy's, but lazy, and in chunks.
 
     Examples
     --------

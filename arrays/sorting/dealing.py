@@ -38,7 +38,7 @@ LEAST = 1 << 12
 
 
 def sorted_long(x: Array) -> Steps:
-    """Recipe of the sorted array of one axis."""
+    """Recipe of the sorted 1-D array."""
     x = coalesce.merged(x)
     found = (yield from _sorted_once(x)) if _fits(x) else None
     if found is None:

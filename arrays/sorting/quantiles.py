@@ -1,36 +1,14 @@
-"""Quantiles, exact ones.
-
-Axes that fit a chunk of ordinary size are brought into one, and their elements sorted there. Of longer ones the
-elements that make the quantiles are selected by rank (`selection.py`): that takes a few passes, and no sort.
-"""
+"""Quantiles, percentiles and medians, exact ones."""
 
 from __future__ import annotations
 
-import math
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.grid import Axis, Grid
-from ...graph.kinds.mapping import BlockFunction
-from ...workers.kernels.blocks.quantiles import missing
-from ...workers.kernels.blocks.ranks import METHODS
-from ..base import ArrayBase, as_array, check_axes, make
-from ..chunking import coalesce
-from ..chunking.rechunk import regrid
-from ..creation.filled import constant
-from ..execution.deferred import deferred
-from ..ops.moving import expand_dims, moveaxis
-from ..ops.outputs import deliver
-from .selection import selected
-from .sorts import LINES, by_lines
+from ...graph.errors import ArgumentError, bad
+from .ranking import find_quantiles
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
-    from ..array import Array
+    from collections.abc import Sequence
 
 __all__ = [
     "median",
@@ -55,39 +33,62 @@ def quantile(
 ) -> Any:
     """Return quantiles, exactly.
 
-    A long axis, or the whole of a large array, is looked through a few times and not sorted; where there are more than
-    32 such axes side by side, each is brought into one chunk.
-
     Parameters
     ----------
-    a : array of real numbers
+    a : array_like of real numbers
+        Real numbers; dates and times too.
     q : float or sequence of float
-        From 0 to 1. Lazy ones are found when the result is computed.
+        Which ones, from 0 to 1. Lazy ones are found when the result is computed.
     axis : int, sequence of int or None
-        None: of all elements.
-    out : array, optional
+        The axes to reduce; None: all.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
     overwrite_input : bool
         As in NumPy; nothing is overwritten.
     method : str
-        One of NumPy's: inverted_cdf, averaged_inverted_cdf, closest_observation, interpolated_inverted_cdf, hazen,
-        weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint, nearest.
+        How to choose where elements surround a quantile: inverted_cdf, averaged_inverted_cdf, closest_observation,
+        interpolated_inverted_cdf, hazen, weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint,
+        nearest.
     keepdims : bool
-    weights : array, optional
-        Of each element, or of each position along the one axis; for inverted_cdf alone. The axes are brought into one
-        chunk then.
+        Whether the reduced axes stay, as size-1 axes.
+    weights : array_like, optional
+        How much each element counts, or each position along the one axis, for `method="inverted_cdf"` alone; None: all
+        alike. The axes are brought into one chunk then.
 
     Returns
     -------
     Array
-        The axes of `q` come first.
+        The axes of `q`, then those of `a` without `axis`; float64 for integers, unless `method` chooses elements. NaN
+        where an element is NaN.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `q` isn't real numbers from 0 to 1, or has more than two axes; `method` is
+        unknown, or isn't "inverted_cdf" with weights.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There are no elements along the axes; `weights` has neither the shape of `a` nor the length of the one axis, or
+        the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't real numbers, dates or times, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted;
+    where there are more than 32 such axes side by side, each is brought into one chunk.
 
     Examples
     --------
     >>> import windrow as wr
-    >>> wr.quantile(wr.asarray([4.0, 1.0, 2.0], chunks=2), 0.5).compute()
+    >>> x = wr.asarray([4.0, 1.0, 2.0], chunks=2)
+    >>> wr.quantile(x, 0.5).compute()
     np.float64(2.0)
+    >>> wr.quantile(x, [0, 1]).compute()
+    array([1., 4.])
     """
-    return _quantiles("quantile", a, q, axis, out, method, keepdims, weights, overwrite_input)
+    return find_quantiles("quantile", a, q, axis, out, method, keepdims, weights, overwrite_input)
 
 
 def percentile(
@@ -104,33 +105,53 @@ def percentile(
 ) -> Any:
     """Return percentiles, exactly.
 
-    A long axis, or the whole of a large array, is looked through a few times and not sorted; where there are more than
-    32 such axes side by side, each is brought into one chunk.
-
     Parameters
     ----------
-    a : array of real numbers
+    a : array_like of real numbers
+        Real numbers; dates and times too.
     q : float or sequence of float
-        From 0 to 100. Lazy ones are found when the result is computed.
+        Which ones, from 0 to 100. Lazy ones are found when the result is computed.
     axis : int, sequence of int or None
-        None: of all elements.
-    out : array, optional
+        The axes to reduce; None: all.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
     overwrite_input : bool
         As in NumPy; nothing is overwritten.
     method : str
-        One of NumPy's: inverted_cdf, averaged_inverted_cdf, closest_observation, interpolated_inverted_cdf, hazen,
-        weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint, nearest.
+        How to choose where elements surround a quantile: inverted_cdf, averaged_inverted_cdf, closest_observation,
+        interpolated_inverted_cdf, hazen, weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint,
+        nearest.
     keepdims : bool
-    weights : array, optional
-        Of each element, or of each position along the one axis; for inverted_cdf alone. The axes are brought into one
-        chunk then.
+        Whether the reduced axes stay, as size-1 axes.
+    weights : array_like, optional
+        How much each element counts, or each position along the one axis, for `method="inverted_cdf"` alone; None: all
+        alike. The axes are brought into one chunk then.
     internal_method : {"default", "dask", "tdigest"}
-        As dask has it; without effect here, where percentiles are exact.
+        As dask has it; it makes no difference.
 
     Returns
     -------
     Array
-        The axes of `q` come first.
+        The axes of `q`, then those of `a` without `axis`; float64 for integers, unless `method` chooses elements. NaN
+        where an element is NaN.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `q` isn't real numbers from 0 to 100, or has more than two axes; `method` is
+        unknown, or isn't "inverted_cdf" with weights; or `internal_method` is unknown.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There are no elements along the axes; `weights` has neither the shape of `a` nor the length of the one axis, or
+        the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't real numbers, dates or times, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted;
+    where there are more than 32 such axes side by side, each is brought into one chunk.
 
     Examples
     --------
@@ -140,7 +161,7 @@ def percentile(
     """
     if internal_method not in ("default", "dask", "tdigest"):
         raise ArgumentError(bad("percentile", "internal_method", internal_method, "'default', 'dask' or 'tdigest'"))
-    return _quantiles("percentile", a, q, axis, out, method, keepdims, weights, overwrite_input)
+    return find_quantiles("percentile", a, q, axis, out, method, keepdims, weights, overwrite_input)
 
 
 def median(
@@ -150,21 +171,41 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
-    """Return medians, exactly; see `quantile`.
+    """Return medians, exactly.
 
     Parameters
     ----------
-    a : array of real numbers
+    a : array_like of real numbers
+        Numbers, dates or times.
     axis : int, sequence of int or None
-        None: of all elements.
-    out : array, optional
+        The axes to reduce; None: all.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
     overwrite_input : bool
         As in NumPy; nothing is overwritten.
     keepdims : bool
+        Whether the reduced axes stay, as size-1 axes.
 
     Returns
     -------
     Array
+        In the shape of `a` without `axis`; float64 for integers. NaN where there are no elements, or one is NaN.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; or `axis` isn't an integer.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        An axis is named twice, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, dates or times, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted;
+    where there are more than 32 such axes side by side, each is brought into one chunk.
 
     Examples
     --------
@@ -172,7 +213,7 @@ def median(
     >>> wr.median(wr.asarray([4.0, 1.0, 2.0], chunks=2)).compute()
     np.float64(2.0)
     """
-    return _quantiles("median", a, 0.5, axis, out, "median", keepdims, None, overwrite_input)
+    return find_quantiles("median", a, 0.5, axis, out, "median", keepdims, None, overwrite_input)
 
 
 def nanquantile(
@@ -186,33 +227,54 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Return quantiles, leaving out NaN, exactly.
-
-    A long axis, or the whole of a large array, is looked through a few times and not sorted; where there are more than
-    32 such axes side by side, each is brought into one chunk.
+    """Return quantiles of the elements that are not NaN, exactly.
 
     Parameters
     ----------
-    a : array of real numbers
+    a : array_like of real numbers
+        Real numbers; dates and times too.
     q : float or sequence of float
-        From 0 to 1. Lazy ones are found when the result is computed.
+        Which ones, from 0 to 1. Lazy ones are found when the result is computed.
     axis : int, sequence of int or None
-        None: of all elements.
-    out : array, optional
+        The axes to reduce; None: all.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
     overwrite_input : bool
         As in NumPy; nothing is overwritten.
     method : str
-        One of NumPy's: inverted_cdf, averaged_inverted_cdf, closest_observation, interpolated_inverted_cdf, hazen,
-        weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint, nearest.
+        How to choose where elements surround a quantile: inverted_cdf, averaged_inverted_cdf, closest_observation,
+        interpolated_inverted_cdf, hazen, weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint,
+        nearest.
     keepdims : bool
-    weights : array, optional
-        Of each element, or of each position along the one axis; for inverted_cdf alone. The axes are brought into one
-        chunk then.
+        Whether the reduced axes stay, as size-1 axes.
+    weights : array_like, optional
+        How much each element counts, or each position along the one axis, for `method="inverted_cdf"` alone; None: all
+        alike. The axes are brought into one chunk then.
 
     Returns
     -------
     Array
-        The axes of `q` come first.
+        The axes of `q`, then those of `a` without `axis`; float64 for integers, unless `method` chooses elements. NaN
+        where all elements are NaN.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `q` isn't real numbers from 0 to 1, or has more than two axes; `method` is
+        unknown, or isn't "inverted_cdf" with weights.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        `weights` has neither the shape of `a` nor the length of the one axis, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't real numbers, dates or times, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted;
+    where there are more than 32 such axes side by side, each is brought into one chunk.
+
+    NumPy warns where all elements are NaN; here nothing does.
 
     Examples
     --------
@@ -221,7 +283,7 @@ def nanquantile(
     >>> wr.nanquantile(wr.asarray([4.0, 1.0, np.nan], chunks=2), 0.5).compute()
     np.float64(2.5)
     """
-    return _quantiles("nanquantile", a, q, axis, out, method, keepdims, weights, overwrite_input)
+    return find_quantiles("nanquantile", a, q, axis, out, method, keepdims, weights, overwrite_input)
 
 
 def nanpercentile(
@@ -235,33 +297,54 @@ def nanpercentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Return percentiles, leaving out NaN, exactly.
-
-    A long axis, or the whole of a large array, is looked through a few times and not sorted; where there are more than
-    32 such axes side by side, each is brought into one chunk.
+    """Return percentiles of the elements that are not NaN, exactly.
 
     Parameters
     ----------
-    a : array of real numbers
+    a : array_like of real numbers
+        Real numbers; dates and times too.
     q : float or sequence of float
-        From 0 to 100. Lazy ones are found when the result is computed.
+        Which ones, from 0 to 100. Lazy ones are found when the result is computed.
     axis : int, sequence of int or None
-        None: of all elements.
-    out : array, optional
+        The axes to reduce; None: all.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
     overwrite_input : bool
         As in NumPy; nothing is overwritten.
     method : str
-        One of NumPy's: inverted_cdf, averaged_inverted_cdf, closest_observation, interpolated_inverted_cdf, hazen,
-        weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint, nearest.
+        How to choose where elements surround a quantile: inverted_cdf, averaged_inverted_cdf, closest_observation,
+        interpolated_inverted_cdf, hazen, weibull, linear, median_unbiased, normal_unbiased, lower, higher, midpoint,
+        nearest.
     keepdims : bool
-    weights : array, optional
-        Of each element, or of each position along the one axis; for inverted_cdf alone. The axes are brought into one
-        chunk then.
+        Whether the reduced axes stay, as size-1 axes.
+    weights : array_like, optional
+        How much each element counts, or each position along the one axis, for `method="inverted_cdf"` alone; None: all
+        alike. The axes are brought into one chunk then.
 
     Returns
     -------
     Array
-        The axes of `q` come first.
+        The axes of `q`, then those of `a` without `axis`; float64 for integers, unless `method` chooses elements. NaN
+        where all elements are NaN.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `q` isn't real numbers from 0 to 100, or has more than two axes; `method` is
+        unknown, or isn't "inverted_cdf" with weights.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        `weights` has neither the shape of `a` nor the length of the one axis, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't real numbers, dates or times, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted;
+    where there are more than 32 such axes side by side, each is brought into one chunk.
+
+    NumPy warns where all elements are NaN; here nothing does.
 
     Examples
     --------
@@ -270,7 +353,7 @@ def nanpercentile(
     >>> wr.nanpercentile(wr.asarray([4.0, 1.0, np.nan], chunks=2), 50).compute()
     np.float64(2.5)
     """
-    return _quantiles("nanpercentile", a, q, axis, out, method, keepdims, weights, overwrite_input)
+    return find_quantiles("nanpercentile", a, q, axis, out, method, keepdims, weights, overwrite_input)
 
 
 def nanmedian(
@@ -280,21 +363,41 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
-    """Return medians, leaving out NaN, exactly; see `nanquantile`.
+    """Return medians of the elements that are not NaN, exactly.
 
     Parameters
     ----------
-    a : array of real numbers
+    a : array_like of real numbers
+        Numbers, dates or times.
     axis : int, sequence of int or None
-        None: of all elements.
-    out : array, optional
+        The axes to reduce; None: all.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
     overwrite_input : bool
         As in NumPy; nothing is overwritten.
     keepdims : bool
+        Whether the reduced axes stay, as size-1 axes.
 
     Returns
     -------
     Array
+        In the shape of `a` without `axis`; float64 for integers. NaN where there are no elements, or all are NaN.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; or `axis` isn't an integer.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        An axis is named twice, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, dates or times, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    Exact, unlike dask's. A long axis, or the whole of a large array, is looked through a few times and not sorted;
+    where there are more than 32 such axes side by side, each is brought into one chunk.
 
     Examples
     --------
@@ -303,159 +406,4 @@ def nanmedian(
     >>> wr.nanmedian(wr.asarray([4.0, 1.0, np.nan], chunks=2)).compute()
     np.float64(2.5)
     """
-    return _quantiles("nanmedian", a, 0.5, axis, out, "median", keepdims, None, overwrite_input)
-
-
-def _quantiles(
-    name: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, overwrite: Any
-) -> Any:
-    """Return the array of any of these; `method` may be "median"."""
-    array = as_array(name, "a", a)
-    if isinstance(q, ArrayBase):
-        return deliver(name, _lazily(name, array, q, axis, method, keepdims, weights), out)
-    axes = check_axes(name, axis, array.ndim)
-    skip = name.startswith("nan")
-    wanted = _levels(name, q, method)
-    dtype = _result_dtype(name, array, wanted, method, axes, bool(keepdims), weights is not None)
-    lengths = math.prod(array.shape[i] for i in axes)
-    if lengths == 0 and method != "median" and not skip:
-        raise ShapeError(f"{name}: array of shape {array.shape} has no elements along axis {axis!r}; expected some")
-    if lengths == 0:
-        rest = [n for i, n in enumerate(array.shape) if i not in axes]
-        dtype = dtype if dtype.kind not in "iub" else np.dtype(np.float64)
-        found = constant((*np.shape(wanted), *rest), missing(dtype), dtype)
-    elif weights is not None:
-        found = _weighted(name, array, wanted, axes, method, weights, skip, dtype)
-    elif not array.ndim:
-        found = _along(array.reshape(1), wanted, (0,), method, skip, dtype)
-    elif _selects(array, axes):
-        found = _selected(name, array, wanted, axes, method, skip, dtype)
-    else:
-        found = _along(array, wanted, axes, method, skip, dtype)
-    if keepdims and axes:
-        found = expand_dims(found, tuple(np.ndim(wanted) + i for i in axes))
-    return deliver(name, found, out)
-
-
-def _lazily(name: str, x: Array, q: ArrayBase, axis: Any, method: str, keepdims: Any, weights: Any) -> Array:
-    """Find the levels first, when the result is computed; its grid and dtype are those that any levels give."""
-    if q.dtype.kind not in "biuf" or q.ndim > 2:
-        raise ArgumentError(bad(name, "q", (q.dtype, q.shape), "real numbers, along at most two axes"))
-    more = () if weights is None else (as_array(name, "weights", weights),)
-    axes = check_axes(name, axis, x.ndim)
-    outline = _known(x, np.zeros(q.shape, q.dtype), *more, name, axes, method, bool(keepdims))
-    params = (name, axes, method, bool(keepdims), outline.expr.grid)
-    return deferred(name, _by_levels, (x, q, *more), params, outline.expr.grid, outline.dtype)
-
-
-def _known(x: Array, q: np.ndarray[Any, Any], *rest: Any) -> Array:
-    """Return the array for levels that are known; `rest` are weights, if there are any, and the arguments."""
-    *weights, name, axes, method, keepdims = rest
-    found: Array = _quantiles(name, x, q, axes, None, method, keepdims, weights[0] if weights else None, False)
-    return found
-
-
-def _by_levels(x: Array, q: Array, *rest: Any) -> Generator[Any, Any, Array]:
-    levels = yield q
-    return regrid(_known(x, np.asarray(levels), *rest[:-1]), rest[-1])
-
-
-def _levels(name: str, q: Any, method: str) -> Any:
-    """Return what part of the elements is below: a Python number, which doesn't widen the dtype, or an array."""
-    given = np.asarray(q)
-    scale = 100 if "percentile" in name else 1
-    if given.dtype.kind not in "biuf" or given.ndim > 2:
-        raise ArgumentError(bad(name, "q", q, "real numbers, along at most two axes"))
-    if given.size and not (np.min(given) >= 0 and np.max(given) <= scale):
-        raise ArgumentError(bad(name, "q", q, f"numbers from 0 to {scale}"))
-    if method not in (*METHODS, "median"):
-        raise ArgumentError(bad(name, "method", method, f"one of {', '.join(METHODS)}"))
-    part = given / 100 if scale == 100 else given
-    if type(q) in (int, float) and (part.dtype.kind == "f" or method != "linear"):
-        return float(part)
-    return np.asarray(part)
-
-
-def _result_dtype(
-    name: str, x: Array, q: Any, method: str, axes: tuple[int, ...], keepdims: bool, weighted: bool
-) -> np.dtype[Any]:
-    """Return the dtype that NumPy's function gives; the byte order hangs on whether that is a scalar."""
-    source = x.dtype
-    shape = (1,) * x.ndim
-    sample = np.ones(shape, source) if source.kind not in "mM" else np.zeros(shape, source)
-    weights = np.ones(shape) if weighted and method == "inverted_cdf" else None
-    try:
-        if source.kind == "c" and method != "median":
-            raise TypeError("complex numbers have no such order")
-        kind = "nan" if name.startswith("nan") else ""
-        if method == "median":
-            found = getattr(np, f"{kind}median")(sample, axes, keepdims=keepdims)
-        else:
-            given = {"method": method, "keepdims": keepdims, "weights": weights}
-            found = getattr(np, f"{kind}quantile")(sample, q, axes, **given)
-    except (TypeError, ValueError) as error:
-        raise DTypeError(bad(name, "a", source, f"an array of real numbers ({error})")) from error
-    return source if source.kind in "SU" else np.asarray(found).dtype
-
-
-def _selects(x: Array, axes: tuple[int, ...]) -> bool:
-    """Tell whether axes are too long to be brought into one chunk, and few lines are to be looked through."""
-    grid = x.expr.grid
-    lengths = math.prod(x.shape[i] for i in axes)
-    if all(grid.axes[i].count == 1 for i in axes) or lengths <= max(grid.largest, coalesce.SMALLEST):
-        return False
-    return x.size // lengths <= LINES
-
-
-def _selected(
-    name: str, x: Array, q: Any, axes: tuple[int, ...], method: str, skip: bool, dtype: np.dtype[Any]
-) -> Array:
-    """Select by ranks, line by line."""
-    rest = [i for i in range(x.ndim) if i not in axes]
-    merged = moveaxis(x, axes, range(len(rest), x.ndim)).reshape(*(x.shape[i] for i in rest), -1)
-    shape = merged.shape[:-1]
-    grid = Grid([Axis.whole(n) for n in (*shape, *np.shape(q))])
-    found = deferred(name, partial(by_lines, selected), (merged,), (q, method, skip, dtype, len(rest)), grid, dtype)
-    return moveaxis(found, range(len(rest), found.ndim), range(np.ndim(q)))
-
-
-def _along(x: Array, q: Any, axes: tuple[int, ...], method: str, skip: bool, dtype: np.dtype[Any]) -> Array:
-    """Bring axes into one chunk, and sort there."""
-    if not axes:
-        return _along(expand_dims(x, x.ndim), q, (x.ndim,), method, skip, dtype)
-    x = coalesce.whole(x, axes)
-    return make(
-        BlockFunction("quantiles:along", (axes, q, method, skip, dtype), axes=(_operand_axes(x, axes, q),)),
-        (x,),
-        _grid(x, axes, q),
-        dtype,
-    )
-
-
-def _operand_axes(x: Array, axes: tuple[int, ...], q: Any) -> tuple[int | None, ...]:
-    rest = [i for i in range(x.ndim) if i not in axes]
-    return tuple(None if i in axes else np.ndim(q) + rest.index(i) for i in range(x.ndim))
-
-
-def _grid(x: Array, axes: tuple[int, ...], q: Any) -> Grid:
-    front = [Axis.whole(n) for n in np.shape(q)]
-    return Grid([*front, *(own for i, own in enumerate(x.expr.grid.axes) if i not in axes)])
-
-
-def _weighted(
-    name: str, x: Array, q: Any, axes: tuple[int, ...], method: str, weights: Any, skip: bool, dtype: np.dtype[Any]
-) -> Array:
-    if method != "inverted_cdf":
-        raise ArgumentError(bad(name, "method", method, "'inverted_cdf', the only one for weights"))
-    given = as_array(name, "weights", weights)
-    x = coalesce.whole(x, axes)
-    if given.shape == x.shape:
-        given, operand_axes = regrid(given, x.expr.grid), _operand_axes(x, axes, q)
-    elif len(axes) == 1 and given.shape == (x.shape[axes[0]],):
-        given, operand_axes = regrid(given, Grid.single(given.shape)), (None,)
-    else:
-        raise ShapeError(bad(name, "weights", given.shape, f"the shape {x.shape}, or the length of one axis"))
-    op = BlockFunction(
-        "quantiles:weighted_quantile", (axes, q, skip, dtype), axes=(_operand_axes(x, axes, q), operand_axes)
-    )
-    return make(op, (x, given), _grid(x, axes, q), dtype)
+    return find_quantiles("nanmedian", a, 0.5, axis, out, "median", keepdims, None, overwrite_input)

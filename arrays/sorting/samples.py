@@ -47,14 +47,14 @@ def merged(parts: Array) -> Steps:
 
 
 def order_long(x: Array) -> Steps:
-    """Recipe of the positions that put an array of one axis in order."""
+    """Recipe of the positions that put a 1-D array in order."""
     x = coalesce.merged(x)
     _, order = yield from ordered(x, positions(x))
     return order
 
 
 def lexsort_long(*keys: Array) -> Steps:
-    """Recipe of the positions that put arrays of one axis, on the same chunks, in order, the last one first of all."""
+    """Recipe of the positions that put 1-D arrays, on the same chunks, in order, the last one first of all."""
     (axis,) = keys[0].expr.grid.axes
     grid = Grid([coalesce.merged_axis(axis, max(key.dtype.itemsize for key in keys))])
     keys = tuple(regrid(key, grid) for key in keys)
@@ -79,12 +79,12 @@ def in_memory(x: Array) -> bool:
 
 
 def positions(x: Array) -> Array:
-    """Return 0, 1, 2, … on the chunks of an array of one axis."""
+    """Return 0, 1, 2, … on the chunks of a 1-D array."""
     return make(Ramp(0, 1), (), x.expr.grid, "i8")
 
 
 def ordered(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Array]]:
-    """Give an array of one axis in order, and another on the same chunks whose elements went along with its own."""
+    """Give a 1-D array in order, and another on the same chunks whose elements went along with its own."""
     return (yield from merged_pair(*parts_in_order(x, others)))
 
 
@@ -110,7 +110,7 @@ def merged_pair(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Arr
 
 
 def in_runs(x: Array, cuts: Values) -> Array:
-    """Return an array of one axis whose chunk j is, of each chunk i of `x`, the part from cuts[i, j] to cuts[i, j + 1].
+    """Return a 1-D array whose chunk j is, of each chunk i of `x`, the part from cuts[i, j] to cuts[i, j + 1].
 
     Cuts are counted from the chunk's start.
     """
@@ -118,7 +118,7 @@ def in_runs(x: Array, cuts: Values) -> Array:
 
 
 def pieces(x: Array, begin: Values, length: Values) -> Array:
-    """Return an array of one axis whose chunk j is, of each chunk i of `x`, length[i, j] elements from begin[i, j] on.
+    """Return a 1-D array whose chunk j is, of each chunk i of `x`, length[i, j] elements from begin[i, j] on.
 
     Beginnings are counted from the chunk's start.
     """

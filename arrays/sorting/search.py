@@ -34,23 +34,35 @@ SIDES = ("left", "right")
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Array:
     """Return the positions at which elements go into a sorted array.
 
-    A sorted array in several chunks is searched chunk by chunk, and the counts are added; only one of at most 65,536
-    elements, or of the size of a chunk, is brought into one.
-
     Parameters
     ----------
-    a : array of one axis
-        Sorted, unless `sorter` is given.
+    a : 1-D array
+        Sorted, in ascending order, unless `sorter` is given; not checked.
     v : array or scalar
+        What to look for, of any shape.
     side : {"left", "right"}
-        Before or after equal elements.
+        Whether the position is before or after equal elements.
     sorter : array of int, optional
-        Positions that sort `a`. Only their number is looked at: `a` is sorted.
+        Positions that sort `a`; None: it is sorted. Only their number is looked at: `a` is sorted again.
 
     Returns
     -------
-    Array
-        Of int64, in the shape of `v`.
+    Array of int64
+        In the shape of `v`, positions from 0 to the length of `a`.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `v` can't be read as an array; `side` is unknown; or `sorter` isn't integers in the shape of `a`.
+    ShapeError
+        `a` isn't 1-D.
+    DTypeError
+        `a` and `v` can't be compared.
+
+    Notes
+    -----
+    A sorted array in several chunks is searched chunk by chunk, and the counts are added; only one of at most 65,536
+    elements, or of the size of a chunk, is brought into one.
 
     Examples
     --------
@@ -62,7 +74,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Arra
     if side not in SIDES:
         raise ArgumentError(bad("searchsorted", "side", side, "'left' or 'right'"))
     if table.ndim != 1:
-        raise ShapeError(bad("searchsorted", "a", table.shape, "an array of one axis"))
+        raise ShapeError(bad("searchsorted", "a", table.shape, "a 1-D array"))
     _common("searchsorted", "v", table, x)
     if sorter is not None:
         order = as_array("searchsorted", "sorter", sorter)
@@ -74,20 +86,33 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Arra
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Array:
-    """Return the number of the bin that each element is in; the bins are brought into one chunk.
+    """Return the number of the bin that each element is in.
+
+    The bins are brought into one chunk.
 
     Parameters
     ----------
-    x : array of real numbers
-    bins : array of one axis
-        Borders, which grow or fall.
+    x : array_like of real numbers
+        What to put into bins, of any shape.
+    bins : 1-D array
+        Borders of the bins, which rise or fall.
     right : bool
         Whether a border belongs to the bin below it.
 
     Returns
     -------
-    Array
-        Of int64.
+    Array of int64
+        In the shape of `x`: 0 below the first border of rising ones, their number beyond the last.
+
+    Raises
+    ------
+    ArgumentError
+        `x` or `bins` can't be read as an array; or `bins` neither rises nor falls (lazy bins raise ValueError when the
+        result is computed).
+    ShapeError
+        `bins` isn't 1-D.
+    DTypeError
+        `x` is complex, or holds Python objects.
 
     Examples
     --------
@@ -100,7 +125,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
         raise DTypeError(bad("digitize", "x", array.dtype, "real numbers"))
     table = as_array("digitize", "bins", bins)
     if table.ndim != 1:
-        raise ShapeError(bad("digitize", "bins", table.shape, "an array of one axis"))
+        raise ShapeError(bad("digitize", "bins", table.shape, "a 1-D array"))
     if not isinstance(bins, ArrayBase):
         try:
             np.digitize(np.empty(0), np.asarray(bins))
@@ -118,10 +143,12 @@ def isin(
 
     Parameters
     ----------
-    element : array
-    test_elements : array
+    element : array_like
+        What to look for, of any shape.
+    test_elements : array_like
+        What to look among, of any shape.
     assume_unique : bool
-        As in NumPy; it makes no difference.
+        As in NumPy: whether elements occur once; it makes no difference.
     invert : bool
         Whether to tell which are not among them.
     kind : {None, "sort", "table"}
@@ -129,8 +156,15 @@ def isin(
 
     Returns
     -------
-    Array
-        Of bool, in the shape of `element`.
+    Array of bool
+        In the shape and chunks of `element`. NaN isn't among others.
+
+    Raises
+    ------
+    ArgumentError
+        `element` or `test_elements` can't be read as an array; or `kind` is unknown.
+    DTypeError
+        The elements can't be compared, such as dates and numbers (NumPy says False).
 
     Examples
     --------

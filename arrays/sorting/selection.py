@@ -1,4 +1,4 @@
-"""Selecting elements of an array of one axis by their ranks, without sorting it.
+"""Selecting elements of a 1-D array by their ranks, without sorting it.
 
 A sample tells between which borders an element of a given rank must lie; all elements are compared with these borders,
 and what lies between them, which is little, comes to the driver. A border stands before or after all elements of one
@@ -37,7 +37,7 @@ SPREAD = 4
 
 
 def selected(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> Steps:
-    """Recipe of quantiles of an array of one axis."""
+    """Recipe of quantiles of a 1-D array."""
     x = kept(coalesce.merged(x))
     (axis,) = x.expr.grid.axes
     share = _share(axis.length) / max(1, axis.length)

@@ -54,28 +54,43 @@ def sort(
     descending: bool = False,
     stable: bool | None = True,
 ) -> Array:
-    """Return the elements in order along an axis. NaN and NaT come last, when descending first.
-
-    The order is always stable, so results have the same bits whatever `kind` and `stable` are. Chunks stay as they
-    are, unless other axes can be cut so that an axis of several chunks fits one of the same size.
+    """Return the elements in order along an axis.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        What to sort: numbers, bool, dates, times, strings or records.
     axis : int or None
-        None: of the flattened array.
-    kind : str, optional
-        As in NumPy; it makes no difference.
+        The axis to sort along; None: the array flattened in C order.
+    kind : {None, "quicksort", "mergesort", "heapsort", "stable"}
+        As in NumPy; it makes no difference, every order is stable.
     order : None
         Fields to sort by are not supported: arrays with fields are sorted by all of them.
     descending : bool
-        Equal elements keep their order then, too.
+        Whether the greatest come first; equal elements keep their order then, too.
     stable : bool, optional
-        As in the standard; it makes no difference.
+        As in the array API; it makes no difference.
 
     Returns
     -------
     Array
+        In the shape, dtype and chunks of `a`. NaN and NaT come last; with `descending` first.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `axis`, `kind`, `order` or `descending` isn't what it may be.
+    AxisError
+        The array has no such axis.
+    DTypeError
+        `a` has a dtype without an order, or holds Python objects.
+
+    Notes
+    -----
+    The order is always stable, so that results have the same bits whatever `kind` and `stable` are. `descending` and
+    `stable` are the array API's; NumPy has no `descending`.
+
+    Chunks stay as they are, unless other axes can be cut so that an axis of several chunks fits one of the same size.
 
     Examples
     --------
@@ -88,15 +103,27 @@ def sort(
 
 
 def sort_complex(a: Any) -> Array:
-    """Return the elements as complex numbers, in order along the last axis: by real parts, then by imaginary ones.
+    """Return the elements as complex numbers, in order along the last axis.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers, at least 1-D.
 
     Returns
     -------
     Array
+        In the shape of `a`, by real parts, then by imaginary ones: complex128, complex64 for integers of at most 16
+        bits.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array.
+    AxisError
+        `a` is 0-d.
+    DTypeError
+        `a` has a dtype without an order, or holds Python objects.
 
     Examples
     --------
@@ -121,20 +148,37 @@ def argsort(
     descending: bool = False,
     stable: bool | None = True,
 ) -> Array:
-    """Return the positions that put an axis in order; equal elements keep theirs.
+    """Return the positions that put an axis in order.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        What to sort: numbers, bool, dates, times, strings or records.
     axis : int or None
-        None: of the flattened array.
-    kind, order, descending, stable
-        As in `sort`.
+        The axis to sort along; None: the array flattened in C order.
+    kind : {None, "quicksort", "mergesort", "heapsort", "stable"}
+        As in NumPy; it makes no difference, every order is stable.
+    order : None
+        Fields to sort by are not supported: arrays with fields are sorted by all of them.
+    descending : bool
+        Whether the greatest come first.
+    stable : bool, optional
+        As in the array API; it makes no difference.
 
     Returns
     -------
-    Array
-        Of int64.
+    Array of int64
+        In the shape of `a`, positions along the axis; equal elements keep their order. NaN and NaT come last; with
+        `descending` first.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `axis`, `kind`, `order` or `descending` isn't what it may be.
+    AxisError
+        The array has no such axis.
+    DTypeError
+        `a` has a dtype without an order, or holds Python objects.
 
     Examples
     --------
@@ -147,22 +191,41 @@ def argsort(
 
 
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:
-    """Return the elements with those at positions `kth` where sorting puts them, and none greater before them.
+    """Return the elements with those at positions `kth` where sorting puts them.
 
-    It is a full sort, which is allowed to.
+    None before them is greater, none after them is less.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        What to select from.
     kth : int or sequence of int
+        Positions along the axis, from -n to n - 1 of its n.
     axis : int or None
-        None: of the flattened array.
-    kind, order
-        As in NumPy; they make no difference.
+        The axis along which to select; None: the array flattened in C order.
+    kind : str
+        As in NumPy; it makes no difference.
+    order : None
+        Fields to sort by are not supported: arrays with fields are sorted by all of them.
 
     Returns
     -------
     Array
+        In the shape and dtype of `a`: the elements in order, which is one such arrangement.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `kth` isn't positions along the axis; or `axis`, `kind` or `order` isn't what it
+        may be.
+    AxisError
+        The array has no such axis.
+    DTypeError
+        `a` has a dtype without an order, or holds Python objects.
+
+    Notes
+    -----
+    It is a full sort, NumPy's isn't: what comes before and after differs. For few elements `windrow.topk` is faster.
 
     Examples
     --------
@@ -176,20 +239,39 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
 
 
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:
-    """Return positions that do what `partition` does; they are those of a full sort.
+    """Return positions that do what `partition` does.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        What to select from.
     kth : int or sequence of int
+        Positions along the axis, from -n to n - 1 of its n.
     axis : int or None
-        None: of the flattened array.
-    kind, order
-        As in NumPy; they make no difference.
+        The axis along which to select; None: the array flattened in C order.
+    kind : str
+        As in NumPy; it makes no difference.
+    order : None
+        Fields to sort by are not supported: arrays with fields are sorted by all of them.
 
     Returns
     -------
-    Array
+    Array of int64
+        In the shape of `a`: the positions of a full sort.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `kth` isn't positions along the axis; or `axis`, `kind` or `order` isn't what it
+        may be.
+    AxisError
+        The array has no such axis.
+    DTypeError
+        `a` has a dtype without an order, or holds Python objects.
+
+    Notes
+    -----
+    It is a full sort, NumPy's isn't: what comes before and after differs. For few elements `windrow.argtopk` is faster.
 
     Examples
     --------
@@ -208,18 +290,29 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     Parameters
     ----------
     keys : sequence of array, or array
-        Of one shape; an array is the sequence of its rows.
+        The keys, of one shape; an array is the sequence of its rows.
     axis : int
+        The axis to sort along.
 
     Returns
     -------
-    Array
-        Of int64.
+    Array of int64
+        In the shape of a key; what is equal in all keys keeps its order.
+
+    Raises
+    ------
+    ArgumentError
+        There are no keys, or one can't be read as an array.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        The keys have several shapes.
 
     Examples
     --------
     >>> import windrow as wr
-    >>> wr.lexsort(([2, 1, 0], [1, 0, 1])).compute()
+    >>> surnames, names = ["Lee", "Ade", "Lee"], ["Ann", "Bo", "Al"]
+    >>> wr.lexsort((names, surnames)).compute()
     array([1, 2, 0])
     """
     if isinstance(keys, ArrayBase | np.ndarray):
@@ -276,7 +369,7 @@ def in_chunks(x: Array, axis: int) -> bool:
 
 
 def gathered(x: Array) -> Array:
-    """Return an array of one axis in one chunk, unless it is too long for that; then with small chunks merged."""
+    """Return a 1-D array in one chunk, unless it is too long for that; then with small chunks merged."""
     return coalesce.merged(x) if in_chunks(x, 0) else coalesce.whole(x, (0,))
 
 

@@ -25,19 +25,33 @@ __all__ = [
 def topk(a: Any, k: int, axis: int = -1) -> Array:
     """Return the k greatest elements along an axis, the greatest first.
 
-    As in `sort(a, descending=True)`, NaN comes first. Chunks along the axis are searched by themselves, and what they
-    have is brought into one chunk where it fits.
-
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers, bool, dates, times or strings.
     k : int
-        At most the axis' length; -k: the k least elements, the least first.
+        How many, at most the axis' length; -k: the k least elements, the least first.
     axis : int
+        The axis along which to look.
 
     Returns
     -------
     Array
+        The shape of `a` with `abs(k)` elements along the axis, in its dtype.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `k` isn't an integer, or is more than the axis has; or `axis` isn't an integer.
+    AxisError
+        The array has no such axis.
+    DTypeError
+        `a` has a dtype without an order.
+
+    Notes
+    -----
+    NumPy has no such function. As in `sort(a, descending=True)` NaN counts as greatest. Chunks along the axis are
+    searched by themselves, and what they have is brought into one chunk where it fits.
 
     Examples
     --------
@@ -55,18 +69,33 @@ def topk(a: Any, k: int, axis: int = -1) -> Array:
 def argtopk(a: Any, k: int, axis: int = -1) -> Array:
     """Return the positions of the k greatest elements along an axis, that of the greatest first.
 
-    Equal elements keep their order.
-
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers, bool, dates, times or strings.
     k : int
-        At most the axis' length; -k: the k least elements, the least first.
+        How many, at most the axis' length; -k: the k least elements, the least first.
     axis : int
+        The axis along which to look.
 
     Returns
     -------
-    Array
+    Array of int64
+        The shape of `a` with `abs(k)` positions along the axis; equal elements keep their order.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `k` isn't an integer, or is more than the axis has; or `axis` isn't an integer.
+    AxisError
+        The array has no such axis.
+    DTypeError
+        `a` has a dtype without an order.
+
+    Notes
+    -----
+    NumPy has no such function. As in `sort(a, descending=True)` NaN counts as greatest. Chunks along the axis are
+    searched by themselves, and what they have is brought into one chunk where it fits.
 
     Examples
     --------

@@ -35,21 +35,40 @@ def moment(
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers.
     order : int
-        The power, from 0 on.
+        The power, from 0 on: 2 is the variance.
     axis : int, tuple of int or None
+        The axes to reduce; None: all.
     dtype : dtype, optional
         In which to compute; None: that of the mean.
     keepdims : bool
+        Whether the reduced axes stay, as size-1 axes.
     ddof : number
-        So much less than the number of elements is divided by.
+        So much less than the number of elements the sum is divided by.
     out : Array or numpy.ndarray, optional
-        Where the result goes.
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
 
     Returns
     -------
     Array
+        In the shape of `a` without `axis`; float64 for integers.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; or `order` isn't an integer from 0 on.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        An axis is named twice, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, or `dtype` is no dtype.
+
+    Notes
+    -----
+    NumPy has no such function; it is dask's, and `scipy.stats.moment` is like it but for `ddof`.
 
     Examples
     --------

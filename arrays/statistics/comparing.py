@@ -1,4 +1,4 @@
-"""Comparing whole arrays; the answer is an array without axes, which `bool` computes."""
+"""Comparing whole arrays; the answer is a 0-d array, which `bool` computes."""
 
 from __future__ import annotations
 
@@ -27,15 +27,32 @@ def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan
 
     Parameters
     ----------
-    a, b : array or scalar
-        They broadcast.
-    rtol, atol : float
+    a, b : array_like
+        Numbers; they broadcast.
+    rtol : float
+        Relative tolerance, times `abs(b)`.
+    atol : float
+        Absolute tolerance, added to the relative one.
     equal_nan : bool
         Whether NaN counts as equal to NaN.
 
     Returns
     -------
-    Array of bool, without axes
+    Array of bool, 0-d
+        Whether `abs(a - b) <= atol + rtol * abs(b)` everywhere.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `b` can't be read as an array.
+    ShapeError
+        The shapes don't broadcast.
+    DTypeError
+        `a` or `b` isn't numbers.
+
+    Notes
+    -----
+    Lazy; `bool`, `if` and `assert` compute it. NumPy returns a bool at once.
 
     Examples
     --------
@@ -51,18 +68,33 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
 
     Parameters
     ----------
-    a1, a2 : array
+    a1, a2 : array_like
+        What to compare, of any shapes.
     equal_nan : bool
         Whether NaN counts as equal to NaN.
 
     Returns
     -------
-    Array of bool, without axes
+    Array of bool, 0-d
+        Whether shapes and all elements are equal; False of other shapes, without looking at elements.
+
+    Raises
+    ------
+    ArgumentError
+        `a1` or `a2` can't be read as an array.
+    DTypeError
+        The dtypes can't be compared, such as strings and numbers (NumPy says False).
+
+    Notes
+    -----
+    Lazy; `bool`, `if` and `assert` compute it. NumPy returns a bool at once.
 
     Examples
     --------
     >>> import windrow as wr
     >>> bool(wr.array_equal(wr.arange(3), [0, 1, 2]))
+    True
+    >>> bool(wr.array_equal([1.0, float("nan")], [1.0, float("nan")], equal_nan=True))
     True
     """
     left, right = as_array("array_equal", "a1", a1), as_array("array_equal", "a2", a2)
@@ -79,11 +111,24 @@ def array_equiv(a1: Any, a2: Any) -> Array:
 
     Parameters
     ----------
-    a1, a2 : array
+    a1, a2 : array_like
+        What to compare, of any shapes.
 
     Returns
     -------
-    Array of bool, without axes
+    Array of bool, 0-d
+        Whether the shapes broadcast, and all elements are equal then.
+
+    Raises
+    ------
+    ArgumentError
+        `a1` or `a2` can't be read as an array.
+    DTypeError
+        The dtypes can't be compared, such as strings and numbers (NumPy says False).
+
+    Notes
+    -----
+    Lazy; `bool`, `if` and `assert` compute it. NumPy returns a bool at once.
 
     Examples
     --------

@@ -36,31 +36,43 @@ MOST = 1 << 16
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
-    """Count how often each whole number from 0 on occurs.
+    """Count how often each integer from 0 on occurs.
 
     Parameters
     ----------
-    x : array of one axis, of integers that are not negative
-        Computing the counts of others raises ValueError.
-    weights : array, optional
-        Added up instead of ones.
+    x : 1-D array of integers
+        None of them negative.
+    weights : array_like, optional
+        Real numbers in the shape of `x`, added up instead of ones; None: ones.
     minlength : int
-        The result has at least this length. Where it covers all numbers, `x` is read once only.
+        The result has at least this length. Where it covers all numbers, `x` is read only once.
 
     Returns
     -------
     Array
-        As long as the greatest number plus one: its size is found when something needs it.
+        1-D, as long as the greatest number plus 1 (and at least `minlength`): its size is found when something needs
+        it. int64, or float64 with weights.
+
+    Raises
+    ------
+    ArgumentError
+        `x` or `weights` can't be read as an array; or `minlength` isn't an integer from 0 on.
+    ShapeError
+        `x` isn't 1-D, or `weights` has another shape; when it is computed: `x` has negative numbers.
+    DTypeError
+        `x` isn't integers, or `weights` isn't real numbers.
 
     Examples
     --------
     >>> import windrow as wr
     >>> wr.bincount(wr.asarray([0, 3, 1, 3]), minlength=5).compute()
     array([1, 1, 0, 2, 0])
+    >>> wr.bincount([0, 1, 1], weights=[0.5, 1.0, 2.0]).compute()
+    array([0.5, 3. ])
     """
     array = as_array("bincount", "x", x)
     if array.ndim != 1:
-        raise ShapeError(bad("bincount", "x", array.shape, "one axis"))
+        raise ShapeError(bad("bincount", "x", array.shape, "a 1-D array"))
     if array.dtype.kind not in "biu" and array.shape != (0,):
         raise DTypeError(bad("bincount", "x", array.dtype, "an array of integers that int64 holds"))
     least = check_integer("bincount", "minlength", minlength, 0, expected="an integer that is not negative")

@@ -39,23 +39,43 @@ def histogram(
 
     Parameters
     ----------
-    a : array of real numbers
-        Of any shape. Booleans count as 0 and 1.
+    a : array_like of real numbers
+        What to count, of any shape; bool counts as 0 and 1.
     bins : int, sequence or str
-        So many bins of one width; the edges of bins, which must not decrease; or how to estimate a good width:
-        "auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges". With an estimate the number of bins
-        is found when something needs it, and "stone" reads the data once for each number of bins it tries.
+        So many bins of one width; the edges of bins, which must not decrease; or how to estimate a good width: "auto",
+        "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges".
     range : (float, float), optional
-        Where bins of one width begin and end; None: at the least and the greatest element.
+        Where bins of one width begin and end; None: at the least and the greatest element. What lies outside isn't
+        counted.
     density : bool, optional
-        Divide the counts by their sum and by the width of their bins.
-    weights : array, optional
-        Added up instead of ones.
+        Whether to divide the counts by their sum and by the width of their bins.
+    weights : array_like, optional
+        Numbers in the shape of `a`, added up instead of ones; None: ones.
 
     Returns
     -------
     histogram, edges : Array
-        Bins are half-open, but the last holds its right edge.
+        The counts, 1-D: int64, float64 with `density`, or the dtype of the weights; and the edges of the bins, one
+        more. Bins are half-open, but the last holds its right edge.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `weights` can't be read as an array; `bins` is neither an integer, edges nor a name; it is a name and
+        there are weights; or `range` isn't a pair.
+    ShapeError
+        `bins` is an unknown name, or edges that decrease or aren't 1-D; `range` isn't finite or falls; or
+        `weights` has another shape.
+    DTypeError
+        `a` isn't real numbers, or `weights` isn't numbers.
+    ValueError
+        When it is computed: the least or greatest element, which `range` left out asks for, isn't finite.
+
+    Notes
+    -----
+    With an estimate of the width the number of bins is found when something needs it, and "stone" reads the data once
+    for each number of bins that it tries. Chunks are added up in their order, so that sums of weights have the same
+    bits on any number of ranks.
 
     Examples
     --------
@@ -88,15 +108,33 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
     Parameters
     ----------
-    a : array of real numbers
-    bins, range
-        As in `histogram`.
-    weights : array, optional
-        As in NumPy they change nothing, but no estimate is made with them.
+    a : array_like of real numbers
+        What would be counted, of any shape.
+    bins : int, sequence or str
+        So many bins of one width; the edges of bins, which must not decrease; or how to estimate a good width: "auto",
+        "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges".
+    range : (float, float), optional
+        Where bins of one width begin and end; None: at the least and the greatest element.
+    weights : array_like, optional
+        Without effect, as in NumPy; but no estimate is made with them.
 
     Returns
     -------
     Array
+        The edges, 1-D, one more than there are bins; float64, or the floating-point dtype of `a`. With an estimate
+        their number is found when something needs it.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; `bins` is neither an integer from 1 on, edges nor a name; it is a name and there
+        are weights; or `range` isn't a pair.
+    ShapeError
+        `bins` is an unknown name, or edges that decrease or aren't 1-D; or `range` isn't finite or falls.
+    DTypeError
+        `a` isn't real numbers.
+    ValueError
+        When it is computed: the least or greatest element, which `range` left out asks for, isn't finite.
 
     Examples
     --------
@@ -154,7 +192,7 @@ def given_edges(operation: str, bins: Any, argument: str = "bins") -> Array:
             raise ShapeError(bad(operation, argument, bins, "edges that don't decrease"))
     edges = as_array(operation, argument, bins)
     if edges.ndim != 1 or edges.shape[0] < 1 or edges.dtype.kind not in "biuf":
-        raise ShapeError(bad(operation, argument, bins, "edges in one axis"))
+        raise ShapeError(bad(operation, argument, bins, "1-D edges"))
     return whole(edges)
 
 

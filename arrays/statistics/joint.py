@@ -32,21 +32,38 @@ def histogramdd(
 
     Parameters
     ----------
-    sample : array of (points, dimensions), or a sequence with an array for each dimension
+    sample : array_like (N, D), or sequence of D 1-D arrays
+        The points: one in each row, or an array for each dimension.
     bins : int or sequence
-        For all dimensions, or for each: so many bins of one width, or the edges of bins.
+        For all dimensions, or for each: so many bins of one width, or the edges of bins, which must not decrease.
     range : sequence, optional
         For each dimension None or (float, float): where bins of one width begin and end; None: at the least and the
         greatest element.
     density : bool, optional
-        Divide the counts by their sum and by the volume of their boxes.
-    weights : array, optional
-        Added up instead of ones.
+        Whether to divide the counts by their sum and by the volume of their boxes.
+    weights : array_like, optional
+        Real numbers, one for each point, added up instead of ones; None: ones.
 
     Returns
     -------
     histogram : Array of float64
+        The counts, with an axis for each dimension.
     edges : list of Array
+        The edges of the bins in each dimension.
+
+    Raises
+    ------
+    ArgumentError
+        `sample` is neither an array nor a sequence, or `bins` isn't integers from 1 on or edges.
+    ShapeError
+        There are no dimensions; `bins` or `range` hasn't an entry for each; edges
+        decrease or aren't 1-D; a range isn't finite or falls; or coordinates or weights have other lengths.
+    DTypeError
+        Coordinates or weights aren't real numbers.
+
+    Notes
+    -----
+    There are no names of estimates for `bins`, as in NumPy.
 
     Examples
     --------
@@ -67,15 +84,32 @@ def histogram2d(
 
     Parameters
     ----------
-    x, y : array of one axis
+    x, y : 1-D array
+        The points' coordinates, of one length.
     bins : int, edges, or a pair of these
-        Edges alone are for both axes.
-    range, density, weights
-        As in `histogramdd`.
+        So many bins of one width, or the edges of bins: for both axes, or for each.
+    range : pair, optional
+        For each axis None or (float, float): where bins of one width begin and end; None: at the least and the greatest
+        element.
+    density : bool, optional
+        Whether to divide the counts by their sum and by the area of their bins.
+    weights : array_like, optional
+        Real numbers, one for each point, added up instead of ones; None: ones.
 
     Returns
     -------
     histogram, xedges, yedges : Array
+        The counts, 2-D of float64 with `x` along the first axis, and the edges of the bins along each.
+
+    Raises
+    ------
+    ArgumentError
+        `x` or `y` can't be read as an array; or `bins` isn't integers from 1 on or edges.
+    ShapeError
+        There are no dimensions; `bins` or `range` hasn't an entry for each; edges
+        decrease or aren't 1-D; a range isn't finite or falls; or coordinates or weights have other lengths.
+    DTypeError
+        Coordinates or weights aren't real numbers.
 
     Examples
     --------
@@ -87,7 +121,7 @@ def histogram2d(
     """
     found = [binned("histogram2d", name, v) for name, v in (("x", x), ("y", y))]
     if found[0].shape != found[1].shape or found[0].ndim != 1:
-        raise ShapeError(bad("histogram2d", "y", found[1].shape, f"one axis, as long as x, {found[0].shape}"))
+        raise ShapeError(bad("histogram2d", "y", found[1].shape, f"a 1-D array, as long as x, {found[0].shape}"))
     if isinstance(bins, ArrayBase) or (_several(bins) and len(bins) not in (1, 2)):
         bins = [bins, bins]
     counts, edges = _joint("histogram2d", found, bins, range, density, weights)

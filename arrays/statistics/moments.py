@@ -44,18 +44,35 @@ def average(
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers.
     axis : int, tuple of int or None
-    weights : array, optional
-        Of the shape of `a`, or of its axes `axis`. Computing the mean raises ZeroDivisionError where they add up
-        to zero.
+        The axes to reduce; None: all.
+    weights : array_like, optional
+        In the shape of `a`, or of its axes `axis`; None: the mean.
     returned : bool
         Whether to return the sum of the weights as well.
     keepdims : bool
+        Whether the reduced axes stay, as size-1 axes.
 
     Returns
     -------
     Array, or two of them
+        The weighted mean, in the shape of `a` without `axis`, in the dtype of `a` and `weights` together (float64 for
+        integers); with `returned` also the sums of the weights, in the same shape.
+
+    Raises
+    ------
+    ArgumentError
+        `a` or `weights` can't be read as an array; or `weights` has another shape than `a`, and no `axis` is given.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        `weights` has neither the shape of `a` nor that of its axes.
+    DTypeError
+        `a` isn't numbers, or it holds times and there are weights.
+    ZeroDivisionError
+        When it is computed: the weights add up to zero somewhere.
 
     Examples
     --------
@@ -112,26 +129,42 @@ def cov(
 
     Parameters
     ----------
-    m : array of one or two axes
-        A variable in each row.
-    y : array, optional
-        Further variables.
+    m : 1-D or 2-D array
+        The observations: a variable in each row.
+    y : array_like, optional
+        Further variables, in the same form.
     rowvar : bool
-        False: a variable in each column.
+        Whether each row is a variable and each column an observation; False: the other way round.
     bias : bool
         Whether to divide by the number of observations, not by one less.
     ddof : int, optional
-        What is taken off the number of observations instead.
+        What is taken off the number of observations instead; overrides `bias`.
     fweights : array of int, optional
-        How often each observation counts.
-    aweights : array, optional
-        Weights of the observations.
+        How often each observation counts, 1-D; None: once.
+    aweights : array_like, optional
+        Weights of the observations, 1-D; None: all alike.
     dtype : dtype, optional
-        At least float64 if None.
+        In which to compute; None: that of the operands, at least float64.
 
     Returns
     -------
     Array
+        The covariances of V variables, (V, V); 0-d for a single one.
+
+    Raises
+    ------
+    ArgumentError
+        `m` or `y` can't be read as an array.
+    ShapeError
+        `m` or `y` has more than two axes, or another number of observations; a weight is missing or negative; or `ddof`
+        isn't an integer.
+    DTypeError
+        `m` or `y` isn't numbers, `fweights` isn't integers, or `aweights` isn't real numbers.
+
+    Notes
+    -----
+    Negative weights raise only where they aren't lazy. As in NumPy, `RuntimeWarning` tells that no degrees of freedom
+    are left; with weights it isn't given.
 
     Examples
     --------
@@ -175,9 +208,9 @@ def _observations(m: Any, y: Any, rowvar: bool, dtype: Any) -> Array:
     """Return all variables, one in each row."""
     given = [as_array("cov", name, v) for name, v in (("m", m), ("y", y)) if v is not None]
     if given[0].ndim > 2:
-        raise ShapeError(bad("cov", "m", given[0].shape, "one or two axes"))
+        raise ShapeError(bad("cov", "m", given[0].shape, "a 1-D or 2-D array"))
     if len(given) > 1 and given[1].ndim > 2:
-        raise ShapeError(bad("cov", "y", given[1].shape, "one or two axes"))
+        raise ShapeError(bad("cov", "y", given[1].shape, "a 1-D or 2-D array"))
     known = (
         np.result_type(*(a.dtype for a in given), np.float64) if dtype is None else check_dtype("cov", "dtype", dtype)
     )
@@ -212,18 +245,28 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 
     Parameters
     ----------
-    x : array of one or two axes
-        A variable in each row.
-    y : array, optional
-        Further variables.
+    x : 1-D or 2-D array
+        The observations: a variable in each row.
+    y : array_like, optional
+        Further variables, in the same form.
     rowvar : bool
-        False: a variable in each column.
+        Whether each row is a variable and each column an observation; False: the other way round.
     dtype : dtype, optional
-        At least float64 if None.
+        In which to compute; None: that of the operands, at least float64.
 
     Returns
     -------
     Array
+        The coefficients of V variables, (V, V), from -1 to 1; 0-d for a single one. NaN where a variable is constant.
+
+    Raises
+    ------
+    ArgumentError
+        `x` or `y` can't be read as an array.
+    ShapeError
+        `x` or `y` has more than two axes, or another number of observations.
+    DTypeError
+        `x` or `y` isn't numbers.
 
     Examples
     --------

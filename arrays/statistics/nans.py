@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...graph.kinds.mapping import BlockFunction
+from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.reduction import Reduce, count_reduced, reduce_grid
-from ..base import as_array, check_axis, check_dtype, make
+from ..base import as_array, check_dtype, make
 from ..creation.filled import constant
 from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype, where
 from ..ops.outputs import deliver
 from ..ops.reduction_nodes import native, reduced_axes, without_empty
-from ..ops.ufuncs import absolute, add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply, square
+from ..ops.ufuncs import add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,15 +25,11 @@ if TYPE_CHECKING:
     Axes = int | Sequence[int] | None
 
 __all__ = [
-    "nanargmax",
-    "nanargmin",
     "nanmax",
     "nanmean",
     "nanmin",
     "nanprod",
-    "nanstd",
     "nansum",
-    "nanvar",
 ]
 
 
@@ -51,20 +46,36 @@ def nansum(
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers; dtypes without NaN are reduced as a whole.
     axis : int, tuple of int or None
+        The axes to reduce; None: all.
     dtype : dtype, optional
-    out : array, optional
-        Takes the result, and is returned.
+        In which to compute, and that of the result; None: that of `a`, for small integers and bool int64 or uint64.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
     keepdims : bool
+        Whether the reduced axes stay, as size-1 axes.
     initial : scalar, optional
-        Added to each sum.
+        Added to each sum; None: nothing.
     where : array of bool
-        Which elements count.
+        Which elements count; broadcasts with `a`. True: all.
 
     Returns
     -------
     Array
+        In the shape of `a` without `axis`; 0 where nothing counts.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        `where` doesn't broadcast, an axis is named twice, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, `dtype` is no dtype, `where` isn't bool, or the result isn't cast to the dtype of `out`.
 
     Examples
     --------
@@ -89,20 +100,36 @@ def nanprod(
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers; dtypes without NaN are reduced as a whole.
     axis : int, tuple of int or None
+        The axes to reduce; None: all.
     dtype : dtype, optional
-    out : array, optional
-        Takes the result, and is returned.
+        In which to compute, and that of the result; None: that of `a`, for small integers and bool int64 or uint64.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
     keepdims : bool
+        Whether the reduced axes stay, as size-1 axes.
     initial : scalar, optional
-        Each product is multiplied by it.
+        Each product is multiplied by it; None: by nothing.
     where : array of bool
-        Which elements count.
+        Which elements count; broadcasts with `a`. True: all.
 
     Returns
     -------
     Array
+        In the shape of `a` without `axis`; 1 where nothing counts.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        `where` doesn't broadcast, an axis is named twice, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, `dtype` is no dtype, `where` isn't bool, or the result isn't cast to the dtype of `out`.
 
     Examples
     --------
@@ -117,23 +144,42 @@ def nanprod(
 def nanmin(
     a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """Return the least of the elements that are not NaN; where all are, NaN (NumPy warns of it then).
+    """Return the least of the elements that are not NaN.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers; dtypes without NaN are reduced as a whole.
     axis : int, tuple of int or None
-    out : array, optional
-        Takes the result, and is returned.
+        The axes to reduce; None: all.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
     keepdims : bool
+        Whether the reduced axes stay, as size-1 axes.
     initial : scalar, optional
-        No result is greater.
+        No result is greater; None: there must be elements.
     where : array of bool
-        Which elements count; it wants `initial`.
+        Which elements count; broadcasts with `a`, and wants `initial`. True: all.
 
     Returns
     -------
     Array
+        In the shape of `a` without `axis`, in the dtype of `a`; NaN where all elements are.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There are no elements, or `where` is given, without `initial`; or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, dates or times, `where` isn't bool, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    NumPy warns where all elements are NaN; here nothing does.
 
     Examples
     --------
@@ -147,23 +193,42 @@ def nanmin(
 def nanmax(
     a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """Return the greatest of the elements that are not NaN; where all are, NaN (NumPy warns of it then).
+    """Return the greatest of the elements that are not NaN.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers; dtypes without NaN are reduced as a whole.
     axis : int, tuple of int or None
-    out : array, optional
-        Takes the result, and is returned.
+        The axes to reduce; None: all.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
     keepdims : bool
+        Whether the reduced axes stay, as size-1 axes.
     initial : scalar, optional
-        No result is less.
+        No result is less; None: there must be elements.
     where : array of bool
-        Which elements count; it wants `initial`.
+        Which elements count; broadcasts with `a`, and wants `initial`. True: all.
 
     Returns
     -------
     Array
+        In the shape of `a` without `axis`, in the dtype of `a`; NaN where all elements are.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There are no elements, or `where` is given, without `initial`; or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers, dates or times, `where` isn't bool, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    NumPy warns where all elements are NaN; here nothing does.
 
     Examples
     --------
@@ -177,23 +242,43 @@ def nanmax(
 def nanmean(
     a: Any, axis: Axes = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
-    """Return the mean of the elements that are not NaN; where all are, NaN (NumPy warns of it then).
+    """Return the mean of the elements that are not NaN.
 
     Parameters
     ----------
-    a : array
+    a : array_like
+        Numbers; dtypes without NaN are reduced as a whole.
     axis : int, tuple of int or None
+        The axes to reduce; None: all.
     dtype : dtype, optional
-        Of floating-point or complex numbers, where `a` holds such.
-    out : array, optional
-        Takes the result, and is returned.
+        In which to compute, and that of the result; of floating-point or complex numbers where `a` holds such. None:
+        that of `a`, float64 for integers and bool.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
     keepdims : bool
+        Whether the reduced axes stay, as size-1 axes.
     where : array of bool
-        Which elements count.
+        Which elements count; broadcasts with `a`. True: all.
 
     Returns
     -------
     Array
+        In the shape of `a` without `axis`; NaN where nothing counts.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; or `dtype` isn't of floating-point or complex numbers, and `a` is.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        `where` doesn't broadcast, an axis is named twice, or the result doesn't broadcast to `out`.
+    DTypeError
+        `a` isn't numbers or holds dates, `where` isn't bool, or the result isn't cast to the dtype of `out`.
+
+    Notes
+    -----
+    NumPy warns where all elements are NaN; here nothing does.
 
     Examples
     --------
@@ -202,157 +287,15 @@ def nanmean(
     np.float64(2.5)
     """
     array = as_array("nanmean", "a", a)
-    if where is True and not _has_nan(array):
+    if where is True and not has_nan(array):
         return deliver("nanmean", red.mean(array, axis, dtype, keepdims=keepdims), out)
-    wanted = _inexact("nanmean", array, dtype)
+    wanted = inexact_dtype("nanmean", array, dtype)
     wide = np.result_type(wanted, np.float32) if wanted == np.float16 else wanted
     total = nansum(array, axis, wide, keepdims=keepdims, where=where)
-    return deliver("nanmean", astype(divide(total, _count(array, axis, keepdims, where)), wanted), out)
+    return deliver("nanmean", astype(divide(total, count_not_nan(array, axis, keepdims, where)), wanted), out)
 
 
-def nanvar(
-    a: Any,
-    axis: Axes = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = None,
-    correction: float | None = None,
-) -> Any:
-    """Return the variance of the elements that are not NaN; NaN where there are too few (NumPy warns of it then).
-
-    Parameters
-    ----------
-    a : array
-    axis : int, tuple of int or None
-    dtype : dtype, optional
-    out : array, optional
-        Takes the result, and is returned.
-    ddof : float
-        Taken off the number of elements.
-    keepdims : bool
-    where : array of bool
-        Which elements count.
-    mean : array, optional
-        The means, with axes of length one in the place of those reduced, where they are known.
-    correction : float, optional
-        Another name of `ddof`.
-
-    Returns
-    -------
-    Array
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> wr.nanvar(wr.asarray([3.0, float("nan"), 2.0])).compute()
-    np.float64(0.25)
-    """
-    free = _freedom("nanvar", ddof, correction)
-    return deliver("nanvar", _spread("nanvar", a, axis, dtype, free, keepdims, where, mean), out)
-
-
-def nanstd(
-    a: Any,
-    axis: Axes = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = None,
-    correction: float | None = None,
-) -> Any:
-    """Return the standard deviation of the elements that are not NaN; see `nanvar`.
-
-    Parameters
-    ----------
-    a : array
-    axis : int, tuple of int or None
-    dtype : dtype, optional
-    out : array, optional
-        Takes the result, and is returned.
-    ddof : float
-        Taken off the number of elements.
-    keepdims : bool
-    where : array of bool
-        Which elements count.
-    mean : array, optional
-        The means, with axes of length one in the place of those reduced, where they are known.
-    correction : float, optional
-        Another name of `ddof`.
-
-    Returns
-    -------
-    Array
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> wr.nanstd(wr.asarray([3.0, float("nan"), 2.0])).compute()
-    np.float64(0.5)
-    """
-    free = _freedom("nanstd", ddof, correction)
-    return deliver("nanstd", _spread("nanstd", a, axis, dtype, free, keepdims, where, mean), out)
-
-
-def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-    """Return where the least of the elements that are not NaN is.
-
-    Parameters
-    ----------
-    a : array
-    axis : int or None
-        None: in the flattened array.
-    out : array, optional
-        Takes the result, and is returned.
-    keepdims : bool
-
-    Returns
-    -------
-    Array
-        Computing it raises ValueError where all elements are NaN.
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> wr.nanargmin(wr.asarray([float("nan"), 3.0, 2.0])).compute()
-    np.int64(2)
-    """
-    return deliver("nanargmin", _position("nanargmin", a, axis, keepdims), out)
-
-
-def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-    """Return where the greatest of the elements that are not NaN is.
-
-    Parameters
-    ----------
-    a : array
-    axis : int or None
-        None: in the flattened array.
-    out : array, optional
-        Takes the result, and is returned.
-    keepdims : bool
-
-    Returns
-    -------
-    Array
-        Computing it raises ValueError where all elements are NaN.
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> wr.nanargmax(wr.asarray([float("nan"), 3.0, 2.0])).compute()
-    np.int64(1)
-    """
-    return deliver("nanargmax", _position("nanargmax", a, axis, keepdims), out)
-
-
-def _has_nan(array: Array) -> bool:
+def has_nan(array: Array) -> bool:
     return array.dtype.kind in "fcmM"
 
 
@@ -360,12 +303,12 @@ def _filled(operation: str, a: Any, value: int, mask: Any) -> Array:
     """Put a value in the place of NaN, and of what doesn't count."""
     array = as_array(operation, "a", a)
     filler = array.dtype.type(value) if array.dtype.kind in "biufc" else np.zeros((), array.dtype)[()]
-    if _has_nan(array):
+    if has_nan(array):
         array = where(isnan(array), filler, array)
     return array if mask is True else where(mask, array, filler)
 
 
-def _count(array: Array, axis: Axes, keepdims: bool, mask: Any) -> Array:
+def count_not_nan(array: Array, axis: Axes, keepdims: bool, mask: Any) -> Array:
     """Count the elements that are not NaN, and count."""
     there = logical_not(isnan(array))
     if mask is not True:
@@ -373,12 +316,12 @@ def _count(array: Array, axis: Axes, keepdims: bool, mask: Any) -> Array:
     return red.sum(there, axis, np.int64, keepdims=keepdims)
 
 
-def _inexact(operation: str, array: Array, dtype: Any) -> np.dtype[Any]:
+def inexact_dtype(operation: str, array: Array, dtype: Any) -> np.dtype[Any]:
     """Return the dtype to compute in."""
     if dtype is None:
         return np.dtype(np.float64) if array.dtype.kind in "biu" else array.dtype
     found = check_dtype(operation, "dtype", dtype)
-    if found.kind not in "fc" and _has_nan(array):
+    if found.kind not in "fc" and has_nan(array):
         raise ArgumentError(bad(operation, "dtype", dtype, "a dtype of floating-point or complex numbers"))
     return found
 
@@ -400,54 +343,9 @@ def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, m
         raise ShapeError(
             f"{operation}: array of shape {array.shape} has no elements along axis {axis!r}; expected some, or initial="
         )
-    if _has_nan(array):
+    if has_nan(array):
         given = without_empty(array, axes)
         found = make(Reduce(operation, axes, bool(keepdims)), (given,), grid, array.dtype)
     else:
         found = plain(array, axis, keepdims=keepdims)
     return found if initial is None else astype(pair(found, initial), found.dtype)
-
-
-def _freedom(operation: str, ddof: Any, correction: Any) -> float:
-    if correction is not None:
-        if ddof != 0:
-            raise ShapeError(bad(operation, "correction", correction, "either it or ddof"))
-        ddof = correction
-    if isinstance(ddof, bool) or not isinstance(ddof, int | float | np.number):
-        raise ArgumentError(bad(operation, "ddof", ddof, "a number"))
-    return float(ddof)
-
-
-def _spread(operation: str, a: Any, axis: Axes, dtype: Any, ddof: float, keepdims: bool, mask: Any, mean: Any) -> Array:
-    array = as_array(operation, "a", a)
-    wide = _inexact(operation, array, dtype)
-    if wide.kind not in "fc":
-        raise DTypeError(bad(operation, "dtype", dtype, "a dtype of floating-point or complex numbers"))
-    target = np.finfo(wide).dtype
-    array = astype(array, np.float32 if wide == np.float16 else wide)
-    if mask is not True:
-        array = where(mask, array, array.dtype.type(np.nan))
-    if mean is not None:
-        count = _count(array, axis, keepdims, True)
-        away = where(isnan(array), array.dtype.type(0), array - as_array(operation, "mean", mean))
-        total = red.sum(square(absolute(away)), axis, keepdims=keepdims)
-        found = divide(total, where(count > ddof, count - ddof, np.nan))
-        return astype(found if operation == "nanvar" else found**0.5, target)
-    axes = reduced_axes(operation, axis, array.ndim)
-    grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
-    real = np.finfo(array.dtype).dtype
-    return astype(make(Reduce(operation, axes, bool(keepdims), ddof), (array,), grid, real), target)
-
-
-def _position(operation: str, a: Any, axis: int | None, keepdims: bool) -> Array:
-    array = as_array(operation, "a", a)
-    if axis is not None and (array.ndim or axis not in (0, -1)):
-        axis = check_axis(operation, axis, array.ndim)
-    find, worst = (extremes.argmin, np.inf) if operation == "nanargmin" else (extremes.argmax, -np.inf)
-    if not _has_nan(array) or array.dtype.kind in "mM":
-        return find(array, axis, keepdims=keepdims)
-    lost = isnan(array)
-    found = find(where(lost, array.dtype.type(worst), array), axis, keepdims=keepdims)
-    nothing = extremes.all(lost, axis, keepdims=keepdims)
-    grid = found.expr.grid
-    return make(BlockFunction("checks:check_found", (operation,)), (found, nothing), grid, found.dtype)

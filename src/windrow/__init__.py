@@ -116,6 +116,8 @@ from .arrays.statistics.counts import *
 from .arrays.statistics.histograms import *
 from .arrays.statistics.joint import *
 from .arrays.statistics.moments import *
+from .arrays.statistics.nan_positions import *
+from .arrays.statistics.nan_spreads import *
 from .arrays.statistics.nans import *
 from .arrays.user_functions import overlap as overlap
 from .arrays.user_functions.along_axis import *

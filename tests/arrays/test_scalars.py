@@ -28,6 +28,7 @@ m.isin(z, a, invert=True)      m.select([z > 1], [z])      m.roll(z, 1)         
 m.tensordot(a, a, 1)           m.dot(a, a)                 a @ a                     m.vdot(a, a)
 m.inner(a, a)                  m.einsum("i,i->", a, a)     m.einsum("ij->", b)       m.trace(b)
 m.cov(b[0])                     m.corrcoef(b[0])            m.linalg.norm(a)          m.linalg.det(b[:, :2])
+m.linalg.matrix_norm(b, ord=1)  m.linalg.slogdet(b[:, :2])[0]  m.linalg.slogdet(b[:, :2])[1]
 m.linalg.cond(b)               m.linalg.matrix_rank(b)     m.median(b)               m.quantile(b, 0.5)
 m.percentile(b, np.array(50))  b.sum()                     z.sum()                   z.sum(keepdims=True)
 m.max(b)                       m.argmax(b)                 m.count_nonzero(b)        m.any(b)

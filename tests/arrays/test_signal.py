@@ -247,7 +247,7 @@ def test_numpys_functions_dispatch():
         (lambda x: wr.gradient(x, np.ones(3), 1.0), ValueError, "varargs"),
         (lambda x: wr.gradient(wr.ones(1)), ValueError, "at least 2"),
         (lambda x: wr.ediff1d(wr.arange(3), to_end=1.5), TypeError, "to_end"),
-        (lambda x: wr.convolve(x, x), ValueError, "one axis"),
+        (lambda x: wr.convolve(x, x), ValueError, "1-D array"),
         (lambda x: wr.convolve(x[0], []), ValueError, "'v'"),
         (lambda x: wr.correlate(x[0], x[0], "half"), TypeError, "'mode'"),
         (lambda x: wr.interp(x, [1, 2], [1]), ValueError, "'fp'"),
@@ -312,3 +312,12 @@ def test_chunks_of_windows_hardly_grow():
         wr.sliding_window_view(x, (5, 5), writeable=True)
     with pytest.raises(wr.ShapeError, match="a length for each of 2 axes"):
         wr.sliding_window_view(x, 3)
+
+
+def test_errors_say_what_is_wrong():
+    with pytest.raises(wr.AxisError, match="pad_width"):
+        wr.pad([1, 2], {3: 1})
+    with pytest.raises(wr.DTypeError, match="numbers"):
+        wr.polyval(["a"], [1])
+    with pytest.raises(wr.DTypeError, match="numbers"):
+        wr.polyfit(["a"], [1], 0)

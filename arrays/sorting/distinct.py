@@ -1,0 +1,419 @@
+"""Distinct elements. They are sorted; how many there are is found when something asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...graph.axismap import Halo
+from ...graph.errors import DTypeError, ShapeError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ...workers.kernels.blocks.quantiles import may_be_lost
+from ..base import as_array, check_axis, make
+from ..chunking import coalesce
+from ..chunking.rechunk import regrid
+from ..execution.compute import persist
+from ..execution.deferred import unsized
+from ..indexing.boolean import select
+from ..ops.cumulative import cumulative_sum
+from ..ops.joining import concatenate
+from ..ops.moving import move, moveaxis
+from ..ops.reshaping import ravel
+from ..ops.ufuncs import minimum
+from .samples import merged, merged_pair, parts_in_order, positions, restored
+from .search import searchsorted
+from .sorts import gathered
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..array import Array
+
+    Steps = Generator[Any, Any, Array]
+
+__all__ = [
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
+
+
+class UniqueAll(NamedTuple):
+    """What `unique_all` returns."""
+
+    values: Array
+    indices: Array
+    inverse_indices: Array
+    counts: Array
+
+
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` returns."""
+
+    values: Array
+    counts: Array
+
+
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` returns."""
+
+    values: Array
+    inverse_indices: Array
+
+
+class _Order:
+    """An array in order, with its positions where they are wanted, and what is new in it: found once for all users.
+
+    Where chunks have few distinct elements, these stand for all: they bring their first positions and their numbers.
+    """
+
+    def __init__(self, x: Array, equal_nan: bool, names: str) -> None:
+        self.x, self.equal_nan = x, equal_nan
+        self.carry, self.inverse = "i" in names or "r" in names, "r" in names
+        self.found: tuple[Array, Array, Array, Array | None] | None = None
+
+    def steps(self) -> Generator[Any, Any, tuple[Array, Array, Array, Array | None]]:
+        """Give values in order, positions (or values again), flags of what is new, and numbers (None: each is one)."""
+        if self.found is None:
+            x = gathered(self.x)
+            if self.carry:
+                values, order = persist(*parts_in_order(x, positions(x)))
+            else:
+                values = order = persist(make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype))
+            if x.npartitions > 1 and x.dtype.kind != "V":
+                self.found = yield from self._few(values, order)
+            if self.found is None:
+                if self.carry:
+                    values, order = persist(*(yield from merged_pair(values, order)))
+                else:
+                    values = order = persist((yield from merged(values)))
+                self.found = (values, order, persist(borders(values, self.equal_nan)), None)
+        return self.found
+
+    def _few(self, parts: Array, order: Array) -> Generator[Any, Any, Any]:
+        """Give what `steps` does, made of the distinct elements of each chunk; None where these are too many."""
+        grid = parts.expr.grid
+        new = persist(make(BlockFunction("searching:mark_first", (self.equal_nan,)), (parts,), grid, bool))
+        counts = yield make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(grid.nblocks, 1)]), "i8")
+        if counts.sum() > max(grid.largest, coalesce.SMALLEST) or 2 * counts.sum() > parts.size:
+            return None
+        begin = persist(select(positions(parts), new))
+        numbers = concatenate([begin[1:], np.full(min(1, parts.size), parts.size)]) - begin
+        x, first, numbers = (
+            regrid(a, Grid.single(begin.shape)) for a in (select(parts, new), select(order, new), numbers)
+        )
+        local = persist(make(BlockFunction("sorting:argsort"), (x,), x.expr.grid, "i8"))
+        found = [make(BlockFunction("sorting:pick"), (a, local), x.expr.grid, a.dtype) for a in (x, first, numbers)]
+        values, first, numbers = persist(*found)
+        if self.inverse and may_be_lost(x.dtype) and not self.equal_nan and np.isnan((yield values[-1:])).any():
+            return None
+        return values, first, persist(borders(values, self.equal_nan)), numbers
+
+
+def borders(x: Array, equal_nan: bool, function: str = "begins") -> Array:
+    """Tell which elements of a sorted 1-D array differ from the one before (or, "ends", from the one after)."""
+    (axis,) = x.expr.grid.axes
+    halo = Halo(1, 0, "none") if function == "begins" else Halo(0, 1, "none")
+    wide = move("neighbours", x, [(0, halo)], [halo.axis(axis)])
+    op = BlockFunction(f"searching:{function}", (equal_nan,), axes=((0,),), where=True)
+    return make(op, (wide,), x.expr.grid, bool)
+
+
+def _values(_: Array, order: _Order) -> Steps:
+    values, _where, new, _numbers = yield from order.steps()
+    return select(values, new)
+
+
+def _first(_: Array, order: _Order) -> Steps:
+    _values, where, new, _numbers = yield from order.steps()
+    return select(where, new)
+
+
+def _counts(_: Array, order: _Order) -> Steps:
+    values, _where, new, numbers = yield from order.steps()
+    found: Array
+    if numbers is None:
+        begin = persist(select(positions(values), new))
+        found = concatenate([begin[1:], np.full(min(1, values.size), values.size)]) - begin
+    else:
+        end = persist(select(cumulative_sum(numbers), borders(values, order.equal_nan, "ends")))
+        found = end - concatenate([np.zeros(min(1, values.size), np.int64), end[:-1]])
+    return found
+
+
+def _inverse(x: Array, order: _Order) -> Steps:
+    values, where, new, numbers = yield from order.steps()
+    if numbers is not None:
+        found = searchsorted(select(values, new), x)
+        if not (order.equal_nan and x.dtype.kind == "c"):
+            return found
+        least: Array = minimum(found, (yield new.sum()) - 1)
+        return least  # complex NaN of several kinds: one, the least of them, stands for all
+    each = make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(new.npartitions, 1)]), "i8")
+    counts = yield each
+    before = regrid(as_array("unique", "x", np.cumsum(counts) - counts), each.expr.grid)
+    operand_axes = ((0,), (0,))
+    number = make(BlockFunction("searching:running", axes=operand_axes), (new, before), new.expr.grid, "i8")
+    return regrid((yield from restored(where, number, where.expr.grid)), x.expr.grid)
+
+
+def find_distinct(operation: str, x: Any, names: str, equal_nan: bool) -> list[Array]:
+    """Return arrays of what is asked for: v(alues), i(ndices), r (inverse), c(ounts)."""
+    array = as_array(operation, "x", x)
+    if array.dtype.kind == "V" and array.dtype.names is None:
+        raise DTypeError(bad(operation, "x", array.dtype, "a dtype that has an order"))
+    flat = ravel(array)
+    order = _Order(flat, equal_nan, names)
+    recipes = {"v": _values, "i": _first, "r": _inverse, "c": _counts}
+    found = []
+    for name in names:
+        shape = flat.shape if name == "r" else (None,)
+        made = unsized(operation, recipes[name], (flat,), (order,), shape, array.dtype if name == "v" else "i8")
+        found.append(made.reshape(array.shape) if name == "r" and array.ndim != 1 else made)
+    return found
+
+
+def unique_values(x: Any) -> Array:
+    """Return the distinct elements, sorted.
+
+    Parameters
+    ----------
+    x : array_like
+        Flattened in C order.
+
+    Returns
+    -------
+    Array
+        1-D, in the dtype of `x`; its length is found when it is needed.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array.
+    DTypeError
+        `x` has a dtype without an order, or holds Python objects.
+
+    Notes
+    -----
+    A function of the array API; each NaN is one of its own, other than in `windrow.unique`. Values are sorted, which
+    the standard leaves open; how many there are is found when something needs it.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.unique_values(wr.asarray([3, 1, 3], chunks=2)).compute()
+    array([1, 3])
+    """
+    return find_distinct("unique_values", x, "v", False)[0]
+
+
+def unique_counts(x: Any) -> UniqueCounts:
+    """Return the distinct elements, sorted, and how often each occurs.
+
+    Parameters
+    ----------
+    x : array_like
+        Flattened in C order.
+
+    Returns
+    -------
+    values, counts : Array
+        A named tuple of 1-D arrays: the distinct elements, and how often each occurs as int64.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array.
+    DTypeError
+        `x` has a dtype without an order, or holds Python objects.
+
+    Notes
+    -----
+    A function of the array API; each NaN is one of its own, other than in `windrow.unique`. Values are sorted, which
+    the standard leaves open; how many there are is found when something needs it.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> values, counts = wr.unique_counts(wr.asarray([3, 1, 3], chunks=2))
+    >>> counts.compute()
+    array([1, 2])
+    """
+    return UniqueCounts(*find_distinct("unique_counts", x, "vc", False))
+
+
+def unique_inverse(x: Any) -> UniqueInverse:
+    """Return the distinct elements, sorted, and for each element of `x` which one it is.
+
+    Parameters
+    ----------
+    x : array_like
+        Flattened in C order.
+
+    Returns
+    -------
+    values, inverse_indices : Array
+        A named tuple: the distinct elements, 1-D, and the position there of each element, as int64 in the shape of `x`.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array.
+    DTypeError
+        `x` has a dtype without an order, or holds Python objects.
+
+    Notes
+    -----
+    A function of the array API; each NaN is one of its own, other than in `windrow.unique`. Values are sorted, which
+    the standard leaves open; how many there are is found when something needs it.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> values, inverse = wr.unique_inverse(wr.asarray([3, 1, 3], chunks=2))
+    >>> inverse.compute()
+    array([1, 0, 1])
+    """
+    return UniqueInverse(*find_distinct("unique_inverse", x, "vr", False))
+
+
+def unique_all(x: Any) -> UniqueAll:
+    """Return the distinct elements, sorted, with first positions, inverse and counts.
+
+    Parameters
+    ----------
+    x : array_like
+        Flattened in C order.
+
+    Returns
+    -------
+    values, indices, inverse_indices, counts : Array
+        A named tuple: the distinct elements, 1-D; as int64 their first positions in the flattened array, the position
+        of each element among them (in the shape of `x`), and how often each occurs.
+
+    Raises
+    ------
+    ArgumentError
+        `x` can't be read as an array.
+    DTypeError
+        `x` has a dtype without an order, or holds Python objects.
+
+    Notes
+    -----
+    A function of the array API; each NaN is one of its own, other than in `windrow.unique`. Values are sorted, which
+    the standard leaves open; how many there are is found when something needs it.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.unique_all(wr.asarray([3, 1, 3], chunks=2)).indices.compute()
+    array([1, 0])
+    """
+    return UniqueAll(*find_distinct("unique_all", x, "virc", False))
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """Return the distinct elements, or slices along an axis, sorted.
+
+    Parameters
+    ----------
+    ar : array_like
+        What to look at.
+    return_index, return_inverse, return_counts : bool
+        Whether to return first positions, the number of each element's value, and how often each occurs.
+    axis : int or None
+        The axis whose slices are compared as wholes; None: elements of the array flattened in C order.
+    equal_nan : bool
+        Whether all NaN count as one; slices with NaN are all different.
+    sorted : bool
+        As in NumPy; the result is sorted in any case.
+
+    Returns
+    -------
+    Array, or a tuple of them
+        The distinct elements, 1-D, or slices, sorted, in the dtype of `ar`; then, as int64, what is asked for: first
+        positions, the number of each element's value (in the shape of `ar`; 1-D with `axis`), how often each occurs.
+
+    Raises
+    ------
+    ArgumentError
+        `ar` can't be read as an array; or `axis` isn't an integer.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        `axis` is given for an array with fields.
+    DTypeError
+        `ar` has a dtype without an order, or holds Python objects.
+
+    Notes
+    -----
+    How many there are is found when something needs it: until then that length is None in `shape`. Slices along an axis
+    are brought into one chunk each.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.asarray([3, 1, 3], chunks=2)
+    >>> wr.unique(x).compute()
+    array([1, 3])
+    >>> values, counts = wr.unique(x, return_counts=True)
+    >>> values.shape, len(values), counts.compute()
+    ((2,), 2, array([1, 2]))
+    """
+    names = "v" + "i" * bool(return_index) + "r" * bool(return_inverse) + "c" * bool(return_counts)
+    array = as_array("unique", "ar", ar)
+    at = 0 if axis is None else check_axis("unique", axis, array.ndim)
+    if axis is None or array.ndim == 1:
+        found = find_distinct("unique", array, names, bool(equal_nan))
+        return found[0] if len(found) == 1 else tuple(found)
+    rows = moveaxis(array, at, 0)
+    shape = rows.shape[1:]
+    width = rows.size // max(1, rows.shape[0]) if rows.shape[0] else 0
+    if array.dtype.names is not None:
+        raise ShapeError(bad("unique", "axis", axis, "None for an array with fields"))
+    if array.size == 0:  # slices without elements are all the same
+        count, few = len(rows), min(1, len(rows))
+        parts = {"i": np.zeros(few, int), "r": np.zeros(count, int), "c": np.full(few, count)}
+        found = [as_array("unique", "ar", parts[n]) if n in parts else moveaxis(rows[:few], 0, at) for n in names]
+    else:
+        record = np.dtype([(f"f{i}", array.dtype) for i in range(width)])
+        found = find_distinct("unique", _packed(rows.reshape(len(rows), width), record), names, False)
+        found[0] = unsized("unique", _unpacked, (found[0],), (shape, at), _at((None, *shape), at), array.dtype)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _at(shape: tuple[int | None, ...], axis: int) -> tuple[int | None, ...]:
+    """Move the first length to its place."""
+    return (*shape[1 : axis + 1], shape[0], *shape[axis + 1 :])
+
+
+def _packed(rows: Array, record: np.dtype[Any]) -> Array:
+    grid = rows.expr.grid
+    step = max(1, grid.largest // max(1, rows.shape[1]))
+    axis = grid.axes[0] if grid.axes[0].largest <= step else Axis.regular(rows.shape[0], step)
+    rows = regrid(rows, Grid([axis, Axis.whole(rows.shape[1])]))
+    return make(BlockFunction("searching:pack_rows", (record,), axes=((0, None),)), (rows,), Grid([axis]), record)
+
+
+def _unpacked(x: Array, shape: tuple[int, ...], axis: int) -> Steps:
+    """Recipe of the slices of which `x` has one in each record."""
+    dtype = x.dtype[0]
+    assert x.dtype.names is not None
+    width = len(x.dtype.names)
+    grid = Grid([x.expr.grid.axes[0], Axis.whole(width)])
+    rows = make(BlockFunction("searching:unpack_rows", axes=((0,),)), (x,), grid, dtype)
+    yield from ()
+    return moveaxis(rows.reshape(x.shape[0], *shape), 0, axis)

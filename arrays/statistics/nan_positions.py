@@ -1,0 +1,115 @@
+"""Positions of extremes that pass over NaN."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.kinds.mapping import BlockFunction
+from ..base import as_array, check_axis, make
+from ..ops import extremes
+from ..ops.elementwise import where
+from ..ops.outputs import deliver
+from ..ops.ufuncs import isnan
+from .nans import has_nan
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "nanargmax",
+    "nanargmin",
+]
+
+
+def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    """Return the position of the least element that is not NaN.
+
+    Parameters
+    ----------
+    a : array_like
+        Numbers, dates or times.
+    axis : int or None
+        The axis along which to look; None: the array flattened in C order.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    keepdims : bool
+        Whether the reduced axis stays, as a size-1 axis.
+
+    Returns
+    -------
+    Array of int64
+        In the shape of `a` without `axis`; the first position of several.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; or `axis` isn't an integer.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There are no elements along the axis, or the result doesn't broadcast to `out`.
+    ValueError
+        When it is computed: all elements along the axis are NaN (NumPy raises at the call).
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.nanargmin(wr.asarray([float("nan"), 3.0, 2.0])).compute()
+    np.int64(2)
+    """
+    return deliver("nanargmin", _position("nanargmin", a, axis, keepdims), out)
+
+
+def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    """Return the position of the greatest element that is not NaN.
+
+    Parameters
+    ----------
+    a : array_like
+        Numbers, dates or times.
+    axis : int or None
+        The axis along which to look; None: the array flattened in C order.
+    out : Array or numpy.ndarray, optional
+        Takes the result: a lazy array stands for it from then on, a NumPy array is filled, which computes it.
+    keepdims : bool
+        Whether the reduced axis stays, as a size-1 axis.
+
+    Returns
+    -------
+    Array of int64
+        In the shape of `a` without `axis`; the first position of several.
+
+    Raises
+    ------
+    ArgumentError
+        `a` can't be read as an array; or `axis` isn't an integer.
+    AxisError
+        The array has no such axis.
+    ShapeError
+        There are no elements along the axis, or the result doesn't broadcast to `out`.
+    ValueError
+        When it is computed: all elements along the axis are NaN (NumPy raises at the call).
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.nanargmax(wr.asarray([float("nan"), 3.0, 2.0])).compute()
+    np.int64(1)
+    """
+    return deliver("nanargmax", _position("nanargmax", a, axis, keepdims), out)
+
+
+def _position(operation: str, a: Any, axis: int | None, keepdims: bool) -> Array:
+    array = as_array(operation, "a", a)
+    if axis is not None and (array.ndim or axis not in (0, -1)):
+        axis = check_axis(operation, axis, array.ndim)
+    find, worst = (extremes.argmin, np.inf) if operation == "nanargmin" else (extremes.argmax, -np.inf)
+    if not has_nan(array) or array.dtype.kind in "mM":
+        return find(array, axis, keepdims=keepdims)
+    lost = isnan(array)
+    found = find(where(lost, array.dtype.type(worst), array), axis, keepdims=keepdims)
+    nothing = extremes.all(lost, axis, keepdims=keepdims)
+    grid = found.expr.grid
+    return make(BlockFunction("checks:check_found", (operation,)), (found, nothing), grid, found.dtype)
