@@ -25,7 +25,7 @@ from .indexing.block_view import BlockView
 from .indexing.getitem import getitem
 from .indexing.lost_writes import LOST, is_view_key, warn_lost, warn_turns
 from .indexing.points import PointView
-from .indexing.setitem import assigned
+from .indexing.setitem import assign
 from .interop.array_api import namespace
 from .interop.dlpack import CPU, to_dlpack
 from .interop.numpy_protocols import by_ufunc, replacement
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import networkx
     import pyarrow
 
-_assigned = guard(assigned, inner=True)  # `__setitem__` counts references, and so has no wrapper around it
+_assigned = guard(assign, inner=True)  # `__setitem__` counts references, and so has no wrapper around it
 
 
 class Array(Operators, Methods):

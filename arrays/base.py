@@ -63,7 +63,7 @@ class ArrayBase:
         if self._expr is None:
             waiting = self._unsized
             if waiting is not None:  # else another thread has just found it
-                self._replace(None, waiting.found())
+                self._replace(None, waiting.find())
         assert self._expr is not None
         return self._expr
 
@@ -189,7 +189,7 @@ def make(op: Op, operands: Sequence[ArrayBase], grid: Grid, dtype: Any) -> Array
     return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(dtype), origin.find_origin()))
 
 
-def host(array: Any, grid: Grid, dtype: DType, *, in_place: bool) -> Array:
+def wrap_host(array: Any, grid: Grid, dtype: DType, *, in_place: bool) -> Array:
     """Return the array of what a user handed in."""
     source, file = source_of(array)
     return make(Host(HostData(source, in_place=in_place and source is array, file=file)), (), grid, dtype)
@@ -245,7 +245,7 @@ def as_array_nocopy(operation: str, argument: str, value: Any) -> Array:
         raise ArgumentError(bad(operation, argument, value, "a Windrow or NumPy array, or a number"))
     check_dtype(operation, argument, found.dtype)
     not_masked(operation, argument, value)
-    return host(found, grid_for(operation, "auto", found.shape, found.dtype), found.dtype, in_place=True)
+    return wrap_host(found, grid_for(operation, "auto", found.shape, found.dtype), found.dtype, in_place=True)
 
 
 def plain_array(operation: str, argument: str, value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:

@@ -374,7 +374,7 @@ class Methods(ArrayBase):
         array([[0, 1],
                [2, 0]])
         """
-        self.expr = views.resized(self, new_shape[0] if len(new_shape) == 1 else new_shape).expr
+        self.expr = views.resize_array(self, new_shape[0] if len(new_shape) == 1 else new_shape).expr
 
     @property
     def T(self) -> Array:

@@ -23,7 +23,7 @@ _OPERANDS = (*SCALARS, ArrayBase, np.ndarray, list, tuple, str, bytes)
 Binary = Callable[[Any, Any], Any]
 
 
-def _taken(other: Any) -> bool:
+def _is_taken(other: Any) -> bool:
     """Whether an operator takes an operand, or leaves it to the operand's own."""
     if isinstance(other, _OPERANDS):
         return True
@@ -33,19 +33,19 @@ def _taken(other: Any) -> bool:
 
 def _both(function: Ufunc) -> tuple[Binary, Binary]:
     def forward(self: ArrayBase, other: Any) -> Any:
-        return function(self, other) if _taken(other) else NotImplemented
+        return function(self, other) if _is_taken(other) else NotImplemented
 
-    def reflected(self: ArrayBase, other: Any) -> Any:
-        return function(other, self) if _taken(other) else NotImplemented
+    def reflect(self: ArrayBase, other: Any) -> Any:
+        return function(other, self) if _is_taken(other) else NotImplemented
 
-    return forward, reflected
+    return forward, reflect
 
 
 def _in_place(function: Binary, symbol: str) -> Binary:
     """An operator that makes the name stand for a new array, of the shape and dtype that it has."""
 
     def forward(self: ArrayBase, other: Any) -> Any:
-        if not _taken(other):
+        if not _is_taken(other):
             return NotImplemented
         found = function(self, other)
         if not _same_places(found, self) and found.shape != self.shape:
@@ -74,7 +74,7 @@ def _equality(function: Ufunc, of_none: bool) -> Binary:
     def forward(self: ArrayBase, other: Any) -> Any:
         if other is None:
             return make(Full(np.bool(of_none)), (), self.expr.grid, np.bool)
-        return function(self, other) if _taken(other) else NotImplemented
+        return function(self, other) if _is_taken(other) else NotImplemented
 
     return forward
 
@@ -125,13 +125,13 @@ class Operators(ArrayBase):
             return ew.square(self)
         if type(other) is float and other == 0.5 and self.dtype.kind in "fc":
             return ew.sqrt(self)
-        return ew.power(self, other) if _taken(other) else NotImplemented
+        return ew.power(self, other) if _is_taken(other) else NotImplemented
 
     def __matmul__(self, other: Any) -> Any:
-        return matmul(self, other) if _taken(other) else NotImplemented
+        return matmul(self, other) if _is_taken(other) else NotImplemented
 
     def __rmatmul__(self, other: Any) -> Any:
-        return matmul(other, self) if _taken(other) else NotImplemented
+        return matmul(other, self) if _is_taken(other) else NotImplemented
 
     def __hash__(self) -> int:
         raise TypeError(

@@ -61,7 +61,7 @@ def whole(x: ArrayBase, axes: Collection[int]) -> Array:
     return regrid(x, whole_grid(x.expr.grid, axes))
 
 
-def merged_axis(axis: Axis, line_bytes: int) -> Axis:
+def merge_axis(axis: Axis, line_bytes: int) -> Axis:
     """Return an axis of which so many bytes make one position, with small chunks merged with those beside them.
 
     Chunks that are large enough stay as they are: borders are left out, and none is moved.
@@ -76,10 +76,10 @@ def merged_axis(axis: Axis, line_bytes: int) -> Axis:
     return Axis.of_sizes(np.diff(np.append(start[first], axis.length)))
 
 
-def merged(x: ArrayBase, axis: int = 0) -> Array:
-    """Return the array with small chunks along an axis merged; see `merged_axis`."""
+def merge_small_chunks(x: ArrayBase, axis: int = 0) -> Array:
+    """Return the array with small chunks along an axis merged; see `merge_axis`."""
     grid = x.expr.grid
     line = math.prod(a.largest for i, a in enumerate(grid.axes) if i != axis) * x.dtype.itemsize
     axes = list(grid.axes)
-    axes[axis] = merged_axis(axes[axis], line)
+    axes[axis] = merge_axis(axes[axis], line)
     return regrid(x, Grid(axes))

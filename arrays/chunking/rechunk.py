@@ -37,7 +37,7 @@ def regrid(x: ArrayBase, grid: Grid) -> Array:
     return make(rechunk_move(x.ndim), (x,), grid, x.dtype)
 
 
-def without_empty(x: ArrayBase, axes: Iterable[int]) -> Array:
+def drop_empty_chunks(x: ArrayBase, axes: Iterable[int]) -> Array:
     """Return the array without its empty chunks along axes, which many functions don't take."""
     found = list(x.expr.grid.axes)
     for i in axes:
@@ -157,7 +157,7 @@ def common_axes(arrays: Sequence[ArrayBase], shape: tuple[int, ...]) -> list[Axi
     return axes
 
 
-def aligned(operation: str, arrays: Sequence[ArrayBase]) -> tuple[Grid, list[Array]]:
+def align_chunks(operation: str, arrays: Sequence[ArrayBase]) -> tuple[Grid, list[Array]]:
     """Return the grid of what operands broadcast to, and the operands rechunked to fit it."""
     shape = broadcast_shape(operation, *(a.expr.shape for a in arrays))
     axes = common_axes(arrays, shape)

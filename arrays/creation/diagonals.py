@@ -238,7 +238,7 @@ def diagflat(v: Any, k: int = 0) -> Array:
     return diag(as_array("diagflat", "v", v).reshape(-1), k)
 
 
-def _kept(operation: str, m: Any, k: Any, lower: bool) -> Array:
+def _keep_side(operation: str, m: Any, k: Any, lower: bool) -> Array:
     """Keep one side of a diagonal of the last two axes; a 1-D array is each row of a square."""
     x = as_array(operation, "m", m)
     if x.ndim == 0:
@@ -291,7 +291,7 @@ def tril(m: Any, k: int = 0) -> Array:
     array([[1., 0.],
            [1., 1.]])
     """
-    return _kept("tril", m, k, True)
+    return _keep_side("tril", m, k, True)
 
 
 def triu(m: Any, k: int = 0) -> Array:
@@ -325,7 +325,7 @@ def triu(m: Any, k: int = 0) -> Array:
     array([[1., 1.],
            [0., 1.]])
     """
-    return _kept("triu", m, k, False)
+    return _keep_side("triu", m, k, False)
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, BadValue, bad
-from ..base import ArrayBase, as_array, check_device, check_dtype, check_shape, grid_for, host, not_masked, plain_array
+from ..base import (
+    ArrayBase,
+    as_array,
+    check_device,
+    check_dtype,
+    check_shape,
+    grid_for,
+    not_masked,
+    plain_array,
+    wrap_host,
+)
 from ..ops.elementwise import astype
 from ..ops.joining import concatenate, stack
 from ..ops.moving import expand_dims
@@ -79,9 +89,9 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
         return same if isinstance(chunks, str) and chunks == "auto" else same.rechunk(chunks)
     pieces = from_arrow("from_array", x)
     if pieces is not None:
-        return _joined(pieces, chunks)
+        return _join_pieces(pieces, chunks)
     if isinstance(x, list | tuple) and holds_lazy(x):
-        return _nested(x)
+        return _stack_nested(x)
     data: Any = x
     in_place = isinstance(data, np.ndarray)
     if not in_place:
@@ -98,7 +108,7 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     grid: Grid = grid_for("from_array", chunks, shape, dtype)
     if copy:
         data, in_place = np.array(data[(slice(None),) * len(shape)], order="C"), True
-    return host(data, grid, dtype, in_place=in_place)
+    return wrap_host(data, grid, dtype, in_place=in_place)
 
 
 def asarray(
@@ -291,7 +301,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
     return asarray(a, copy=True)
 
 
-def _joined(pieces: list[np.ndarray[Any, Any]], chunks: Any) -> Array:
+def _join_pieces(pieces: list[np.ndarray[Any, Any]], chunks: Any) -> Array:
     """Join pieces along the first axis; each is a chunk where the user says nothing else."""
     given = isinstance(chunks, str) and chunks == "auto"
     found = concatenate([from_array(piece) for piece in pieces]) if len(pieces) > 1 else from_array(pieces[0])
@@ -307,6 +317,6 @@ def holds_lazy(x: Any) -> bool:
     return any(issubclass(kind, ArrayBase) for kind in kinds) or (deep and any(map(holds_lazy, x)))
 
 
-def _nested(x: Any) -> Array:
+def _stack_nested(x: Any) -> Array:
     """Stack a sequence in which there are lazy arrays."""
-    return stack([_nested(each) if holds_lazy(each) and not isinstance(each, ArrayBase) else each for each in x])
+    return stack([_stack_nested(each) if holds_lazy(each) and not isinstance(each, ArrayBase) else each for each in x])

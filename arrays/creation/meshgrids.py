@@ -84,13 +84,13 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
             v.expr.grid.axes[0] if v.ndim else f.expr.grid.axes[i]
             for i, (v, f) in enumerate(zip(vectors, found, strict=True))
         ]
-        found = [_spread(f, shape, axes) for f in found]
+        found = [_broadcast(f, shape, axes) for f in found]
     if indexing == "xy" and n > 1:
         found = [swapaxes(f, 0, 1) for f in found]
     return tuple(found)
 
 
-def _spread(x: Array, shape: tuple[int, ...], axes: Sequence[Axis]) -> Array:
+def _broadcast(x: Array, shape: tuple[int, ...], axes: Sequence[Axis]) -> Array:
     return regrid(broadcast_to(x, shape), Grid(axes))
 
 
@@ -146,7 +146,7 @@ def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False, *
         return tuple(lines)
     if not lines:
         return zeros((0,), known)
-    return stack([_spread(line, shape, grid.axes) for line in lines])
+    return stack([_broadcast(line, shape, grid.axes) for line in lines])
 
 
 def fromfunction(
@@ -223,7 +223,7 @@ class _Coordinates:
         if self._sparse:
             return tuple(lines)
         axes = common_axes(lines, tuple(counts))
-        return stack([_spread(line, tuple(counts), axes) for line in lines])
+        return stack([_broadcast(line, tuple(counts), axes) for line in lines])
 
     def _run(self, given: Any) -> tuple[Any, Any, Any, int]:
         """Return start, stop, step and the count of a slice."""

@@ -86,7 +86,7 @@ def arange(
     array([2, 5, 8])
     """
     check_device("arange", device)
-    start, stop, step = known_number(start), known_number(stop), 1 if step is None else known_number(step)
+    start, stop, step = compute_number(start), compute_number(stop), 1 if step is None else compute_number(step)
     timed = dtype is not None and check_dtype("arange", "dtype", dtype).kind in "mM"
     if stop is not None and (timed or any(isinstance(v, np.datetime64 | np.timedelta64) for v in (start, stop, step))):
         start, stop, step, dtype = _times(start, stop, step, dtype)
@@ -125,7 +125,7 @@ def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, Any,
     return ends[0].astype(known)[()], ends[1].astype(known)[()], np.asarray(step).astype(between)[()], known
 
 
-def known_number(value: Any) -> Any:
+def compute_number(value: Any) -> Any:
     """Compute a lazy number: how long a range is depends on it."""
     return value._single("arange") if isinstance(value, ArrayBase) and value.ndim == 0 else value  # type: ignore[attr-defined]
 

@@ -154,19 +154,19 @@ def explain(*arrays: Any) -> Explanation:
     for array in arrays:
         if not isinstance(array, ArrayBase):
             raise ArgumentError(bad("explain", "arrays", array, "Windrow arrays"))
-    stages, waiting = planned(arrays)
+    stages, waiting = plan_stages(arrays)
     notes = [f"{node.label}: planned when it runs, from values found then" for node in waiting]
-    notes += [note for node in walk([sketch_plan(a) for a in arrays]) if (note := _widened(node))]
+    notes += [note for node in walk([sketch_plan(a) for a in arrays]) if (note := _describe_widening(node))]
     arenas = [arena.size for arena in session().engine.ledger.arenas]
     handed = {sketch_plan(a).token for a in arrays} if len(arenas) == 1 else set()
     hosts = {s.token for s in stages if s.data is not None}
-    notes += [note for s in stages if s.token not in hosts | handed and (note := _crowded(s, arenas))]
+    notes += [note for s in stages if s.token not in hosts | handed and (note := _describe_crowding(s, arenas))]
     later = {node.token for node in waiting}
     made = [_cost(s, hosts, s.token in later) for s in stages if s.data is None]
     return Explanation(tuple(made), tuple(dict.fromkeys(notes)))
 
 
-def planned(arrays: Sequence[ArrayBase]) -> tuple[list[Stage], list[Expr]]:
+def plan_stages(arrays: Sequence[ArrayBase]) -> tuple[list[Stage], list[Expr]]:
     """Return the stages that are known before anything runs, and the operations that are planned when they run.
 
     A stage of an operation's token stands for what isn't known of it; no other operation is part of that.
@@ -176,7 +176,7 @@ def planned(arrays: Sequence[ArrayBase]) -> tuple[list[Stage], list[Expr]]:
     return session().stages([*roots, *(node for node in walk(roots) if node.token in later)]), waiting
 
 
-def _crowded(stage: Stage, arenas: list[int]) -> str:
+def _describe_crowding(stage: Stage, arenas: list[int]) -> str:
     """Say where what a stage makes has no room; what a lone rank hands to the user lies in no arena."""
     where = f" at {stage.origin.rpartition('/')[2]}" if stage.origin else ""
     slab, held = int(stage.slab_bytes(np.arange(stage.ntasks)).max(initial=0)), stage.grid.size * stage.dtype.itemsize
@@ -197,7 +197,7 @@ WIDE = 4
 """An operation whose chunks are more than so many times the largest it is given gets a note."""
 
 
-def _widened(node: Expr) -> str:
+def _describe_widening(node: Expr) -> str:
     given = max((e.grid.largest * e.dtype.itemsize for e in node.operands), default=0)
     made = node.grid.largest * node.dtype.itemsize
     if not node.operands or made <= WIDE * given:

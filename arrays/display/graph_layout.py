@@ -48,7 +48,7 @@ def depths(names: Sequence[str], inputs: Mapping[str, Sequence[str]]) -> dict[st
     return depth
 
 
-def laid_out(sizes: Mapping[str, tuple[float, float]], inputs: Mapping[str, Sequence[str]]) -> Laid:
+def lay_out(sizes: Mapping[str, tuple[float, float]], inputs: Mapping[str, Sequence[str]]) -> Laid:
     """Lay out boxes of these sizes, which come after their inputs.
 
     What leads to a later layer than the next takes a lane of its own through those in between; all that comes from

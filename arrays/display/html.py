@@ -44,7 +44,7 @@ def array_html(x: ArrayBase) -> str:
     largest = grid.largest * x.dtype.itemsize
     chunk = _tuple(tuple(a.largest for a in grid.axes))
     rows.insert(0, ("bytes", size_text(x.nbytes)))
-    rows += [("chunks", f"{grid.nblocks:,} of {chunk}, {size_text(largest)}"), ("made by", _made_by(x))]
+    rows += [("chunks", f"{grid.nblocks:,} of {chunk}, {size_text(largest)}"), ("made by", _describe_origin(x))]
     return _beside(table((), rows, left=(0, 1)), grid_svg(grid))
 
 
@@ -65,7 +65,7 @@ def _beside(left: str, right: str) -> str:
     return f'<div style="{style}"><div>{left}</div><div>{right}</div></div>'
 
 
-def _made_by(x: ArrayBase) -> str:
+def _describe_origin(x: ArrayBase) -> str:
     """Tell the last operation, and what computing the array would take."""
     expr = x.expr
     if expr.pin is not None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import ArgumentError, bad
 from ...scheduler.html import size_text
 from ..base import ArrayBase
-from .explain import planned
-from .graph_layout import laid_out
+from .explain import plan_stages
+from .graph_layout import lay_out
 from .operation_graph import operations
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ def _panel(
     title: str, texts: Mapping[str, tuple[str, ...]], inputs: Mapping[str, Sequence[str]], colours: Mapping[str, str]
 ) -> Picture:
     """Lay out one title with its boxes."""
-    lines = {name: tuple(part for line in text for part in broken(line)) for name, text in texts.items()}
+    lines = {name: tuple(part for line in text for part in break_lines(line)) for name, text in texts.items()}
     sizes = {n: (max(map(len, t)) * LETTER + 2 * PAD, len(t) * LINE + 2 * PAD - 4) for n, t in lines.items()}
-    laid = laid_out(sizes, inputs)
+    laid = lay_out(sizes, inputs)
     boxes = []
     for name, (x, y) in laid.corners.items():
         boxes.append(Box(lines[name], MARGIN + x, TITLE + y, *sizes[name], colours[name]))
@@ -79,7 +79,7 @@ def _panel(
     return Picture(tuple(boxes), arrows, ((title, 0.0),), 2 * MARGIN + laid.width, TITLE + laid.height)
 
 
-def broken(text: str) -> list[str]:
+def break_lines(text: str) -> list[str]:
     """Break a long name between operations; nothing is left out.
 
     Examples
@@ -102,7 +102,7 @@ def picture(*arrays: ArrayBase) -> Picture:
     texts = {n.token: _operation(n) for n in nodes}
     inputs: dict[str, list[str]] = {n.token: [c.token for c in n.operands] for n in nodes}
     above = _panel("operations", texts, inputs, dict.fromkeys(texts, BLUE))
-    stages, later = planned(arrays)
+    stages, later = plan_stages(arrays)
     planned_later = {n.token for n in later}
     texts = {s.token: _stage(s, s.token in planned_later) for s in stages}
     inputs = {s.token: list(s.inputs) for s in stages}

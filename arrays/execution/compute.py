@@ -69,9 +69,9 @@ def compute(*arrays: Any) -> Any:
     if not arrays:
         raise ArgumentError(bad("compute", "arrays", arrays, "at least one array"))
     lazy: list[ArrayBase] = []
-    _mapped(arrays, lazy.append)
+    _map_arrays(arrays, lazy.append)
     made = iter(_values(lazy))
-    found: tuple[Any, ...] = _mapped(arrays, lambda a: _handed(a, next(made)))
+    found: tuple[Any, ...] = _map_arrays(arrays, lambda a: _hand_out(a, next(made)))
     return found[0] if len(found) == 1 else found
 
 
@@ -84,21 +84,21 @@ def _values(arrays: list[ArrayBase]) -> list[np.ndarray[Any, Any]]:
     return evaluate([a.expr for a in arrays]) if arrays else []
 
 
-def _mapped(value: Any, function: Callable[[ArrayBase], Any]) -> Any:
+def _map_arrays(value: Any, function: Callable[[ArrayBase], Any]) -> Any:
     """Apply a function to the arrays in lists, tuples and dicts, in order; return these with its results."""
     if isinstance(value, ArrayBase):
         return function(value)
     if type(value) is dict:
-        return {key: _mapped(one, function) for key, one in value.items()}
+        return {key: _map_arrays(one, function) for key, one in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(_mapped(one, function) for one in value)
+        return type(value)(_map_arrays(one, function) for one in value)
     named = getattr(type(value), "_make", None)
     if isinstance(value, tuple) and named is not None:
-        return named(_mapped(one, function) for one in value)
+        return named(_map_arrays(one, function) for one in value)
     return value
 
 
-def _handed(array: ArrayBase, made: np.ndarray[Any, Any]) -> Any:
+def _hand_out(array: ArrayBase, made: np.ndarray[Any, Any]) -> Any:
     """Hand out a scalar where NumPy's functions do."""
     return made if array.ndim or stays_array(array.expr) else made[()]
 
@@ -183,13 +183,13 @@ def wait(*arrays: Any, timeout: float | None = None) -> None:
     given: list[ArrayBase] = []
     for value in arrays:
         before = len(given)
-        _mapped(value, given.append)
+        _map_arrays(value, given.append)
         if len(given) == before:
             raise ArgumentError(bad("wait", "arrays", value, "persisted Windrow arrays"))
     kept: dict[Kept, Expr] = {}
     for array in given:
         pins = {
-            node.pin: node for node in walk([array.expr], _settled) if isinstance(node.pin, Kept) and node.pin.known
+            node.pin: node for node in walk([array.expr], _is_settled) if isinstance(node.pin, Kept) and node.pin.known
         }
         if not pins:
             raise ArgumentError(bad("wait", "arrays", array, "arrays that were persisted: y = x.persist(); wait(y)"))
@@ -203,7 +203,7 @@ def wait(*arrays: Any, timeout: float | None = None) -> None:
             )
 
 
-def _settled(node: Expr) -> bool:
+def _is_settled(node: Expr) -> bool:
     """Whether nothing below a node has to be waited for."""
     return node.pin is not None or not node.pinned
 

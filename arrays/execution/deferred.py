@@ -8,9 +8,9 @@ NumPy arrays, and returns the array that stands for the operation; on its way it
         counts = yield counted(mask)
         return select(x, mask, counts)
 
-`deferred` makes an array of known shape from a recipe: the recipe runs when the array is computed for the first time,
+`defer` makes an array of known shape from a recipe: the recipe runs when the array is computed for the first time,
 or each time where a user's function lies below.
-`unsized` makes one whose shape is found by the recipe: it runs once, when something first needs the chunks, and
+`defer_unsized` makes one whose shape is found by the recipe: it runs once, when something first needs the chunks, and
 until then `shape` holds None for what isn't known. Recipes run in the calling thread; each yield is a computation.
 """
 
@@ -52,14 +52,14 @@ Values = list[np.ndarray[Any, Any]]
 COPY = Elementwise("copy", (0,))
 
 
-def deferred(
+def defer(
     name: str, recipe: Recipe, operands: Sequence[ArrayBase], params: tuple[Any, ...], grid: Grid, dtype: Any
 ) -> Array:
     """Return the array that `recipe(*operands, *params)` makes when it is computed; its grid and dtype are known."""
     return make(Deferred(name, recipe, params), operands, grid, dtype)
 
 
-def unsized(
+def defer_unsized(
     name: str,
     recipe: Recipe,
     operands: Sequence[ArrayBase],
@@ -138,7 +138,7 @@ class Unsized:
             else:
                 yield stack.pop()
 
-    def found(self) -> Expr:
+    def find(self) -> Expr:
         """Run the recipe, once; return the expression of the array, whose size is known."""
         for each in self._chain(lambda u: u._made is not None):
             each._find()
@@ -158,11 +158,11 @@ class Unsized:
     def _find(self) -> Expr:
         with self._finding:
             if self._made is None:
-                self._made = self._found()
+                self._made = self._find()
                 self._operands = ()
             return self._made
 
-    def _found(self) -> Expr:
+    def _find(self) -> Expr:
         with origin.standing(self._origin):
             made = run_recipe(self._recipe(*self._operands, *self._params)).expr
         fits = len(made.shape) == len(self.shape) and all(
@@ -212,7 +212,7 @@ def expand_recipes(roots: Sequence[Expr]) -> list[Expr]:
     def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:
         if not isinstance(node.op, Deferred):
             return with_operands(node, operands)
-        plan = _planned(node, operands)
+        plan = _plan(node, operands)
         if not node.foreign:
             _known[node] = remove_pins(plan)
         return plan
@@ -263,7 +263,7 @@ def outline_plan(roots: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
     return rewrite(list(roots), lambda node: _find_plan(node, stored), build), waiting
 
 
-def _planned(node: Expr, operands: tuple[Expr, ...]) -> Expr:
+def _plan(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     """Run a recipe; what it made bears the operation's own name, since it has its value."""
     op = node.op
     assert isinstance(op, Deferred)

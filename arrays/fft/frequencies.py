@@ -63,9 +63,9 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, ch
     >>> wr.fft.fftfreq(4).compute()
     array([ 0.  ,  0.25, -0.5 , -0.25])
     """
-    count = _checked("fftfreq", n, d, device)
+    count = _check_length("fftfreq", n, d, device)
     k = arange(count, chunks=chunks)
-    return _scaled("fftfreq", where(k < (count + 1) // 2, k, k - count), count * d, dtype)
+    return _scale("fftfreq", where(k < (count + 1) // 2, k, k - count), count * d, dtype)
 
 
 def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, chunks: Any = "auto") -> Array:
@@ -110,11 +110,11 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, c
     >>> wr.fft.rfftfreq(4).compute()
     array([0.  , 0.25, 0.5 ])
     """
-    count = _checked("rfftfreq", n, d, device)
-    return _scaled("rfftfreq", arange(count // 2 + 1, chunks=chunks), count * d, dtype)
+    count = _check_length("rfftfreq", n, d, device)
+    return _scale("rfftfreq", arange(count // 2 + 1, chunks=chunks), count * d, dtype)
 
 
-def _checked(operation: str, n: Any, d: Any, device: Any) -> int:
+def _check_length(operation: str, n: Any, d: Any, device: Any) -> int:
     if device not in (None, "cpu"):
         raise ArgumentError(bad(operation, "device", device, "'cpu'"))
     if not isinstance(d, int | float | np.integer | np.floating) or d == 0:
@@ -122,7 +122,7 @@ def _checked(operation: str, n: Any, d: Any, device: Any) -> int:
     return length_of(operation, n, "n")
 
 
-def _scaled(operation: str, k: Array, length: float, dtype: Any) -> Array:
+def _scale(operation: str, k: Array, length: float, dtype: Any) -> Array:
     found: Array = k * (1.0 / length)
     if dtype is None:
         return found
@@ -160,7 +160,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     >>> wr.fft.fftshift(wr.fft.fftfreq(4)).compute()
     array([-0.5 , -0.25,  0.  ,  0.25])
     """
-    return _shifted("fftshift", x, axes, 1)
+    return _shift("fftshift", x, axes, 1)
 
 
 def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
@@ -191,10 +191,10 @@ def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     >>> wr.fft.ifftshift(wr.fft.fftshift(wr.arange(5))).compute()
     array([0, 1, 2, 3, 4])
     """
-    return _shifted("ifftshift", x, axes, -1)
+    return _shift("ifftshift", x, axes, -1)
 
 
-def _shifted(operation: str, x: Any, axes: Any, sign: int) -> Array:
+def _shift(operation: str, x: Any, axes: Any, sign: int) -> Array:
     array = as_array(operation, "x", x)
     given = range(array.ndim) if axes is None else axes if isinstance(axes, tuple | list) else (axes,)
     each = tuple(check_axis(operation, a, array.ndim, "axes") for a in given)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ShapeError, bad
 from ..ops.outputs import deliver
-from .plans import Step, axes_and_lengths, norm_of, operand, transformed
+from .plans import Step, apply_steps, axes_and_lengths, norm_of, operand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -433,7 +433,7 @@ def _complex(operation: str, name: str, a: Any, s: Any, axes: Any, norm: Any, ou
     x = operand(operation, a)
     found, lengths = axes_and_lengths(operation, x, s, axes)
     steps = [Step(name, n, i) for i, n in zip(found, lengths, strict=True)]
-    put: Array = deliver(operation, transformed(x, steps[::-1], norm_of(operation, norm)), out)
+    put: Array = deliver(operation, apply_steps(x, steps[::-1], norm_of(operation, norm)), out)
     return put
 
 
@@ -445,7 +445,7 @@ def _half(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Arr
         raise ShapeError(bad(operation, "axes", axes, "at least one axis"))
     steps = [Step("fft", n, i) for i, n in zip(found, lengths, strict=True)]
     steps = [Step("rfft", lengths[-1], found[-1]), *steps[-2::-1]]
-    put: Array = deliver(operation, transformed(x, steps, norm_of(operation, norm)), out)
+    put: Array = deliver(operation, apply_steps(x, steps, norm_of(operation, norm)), out)
     return put
 
 
@@ -457,5 +457,5 @@ def _back(operation: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Arr
         raise ShapeError(bad(operation, "axes", axes, "at least one axis"))
     steps = [Step("ifft", n, i) for i, n in zip(found, lengths, strict=True)]
     steps = [*steps[:-1], Step("irfft", lengths[-1], found[-1])]
-    put: Array = deliver(operation, transformed(x, steps, norm_of(operation, norm)), out)
+    put: Array = deliver(operation, apply_steps(x, steps, norm_of(operation, norm)), out)
     return put

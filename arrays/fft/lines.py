@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ops.outputs import deliver
 from ..ops.ufuncs import conjugate
-from .plans import line_step, norm_of, operand, transformed
+from .plans import apply_steps, line_step, norm_of, operand
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -63,7 +63,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
     array([ 6.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
     x = operand("fft", a)
-    found = transformed(x, [line_step("fft", "fft", x, n, axis)], norm_of("fft", norm))
+    found = apply_steps(x, [line_step("fft", "fft", x, n, axis)], norm_of("fft", norm))
     put: Array = deliver("fft", found, out)
     return put
 
@@ -112,7 +112,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     array([0., 1., 2.])
     """
     x = operand("ifft", a)
-    found = transformed(x, [line_step("ifft", "ifft", x, n, axis)], norm_of("ifft", norm))
+    found = apply_steps(x, [line_step("ifft", "ifft", x, n, axis)], norm_of("ifft", norm))
     put: Array = deliver("ifft", found, out)
     return put
 
@@ -162,7 +162,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     array([ 6.+0.j, -2.+2.j, -2.+0.j])
     """
     x = operand("rfft", a)
-    found = transformed(x, [line_step("rfft", "rfft", x, n, axis)], norm_of("rfft", norm))
+    found = apply_steps(x, [line_step("rfft", "rfft", x, n, axis)], norm_of("rfft", norm))
     put: Array = deliver("rfft", found, out)
     return put
 
@@ -211,7 +211,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     array([0., 1., 2., 3.])
     """
     x = operand("irfft", a)
-    found = transformed(x, [line_step("irfft", "irfft", x, n, axis)], norm_of("irfft", norm))
+    found = apply_steps(x, [line_step("irfft", "irfft", x, n, axis)], norm_of("irfft", norm))
     put: Array = deliver("irfft", found, out)
     return put
 
@@ -261,7 +261,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     """
     x = operand("hfft", a)
     step = line_step("hfft", "irfft", x, n, axis)
-    found = transformed(conjugate(x), [step], _OTHER_WAY[norm_of("hfft", norm)])
+    found = apply_steps(conjugate(x), [step], _OTHER_WAY[norm_of("hfft", norm)])
     put: Array = deliver("hfft", found, out)
     return put
 
@@ -312,6 +312,6 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     """
     x = operand("ihfft", a)
     step = line_step("ihfft", "rfft", x, n, axis)
-    found = transformed(x, [step], _OTHER_WAY[norm_of("ihfft", norm)])
+    found = apply_steps(x, [step], _OTHER_WAY[norm_of("ihfft", norm)])
     put: Array = deliver("ihfft", conjugate(found), out)
     return put

@@ -110,7 +110,7 @@ def axes_and_lengths(
     return found, [length_of(operation, n, "s") for n in lengths]
 
 
-def transformed(x: Array, steps: Sequence[Step], norm: str) -> Array:
+def apply_steps(x: Array, steps: Sequence[Step], norm: str) -> Array:
     """Apply transforms in order: those whose axes fit into one block at once are one pass over the array."""
     waiting = list(steps)
     while waiting:
@@ -174,8 +174,8 @@ def _long(x: Array, step: Step, norm: str, factors: tuple[int, int]) -> Array:
     """
     line = moveaxis(x, step.axis, -1)
     name = "ifft" if step.name in ("ifft", "irfft") else "fft"
-    line = _mirrored(line, step.n) if step.name == "irfft" else _fitted(line, step.n)
-    line = astype(line, _known(line.dtype))
+    line = _mirror(line, step.n) if step.name == "irfft" else _fit_length(line, step.n)
+    line = astype(line, _promote(line.dtype))
     dtype = np.result_type(line.dtype, np.complex64)
     first = whole(reshape(line, (*line.shape[:-1], *factors)), {line.ndim - 1})
     halfway = make(BlockFunction("fft:columns", (name, step.n, norm), where=True), (first,), first.expr.grid, dtype)
@@ -196,14 +196,14 @@ def _flat(x: Array) -> Array:
     return make(BlockFunction("fft:flat", (), operand_axes), (x,), grid, x.dtype)
 
 
-def _known(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _promote(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the type that NumPy transforms numbers in."""
     if dtype.kind == "c":
         return dtype
     return np.real(np.empty(0, Step("fft", 2, 0).dtype(dtype))).dtype
 
 
-def _fitted(line: Array, n: int) -> Array:
+def _fit_length(line: Array, n: int) -> Array:
     """Cut or pad the last axis to n with zeros."""
     if n <= line.shape[-1]:
         return line[..., :n]
@@ -212,9 +212,9 @@ def _fitted(line: Array, n: int) -> Array:
     return make(Move("pad", routes, line.dtype.type(0)), (line,), Grid(axes), line.dtype)
 
 
-def _mirrored(half: Array, n: int) -> Array:
+def _mirror(half: Array, n: int) -> Array:
     """Return the n points of which `irfft` is given the first half; its ends are taken as real."""
-    half = _fitted(astype(half, np.result_type(half.dtype, np.complex64)), n // 2 + 1)
+    half = _fit_length(astype(half, np.result_type(half.dtype, np.complex64)), n // 2 + 1)
     inner = half[..., 1 : (n + 1) // 2]
     ends = [astype(real(half[..., :1]), half.dtype)]
     ends += [astype(real(half[..., n // 2 :]), half.dtype)] if n % 2 == 0 else []

@@ -86,13 +86,13 @@ def aside(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool
             _lock(file)
             yield hidden
             _refuse(operation, path, overwrite, ours)
-            undisturbed(partial(_swap, alone, hidden, path))
+            call_undisturbed(partial(_swap, alone, hidden, path))
     except OSError as error:
         if isinstance(error, FileError):
             raise
-        raise _named(operation, path, error) from error
+        raise _name_error(operation, path, error) from error
     finally:
-        undisturbed(partial(_remove, alone, hidden, path))
+        call_undisturbed(partial(_remove, alone, hidden, path))
 
 
 def _stem(path: str) -> str:
@@ -102,7 +102,7 @@ def _stem(path: str) -> str:
     return os.path.join(parent, f".{name if len(raw) <= LONGEST else hashlib.blake2b(raw, digest_size=16).hexdigest()}")
 
 
-def undisturbed(function: Callable[[], None]) -> None:
+def call_undisturbed(function: Callable[[], None]) -> None:
     """Call a function to its end: a Ctrl-C meanwhile is raised afterwards, and a second one at once.
 
     Python raises them in the main thread alone, so it runs in another one.
@@ -200,7 +200,7 @@ def _refuse(operation: str, path: str, overwrite: bool, ours: Callable[[str], bo
         raise FileExists(f"{operation}: argument 'path' is {path!r}, which {operation} didn't make; it stays as it is")
 
 
-def _named(operation: str, path: str, error: OSError) -> FileError:
+def _name_error(operation: str, path: str, error: OSError) -> FileError:
     found = FileError(f"{operation}: {path!r} could not be written: {type(error).__name__}: {error}")
     found.errno = error.errno
     for note in getattr(error, "__notes__", ()):

@@ -20,7 +20,7 @@ from ..base import as_array_nocopy, check_grid, make, wrap
 from ..chunking.rechunk import rechunk, regrid
 from ..execution.deferred import evaluate
 from .aside import aside, check_sizes, path_of, runs_of
-from .npy import described, mapped, to_npy
+from .npy import map_file, pack_fields, to_npy
 
 if TYPE_CHECKING:
     from ...graph.expr import DType
@@ -78,7 +78,7 @@ def save(path: Any, x: Any, *, overwrite: bool | None = None) -> None:
     if target.endswith(".npy"):
         to_npy(x, target, overwrite=overwrite is not False)
         return
-    array = described(as_array_nocopy("save", "x", x))
+    array = pack_fields(as_array_nocopy("save", "x", x))
     grid, dtype = array.expr.grid, array.dtype
     runs = runs_of(grid, dtype.itemsize)
     with aside("save", target, bool(overwrite), _ours) as folder:
@@ -161,9 +161,9 @@ def load(path: Any, mmap_mode: str | None = None, *, chunks: Any = None) -> Arra
     if not os.path.exists(found):
         raise MissingFile(f"load: argument 'path' is {found!r}; there is nothing")
     if os.path.isfile(found):
-        return mapped("load", found, "auto" if chunks is None else chunks)
+        return map_file("load", found, "auto" if chunks is None else chunks)
     runs, dtype, sizes = _read_head(os.path.join(found, HEAD))
-    times = _looked_at(found, sizes)
+    times = _check_files(found, sizes)
     data = HostData(None, in_place=False, file=ArrowFolder(found, runs, dtype, sizes, times), label="load")
     array = wrap(Expr(Host(data), (), runs.grid, dtype, origin.find_origin()))
     return array if chunks is None else rechunk(array, chunks)
@@ -214,7 +214,7 @@ def _axis(length: int, chunks: int | list[int]) -> Axis:
     return axis
 
 
-def _looked_at(folder: str, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _check_files(folder: str, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the files' times of change; raise where one is missing or has another size."""
     times = np.empty(len(sizes), np.int64)
     for number, size in enumerate(sizes.tolist()):

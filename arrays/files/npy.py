@@ -69,10 +69,10 @@ def from_npy(path: Any, chunks: Any = "auto") -> Array:
     ...     wr.from_npy(file.name, chunks=4).sum().compute()
     np.int64(45)
     """
-    return mapped("from_npy", path, chunks)
+    return map_file("from_npy", path, chunks)
 
 
-def mapped(operation: str, path: Any, chunks: Any) -> Array:
+def map_file(operation: str, path: Any, chunks: Any) -> Array:
     """Return an array of a `.npy` file's elements."""
     found = path_of(operation, path)
     if not os.path.exists(found):
@@ -81,7 +81,7 @@ def mapped(operation: str, path: Any, chunks: Any) -> Array:
         with open(found, "rb") as file:
             if file.read(6) != b"\x93NUMPY":
                 raise ValueError("it doesn't begin as one")
-        data = np.load(found, mmap_mode="r", allow_pickle=False) if _sized(found) else np.load(found)
+        data = np.load(found, mmap_mode="r", allow_pickle=False) if _has_elements(found) else np.load(found)
     except ValueError as error:
         raise FileFormatError(f"{operation}: {found!r} is no .npy file that can be mapped: {error}") from error
     except OSError as error:
@@ -89,7 +89,7 @@ def mapped(operation: str, path: Any, chunks: Any) -> Array:
     return from_array(data, chunks)
 
 
-def _sized(path: str) -> bool:
+def _has_elements(path: str) -> bool:
     """Whether a file has more than its header: nothing can be mapped of an array without elements."""
     with open(path, "rb") as file:
         version = np.lib.format.read_magic(file)
@@ -138,7 +138,7 @@ def to_npy(x: Any, path: Any, *, overwrite: bool = False) -> None:
     """
     named = path_of("to_npy", path)
     target = os.path.realpath(named) if os.path.islink(named) else named
-    array = _in_rows(described(as_array_nocopy("to_npy", "x", x)))
+    array = _in_rows(pack_fields(as_array_nocopy("to_npy", "x", x)))
     grid, dtype = array.expr.grid, array.dtype
     with aside("to_npy", target, overwrite, os.path.isfile) as folder:
         whole = os.path.join(folder, "data")
@@ -175,7 +175,7 @@ def _reserve(descriptor: int, offset: int, count: int) -> None:
         os.truncate(descriptor, offset + count)
 
 
-def described(x: Array) -> Array:
+def pack_fields(x: Array) -> Array:
     """Return an array of a dtype that files can tell: records whose fields lie in another order are packed."""
     try:
         np.lib.format.dtype_to_descr(x.dtype)

@@ -13,7 +13,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.stored import arrow, file_name
 from ..base import ArrayBase, as_array_nocopy, check_grid, make
-from ..chunking.rechunk import aligned, regrid
+from ..chunking.rechunk import align_chunks, regrid
 from ..execution.deferred import evaluate
 from .aside import aside, check_sizes, path_of, runs_of
 
@@ -238,7 +238,7 @@ def _columns(x: Any) -> tuple[list[str], list[Array]]:
     shapes = {a.shape for a in arrays}
     if len(shapes) > 1 or len(next(iter(shapes))) != 1:
         raise ShapeError(bad("to_parquet", "x", sorted(shapes), "1-D arrays of one length"))
-    return list(x), aligned("to_parquet", arrays)[1]
+    return list(x), align_chunks("to_parquet", arrays)[1]
 
 
 def _check_column(name: str, array: ArrayBase) -> None:

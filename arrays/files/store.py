@@ -127,7 +127,7 @@ class Stored:
         try:
             for job, held in zip(self.jobs, kept, strict=True):
                 for where, values in _chunks(job.source, held):
-                    with _locked(self.lock):
+                    with _hold_lock(self.lock):
                         job.target[_slices(r[w] for r, w in zip(job.region, where, strict=True))] = values
         finally:
             for held in kept if large else ():
@@ -149,7 +149,7 @@ def _chunks(source: Array, held: Array) -> Iterator[tuple[Region, Any]]:
 
 
 @contextlib.contextmanager
-def _locked(lock: Any) -> Iterator[None]:
+def _hold_lock(lock: Any) -> Iterator[None]:
     if lock is None or isinstance(lock, bool):
         yield
         return

@@ -75,13 +75,13 @@ class BlockView:
         steps: list[Step] = []
         axes: list[Axis] = []
         for i, (item, axis) in enumerate(zip(items, array.expr.grid.axes, strict=True)):
-            axis_map, made = _chosen(item, axis, i)
+            axis_map, made = _choose_blocks(item, axis, i)
             steps.append((i, axis_map))
             axes.append(made)
         return move("blocks", array, steps, axes)
 
 
-def _chosen(item: Any, axis: Axis, number: int) -> tuple[AxisMap, Axis]:
+def _choose_blocks(item: Any, axis: Axis, number: int) -> tuple[AxisMap, Axis]:
     """Return the map and the axis of some blocks."""
     every = np.arange(axis.count)
     try:

@@ -11,7 +11,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import alias, as_array, make
 from ..chunking.rechunk import regrid
 from ..execution.compute import persist
-from ..execution.deferred import Chosen, unsized
+from ..execution.deferred import Chosen, defer_unsized
 from ..ops.reshaping import ravel
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ LARGE_MASK = 1 << 14
 def select(x: Array, mask: Array) -> Array:
     """Return the elements where the mask over the first axes holds, in C order."""
     chosen = Chosen(alias(x), alias(mask))
-    return unsized("getitem", _selected, (x, mask), (), chosen.shape, x.dtype, chosen)
+    return defer_unsized("getitem", _select, (x, mask), (), chosen.shape, x.dtype, chosen)
 
 
 def select_known(x: Array, mask: np.ndarray[Any, Any]) -> Array:
     """Return the elements where one of NumPy's masks holds: it is counted at once."""
-    x, lazy = flattened(x, as_array("indexing", "key", mask))
+    x, lazy = flatten_masked(x, as_array("indexing", "key", mask))
     axis = x.expr.grid.axes[0]
     chunks = np.arange(axis.count)
     flat = mask.reshape(-1)
@@ -40,30 +40,30 @@ def select_known(x: Array, mask: np.ndarray[Any, Any]) -> Array:
     return _by_counts(x, regrid(lazy, Grid([axis])), counts)
 
 
-def flattened(x: Array, mask: Array) -> tuple[Array, Array]:
+def flatten_masked(x: Array, mask: Array) -> tuple[Array, Array]:
     """Return an array and a mask over its first axes with these made one."""
     if mask.ndim <= 1:
         return x, mask
     return x.reshape(mask.size, *x.shape[mask.ndim :]), ravel(mask)
 
 
-def counted(mask: Array) -> Array:
+def count_by_chunk(mask: Array) -> Array:
     """Return how many elements of each chunk of a mask along one axis hold."""
     return make(BlockFunction("masks:count"), (mask,), Grid([Axis.regular(mask.npartitions, 1)]), "i8")
 
 
-def _selected(x: Array, mask: Array) -> Generator[Any, Any, Array]:
+def _select(x: Array, mask: Array) -> Generator[Any, Any, Array]:
     """Count what each chunk has of it; the mask is kept meanwhile, and as long as the result lives.
 
     What a user's function makes is kept too: it isn't called twice, and may not give the same twice.
     """
-    x, mask = flattened(x, mask)
+    x, mask = flatten_masked(x, mask)
     mask = regrid(mask, Grid(x.expr.grid.axes[:1]))
     if x.expr.foreign:
         x, mask = persist(x, mask)
     else:
         mask = persist(mask)
-    counts = yield counted(mask)
+    counts = yield count_by_chunk(mask)
     return _by_counts(x, mask, counts)
 
 

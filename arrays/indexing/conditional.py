@@ -12,7 +12,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, check_axes, check_shape, make
 from ..chunking.rechunk import regrid
 from ..creation.filled import zeros, zeros_like
-from ..execution.deferred import unsized
+from ..execution.deferred import defer_unsized
 from ..ops import extremes
 from ..ops.broadcasting import broadcast_to
 from ..ops.elementwise import astype, where
@@ -401,10 +401,10 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
     if not axes or array.size == 0:
         return array
     shape = tuple(None if i in axes else n for i, n in enumerate(array.shape))
-    return unsized("trim_zeros", _trimmed, (array,), (ends, axes), shape, array.dtype)
+    return defer_unsized("trim_zeros", _trim, (array,), (ends, axes), shape, array.dtype)
 
 
-def _trimmed(x: Array, ends: str, axes: tuple[int, ...]) -> Generator[Any, Any, Array]:
+def _trim(x: Array, ends: str, axes: tuple[int, ...]) -> Generator[Any, Any, Array]:
     """Find the first and the last place along each axis that isn't all zeros."""
     there = not_equal(x, np.zeros((), x.dtype)[()])
     asked = [extremes.any(there)]

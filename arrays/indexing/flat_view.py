@@ -42,12 +42,12 @@ class FlatView:
         return wrap(self.base.expr).reshape(-1)
 
     def __getitem__(self, key: Any) -> Array:
-        return self._line()[... if isinstance(key, tuple) and not key else _checked(key)]
+        return self._line()[... if isinstance(key, tuple) and not key else _check_key(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         line = self._line()
         given = as_array("flat", "value", value)
-        chosen = line[_checked(key)]
+        chosen = line[_check_key(key)]
         if chosen.ndim == 0 and given.size != 1:
             raise ShapeError(bad("flat", "value", given.shape, "one element, as one is set"))
         if given.size == 0:
@@ -75,7 +75,7 @@ class FlatView:
         return f"FlatView({self.base!r})"
 
 
-def _checked(key: Any) -> Any:
+def _check_key(key: Any) -> Any:
     """Return a key that has no new axis and isn't one truth value, which NumPy's `flat` refuses."""
     items = key if isinstance(key, tuple) else (key,)
     if items == () or any(item is None or isinstance(item, bool | np.bool) for item in items):

@@ -1,8 +1,8 @@
 """Indexing: slices, integers, new axes, arrays of integers, boolean masks – NumPy's semantics, lazily.
 
 Slices keep the chunks' borders; arrays of positions are read from the blocks that they lie in. Lazy integers are
-computed when the result is (`deferred`); a lazy mask alone is counted chunk by chunk when something needs the size of
-the result, and what else depends on lazy masks needs their values then (`unsized`).
+computed when the result is (`defer`); a lazy mask alone is counted chunk by chunk when something needs the size of
+the result, and what else depends on lazy masks needs their values then (`defer_unsized`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from ...graph.kinds.source import Full
 from ...workers.kernels.blocks.picking import field
 from ..base import ArrayBase, alias, as_array, make, wrap
 from ..chunking.rechunk import regrid
-from ..execution.deferred import Chosen, deferred, unsized
+from ..execution.deferred import Chosen, defer, defer_unsized
 from ..execution.scalar_results import SUBARRAY
 from ..ops.broadcasting import broadcast_to
-from ..ops.moving import Step, move, moveaxis, sliced_axis
+from ..ops.moving import Step, move, moveaxis, slice_axis
 from ..ops.taking import points_step
 from .boolean import LARGE_MASK, select, select_known
 from .keys import (
@@ -34,15 +34,15 @@ from .keys import (
     POINTS,
     Selection,
     check_mask,
-    filled,
-    layout_of,
+    count_axes,
+    expand_ellipsis,
+    fill_template,
+    find_layout,
     masks_checked,
     read_key,
     selection,
     template_of,
     trivial,
-    used_axes,
-    without_ellipsis,
 )
 from .setitem_reads import beneath
 
@@ -66,7 +66,7 @@ def getitem(x: Array, key: Any) -> Array:
     if isinstance(first, np.ndarray) and first.dtype == bool and first.size >= LARGE_MASK and trivial(items[1:]):
         check_mask(first, x.expr.grid.shape, 0)
         return select_known(x, first)
-    found = picked(x, selection(x.expr.grid.shape, items))
+    found = pick_selection(x, selection(x.expr.grid.shape, items))
     return found if found.ndim else _single(found, items, x)
 
 
@@ -90,32 +90,32 @@ def _field(x: Array, names: str | list[str]) -> Array:
     return make(op, (x,), Grid(axes), sample.dtype)
 
 
-def picked(x: ArrayBase, chosen: Selection) -> Array:
+def pick_selection(x: ArrayBase, chosen: Selection) -> Array:
     """Return what is selected."""
-    chosen = chosen.simplified()
+    chosen = chosen.simplify()
     if chosen.wide is None:
         return _basic(x, chosen)
     if math.prod(chosen.shape) == 0:
         axes = [Axis.whole(n) for n in chosen.shape]
         return make(Full(np.zeros((), x.dtype)[()]), (), Grid(axes), x.dtype)
-    found = _taken(x, chosen) if len(chosen.arrays) == 1 else _gathered(x, chosen)
+    found = _take(x, chosen) if len(chosen.arrays) == 1 else _gather_points(x, chosen)
     return found if found.shape == chosen.shape else found.reshape(chosen.shape)
 
 
 def _basic(x: ArrayBase, chosen: Selection) -> Array:
     """Slices, integers and new axes, in one move; of what was set, or of what was there before, if all is there."""
-    found = _sliced(x, chosen)
+    found = _slice(x, chosen)
     op = x.expr.op
     if not (isinstance(op, Move) and op.name == "setitem") or math.prod(found.shape) == 0 or found.expr is x.expr:
         return found
     expr, entries = beneath(x.expr, chosen.entries)
     if expr is x.expr:
         return found
-    part = _sliced(wrap(expr), Selection(entries, None, chosen.layout))
+    part = _slice(wrap(expr), Selection(entries, None, chosen.layout))
     return regrid(part if part.shape == found.shape else broadcast_to(part, found.shape), found.expr.grid)
 
 
-def _sliced(x: ArrayBase, chosen: Selection) -> Array:
+def _slice(x: ArrayBase, chosen: Selection) -> Array:
     grid = x.expr.grid
     steps: list[Step] = []
     axes = [Axis.whole(1)] * len(chosen.layout)
@@ -125,7 +125,7 @@ def _sliced(x: ArrayBase, chosen: Selection) -> Array:
             at = chosen.layout.index(i)
             axis_map = Slice(entry.start, entry.step) if entry.stop else Slice()
             steps.append((at, axis_map))
-            axes[at] = sliced_axis(own, entry.start, entry.step, entry.stop)
+            axes[at] = slice_axis(own, entry.start, entry.step, entry.stop)
             same = same and axis_map == Slice() and axes[at] == own
         else:
             steps.append((None, Fixed(entry)))  # type: ignore[arg-type]
@@ -144,7 +144,7 @@ def _tidy(x: ArrayBase, chosen: Selection, axes: list[Axis]) -> list[Axis]:
     return found
 
 
-def _taken(x: ArrayBase, chosen: Selection) -> Array:
+def _take(x: ArrayBase, chosen: Selection) -> Array:
     """Positions along one axis, in one move with slices and integers; the axes of positions are one here."""
     (indexed,) = chosen.arrays
     grid = x.expr.grid
@@ -154,7 +154,7 @@ def _taken(x: ArrayBase, chosen: Selection) -> Array:
         if isinstance(entry, slice):
             at = chosen.layout.index(i)
             steps.append((at, Slice(entry.start, entry.step)))
-            axes[at] = sliced_axis(own, entry.start, entry.step, entry.stop)
+            axes[at] = slice_axis(own, entry.start, entry.step, entry.stop)
         elif isinstance(entry, int):
             steps.append((None, Fixed(entry)))
         else:
@@ -166,7 +166,7 @@ def _taken(x: ArrayBase, chosen: Selection) -> Array:
     return move("getitem", x, steps, axes)
 
 
-def _gathered(x: ArrayBase, chosen: Selection) -> Array:
+def _gather_points(x: ArrayBase, chosen: Selection) -> Array:
     """Points along several axes; integers among them are points too. New axes are left out."""
     grid = x.expr.grid
     count = math.prod(chosen.wide or ())
@@ -178,7 +178,7 @@ def _gathered(x: ArrayBase, chosen: Selection) -> Array:
     for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
         if isinstance(entry, slice):
             rest.append(Slice(entry.start, entry.step))
-            axes[layout.index(i)] = sliced_axis(own, entry.start, entry.step, entry.stop)
+            axes[layout.index(i)] = slice_axis(own, entry.start, entry.step, entry.stop)
         else:
             pointed.append(i)
             index.append(np.full(count, entry, np.int64) if isinstance(entry, int) else entry)
@@ -193,26 +193,26 @@ def _gathered(x: ArrayBase, chosen: Selection) -> Array:
 def _by_lazy(x: Array, items: list[Any]) -> Array:
     """Some of the items are lazy."""
     shape = x.expr.grid.shape
-    items = without_ellipsis(len(shape), items)
+    items = expand_ellipsis(len(shape), items)
     items = masks_checked(items, shape)
     lazy = [i for i in items if isinstance(i, ArrayBase)]
     if not lazy:
-        return picked(x, selection(shape, items))
+        return pick_selection(x, selection(shape, items))
     if len(lazy) == 1:
-        alone = _by_mask(x, items) if lazy[0].dtype == bool else _looked_up(x, items, lazy[0])
+        alone = _by_mask(x, items) if lazy[0].dtype == bool else _look_up(x, items, lazy[0])
         if alone is not None:
             return alone
     template, operands = template_of(items)
     if all(i.dtype != bool and i._unsized is None for i in lazy):
-        plan = picked(x, selection(shape, stand_ins(items)))
-        return deferred("getitem", _indexed, (x, *operands), (template,), plan.expr.grid, x.dtype)
+        plan = pick_selection(x, selection(shape, stand_ins(items)))
+        return defer("getitem", _index_computed, (x, *operands), (template,), plan.expr.grid, x.dtype)
     wide = max(1 if i.dtype == bool else i.ndim for i in items if isinstance(i, ArrayBase | np.ndarray))
-    known = selection(shape, [i if isinstance(i, slice) or i is None else slice(None) for i in _spread_out(items)])
+    known = selection(shape, [i if isinstance(i, slice) or i is None else slice(None) for i in _expand_items(items)])
     lengths: list[int | None] = []
-    for axis in layout_of(items):
+    for axis in find_layout(items):
         entry = known.entries[axis] if axis >= 0 else None
         lengths += [None] * wide if axis == POINTS else [entry.stop if isinstance(entry, slice) else 1]
-    return unsized("getitem", _indexed, (x, *operands), (template,), tuple(lengths), x.dtype)
+    return defer_unsized("getitem", _index_computed, (x, *operands), (template,), tuple(lengths), x.dtype)
 
 
 def stand_ins(items: list[Any]) -> list[Any]:
@@ -220,16 +220,16 @@ def stand_ins(items: list[Any]) -> list[Any]:
     return [np.zeros(i.shape, np.int64) if isinstance(i, ArrayBase) else i for i in items]
 
 
-def _spread_out(items: list[Any]) -> list[Any]:
+def _expand_items(items: list[Any]) -> list[Any]:
     """Return one item for each axis, and new axes."""
-    return [each for i in items for each in ([i] if i is None else [i] * used_axes(i))]
+    return [each for i in items for each in ([i] if i is None else [i] * count_axes(i))]
 
 
-def _indexed(x: Array, *given: Any) -> Generator[Any, Any, Array]:
+def _index_computed(x: Array, *given: Any) -> Generator[Any, Any, Array]:
     """Recipe: compute what is lazy among the items, then index."""
     *lazy, template = given
     values = yield tuple(lazy)
-    return getitem(x, filled(template, [np.asarray(v) for v in values]))
+    return getitem(x, fill_template(template, [np.asarray(v) for v in values]))
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ class Masked:
         return self.mask.shape == self.part.shape[self.axis : self.axis + self.mask.ndim]
 
 
-def masked(x: Array, items: list[Any]) -> Masked | None:
+def read_mask(x: Array, items: list[Any]) -> Masked | None:
     """Read a key in which nothing but one mask is an array; None where it is another key."""
     items = [i for i in items if i is not Ellipsis]
     arrays = [k for k, i in enumerate(items) if isinstance(i, ArrayBase | np.ndarray)]
@@ -264,7 +264,7 @@ def masked(x: Array, items: list[Any]) -> Masked | None:
 
 def _by_mask(x: Array, items: list[Any]) -> Array | None:
     """Apply a lazy mask chunk by chunk, where nothing else among the items is an array of positions."""
-    found = masked(x, items)
+    found = read_mask(x, items)
     if found is None:
         return None
     part, mask, axis = found.part, found.mask, found.axis
@@ -272,15 +272,15 @@ def _by_mask(x: Array, items: list[Any]) -> Array | None:
         return select(part, mask)
     front = moveaxis(part, range(axis, axis + mask.ndim), range(mask.ndim))
     chosen = Chosen(alias(part), alias(mask), axis)
-    return unsized("getitem", _moved, (select(front, mask),), (axis,), chosen.shape, x.dtype, chosen)
+    return defer_unsized("getitem", _move_axis, (select(front, mask),), (axis,), chosen.shape, x.dtype, chosen)
 
 
-def _moved(found: Array, place: int) -> Generator[Any, Any, Array]:
+def _move_axis(found: Array, place: int) -> Generator[Any, Any, Array]:
     yield from ()
     return moveaxis(found, 0, place)
 
 
-def _looked_up(x: Array, items: list[Any], index: ArrayBase) -> Array | None:
+def _look_up(x: Array, items: list[Any], index: ArrayBase) -> Array | None:
     """Look lazy positions up block by block, where the indexed axis is one chunk or the array is small."""
     place = next(k for k, i in enumerate(items) if i is index)
     others = [i for i in items if i is not index]
@@ -290,10 +290,10 @@ def _looked_up(x: Array, items: list[Any], index: ArrayBase) -> Array | None:
         return None
     table = getitem(x, (*items[:place], slice(None), *items[place + 1 :]))
     own = as_array("indexing", "key", index)
-    return looked_up("getitem", table, own, place)
+    return look_up("getitem", table, own, place)
 
 
-def looked_up(name: str, table: Array, index: Array, axis: int) -> Array:
+def look_up(name: str, table: Array, index: Array, axis: int) -> Array:
     """Return the elements at lazy positions along an axis, which is brought into one chunk."""
     axes = list(table.expr.grid.axes)
     n = axes[axis].length

@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, check_shape, make
-from ..chunking.rechunk import aligned
+from ..chunking.rechunk import align_chunks
 from ..creation.ranges import arange, tri
 from ..ops.reshaping import reshape
 from .nonzero import nonzero
@@ -137,7 +137,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     if len(modes) != len(lengths) or any(m not in ("raise", "wrap", "clip") for m in modes):
         raise ArgumentError(bad("ravel_multi_index", "mode", mode, "'raise', 'wrap' or 'clip', or one for each axis"))
     _order("ravel_multi_index", order)
-    grid, arrays = aligned(
+    grid, arrays = align_chunks(
         "ravel_multi_index", [read_integers("ravel_multi_index", f"multi_index[{i}]", a) for i, a in enumerate(given)]
     )
     operand_axes = tuple(tuple(range(grid.ndim - a.ndim, grid.ndim)) for a in arrays)

@@ -71,18 +71,18 @@ def trivial(items: Iterable[Any]) -> bool:
     return all(i is Ellipsis or (isinstance(i, slice) and i == slice(None)) for i in items)
 
 
-def used_axes(item: Any) -> int:
+def count_axes(item: Any) -> int:
     """Return how many axes an item speaks of."""
     if item is None or item is Ellipsis:
         return 0
     return item.ndim if isinstance(item, np.ndarray | ArrayBase) and item.dtype == bool else 1
 
 
-def without_ellipsis(ndim: int, items: list[Any]) -> list[Any]:
+def expand_ellipsis(ndim: int, items: list[Any]) -> list[Any]:
     """Return items for all axes: full slices where the ellipsis stands, or at the end; it stays if it is no axis."""
     if sum(i is Ellipsis for i in items) > 1:
         raise IndexingError(bad("indexing", "key", "two ellipses", "one"))
-    used = sum(map(used_axes, items))
+    used = sum(map(count_axes, items))
     if used > ndim:
         raise IndexingError(f"indexing: too many indices: {used} for an array of {ndim} axes")
     at = next((k for k, i in enumerate(items) if i is Ellipsis), len(items))
@@ -122,7 +122,7 @@ class Selection:
         """Axes that have arrays of positions."""
         return [i for i, e in enumerate(self.entries) if isinstance(e, np.ndarray)]
 
-    def simplified(self) -> Selection:
+    def simplify(self) -> Selection:
         """Return the same without arrays, where they tell a single position."""
         if self.wide is None or math.prod(self.wide) != 1:
             return self
@@ -135,11 +135,13 @@ class Selection:
 
 def selection(shape: tuple[int, ...], items: list[Any]) -> Selection:
     """Return what items (none of them lazy) select of an array."""
-    items = without_ellipsis(len(shape), items)
+    items = expand_ellipsis(len(shape), items)
     entries, shapes = _entries(shape, items)
-    layout = layout_of(items)
+    layout = find_layout(items)
     if not shapes:
-        return Selection([_checked(e, n, i) for i, (e, n) in enumerate(zip(entries, shape, strict=True))], None, layout)
+        return Selection(
+            [_check_entry(e, n, i) for i, (e, n) in enumerate(zip(entries, shape, strict=True))], None, layout
+        )
     try:
         wide = np.broadcast_shapes(*shapes)
     except ValueError as error:
@@ -152,7 +154,7 @@ def selection(shape: tuple[int, ...], items: list[Any]) -> Selection:
     for i, (entry, n) in enumerate(zip(entries, shape, strict=True)):
         if none and isinstance(entry, np.ndarray):
             entry = np.empty(wide, np.int64)
-        entry = _checked(entry, n, i)
+        entry = _check_entry(entry, n, i)
         found.append(np.broadcast_to(entry, wide).reshape(-1) if isinstance(entry, np.ndarray) else entry)
     return Selection(found, wide, layout)
 
@@ -189,7 +191,7 @@ def masks_checked(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
     for item in items:
         if isinstance(item, ArrayBase | np.ndarray) and item.dtype == bool:
             check_mask(item, shape, at)
-        at += used_axes(item)
+        at += count_axes(item)
         if isinstance(item, ArrayBase) and item.dtype == bool and item.expr.grid.size == 0:
             found.append(np.zeros(item.expr.grid.shape, bool))
         else:
@@ -197,7 +199,7 @@ def masks_checked(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
     return found
 
 
-def layout_of(items: list[Any]) -> list[int]:
+def find_layout(items: list[Any]) -> list[int]:
     """Return the layout of a result, see `Selection`; items may be lazy; an ellipsis stands for no axis.
 
     With arrays of positions integers count as such; if nothing stands between them, so do they in the result.
@@ -216,13 +218,13 @@ def layout_of(items: list[Any]) -> list[int]:
         elif pointed and not between and ended:
             together = False
         ended = place >= 0 and (between or ended)
-        axis += used_axes(item)
+        axis += count_axes(item)
     if pointed:
         layout.insert(place if together else 0, POINTS)
     return layout
 
 
-def _checked(entry: Entry, n: int, axis: int) -> Entry:
+def _check_entry(entry: Entry, n: int, axis: int) -> Entry:
     """Count positions from 0 on, and check that they are within the axis."""
     if isinstance(entry, slice):
         try:
@@ -269,6 +271,6 @@ def template_of(items: list[Any]) -> tuple[Template, list[ArrayBase]]:
     return tuple(template), lazy
 
 
-def filled(template: Template, values: Sequence[Any]) -> tuple[Any, ...]:
+def fill_template(template: Template, values: Sequence[Any]) -> tuple[Any, ...]:
     """Return the key that a template and the lazy items' values are."""
     return tuple(values[t[1]] if isinstance(t, tuple) else Ellipsis if isinstance(t, str) else t for t in template)

@@ -39,7 +39,7 @@ _seen: list[int] = []
 _named = _Probe()
 
 
-def _calibrated() -> int:
+def _calibrate() -> int:
     """Return how many references `__setitem__` sees of what nothing refers to; 0 where that can't be told."""
     _Probe()[0] = 0
     local, several, enclosed, holder = _Probe(), [_Probe()], _Probe(), _Probe()
@@ -57,7 +57,7 @@ def _calibrated() -> int:
     return lost if lost < min(kept) else 0
 
 
-LOST = _calibrated()
+LOST = _calibrate()
 
 
 def warn_lost() -> None:

@@ -13,12 +13,12 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, check_axis, make
 from ..chunking.rechunk import rechunk
 from ..execution.compute import persist
-from ..execution.deferred import unsized
+from ..execution.deferred import defer_unsized
 from ..ops.elementwise import astype
 from ..ops.joining import stack
 from ..ops.reshaping import ravel
 from ..ops.ufuncs import floor_divide, not_equal, remainder
-from .boolean import counted
+from .boolean import count_by_chunk
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -71,20 +71,20 @@ def nonzero(a: Any) -> tuple[Array, ...]:
     if array.ndim == 1:
         return (flat,)
     return tuple(
-        unsized("nonzero", _along, (flat,), (axis, array.shape), (None,), np.int64) for axis in range(array.ndim)
+        defer_unsized("nonzero", _along, (flat,), (axis, array.shape), (None,), np.int64) for axis in range(array.ndim)
     )
 
 
 def _positions(array: Array) -> Array:
     """Return the positions in C order."""
     mask = array if array.dtype == bool else not_equal(array, np.zeros((), array.dtype)[()])
-    return unsized("nonzero", _found, (ravel(mask),), (), (None,), np.int64)
+    return defer_unsized("nonzero", _find_positions, (ravel(mask),), (), (None,), np.int64)
 
 
-def _found(mask: Array) -> Generator[Any, Any, Array]:
+def _find_positions(mask: Array) -> Generator[Any, Any, Array]:
     """Recipe: count what each chunk has of it; the mask is kept meanwhile, and as long as the result lives."""
     mask = persist(mask)
-    counts = yield counted(mask)
+    counts = yield count_by_chunk(mask)
     axis = mask.expr.grid.axes[0]
     starts = axis.start(np.arange(axis.count))
     first = _column(starts)
@@ -164,7 +164,7 @@ def argwhere(a: Any) -> Array:
     if not array.ndim:
         found: Array = argwhere(array.reshape(1))[:, :0]
         return found
-    return unsized("argwhere", _rows, nonzero(array), (), (None, array.ndim), np.int64)
+    return defer_unsized("argwhere", _rows, nonzero(array), (), (None, array.ndim), np.int64)
 
 
 def _rows(*along: Array) -> Generator[Any, Any, Array]:

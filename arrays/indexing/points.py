@@ -13,7 +13,7 @@ from ..base import ArrayBase, as_array, check_axis
 from ..chunking.rechunk import regrid
 from ..ops.moving import moveaxis
 from ..ops.taking import take
-from .keys import without_ellipsis
+from .keys import expand_ellipsis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ class PointView:
         items: list[Any] = list(key) if isinstance(key, tuple) else [key]
         if any(item is None for item in items) or sum(item is not Ellipsis for item in items) > array.ndim:
             raise IndexingError(bad("vindex", "key", key, f"positions or slices for at most {array.ndim} axes"))
-        items = [slice(None) if item is Ellipsis else item for item in without_ellipsis(array.ndim, items)]
+        items = [slice(None) if item is Ellipsis else item for item in expand_ellipsis(array.ndim, items)]
         slices = tuple(item if isinstance(item, slice) else slice(None) for item in items)
         points = [i for i, item in enumerate(items) if not isinstance(item, slice)]
         if any(s != slice(None) for s in slices):

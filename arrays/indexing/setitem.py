@@ -23,25 +23,25 @@ from ...graph.kinds.source import Full
 from ..base import ArrayBase, alias, as_array, make, snapshot, wrap
 from ..chunking.rechunk import regrid
 from ..execution.compute import persist
-from ..execution.deferred import Chosen, deferred
+from ..execution.deferred import Chosen, defer
 from ..ops.broadcasting import broadcast_to
 from ..ops.elementwise import astype
 from ..ops.elementwise_nodes import apply
 from ..ops.moving import Step, move
-from .boolean import counted, flattened
-from .getitem import masked, stand_ins
+from .boolean import count_by_chunk, flatten_masked
+from .getitem import read_mask, stand_ins
 from .keys import (
     NEW,
     POINTS,
     Selection,
-    filled,
+    expand_ellipsis,
+    fill_template,
     forward,
     masks_checked,
     read_key,
     selection,
     template_of,
     trivial,
-    without_ellipsis,
 )
 
 if TYPE_CHECKING:
@@ -54,22 +54,22 @@ MOST_ROUTES = 32
 """So many elements or slices set one after the other are one move; see `graph.writes` for more elements."""
 
 
-def assigned(x: Array, key: Any, value: Any) -> Array:
+def assign(x: Array, key: Any, value: Any) -> Array:
     """Return an array like `x` in which `x[key]` is `value`."""
     x = alias(x)
     shape = x.expr.grid.shape
-    items = without_ellipsis(len(shape), read_key(key))
+    items = expand_ellipsis(len(shape), read_key(key))
     items = masks_checked(items, shape)
     lazy = any(isinstance(i, ArrayBase) for i in items)
-    at = masked(x, items)
+    at = read_mask(x, items)
     if at is not None and (lazy or trivial(at.others)) and at.fits:
         found = _by_mask(at, value, lazy)
         if found is not None:
-            return found if trivial(at.others) else _static(x, selection(shape, list(at.others)).simplified(), found)
+            return found if trivial(at.others) else _static(x, selection(shape, list(at.others)).simplify(), found)
     new = _value(x, value)
     if lazy:
         return _by_lazy(x, items, new)
-    return _static(x, selection(shape, items).simplified(), new)
+    return _static(x, selection(shape, items).simplify(), new)
 
 
 def _value(x: ArrayBase, value: Any) -> Array:
@@ -107,7 +107,7 @@ def _check_cast(x: ArrayBase, dtype: np.dtype[Any]) -> None:
         raise DTypeError(bad("setitem", "value", dtype, f"a dtype that {x.dtype} can hold; take .real or abs()"))
 
 
-def _fitted(value: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _fit_shape(value: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the value's shape with as many axes as what is set; raise where it doesn't broadcast to it.
 
     As in NumPy, leading size-1 axes may be too many.
@@ -122,16 +122,16 @@ def _fitted(value: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _static(x: Array, chosen: Selection, value: Array) -> Array:
     """Set what a key without lazy items selects."""
-    lengths = _fitted(value, chosen.shape)
+    lengths = _fit_shape(value, chosen.shape)
     if math.prod(chosen.shape) == 0:
         return x
-    value = _shaped(value, lengths)
+    value = _reshape_value(value, lengths)
     if chosen.wide is None:
         return _basic(x, chosen, value)
-    return _scattered(x, chosen, value)
+    return _scatter(x, chosen, value)
 
 
-def _shaped(value: Array, lengths: Sequence[int]) -> Array:
+def _reshape_value(value: Array, lengths: Sequence[int]) -> Array:
     """Give a value another shape; size-1 axes are one chunk, a number stays a constant."""
     if isinstance(value.expr.op, Full):
         return make(value.expr.op, (), Grid.single(lengths), value.dtype)
@@ -174,7 +174,7 @@ def _basic(x: Array, chosen: Selection, value: Array) -> Array:
         if k is not None:
             steps.append((i, Slice(length - 1, -1) if back else Slice()))
     if not straight:
-        value = _placed(value, chosen.layout, steps, axes)
+        value = _place_axes(value, chosen.layout, steps, axes)
     op, operands = x.expr.op, (x,)
     routes: tuple[Route, ...] = (Route(tuple((i, Slice()) for i in range(grid.ndim))),)
     earlier: tuple[ArrayBase, ...] = operands
@@ -183,10 +183,10 @@ def _basic(x: Array, chosen: Selection, value: Array) -> Array:
     return make(Move("setitem", (*routes, Route(tuple(axis_maps)))), (*earlier, value), grid, x.dtype)
 
 
-def _placed(value: Array, layout: Sequence[int], steps: list[Step], axes: list[Axis]) -> Array:
+def _place_axes(value: Array, layout: Sequence[int], steps: list[Step], axes: list[Axis]) -> Array:
     """Give a value the array's axes: size-1 axes for integers, without new ones; some run backwards."""
     if isinstance(value.expr.op, Full):
-        return _shaped(value, [a.length for a in axes])
+        return _reshape_value(value, [a.length for a in axes])
     todo = iter(steps)
     every: list[Step] = [(None, Fixed(0)) if axis == NEW else next(todo) for axis in layout]
     return move("value", value, every, axes)
@@ -195,17 +195,17 @@ def _placed(value: Array, layout: Sequence[int], steps: list[Step], axes: list[A
 # ---------------------------------------------------------------- arrays of positions
 
 
-def _scattered(x: Array, chosen: Selection, value: Array) -> Array:
+def _scatter(x: Array, chosen: Selection, value: Array) -> Array:
     """Points, by the blocks that they lie in; of several values for one place the last one stays."""
     grid = x.expr.grid
     arrays, wide = chosen.arrays, chosen.wide or ()
     lead = chosen.layout.index(POINTS)
     points = value.shape[lead : lead + len(wide)]
-    lengths = _merged(chosen.layout, value.shape, len(wide))
+    lengths = _merge_points(chosen.layout, value.shape, len(wide))
     others = [a for a in range(grid.ndim) if a not in arrays]
     axis_maps, axes, steps = [], [Axis.whole(1)] * (1 + len(others)), []
     own = [a for a, _ in lengths]
-    value = _shaped(value, [n for _, n in lengths])
+    value = _reshape_value(value, [n for _, n in lengths])
     for a, n in lengths:
         target = 0 if a == POINTS else 1 + others.index(a)
         back = a != POINTS and _axis_maps(chosen.entries[a], n)[1]
@@ -215,7 +215,7 @@ def _scattered(x: Array, chosen: Selection, value: Array) -> Array:
         n = dict(lengths).get(a, 1)
         axis_maps.append(_axis_maps(chosen.entries[a], n)[0])
     if isinstance(value.expr.op, Full):
-        value = _shaped(value, [a.length for a in axes])
+        value = _reshape_value(value, [a.length for a in axes])
     elif own != [POINTS, *others] or any(axis_map != Slice() for _, axis_map in steps):
         value = move("value", value, steps, axes)
     source = np.broadcast_to(np.arange(math.prod(points)).reshape(points), wide).reshape(-1)
@@ -225,7 +225,7 @@ def _scattered(x: Array, chosen: Selection, value: Array) -> Array:
     return make(op, (x, value), grid, x.dtype)
 
 
-def _merged(layout: list[int], lengths: Sequence[int], width: int) -> list[tuple[int, int]]:
+def _merge_points(layout: list[int], lengths: Sequence[int], width: int) -> list[tuple[int, int]]:
     """Return (axis, length) for each axis of a value, those of the points made one, new ones left out."""
     found, at = [], 0
     for axis in layout:
@@ -242,7 +242,7 @@ def _merged(layout: list[int], lengths: Sequence[int], width: int) -> list[tuple
 def _by_mask(at: Masked, value: Any, lazy: bool) -> Array | None:
     """One mask: `where`, or values dealt out chunk by chunk. None: positions serve better."""
     part, mask, axis = at.part, at.mask, at.axis
-    whole = _chosen(at, value)
+    whole = _choose(at, value)
     if whole is not None:
         return _where(at, whole)
     value = _value(part, value)
@@ -252,11 +252,11 @@ def _by_mask(at: Masked, value: Any, lazy: bool) -> Array | None:
         if axis or not lazy:
             return None
         lengths = (value.shape[-1 - len(behind)], *behind)
-        wide = value.reshape(_fitted(value, lengths))
-        return deferred("setitem", _dealt, (part, mask, wide), (), part.expr.grid, part.dtype)
-    lengths = _fitted(value, (*before, 1, *behind))
+        wide = value.reshape(_fit_shape(value, lengths))
+        return defer("setitem", _dealt, (part, mask, wide), (), part.expr.grid, part.dtype)
+    lengths = _fit_shape(value, (*before, 1, *behind))
     if value.ndim > len(behind):
-        value = _shaped(value, (*lengths[:axis], *(1,) * mask.ndim, *lengths[axis + 1 :]))
+        value = _reshape_value(value, (*lengths[:axis], *(1,) * mask.ndim, *lengths[axis + 1 :]))
     return _where(at, value)
 
 
@@ -270,7 +270,7 @@ def _where(at: Masked, value: Array) -> Array:
     return regrid(astype(apply("setitem", "where", (condition, scalar, x), np.where), x.dtype), x.expr.grid)
 
 
-def _chosen(at: Masked, value: Any) -> Array | None:
+def _choose(at: Masked, value: Any) -> Array | None:
     """Return the whole array of which a value is what a mask selects, where it goes back to the same places."""
     waiting = value._unsized if isinstance(value, ArrayBase) else None
     if waiting is None or waiting.chosen is None or not waiting.chosen.beside(Chosen(at.part, at.mask, at.axis)):
@@ -282,9 +282,9 @@ def _chosen(at: Masked, value: Any) -> Array | None:
 def _dealt(x: Array, mask: Array, value: Array) -> Generator[Any, Any, Array]:
     """Recipe: count what each chunk of a lazy mask takes, and hand each its run of the values."""
     shape = x.shape
-    flat, mask = flattened(x, mask)
+    flat, mask = flatten_masked(x, mask)
     mask = persist(regrid(mask, Grid(flat.expr.grid.axes[:1])))
-    counts = yield counted(mask)
+    counts = yield count_by_chunk(mask)
     total = int(counts.sum())
     if value.shape[0] != total:
         given = f"argument 'value' has {value.shape[0]} elements along the first axis"
@@ -301,13 +301,13 @@ def _by_lazy(x: Array, items: list[Any], value: Array) -> Array:
     """Lazy positions, and masks at any place: computed when the array is."""
     lazy = [i for i in items if isinstance(i, ArrayBase)]
     if all(i.dtype != bool and i._unsized is None for i in lazy):
-        _fitted(value, selection(x.expr.grid.shape, stand_ins(items)).shape)
+        _fit_shape(value, selection(x.expr.grid.shape, stand_ins(items)).shape)
     template, operands = template_of(items)
-    return deferred("setitem", _put, (x, value, *operands), (template,), x.expr.grid, x.dtype)
+    return defer("setitem", _put, (x, value, *operands), (template,), x.expr.grid, x.dtype)
 
 
 def _put(x: Array, value: Array, *given: Any) -> Generator[Any, Any, Array]:
     """Recipe: compute what is lazy among the items, then set."""
     *lazy, template = given
     values = yield tuple(lazy)
-    return assigned(x, filled(template, [np.asarray(v) for v in values]), value)
+    return assign(x, fill_template(template, [np.asarray(v) for v in values]), value)

@@ -13,10 +13,10 @@ from ..base import ArrayBase, as_array, check_axis, check_dtype, make, wrap
 from ..chunking import coalesce
 from ..chunking.rechunk import regrid
 from ..creation.ranges import arange
-from ..execution.deferred import deferred
+from ..execution.deferred import defer
 from ..ops.broadcasting import broadcast_to
 from .getitem import getitem
-from .setitem import assigned
+from .setitem import assign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -34,7 +34,7 @@ def apply_at(ufunc: np.ufunc, function: Callable[..., Any], a: Any, indices: Any
     if ufunc.nin != 1 + len(operands):
         raise ArgumentError(bad(name, "operands", f"{1 + len(operands)} operands", f"{ufunc.nin}, the indices aside"))
     if isinstance(a, np.ndarray):
-        ufunc.at(a, _computed(indices), *map(_computed, operands))
+        ufunc.at(a, _compute(indices), *map(_compute, operands))
         return
     if not isinstance(a, ArrayBase):
         raise ArgumentError(bad(name, "a", type(a).__name__, "an array, whose elements are set"))
@@ -42,7 +42,7 @@ def apply_at(ufunc: np.ufunc, function: Callable[..., Any], a: Any, indices: Any
     _check_dtypes(ufunc, name, a.dtype, values)
     x = wrap(a.expr)
     if not _repeats(indices):
-        a.expr = assigned(x, indices, function(getitem(x, indices), *values)).expr
+        a.expr = assign(x, indices, function(getitem(x, indices), *values)).expr
         return
     numbers = getitem(arange(x.size, chunks=-1).reshape(x.shape), indices)
     line = regrid(numbers.reshape(-1), Grid.single((numbers.size,)))
@@ -59,9 +59,9 @@ def apply_at(ufunc: np.ufunc, function: Callable[..., Any], a: Any, indices: Any
     a.expr = make(op, (x, line, *flat), x.expr.grid, x.dtype).expr
 
 
-def _computed(value: Any) -> Any:
+def _compute(value: Any) -> Any:
     if isinstance(value, tuple):
-        return tuple(map(_computed, value))
+        return tuple(map(_compute, value))
     return np.asarray(value) if isinstance(value, ArrayBase) else value
 
 
@@ -110,11 +110,11 @@ def reduce_runs(ufunc: np.ufunc, array: Any, indices: Any, axis: Any, dtype: Any
     if isinstance(starts, ArrayBase):
         axes = list(coalesce.whole_grid(x.expr.grid, {along}).axes)
         axes[along] = Axis.whole(starts.shape[0])
-        return deferred(name, _found, (x, starts), (ufunc.__name__, along, known, Grid(axes)), Grid(axes), known)
+        return defer(name, _apply_at, (x, starts), (ufunc.__name__, along, known, Grid(axes)), Grid(axes), known)
     return _runs(name, x, starts.astype(np.int64), along, known)
 
 
-def _found(
+def _apply_at(
     x: Array, starts: Array, ufunc: str, along: int, dtype: np.dtype[Any], grid: Grid
 ) -> Generator[Any, Any, Array]:
     known = yield starts

@@ -74,7 +74,7 @@ class finfo:
         return f"finfo({self.dtype}, eps={self.eps}, min={self.min}, max={self.max})"
 
 
-def _known(value: Any) -> Any:
+def _to_dtype(value: Any) -> Any:
     """Return the dtype of a lazy array in place of the array."""
     return value.dtype if isinstance(value, ArrayBase) else value
 
@@ -267,7 +267,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     if not arrays_and_dtypes:
         raise ArgumentError(bad("result_type", "arrays_and_dtypes", (), "at least one array, dtype or scalar"))
     try:
-        found: DType = np.result_type(*map(_known, arrays_and_dtypes))
+        found: DType = np.result_type(*map(_to_dtype, arrays_and_dtypes))
     except TypeError as error:
         raise DTypeError(
             bad("result_type", "arrays_and_dtypes", arrays_and_dtypes, f"a common one ({error})")

@@ -74,7 +74,7 @@ def panel_width(n: int, count: int = 8) -> int:
     return max(256, min(1024, -(-n // count)))
 
 
-def stacked(
+def map_stacks(
     function: str,
     operands: Sequence[Array],
     core: tuple[int, ...],
@@ -116,7 +116,7 @@ def step(
     return make(BlockFunction(function, params, tuple(operand_axes), where), operands, grid, operands[0].dtype)
 
 
-def placed(parts: Sequence[tuple[Array, int, int]], grid: Grid, fill: Any = 0) -> Array:
+def place_parts(parts: Sequence[tuple[Array, int, int]], grid: Grid, fill: Any = 0) -> Array:
     """Return a matrix put together of parts, each with its row and column there; `fill` stands elsewhere."""
     routes = tuple(Route(((0, Slice(-row)), (1, Slice(-column)))) for _, row, column in parts)
     some = [part for part, _, _ in parts]

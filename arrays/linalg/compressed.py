@@ -192,10 +192,10 @@ def compression_matrix(
     x = _matrix("compression_matrix", "data", data)
     wanted = _count("compression_matrix", "q", q)
     rng = seed if isinstance(seed, Generator) else default_rng(seed)
-    return _sampled("compression_matrix", x, wanted, iterator, n_power_iter, n_oversamples, rng)
+    return _sample_range("compression_matrix", x, wanted, iterator, n_power_iter, n_oversamples, rng)
 
 
-def _sampled(operation: str, x: Array, q: int, iterator: Any, passes: Any, more: Any, rng: Generator) -> Array:
+def _sample_range(operation: str, x: Array, q: int, iterator: Any, passes: Any, more: Any, rng: Generator) -> Array:
     if iterator not in ("power", "QR"):
         raise ArgumentError(bad(operation, "iterator", iterator, "'power' or 'QR'"))
     passes = _count(operation, "n_power_iter", passes)
@@ -276,7 +276,7 @@ def svd_compressed(
     if not 0 < wanted <= min(x.shape):
         raise ShapeError(bad("svd_compressed", "k", k, f"a number from 1 to {min(x.shape)}, the smaller length"))
     rng = seed if isinstance(seed, Generator) else default_rng(seed)
-    rows = _sampled("svd_compressed", x, wanted, iterator, n_power_iter, n_oversamples, rng)
+    rows = _sample_range("svd_compressed", x, wanted, iterator, n_power_iter, n_oversamples, rng)
     u, s, vh = svd(matmul(rows, x), full_matrices=False)
     u, s, vh = matmul(conjugate(matrix_transpose(rows)), u[:, :wanted]), s[:wanted], vh[:wanted]
     if coerce_signs:

@@ -9,7 +9,7 @@ from ...workers.kernels.blocks.factors import BASE
 from ..ops.elementwise import astype
 from ..ops.moving import matrix_transpose
 from ..ops.ufuncs import conjugate
-from .common import by_blocks, matrices, panel_width, part, placed, stacked, step, wide
+from .common import by_blocks, map_stacks, matrices, panel_width, part, place_parts, step, wide
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -63,13 +63,13 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
     """
     x = matrices("cholesky", "a", a, square=True)
     if not by_blocks(x):
-        return stacked("linalg:cholesky", (x,), x.shape[-2:], x.dtype, (bool(upper),))
+        return map_stacks("linalg:cholesky", (x,), x.shape[-2:], x.dtype, (bool(upper),))
     lower = matrix_transpose(conjugate(x)) if upper else x
-    found = astype(blocked(wide(lower), panel_width(len(x), 7)), x.dtype)
+    found = astype(factor_blocks(wide(lower), panel_width(len(x), 7)), x.dtype)
     return matrix_transpose(conjugate(found)) if upper else found
 
 
-def blocked(x: Array, width: int) -> Array:
+def factor_blocks(x: Array, width: int) -> Array:
     """Return the lower factor of a matrix, found column of blocks by column of blocks.
 
     A column is first brought up to date by all columns before but the last one, and by that one when it is factored:
@@ -110,4 +110,4 @@ def blocked(x: Array, width: int) -> Array:
             below.append((found, hi))
             parts.append((found, hi, lo))
     axis = Axis.regular(n, width)
-    return placed(parts, Grid([axis, axis]) if x.expr.grid.nblocks == 1 else x.expr.grid)
+    return place_parts(parts, Grid([axis, axis]) if x.expr.grid.nblocks == 1 else x.expr.grid)

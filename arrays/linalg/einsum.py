@@ -94,26 +94,26 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **keywords: A
     """
     known = ["dtype", "casting", "order"]
     refuse("einsum", {name: value for name, value in keywords.items() if name not in known}, [*known, "optimize"])
-    inputs, result, arrays = parsed(operands)
+    inputs, result, arrays = parse_operands(operands)
     arrays = _cast(arrays, keywords.get("dtype"), keywords.get("casting", "safe"))
     dtype = np.result_type(*(a.dtype for a in arrays))
     if dtype.kind not in "biufc":
         raise DTypeError(bad("einsum", "operands", dtype, "numbers or bool"))
     terms = [
         _once(array, labels, subscript)
-        for array, labels, subscript in zip(arrays, *_labelled(inputs, arrays), strict=True)
+        for array, labels, subscript in zip(arrays, *_label_axes(inputs, arrays), strict=True)
     ]
-    output = _output(result, inputs, terms)
+    output = _order_output(result, inputs, terms)
     lengths = _lengths(terms)
     for label in output:
         if label not in lengths:
             raise ShapeError(bad("einsum", "subscripts", result, f"labels of the operands; {label!r} is none"))
-    terms = [_narrowed(term, lengths) for term in terms]
-    for pair in _given_path(optimize, len(terms)):
-        terms = _merged(terms, pair, output, dtype)
+    terms = [_drop_broadcast(term, lengths) for term in terms]
+    for pair in _read_path(optimize, len(terms)):
+        terms = _contract_terms(terms, pair, output, dtype)
     while len(terms) > 1:
-        terms = _merged(terms, _cheapest(terms, output), output, dtype)
-    return deliver("einsum", _finished(terms[0], output, lengths, dtype), out)
+        terms = _contract_terms(terms, _cheapest(terms, output), output, dtype)
+    return deliver("einsum", _finish(terms[0], output, lengths, dtype), out)
 
 
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
@@ -151,7 +151,7 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
 # ---------------------------------------------------------------------- reading
 
 
-def parsed(operands: Sequence[Any]) -> tuple[list[str | list[Any]], Any, list[Array]]:
+def parse_operands(operands: Sequence[Any]) -> tuple[list[str | list[Any]], Any, list[Array]]:
     """Return the labels of each operand, those of the result (None: not given), and the operands."""
     if not operands:
         raise ArgumentError("einsum: no operands came; expected subscripts and arrays")
@@ -198,7 +198,7 @@ def _split(subscript: Any) -> tuple[list[Any], list[Any] | None]:
     return subscript[:at], subscript[at + 1 :]
 
 
-def _labelled(inputs: Sequence[Any], arrays: Sequence[Array]) -> tuple[list[Labels], list[Any]]:
+def _label_axes(inputs: Sequence[Any], arrays: Sequence[Array]) -> tuple[list[Labels], list[Any]]:
     """Give every axis a label: those of ellipses are negative numbers, counted from the last one."""
     found: list[Labels] = []
     for number, (subscript, array) in enumerate(zip(inputs, arrays, strict=True)):
@@ -212,7 +212,7 @@ def _labelled(inputs: Sequence[Any], arrays: Sequence[Array]) -> tuple[list[Labe
     return found, list(inputs)
 
 
-def _output(result: Any, inputs: Sequence[Any], terms: Sequence[Term]) -> Labels:
+def _order_output(result: Any, inputs: Sequence[Any], terms: Sequence[Term]) -> Labels:
     wide = max((sum(1 for label in t.labels if isinstance(label, int)) for t in terms), default=0)
     dots = tuple(range(-wide, 0))
     if result is None:
@@ -272,7 +272,7 @@ def _lengths(terms: Sequence[Term]) -> dict[Label, int]:
     return found
 
 
-def _narrowed(term: Term, lengths: dict[Label, int]) -> Term:
+def _drop_broadcast(term: Term, lengths: dict[Label, int]) -> Term:
     """Drop size-1 axes where other operands are longer: they broadcast."""
     gone = tuple(
         i for i, (label, n) in enumerate(zip(term.labels, term.array.shape, strict=True)) if n == 1 != lengths[label]
@@ -285,7 +285,7 @@ def _narrowed(term: Term, lengths: dict[Label, int]) -> Term:
 # ---------------------------------------------------------------------- contracting
 
 
-def _given_path(optimize: Any, count: int) -> list[tuple[int, ...]]:
+def _read_path(optimize: Any, count: int) -> list[tuple[int, ...]]:
     """Return the steps of a path that the user gave."""
     if not isinstance(optimize, list | tuple) or not optimize or optimize[0] != "einsum_path":
         return []
@@ -297,7 +297,7 @@ def _given_path(optimize: Any, count: int) -> list[tuple[int, ...]]:
     return path
 
 
-def _kept(terms: Sequence[Term], chosen: Sequence[int], output: Labels) -> set[Label]:
+def _find_needed(terms: Sequence[Term], chosen: Sequence[int], output: Labels) -> set[Label]:
     """Return the labels that are needed after some terms have been contracted."""
     rest = {label for i, term in enumerate(terms) if i not in chosen for label in term.labels}
     return rest | set(output)
@@ -310,7 +310,7 @@ def _cheapest(terms: Sequence[Term], output: Labels) -> tuple[int, int]:
         for j in range(i + 1, len(terms)):
             a, b = terms[i], terms[j]
             both = {label: max(a.length(label), b.length(label)) for label in (*a.labels, *b.labels)}
-            kept = _kept(terms, (i, j), output)
+            kept = _find_needed(terms, (i, j), output)
             size = math.prod(n for label, n in both.items() if label in kept)
             cost = (size - a.array.size - b.array.size, math.prod(both.values()), i, j)
             best = cost if best is None or cost < best else best
@@ -318,35 +318,35 @@ def _cheapest(terms: Sequence[Term], output: Labels) -> tuple[int, int]:
     return best[2], best[3]
 
 
-def _merged(terms: list[Term], chosen: Sequence[int], output: Labels, dtype: np.dtype[Any]) -> list[Term]:
+def _contract_terms(terms: list[Term], chosen: Sequence[int], output: Labels, dtype: np.dtype[Any]) -> list[Term]:
     """Contract some terms; the result comes last, as in NumPy's paths."""
-    kept = _kept(terms, chosen, output)
+    kept = _find_needed(terms, chosen, output)
     picked = [terms[i] for i in sorted(chosen)]
     made = picked[0]
     for number, other in enumerate(picked[1:], 1):
         later = {label for term in picked[number + 1 :] for label in term.labels}
         made = _pair(made, other, kept | later, dtype)
     if len(picked) == 1:
-        made = _summed(made, kept, dtype)
+        made = _sum_out(made, kept, dtype)
     return [*(t for i, t in enumerate(terms) if i not in chosen), made]
 
 
 def _pair(a: Term, b: Term, kept: set[Label], dtype: np.dtype[Any]) -> Term:
     """Contract two terms to the labels that are still needed."""
-    a = _summed(a, kept | set(b.labels), dtype)
-    b = _summed(b, kept | set(a.labels), dtype)
+    a = _sum_out(a, kept | set(b.labels), dtype)
+    b = _sum_out(b, kept | set(a.labels), dtype)
     labels = (*a.labels, *(label for label in b.labels if label not in a.labels))
     out = tuple(label for label in labels if label in kept)
     left, right = astype(a.array, dtype), astype(b.array, dtype)
     if len(out) == len(labels):  # nothing is summed
         function = logical_and if dtype == np.bool else multiply
-        return Term(function(_spread(left, a.labels, labels), _spread(right, b.labels, labels)), labels)
+        return Term(function(_order_axes(left, a.labels, labels), _order_axes(right, b.labels, labels)), labels)
     number = {label: i for i, label in enumerate(labels)}
     mine, theirs, wanted = (tuple(number[label] for label in some) for some in (a.labels, b.labels, out))
     return Term(contract("einsum", left, right, (mine, theirs, wanted)), out)
 
 
-def _summed(term: Term, kept: set[Label], dtype: np.dtype[Any]) -> Term:
+def _sum_out(term: Term, kept: set[Label], dtype: np.dtype[Any]) -> Term:
     """Sum over labels that nothing else needs."""
     axes = tuple(i for i, label in enumerate(term.labels) if label not in kept)
     if not axes:
@@ -356,7 +356,7 @@ def _summed(term: Term, kept: set[Label], dtype: np.dtype[Any]) -> Term:
     return Term(made, tuple(label for label in term.labels if label in kept))
 
 
-def _spread(array: Array, mine: Labels, labels: Labels) -> Array:
+def _order_axes(array: Array, mine: Labels, labels: Labels) -> Array:
     """Order an array's axes as in `labels`, with length one for those that it lacks."""
     order = sorted(range(len(mine)), key=lambda i: labels.index(mine[i]))
     found = transpose(array, order)
@@ -364,8 +364,8 @@ def _spread(array: Array, mine: Labels, labels: Labels) -> Array:
     return expand_dims(found, missing) if missing else found
 
 
-def _finished(term: Term, output: Labels, lengths: dict[Label, int], dtype: np.dtype[Any]) -> Array:
-    term = _summed(term, set(output), dtype)
-    found = _spread(astype(term.array, dtype), term.labels, output)
+def _finish(term: Term, output: Labels, lengths: dict[Label, int], dtype: np.dtype[Any]) -> Array:
+    term = _sum_out(term, set(output), dtype)
+    found = _order_axes(astype(term.array, dtype), term.labels, output)
     assert found.shape == tuple(lengths[label] for label in output)
     return found

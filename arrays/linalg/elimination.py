@@ -21,12 +21,12 @@ from .common import (
     MatrixError,
     by_blocks,
     inexact,
+    map_stacks,
     matrices,
     panel_width,
     part,
-    placed,
+    place_parts,
     real_dtype,
-    stacked,
     step,
     wide,
 )
@@ -95,9 +95,9 @@ def solve(a: Any, b: Any) -> Array:
     dtype = np.result_type(x.dtype, y.dtype)
     if by_blocks(x) and y.ndim == 2:
         both = np.result_type(dtype, np.float64)
-        found = astype(solved(astype(x, both), astype(y, both), panel_width(len(x))), dtype)
+        found = astype(solve_blocks(astype(x, both), astype(y, both), panel_width(len(x))), dtype)
     else:
-        found = stacked("linalg:solve", (x, y), (x.shape[-1], y.shape[-1]), dtype)
+        found = map_stacks("linalg:solve", (x, y), (x.shape[-1], y.shape[-1]), dtype)
     return squeeze(found, -1) if given.ndim == 1 else found
 
 
@@ -144,11 +144,11 @@ def inv(a: Any) -> Array:
 def inverse(x: Array, *, quiet: bool) -> Array:
     """Return inverses; `quiet`: NaN for singular matrices."""
     if not by_blocks(x):
-        return stacked("linalg:inv", (x,), x.shape[-2:], x.dtype, (quiet,))
+        return map_stacks("linalg:inv", (x,), x.shape[-2:], x.dtype, (quiet,))
     full = wide(x)
     width = panel_width(len(x))
     unit = eye(len(x), dtype=full.dtype, chunks=(-1, width))
-    return astype(solved(full, unit, width, quiet=quiet, grid=x.expr.grid), x.dtype)
+    return astype(solve_blocks(full, unit, width, quiet=quiet, grid=x.expr.grid), x.dtype)
 
 
 def det(a: Any) -> Array:
@@ -186,7 +186,7 @@ def det(a: Any) -> Array:
     """
     x = matrices("det", "a", a, square=True)
     if not by_blocks(x):
-        return stacked("linalg:det", (x,), (), x.dtype)
+        return map_stacks("linalg:det", (x,), (), x.dtype)
     sign, logarithm = _signs(x)
     return astype(multiply(sign, exp(logarithm)), x.dtype)
 
@@ -226,7 +226,7 @@ def slogdet(a: Any) -> SlogdetResult:
     if by_blocks(x):
         sign, logarithm = _signs(x)
     else:
-        both = stacked("linalg:slogdet", (x,), (2,), x.dtype)
+        both = map_stacks("linalg:slogdet", (x,), (2,), x.dtype)
         stack = (slice(None),) * (x.ndim - 2)  # an ellipsis would make arrays of what NumPy has as scalars
         sign, logarithm = both[(*stack, 0)], real(both[(*stack, 1)])
     return SlogdetResult(astype(sign, x.dtype), astype(logarithm, real_dtype(x.dtype)))
@@ -242,7 +242,7 @@ class Panels:
     right: tuple[Array, ...]
 
 
-def factored(x: Array, y: Array | None, width: int) -> Panels:
+def factor_panels(x: Array, y: Array | None, width: int) -> Panels:
     """Eliminate panel by panel (right-looking), and carry right-hand sides along.
 
     A panel has all rows that are left in one chunk; what is beside it is cut into columns, which are brought up to
@@ -284,7 +284,7 @@ def _below(x: Array, first: int) -> Array:
     return part(x, (first, len(x)), (0, x.shape[1]), axes)
 
 
-def solved(x: Array, y: Array, width: int, *, quiet: bool = False, grid: Grid | None = None) -> Array:
+def solve_blocks(x: Array, y: Array, width: int, *, quiet: bool = False, grid: Grid | None = None) -> Array:
     """Solve for a large matrix: eliminate, then substitute from the last panel to the first.
 
     The result has the chunks of `y`, or those given.
@@ -292,13 +292,13 @@ def solved(x: Array, y: Array, width: int, *, quiet: bool = False, grid: Grid | 
     n, columns = y.shape
     step_of_columns = min(width, max(1, y.expr.grid.axes[1].largest))
     axis = Axis.regular(columns, step_of_columns)
-    parts = factored(x, part(y, (0, n), (0, columns), (Axis.whole(n), axis)), width)
+    parts = factor_panels(x, part(y, (0, n), (0, columns), (Axis.whole(n), axis)), width)
     found: list[tuple[Array, int, int]] = []
     for number in reversed(range(len(parts.bounds))):
         lo, hi = parts.bounds[number]
         panel, own = parts.panels[number], parts.right[number]
         if found:
-            below = placed([(p, row - hi, 0) for p, row, _ in found], Grid([Axis.whole(n - hi), axis]), None)
+            below = place_parts([(p, row - hi, 0) for p, row, _ in found], Grid([Axis.whole(n - hi), axis]), None)
             row = parts.rows[number]
         else:
             below = part(own, (0, 0), (0, columns), (Axis.regular(0, 1), axis))
@@ -306,12 +306,12 @@ def solved(x: Array, y: Array, width: int, *, quiet: bool = False, grid: Grid | 
         operand_axes = [(None, None), (0, 1), (None, None), (None, 1)]
         solution = step("factors:lu_back", (panel, own, row, below), own.expr.grid, operand_axes, (quiet,))
         found.append((solution, lo, 0))
-    return placed(found, y.expr.grid if grid is None else grid, None)
+    return place_parts(found, y.expr.grid if grid is None else grid, None)
 
 
 def _signs(x: Array) -> tuple[Array, Array]:
     """Return sign and logarithm for a large matrix, from the pivots of its panels."""
-    parts = factored(wide(x), None, panel_width(len(x)))
+    parts = factor_panels(wide(x), None, panel_width(len(x)))
     each = [step("factors:lu_sign", (p,), Grid.single((1, 2)), [(None, None)]) for p in parts.panels]
     table = concatenate(each)
     return prod(table[:, 0]), summed(real(table[:, 1]))

@@ -11,7 +11,7 @@ from ...graph.grid import Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, make
 from ..chunking.rechunk import regrid
-from ..execution.deferred import unsized
+from ..execution.deferred import defer_unsized
 from ..ops.elementwise import astype, real
 from ..ops.joining import concatenate
 from ..ops.moving import expand_dims
@@ -95,12 +95,12 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
     if by_blocks(x) and m >= HIGH * n and m >= n + k:
         both = triangle(concatenate([wide(x), wide(y)], 1))
         x, y, spare = both[:n, :n], both[:, n:], k
-    table = _solved(x, y, limit, spare)
+    table = _solve_whole(x, y, limit, spare)
     found = table[:n, :k]
     rank = astype(real(table[n + 2, 0]), np.int64)
     s = real(table[n + 1, : min(m, n)])
     sums = astype(real(table[n, :k]), real_dtype(dtype))
-    rest = unsized("lstsq", _residuals, (sums, rank), (m, n), (None,), sums.dtype)
+    rest = defer_unsized("lstsq", _residuals, (sums, rank), (m, n), (None,), sums.dtype)
     solution = astype(found, dtype)
     return solution[:, 0] if given.ndim == 1 else solution, rest, rank, astype(s, real_dtype(dtype))
 
@@ -114,7 +114,7 @@ def _rcond(rcond: Any, longest: int) -> float:
     return float(rcond)
 
 
-def _solved(x: Array, y: Array, rcond: float, spare: int) -> Array:
+def _solve_whole(x: Array, y: Array, rcond: float, spare: int) -> Array:
     """Solve in one chunk; see `workers.kernels.blocks.linalg.lstsq` for the rows of the result."""
     x, y = (regrid(v, Grid.single(v.shape)) for v in (wide(x), wide(y)))
     dtype = np.result_type(x.dtype, y.dtype)

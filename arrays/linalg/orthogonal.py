@@ -13,7 +13,7 @@ from ..chunking.rechunk import regrid
 from ..creation.ranges import eye
 from ..ops.elementwise import astype
 from ..ops.moving import matrix_transpose
-from .common import by_blocks, matrices, panel_width, part, placed, stacked, step, wide
+from .common import by_blocks, map_stacks, matrices, panel_width, part, place_parts, step, wide
 from .tall import Tall, is_tall, tall_triangle
 
 if TYPE_CHECKING:
@@ -82,14 +82,14 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         return triangle(x)
     m, n = x.shape[-2:]
     if by_blocks(x):
-        q, r = complete(x) if mode == "complete" else reduced(x)
+        q, r = complete(x) if mode == "complete" else factor_reduced(x)
         return QRResult(astype(q, x.dtype), astype(r, x.dtype))
     columns = m if mode == "complete" else min(m, n)
-    both = stacked("linalg:qr", (x,), (m + n, columns), x.dtype, (mode,))
+    both = map_stacks("linalg:qr", (x,), (m + n, columns), x.dtype, (mode,))
     return QRResult(both[..., :m, :], matrix_transpose(both[..., m:, :]))
 
 
-def reduced(x: Array) -> tuple[Array, Array]:
+def factor_reduced(x: Array) -> tuple[Array, Array]:
     """Return Q and R of a large matrix, in double precision."""
     m, n = x.shape
     if is_tall(x):
@@ -109,7 +109,7 @@ def triangle(x: Array) -> Array:
     """Return R alone."""
     m, n = x.shape[-2:]
     if not by_blocks(x):
-        return stacked("linalg:qr_r", (x,), (min(m, n), n), x.dtype)
+        return map_stacks("linalg:qr_r", (x,), (min(m, n), n), x.dtype)
     if is_tall(x):
         return astype(tall_triangle(wide(x)), x.dtype)
     return astype(Reflections.of(wide(x), panel_width(min(m, n))).triangle(min(m, n)), x.dtype)
@@ -158,7 +158,7 @@ class Reflections:
             parts.append((top, at, at))
             if number < len(self.beside):
                 parts.append((self.beside[number], at, at + size))
-        return placed(parts, Grid([Axis.regular(rows, self.width), Axis.regular(n, self.across)]))
+        return place_parts(parts, Grid([Axis.regular(rows, self.width), Axis.regular(n, self.across)]))
 
     def form(self, columns: int) -> Array:
         """Return the first columns of Q: reflections are applied to the unit matrix, the last ones first."""
@@ -170,7 +170,7 @@ class Reflections:
             height, count = m - at, columns - at
             grid = Grid([Axis.whole(height), Axis.regular(count, self.width)])
             corner = regrid(eye(height, count, dtype=panel.dtype), grid)
-            made = corner if made is None else placed([(made, size, size)], grid)
+            made = corner if made is None else place_parts([(made, size, size)], grid)
             op = BlockFunction("factors:qr_form", (), ((None, None), (0, 1)), True)
             made = make(op, (panel, made), grid, panel.dtype)
         assert made is not None

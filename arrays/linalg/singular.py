@@ -15,9 +15,9 @@ from ..ops.moving import expand_dims, matrix_transpose
 from ..ops.products import matmul
 from ..ops.reductions import count_nonzero
 from ..ops.ufuncs import abs, conjugate, divide, greater, multiply, not_equal
-from .common import by_blocks, matrices, real_dtype, stacked, wide
+from .common import by_blocks, map_stacks, matrices, real_dtype, wide
 from .eigen import eigh, eigvalsh
-from .orthogonal import complete, reduced, triangle
+from .orthogonal import complete, factor_reduced, triangle
 from .tall import Tall, is_tall
 
 if TYPE_CHECKING:
@@ -101,14 +101,14 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         else:
             u, s, vh = high(x)
         return SVDResult(astype(u, x.dtype), astype(s, real_dtype(x.dtype)), astype(vh, x.dtype))
-    return SVDResult(*_packed(x, full_matrices))
+    return SVDResult(*_factor_whole(x, full_matrices))
 
 
-def _packed(x: Array, full: bool) -> tuple[Array, Array, Array]:
+def _factor_whole(x: Array, full: bool) -> tuple[Array, Array, Array]:
     m, n = x.shape[-2:]
     k = min(m, n)
     columns = max(m, n) if full else k
-    both = stacked("linalg:svd", (x,), (m + n + 1, columns), x.dtype, (bool(full),))
+    both = map_stacks("linalg:svd", (x,), (m + n + 1, columns), x.dtype, (bool(full),))
     u = both[..., :m, : m if full else k]
     v = both[..., m : m + n, : n if full else k]
     return u, real(both[..., m + n, :k]), conjugate(matrix_transpose(v))
@@ -118,10 +118,10 @@ def _high(x: Array) -> tuple[Array, Array, Array]:
     """Decompose a matrix with more rows than columns by way of its triangle."""
     if is_tall(x):
         tall = Tall.of(wide(x))
-        u, s, vh = _packed(tall.triangle, False)
+        u, s, vh = _factor_whole(tall.triangle, False)
         return tall.form(u), s, vh
-    q, r = reduced(x)
-    u, s, vh = _packed(r, False)
+    q, r = factor_reduced(x)
+    u, s, vh = _factor_whole(r, False)
     return matmul(q, u), s, vh
 
 
@@ -129,7 +129,7 @@ def _high_full(x: Array) -> tuple[Array, Array, Array]:
     """Do the same for a square U: what is added to its columns comes from a square Q."""
     n = x.shape[1]
     q, r = complete(x)
-    u, s, vh = _packed(r[:n], False)
+    u, s, vh = _factor_whole(r[:n], False)
     return concatenate([matmul(q[:, :n], u), q[:, n:]], 1), s, vh
 
 
@@ -137,7 +137,7 @@ def _hermitian(x: Array) -> SVDResult:
     """Decompose Hermitian matrices by their eigenvalues, as NumPy does."""
     values, vectors = eigh(x)
     order = values.shape[-1]
-    both = stacked("linalg:by_size", (expand_dims(values, -2), vectors), (order + 1, order), vectors.dtype)
+    both = map_stacks("linalg:by_size", (expand_dims(values, -2), vectors), (order + 1, order), vectors.dtype)
     sizes = real(both[..., 0, :])
     u = both[..., 1:, :]
     signs = where(sizes < 0, -1, 1)
@@ -146,7 +146,7 @@ def _hermitian(x: Array) -> SVDResult:
 
 def _absolute_eigenvalues(x: Array) -> Array:
     values = eigvalsh(matrices("svd", "a", x, square=True))
-    return stacked("linalg:sizes", (expand_dims(values, -2),), values.shape[-1:], values.dtype)
+    return map_stacks("linalg:sizes", (expand_dims(values, -2),), values.shape[-1:], values.dtype)
 
 
 def svdvals(x: Any, /) -> Array:
@@ -188,7 +188,7 @@ def svdvals(x: Any, /) -> Array:
     m, n = found.shape[-2:]
     if by_blocks(found) and max(m, n) >= HIGH * min(m, n):
         found = triangle(found if m >= n else matrix_transpose(found))
-    return stacked("linalg:svdvals", (found,), (min(m, n),), real_dtype(found.dtype))
+    return map_stacks("linalg:svdvals", (found,), (min(m, n),), real_dtype(found.dtype))
 
 
 def _singular(operation: str, x: Array, hermitian: bool) -> Array:

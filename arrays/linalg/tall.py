@@ -67,7 +67,7 @@ class Tall:
         triangles = _last_rows(leaves, n)
         levels: list[Array] = []
         while len(triangles) > n:
-            groups = _grouped(triangles)
+            groups = _group_triangles(triangles)
             level = _blocks("tallqr:join", groups, [size + n for size in groups.expr.grid.axes[0].sizes()])
             levels.append(level)
             triangles = _last_rows(level, n)
@@ -95,7 +95,7 @@ def tall_triangle(x: Array) -> Array:
     n = x.shape[1]
     found = _blocks("tallqr:leaf_r", x, [n] * x.expr.grid.axes[0].count)
     while len(found) > n:
-        groups = _grouped(found)
+        groups = _group_triangles(found)
         found = _blocks("tallqr:join_r", groups, [n] * groups.expr.grid.axes[0].count)
     return found
 
@@ -115,7 +115,7 @@ def _last_rows(packed: Array, n: int) -> Array:
     return make(Move("triangles", (route,)), (packed,), grid, packed.dtype)
 
 
-def _grouped(triangles: Array) -> Array:
+def _group_triangles(triangles: Array) -> Array:
     """Bring so many triangles to one chunk as are factored together."""
     n = triangles.shape[1]
     together = max(4, JOINED // (n * n))

@@ -20,16 +20,16 @@ from .common import (
     MatrixError,
     by_blocks,
     inexact,
+    map_stacks,
     matrices,
     panel_width,
     part,
-    placed,
+    place_parts,
     real_dtype,
-    stacked,
     step,
     wide,
 )
-from .elimination import factored
+from .elimination import factor_panels
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -93,9 +93,9 @@ def lu(a: Any) -> LUResult:
     m, n = x.shape[-2:]
     most = min(m, n)
     if by_blocks(x):
-        order, lower, upper = blocked(wide(x), panel_width(most))
+        order, lower, upper = factor_blocks(wide(x), panel_width(most))
     else:
-        packed = stacked("factors:lu_packed", (wide(x),), (m, n + 1), wide(x).dtype)
+        packed = map_stacks("factors:lu_packed", (wide(x),), (m, n + 1), wide(x).dtype)
         order = packed[..., n]
         lower = add(tril(packed[..., :most], -1), eye(m, most, dtype=packed.dtype))
         upper = triu(packed[..., :most, :n])
@@ -105,7 +105,7 @@ def lu(a: Any) -> LUResult:
     return LUResult(astype(permuted, real_dtype(x.dtype)), astype(lower, x.dtype), astype(upper, x.dtype))
 
 
-def blocked(x: Array, width: int) -> tuple[Array, Array, Array]:
+def factor_blocks(x: Array, width: int) -> tuple[Array, Array, Array]:
     """Factor a large matrix: the order of its rows, and both triangles.
 
     What a panel's elimination leaves of the columns of L before it is put in its order of rows; so the orders are
@@ -113,7 +113,7 @@ def blocked(x: Array, width: int) -> tuple[Array, Array, Array]:
     """
     m, n = x.shape
     most = min(m, n)
-    parts = factored(x, None, width)
+    parts = factor_panels(x, None, width)
     low: list[tuple[Array, int, int]] = []
     high: list[tuple[Array, int, int]] = []
     below = part(parts.panels[-1], (0, 0), (0, 1))
@@ -132,7 +132,7 @@ def blocked(x: Array, width: int) -> tuple[Array, Array, Array]:
     rows, columns = Axis.regular(m, width), Axis.regular(n, width)
     inner = Axis.regular(most, width)
     order = regrid(below[:, 0], Grid([rows]))
-    return order, placed(low, Grid([rows, inner])), placed(high, Grid([inner, columns]))
+    return order, place_parts(low, Grid([rows, inner])), place_parts(high, Grid([inner, columns]))
 
 
 def solve_triangular(a: Any, b: Any, lower: bool = False, *, unit_diagonal: bool = False) -> Array:
@@ -190,13 +190,13 @@ def solve_triangular(a: Any, b: Any, lower: bool = False, *, unit_diagonal: bool
     left, right = astype(x, full), astype(y, full)
     options = (bool(lower), bool(unit_diagonal))
     if by_blocks(x) and y.ndim == 2:
-        found = substituted(left, right, panel_width(n), *options)
+        found = substitute(left, right, panel_width(n), *options)
     else:
-        found = stacked("factors:triangle_solved", (left, right), (n, y.shape[-1]), full, options)
+        found = map_stacks("factors:triangle_solved", (left, right), (n, y.shape[-1]), full, options)
     return squeeze(astype(found, dtype), -1) if given.ndim == 1 else astype(found, dtype)
 
 
-def substituted(x: Array, y: Array, width: int, lower: bool, unit: bool) -> Array:
+def substitute(x: Array, y: Array, width: int, lower: bool, unit: bool) -> Array:
     """Solve for a large triangle, block of rows by block of rows; the result has the chunks of `y`."""
     n, columns = y.shape
     axis = Axis.regular(columns, min(width, max(1, y.expr.grid.axes[1].largest)))
@@ -209,11 +209,11 @@ def substituted(x: Array, y: Array, width: int, lower: bool, unit: bool) -> Arra
         height = last - first
         row = part(x, (lo, hi), (first, last))
         if found:
-            known = placed([(p, at - first, 0) for p, at, _ in found], Grid([Axis.whole(height), axis]), None)
+            known = place_parts([(p, at - first, 0) for p, at, _ in found], Grid([Axis.whole(height), axis]), None)
         else:
             known = part(own, (0, 0), (0, columns), (EMPTY, axis))
         operand_axes = [(None, None), (0, 1), (None, None), (None, 1)]
         square = part(x, (lo, hi), (lo, hi))
         solution = step("factors:triangle_step", (square, own, row, known), own.expr.grid, operand_axes, (lower, unit))
         found.append((solution, lo, 0))
-    return placed(found, y.expr.grid, None)
+    return place_parts(found, y.expr.grid, None)

@@ -17,7 +17,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ..base import as_array, check_axis, check_dtype, make
 from ..chunking.coalesce import whole
-from ..chunking.rechunk import without_empty
+from ..chunking.rechunk import drop_empty_chunks
 from .elementwise import where
 from .outputs import deliver
 from .reduction_nodes import native
@@ -87,7 +87,7 @@ def accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, operat
 
 def _in_parts(ufunc: str, x: Array, at: int, dtype: np.dtype[Any]) -> Array:
     """Scan an axis of several chunks."""
-    x = without_empty(x, (at,))
+    x = drop_empty_chunks(x, (at,))
     axes = list(x.expr.grid.axes)
     params = (ufunc, at, dtype)
     count = axes[at].count
@@ -105,11 +105,11 @@ def _in_parts(ufunc: str, x: Array, at: int, dtype: np.dtype[Any]) -> Array:
         totals = make(BlockFunction("scans:total", params), (x,), Grid(axes), dtype)
         lines = whole(totals, {at})
         sums = make(BlockFunction("scans:scan", params), (lines,), lines.expr.grid, dtype)
-    before = _moved_on(sums, at, axes, np.zeros((), dtype)[()])
+    before = _shift_along(sums, at, axes, np.zeros((), dtype)[()])
     return make(BlockFunction("scans:scan_from", params, where=True), (x, before), x.expr.grid, dtype)
 
 
-def _moved_on(x: Array, at: int, axes: list[Axis], first: Any) -> Array:
+def _shift_along(x: Array, at: int, axes: list[Axis], first: Any) -> Array:
     """Return the array with its elements one place further along an axis, and a value in front."""
     steps = tuple((i, Slice(-1 if i == at else 0)) for i in range(x.ndim))
     return make(Move("shift", (Route(steps),), first), (x,), Grid(axes), x.dtype)
@@ -140,12 +140,12 @@ def _cumulative(operation: str, x: Any, axis: Any, dtype: Any, out: Any, initial
         axes = list(found.expr.grid.axes)
         sizes = axes[at].sizes()
         axes[at] = Axis.of_sizes((sizes[0] + 1, *sizes[1:]))
-        found = _moved_on(found, at, axes, found.dtype.type(ufunc.identity))
+        found = _shift_along(found, at, axes, found.dtype.type(ufunc.identity))
     put: Array = deliver(operation, found, out)
     return put
 
 
-def _without_nan(operation: str, a: Any, value: int) -> Array:
+def _replace_nan(operation: str, a: Any, value: int) -> Array:
     x = as_array(operation, "a", a)
     return where(isnan(x), x.dtype.type(value), x) if x.dtype.kind in "fc" else x
 
@@ -293,7 +293,7 @@ def nancumsum(
     >>> wr.nancumsum([1.0, float("nan"), 2.0]).compute()
     array([1., 1., 3.])
     """
-    return _flat("nancumsum", _without_nan("nancumsum", a, 0), axis, dtype, out, method, np.add)
+    return _flat("nancumsum", _replace_nan("nancumsum", a, 0), axis, dtype, out, method, np.add)
 
 
 def cumulative_prod(
@@ -444,4 +444,4 @@ def nancumprod(
     >>> wr.nancumprod([1.0, float("nan"), 2.0]).compute()
     array([1., 1., 2.])
     """
-    return _flat("nancumprod", _without_nan("nancumprod", a, 1), axis, dtype, out, method, np.multiply)
+    return _flat("nancumprod", _replace_nan("nancumprod", a, 1), axis, dtype, out, method, np.multiply)

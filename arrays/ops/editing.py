@@ -10,13 +10,13 @@ from ...graph.axismap import Runs, Slice
 from ...graph.errors import ArgumentError, DTypeError, IndexingError, ShapeError, bad
 from ...graph.grid import Axis
 from ..base import ArrayBase, as_array, check_axis
-from ..execution.deferred import unsized
+from ..execution.deferred import defer_unsized
 from .broadcasting import broadcast_to
 from .elementwise import astype
 from .joining import concatenate
 from .moving import Step, move, moveaxis
 from .reshaping import ravel
-from .taking import taken
+from .taking import take_positions
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -128,7 +128,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
         if obj.dtype.kind not in "iub":
             raise IndexingError(bad("delete", "obj", obj.dtype, "integers, or a mask"))
         shape = tuple(None if i == at else n for i, n in enumerate(array.shape))
-        return unsized("delete", _deleted, (array, obj), (at,), shape, array.dtype)
+        return defer_unsized("delete", _delete, (array, obj), (at,), shape, array.dtype)
     n = array.shape[at]
     keep = np.ones(n, bool)
     positions = _read("delete", obj)
@@ -138,16 +138,16 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
         keep[positions] = False
     except IndexError as error:
         raise IndexingError(f"delete: {error}") from error
-    return _kept(array, at, keep)
+    return _keep_runs(array, at, keep)
 
 
-def _deleted(array: Array, obj: Array, at: int) -> Generator[Any, Any, Array]:
+def _delete(array: Array, obj: Array, at: int) -> Generator[Any, Any, Array]:
     """Recipe: compute the positions, then leave them out."""
     positions = yield obj
     return delete(array, positions, at)
 
 
-def _kept(array: Array, at: int, keep: np.ndarray[Any, Any]) -> Array:
+def _keep_runs(array: Array, at: int, keep: np.ndarray[Any, Any]) -> Array:
     """Return what a mask along an axis keeps, as runs; chunks lose what is left out."""
     own = array.expr.grid.axes[at]
     edges = np.flatnonzero(np.diff(np.concatenate([[False], keep, [False]]).astype(np.int8)))
@@ -157,7 +157,7 @@ def _kept(array: Array, at: int, keep: np.ndarray[Any, Any]) -> Array:
     sizes = before[own.stop(chunks)] - before[own.start(chunks)]
     axis = Axis.of_sizes(sizes[sizes > 0])
     if len(start) > own.length // 8 + 8:
-        return taken("delete", array, at, np.flatnonzero(keep), axis)
+        return take_positions("delete", array, at, np.flatnonzero(keep), axis)
     steps: list[Step] = [(i, Slice()) for i in range(array.ndim)]
     steps[at] = (at, Runs(start, stop - start))
     axes = list(array.expr.grid.axes)
@@ -236,10 +236,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     if new.ndim > array.ndim or any(m not in (1, w) for m, w in zip(new.shape[::-1], wide[::-1], strict=False)):
         raise ShapeError(bad("insert", "values", new.shape, f"a shape that broadcasts to {wide}"))
     new = broadcast_to(new, wide)
-    return astype(_inserted(array, at, np.where(positions < 0, positions + n, positions), new), array.dtype)
+    return astype(_insert(array, at, np.where(positions < 0, positions + n, positions), new), array.dtype)
 
 
-def _inserted(array: Array, at: int, positions: np.ndarray[Any, Any], new: Array) -> Array:
+def _insert(array: Array, at: int, positions: np.ndarray[Any, Any], new: Array) -> Array:
     """Put values before positions; those for one position stay in order."""
     n, count = array.shape[at], new.shape[at]
     before = (slice(None),) * at
@@ -247,4 +247,4 @@ def _inserted(array: Array, at: int, positions: np.ndarray[Any, Any], new: Array
         k = int(positions[0])
         return concatenate([array[(*before, slice(0, k))], new, array[(*before, slice(k, n))]], axis=at)
     order = np.insert(np.arange(n), positions, n + np.arange(count))
-    return taken("insert", concatenate([array, new], axis=at), at, order)
+    return take_positions("insert", concatenate([array, new], axis=at), at, order)

@@ -373,7 +373,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
     return logical_or(found, logical_and(isnan(left), isnan(right))) if equal_nan else found
 
 
-def joined(real_parts: Array, imaginary_parts: Array) -> Array:
+def join_parts(real_parts: Array, imaginary_parts: Array) -> Array:
     """Return the complex numbers of real and imaginary parts of one dtype."""
     return apply("complex", "complex", (real_parts, imaginary_parts), lambda x, y: x + 1j * y)
 
@@ -416,7 +416,7 @@ def nan_to_num(
     array = as_array("nan_to_num", "x", x)
     if array.dtype.kind == "c":
         parts = [nan_to_num(part, copy, nan, posinf, neginf) for part in (real(array), imag(array))]
-        return cast(joined(*parts), array.dtype)
+        return cast(join_parts(*parts), array.dtype)
     if array.dtype.kind != "f":
         return array
     limits, exact = np.finfo(array.dtype), array.dtype.type

@@ -10,7 +10,7 @@ import numpy as np
 from ...graph.errors import DTypeError, bad
 from ...graph.kinds.elementwise import Arg, Elementwise, Scalar
 from ..base import SCALARS, ArrayBase, as_array, check_dtype, make
-from ..chunking.rechunk import aligned
+from ..chunking.rechunk import align_chunks
 from .selections import over_chosen
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def apply(operation: str, function: str, values: Sequence[Any], sample: Sample) 
         return chosen
     arrays, args = split(operation, values)
     (dtype,) = sample_dtypes(operation, sample, arrays, args)
-    grid, fitted = aligned(operation, arrays)
+    grid, fitted = align_chunks(operation, arrays)
     return make(Elementwise(function, tuple(args)), fitted, grid, dtype)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph.keywords import refuse
 from ..base import as_array, check_axis
 from .outputs import deliver
-from .reduction_nodes import Axes, masked, reduce_from, reduce_to
+from .reduction_nodes import Axes, mask_out, reduce_from, reduce_to
 from .ufuncs import subtract
 
 if TYPE_CHECKING:
@@ -324,7 +324,7 @@ def any(
     array([False,  True])
     """
     refuse("any", unknown, ["axis", "out", "keepdims", "where"])
-    given = masked("any", a, where, False)
+    given = mask_out("any", a, where, False)
     return deliver("any", reduce_to("any", given, axis, keepdims, None), out)  # type: ignore[no-any-return]
 
 
@@ -370,7 +370,7 @@ def all(
     array([False,  True])
     """
     refuse("all", unknown, ["axis", "out", "keepdims", "where"])
-    given = masked("all", a, where, True)
+    given = mask_out("all", a, where, True)
     return deliver("all", reduce_to("all", given, axis, keepdims, None), out)  # type: ignore[no-any-return]
 
 

@@ -17,7 +17,7 @@ from ..base import ArrayBase, as_array, check_axis, check_dtype, check_shape, ma
 from .elementwise import astype
 from .moving import expand_dims
 from .outputs import deliver
-from .taking import taken
+from .taking import take_positions
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -109,10 +109,10 @@ def concatenate(
     found = _operands("concatenate", arrays, dtype, casting)
     if axis is None:
         found, axis = [a.reshape(-1) for a in found], 0
-    return deliver("concatenate", _concatenated(found, axis), out)  # type: ignore[no-any-return]
+    return deliver("concatenate", _concatenate(found, axis), out)  # type: ignore[no-any-return]
 
 
-def _concatenated(found: list[Array], axis: int) -> Array:
+def _concatenate(found: list[Array], axis: int) -> Array:
     """Join arrays of one dtype along an axis that they have."""
     first = found[0]
     at = check_axis("concatenate", axis, first.ndim)
@@ -125,10 +125,10 @@ def _concatenated(found: list[Array], axis: int) -> Array:
             raise ShapeError(
                 f"concatenate: arrays have shapes {shapes}; expected shapes that agree but along axis {at}"
             )
-    return first if len(found) == 1 else _joined("concatenate", found, at)
+    return first if len(found) == 1 else _join("concatenate", found, at)
 
 
-def _joined(name: str, arrays: list[Array], at: int) -> Array:
+def _join(name: str, arrays: list[Array], at: int) -> Array:
     """Join arrays whose shapes fit; other axes have the chunks of the largest."""
     axes = list(max(arrays, key=lambda a: a.nbytes).expr.grid.axes)
     along = [a.expr.grid.axes[at] for a in arrays]
@@ -190,7 +190,7 @@ def stack(
     if any(a.shape != found[0].shape for a in found):
         raise ShapeError(f"stack: arrays have shapes {', '.join(str(a.shape) for a in found)}; expected one shape")
     at = check_axis("stack", axis, found[0].ndim + 1)
-    made = _joined("stack", [expand_dims(a, at) for a in found], at)
+    made = _join("stack", [expand_dims(a, at) for a in found], at)
     return deliver("stack", made, out)  # type: ignore[no-any-return]
 
 
@@ -263,7 +263,7 @@ def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     (2, 3)
     """
     found = [a.reshape(1) if a.ndim == 0 else a for a in _operands("hstack", arrays, dtype, casting)]
-    return _concatenated(found, 0 if found[0].ndim == 1 else 1)
+    return _concatenate(found, 0 if found[0].ndim == 1 else 1)
 
 
 def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
@@ -299,7 +299,7 @@ def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     (3, 3)
     """
     found = [a.reshape(1, -1) if a.ndim < 2 else a for a in _operands("vstack", arrays, dtype, casting)]
-    return _concatenated(found, 0)
+    return _concatenate(found, 0)
 
 
 def repeat(a: Any, repeats: Any, /, axis: int | None = None) -> Array:
@@ -350,7 +350,7 @@ def repeat(a: Any, repeats: Any, /, axis: int | None = None) -> Array:
         index = np.repeat(np.arange(array.shape[at]), counts)
     except (ValueError, TypeError) as error:
         raise ShapeError(bad("repeat", "repeats", repeats, f"one count, or {array.shape[at]} of them")) from error
-    return taken("repeat", array, at, index)
+    return take_positions("repeat", array, at, index)
 
 
 def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
@@ -389,16 +389,16 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     """
     array = as_array("roll", "a", a)
     if axis is None:
-        return _rolled(array.reshape(-1), int(np.sum(shift)), 0).reshape(array.shape)
+        return _roll(array.reshape(-1), int(np.sum(shift)), 0).reshape(array.shape)
     shifts, axes = (tuple(v) if isinstance(v, Sequence | np.ndarray) else (v,) for v in (shift, axis))
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ShapeError(bad("roll", "shift", shift, f"one shift, or one for each axis of {axis!r}"))
     for by, at in np.broadcast(shifts, axes):
-        array = _rolled(array, operator.index(by), check_axis("roll", at, array.ndim))
+        array = _roll(array, operator.index(by), check_axis("roll", at, array.ndim))
     return array
 
 
-def _rolled(array: Array, shift: int, at: int) -> Array:
+def _roll(array: Array, shift: int, at: int) -> Array:
     n = array.shape[at]
     if n == 0 or shift % n == 0:
         return array
@@ -444,5 +444,5 @@ def tile(A: Any, reps: int | Sequence[int], /) -> Array:
         array = array.reshape((1,) * (len(counts) - array.ndim) + array.shape)
     for at, count in enumerate((1,) * (array.ndim - len(counts)) + counts):
         if count != 1:
-            array = taken("tile", array, at, np.tile(np.arange(array.shape[at]), count))
+            array = take_positions("tile", array, at, np.tile(np.arange(array.shape[at]), count))
     return array

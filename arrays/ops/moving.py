@@ -35,7 +35,7 @@ def move(name: str, x: ArrayBase, steps: Sequence[Step], axes: Sequence[Axis]) -
     return make(Move(name, (Route(tuple(steps)),)), (x,), Grid(axes), x.dtype)
 
 
-def sliced_axis(axis: Axis, start: int, step: int, count: int) -> Axis:
+def slice_axis(axis: Axis, start: int, step: int, count: int) -> Axis:
     """Return the chunks of `count` positions from `start` on by `step`: the source's borders are kept."""
     if count == 0:
         return Axis.regular(0, 1)

@@ -37,7 +37,7 @@ UNBEGUN = ("argmax", "argmin", "fmax", "fmin", "lcm", "max", "min")
 """Reductions that have no value for no elements."""
 
 
-def without_empty(x: Array, axes: Sequence[int]) -> Array:
+def drop_empty_chunks(x: Array, axes: Sequence[int]) -> Array:
     """Return an array without the empty chunks along axes; such as a mask leaves that holds nowhere in a chunk."""
     own = list(x.expr.grid.axes)
     for a in axes:
@@ -47,7 +47,7 @@ def without_empty(x: Array, axes: Sequence[int]) -> Array:
     return regrid(x, Grid(own))
 
 
-def masked(name: str, a: Any, where: Any, neutral: Any) -> Array:
+def mask_out(name: str, a: Any, where: Any, neutral: Any) -> Array:
     """Return an array with a neutral value where a mask doesn't hold."""
     array = as_array(name, "a", a)
     if where is True:
@@ -60,17 +60,17 @@ def masked(name: str, a: Any, where: Any, neutral: Any) -> Array:
     return choose(name, mask, array, np.asarray(neutral).astype(array.dtype)[()])
 
 
-def reduced_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
+def find_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
     """Return the axes that a reduction is over; as in NumPy, what has no axes may be told its first or last one."""
     if ndim == 0 and is_integer(axis) and axis in (0, -1) and name not in ("mean", "var", "std"):
         return ()
     return check_axes(name, axis, ndim)
 
 
-def counted(name: str, where: Any, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Any:
+def count_where(name: str, where: Any, shape: tuple[int, ...], axis: Axes, keepdims: bool) -> Any:
     """Return how many elements a mask has over axes of a shape that it broadcasts to."""
     if where is True:
-        return math.prod(shape[i] for i in reduced_axes(name, axis, len(shape)))
+        return math.prod(shape[i] for i in find_axes(name, axis, len(shape)))
     return reduce_to("sum", broadcast_to(as_array(name, "where", where), shape), axis, keepdims, None)
 
 
@@ -86,7 +86,7 @@ def reduce_to(
 ) -> Array:
     """Return the array of a reduction."""
     array = as_array(name, "a", x)
-    axes = reduced_axes(name, axis, array.ndim)
+    axes = find_axes(name, axis, array.ndim)
     if not isinstance(keepdims, bool | np.bool):
         raise ArgumentError(bad(name, "keepdims", keepdims, "True or False"))
     if not empty and math.prod(array.shape[a] for a in axes) == 0:
@@ -97,7 +97,7 @@ def reduce_to(
         wide = reduce_to(name, cast(array, np.float32), axes, keepdims, None, ddof=ddof)
         return cast(wide, target)
     if name in UNBEGUN:
-        array = without_empty(array, axes)
+        array = drop_empty_chunks(array, axes)
     grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
     return make(Reduce(name, axes, bool(keepdims), ddof), (array,), grid, target)
 
@@ -155,8 +155,8 @@ def reduce_from(name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initi
         neutral = initial  # of functions that may take an element twice
     if where is not True and neutral is None:
         raise ArgumentError(bad(name, "initial", None, "a value for results that 'where' leaves no elements"))
-    left = masked(name, array, where, neutral)
-    axes = reduced_axes(name, axis, array.ndim)
+    left = mask_out(name, array, where, neutral)
+    axes = find_axes(name, axis, array.ndim)
     target = target_dtype(name, array.dtype, wanted)
     if math.prod(array.shape[i] for i in axes) == 0 and initial is not None:
         grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
@@ -175,7 +175,7 @@ _LOGICAL = {"logical_and": "all", "logical_or": "any"}
 def reduce_by(ufunc: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Array:
     """Return a ufunc's `reduce`."""
     if ufunc in _LOGICAL and dtype in (None, bool, np.bool) and initial in (None, np._NoValue):
-        given = masked(ufunc, a, where, ufunc == "logical_and")
+        given = mask_out(ufunc, a, where, ufunc == "logical_and")
         return deliver(ufunc, reduce_to(_LOGICAL[ufunc], given, axis, keepdims, None), out)  # type: ignore[no-any-return]
     name = _REDUCTIONS.get(ufunc, ufunc)
     if name == ufunc and (name not in FOLDS or dtype is not None):

@@ -10,7 +10,7 @@ from ...graph.keywords import refuse
 from ..base import as_array, check_dtype
 from .elementwise_nodes import cast
 from .outputs import deliver
-from .reduction_nodes import Axes, counted, masked, reduce_from, reduce_to, target_dtype
+from .reduction_nodes import Axes, count_where, mask_out, reduce_from, reduce_to, target_dtype
 from .ufuncs import divide
 
 if TYPE_CHECKING:
@@ -252,6 +252,6 @@ def mean(
     array = as_array("mean", "a", a)
     target = target_dtype("mean", array.dtype, wanted)
     wide = np.dtype(np.float32) if target == np.float16 else target
-    total = reduce_to("sum", masked("mean", array, where, 0), axis, keepdims, wide)
-    count = counted("mean", where, array.shape, axis, keepdims)
+    total = reduce_to("sum", mask_out("mean", array, where, 0), axis, keepdims, wide)
+    count = count_where("mean", where, array.shape, axis, keepdims)
     return deliver("mean", cast(divide(total, count), target), out)  # type: ignore[no-any-return]

@@ -74,11 +74,11 @@ def reshape_blockwise(x: Any, shape: int | Sequence[int], chunks: Any = None) ->
     if lengths == array.shape:
         return array
     if len(lengths) > array.ndim:
-        sizes = _given(chunks, lengths)
+        sizes = _read_chunks(chunks, lengths)
     elif chunks is not None:
         raise ChunksError(bad("reshape_blockwise", "chunks", chunks, "None, since axes become fewer"))
     else:
-        sizes = _merged(array, lengths)
+        sizes = _merge_chunks(array, lengths)
     shapes, blocks = list(itertools.product(*sizes)), list(array.blocks)
     if [math.prod(s) for s in shapes] != [b.size for b in blocks]:
         raise ChunksError(
@@ -92,13 +92,13 @@ def reshape_blockwise(x: Any, shape: int | Sequence[int], chunks: Any = None) ->
     return found.rechunk(sizes)  # type: ignore[no-any-return]
 
 
-def _given(chunks: Any, lengths: tuple[int, ...]) -> Sizes:
+def _read_chunks(chunks: Any, lengths: tuple[int, ...]) -> Sizes:
     if not isinstance(chunks, tuple | list) or [sum(np.atleast_1d(c)) for c in chunks] != list(lengths):
         raise ChunksError(bad("reshape_blockwise", "chunks", chunks, f"sizes for each axis that add up to {lengths}"))
     return tuple(tuple(int(n) for n in np.atleast_1d(c)) for c in chunks)
 
 
-def _merged(array: Array, lengths: tuple[int, ...]) -> Sizes:
+def _merge_chunks(array: Array, lengths: tuple[int, ...]) -> Sizes:
     """Return the chunks along axes each of which takes the place of several that follow each other."""
     found, left = [], list(zip(array.shape, array.chunks, strict=True))
     for i, n in enumerate(lengths):

@@ -66,19 +66,19 @@ def reshape(
            [3, 4, 5]])
     """
     array = as_array("reshape", "a", a)
-    wanted = _inferred(array.shape, shape)
+    wanted = _infer_shape(array.shape, shape)
     if math.prod(wanted) != array.size:
         raise ShapeError(bad("reshape", "shape", shape, f"a shape of {array.size} elements, as {array.shape} has"))
     if order not in ("C", "F", "A"):
         raise ArgumentError(bad("reshape", "order", order, "'C' or 'F'"))
     first = order == "F"
-    found = transpose(_reshaped(transpose(array), wanted[::-1])) if first else _reshaped(array, wanted)
+    found = transpose(_reshape(transpose(array), wanted[::-1])) if first else _reshape(array, wanted)
     if chunks is None:
         return found
     return regrid(found, grid_for("reshape", chunks, wanted, array.dtype, found.expr.grid))
 
 
-def _reshaped(array: Array, wanted: tuple[int, ...]) -> Array:
+def _reshape(array: Array, wanted: tuple[int, ...]) -> Array:
     if wanted == array.shape:
         return array
     if array.size == 0:
@@ -90,7 +90,7 @@ def _reshaped(array: Array, wanted: tuple[int, ...]) -> Array:
     return make(Reshape(groups), (array,), grid, array.dtype)
 
 
-def _inferred(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
+def _infer_shape(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
     """Replace -1 by the length that is left for it."""
     given = tuple(shape) if isinstance(shape, Sequence | np.ndarray) else (shape,)
     if given.count(-1) > 1:

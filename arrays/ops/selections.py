@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from ..base import SCALARS, ArrayBase, wrap
-from ..execution.deferred import Chosen, unsized
+from ..execution.deferred import Chosen, defer_unsized
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -46,7 +46,7 @@ def over_chosen(name: str, function: Callable[..., Any], values: Sequence[Any]) 
     arrays = [v for v in values if isinstance(v, ArrayBase)]
     others = tuple(None if isinstance(v, ArrayBase) else v for v in values)
     selected = Chosen(made, first.mask, first.axis)
-    return unsized(name, _applied, arrays, (function, others), selected.shape, made.dtype, selected)
+    return defer_unsized(name, _apply, arrays, (function, others), selected.shape, made.dtype, selected)
 
 
 def _single(value: Any) -> bool:
@@ -54,7 +54,7 @@ def _single(value: Any) -> bool:
     return isinstance(value, SCALARS) or (isinstance(value, ArrayBase | np.ndarray) and value.ndim == 0)
 
 
-def _applied(*given: Any) -> Generator[Any, Any, Array]:
+def _apply(*given: Any) -> Generator[Any, Any, Array]:
     """Recipe: apply the function to what was selected, whose size is found."""
     *arrays, function, others = given
     found = (wrap(a.expr) for a in arrays)

@@ -11,7 +11,7 @@ from ...graph.keywords import refuse
 from ..base import as_array, check_dtype
 from .elementwise_nodes import cast
 from .outputs import deliver
-from .reduction_nodes import Axes, counted, masked, reduce_to, target_dtype
+from .reduction_nodes import Axes, count_where, mask_out, reduce_to, target_dtype
 from .reductions import mean as mean_of
 from .ufuncs import absolute, divide, maximum, multiply, sqrt, subtract
 
@@ -97,7 +97,7 @@ def var(
     np.float64(1.6666666666666667)
     """
     refuse("var", unknown, _SPREAD)
-    found = _spread("var", a, axis, dtype, ddof, keepdims, where, mean, correction)
+    found = _find_spread("var", a, axis, dtype, ddof, keepdims, where, mean, correction)
     return deliver("var", found, out)  # type: ignore[no-any-return]
 
 
@@ -172,11 +172,11 @@ def std(
     np.float64(1.0)
     """
     refuse("std", unknown, _SPREAD)
-    found = _spread("std", a, axis, dtype, ddof, keepdims, where, mean, correction)
+    found = _find_spread("std", a, axis, dtype, ddof, keepdims, where, mean, correction)
     return deliver("std", found, out)  # type: ignore[no-any-return]
 
 
-def _spread(
+def _find_spread(
     name: str,
     a: Any,
     axis: Axes,
@@ -202,17 +202,17 @@ def _spread(
         array = cast(array, wanted)
     if where is True and known is None:
         return reduce_to(name, array, axis, keepdims, None, ddof=float(ddof))
-    return _spread_about(name, array, axis, float(ddof), keepdims, where, known)
+    return _add_squares(name, array, axis, float(ddof), keepdims, where, known)
 
 
-def _spread_about(name: str, array: Array, axis: Axes, ddof: float, keepdims: bool, where: Any, known: Any) -> Array:
+def _add_squares(name: str, array: Array, axis: Axes, ddof: float, keepdims: bool, where: Any, known: Any) -> Array:
     """Add up squares of what is left when the mean is taken off."""
     target = target_dtype(name, array.dtype, None)
     wide = np.dtype(np.float32) if target == np.float16 else target
     if known is None:
         known = mean_of(array, axis, keepdims=True, where=where)
     rest = absolute(subtract(cast(array, np.result_type(array.dtype, wide)), known))
-    squares = masked(name, multiply(rest, rest), where, 0)
-    count = counted(name, where, array.shape, axis, keepdims)
+    squares = mask_out(name, multiply(rest, rest), where, 0)
+    count = count_where(name, where, array.shape, axis, keepdims)
     found = divide(reduce_to("sum", squares, axis, keepdims, None), maximum(subtract(count, ddof), 0.0))
     return cast(sqrt(found) if name == "std" else found, target)

@@ -267,7 +267,7 @@ def block(arrays: Any) -> Array:
     if len(depths) > 1:
         raise ShapeError(f"block: argument 'arrays' has arrays at depths {sorted(depths)}; expected one depth")
     (depth,) = depths
-    return _laid(tree, depth, max(depth, widest[0]))
+    return _lay_blocks(tree, depth, max(depth, widest[0]))
 
 
 def _read(item: Any, depth: int, depths: set[int], widest: list[int]) -> Any:
@@ -283,9 +283,9 @@ def _read(item: Any, depth: int, depths: set[int], widest: list[int]) -> Any:
     return array
 
 
-def _laid(tree: Any, depth: int, ndim: int) -> Array:
+def _lay_blocks(tree: Any, depth: int, ndim: int) -> Array:
     if isinstance(tree, list):
-        return concatenate([_laid(each, depth - 1, ndim) for each in tree], -depth)
+        return concatenate([_lay_blocks(each, depth - 1, ndim) for each in tree], -depth)
     missing = ndim - tree.ndim
     found: Array = expand_dims(tree, tuple(range(missing))) if missing else tree
     return found

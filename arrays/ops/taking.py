@@ -16,7 +16,7 @@ from ..base import ArrayBase, as_array, broadcast_shape, check_axes, check_axis,
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import regrid
 from .elementwise_nodes import apply
-from .moving import Step, move, sliced_axis
+from .moving import Step, move, slice_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> Array:
     for i, own in enumerate(array.expr.grid.axes):
         back = i in turned and own.length > 0
         steps.append((i, Slice(own.length - 1, -1) if back else Slice()))
-        axes.append(sliced_axis(own, own.length - 1, -1, own.length) if back else own)
+        axes.append(slice_axis(own, own.length - 1, -1, own.length) if back else own)
     return move("flip", array, steps, axes)
 
 
@@ -274,7 +274,9 @@ def points_step(x: ArrayBase, indexed: Sequence[int], axes: Sequence[Axis], at: 
     return max(1, largest, min(-(-count // blocks), by_bytes))
 
 
-def taken(name: str, array: ArrayBase, axis: int, index: np.ndarray[Any, Any], out: Axis | None = None) -> Array:
+def take_positions(
+    name: str, array: ArrayBase, axis: int, index: np.ndarray[Any, Any], out: Axis | None = None
+) -> Array:
     """Return the positions `index` (from 0 on) along an axis, in chunks about as large as the array's."""
     steps: list[Step] = [(i, Slice()) for i in range(array.ndim)]
     steps[axis] = (axis, Take(np.ascontiguousarray(index, np.int64)))

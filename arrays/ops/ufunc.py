@@ -12,7 +12,7 @@ from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.keywords import refuse
 from ...graph.kinds.elementwise import Arg, Elementwise, Scalar
 from ..base import as_array, check_dtype, make
-from ..chunking.rechunk import aligned
+from ..chunking.rechunk import align_chunks
 from .elementwise_nodes import cast, choose, sample_dtypes, split
 from .outputs import deliver
 from .selections import over_chosen
@@ -123,7 +123,7 @@ class Ufunc:
         casting : str
         """
         ufunc = self.ufunc
-        unknown = {name: value for name, value in unknown.items() if not _layout(name, value)}
+        unknown = {name: value for name, value in unknown.items() if not _is_ignored(name, value)}
         refuse(self.name, unknown, _KEYWORDS)
         if not any(map(_lazy, (*operands, out, where))):
             given = {} if out is None else {"out": out}
@@ -142,7 +142,7 @@ class Ufunc:
             dtypes = sample_dtypes(self.name, ufunc, arrays, args)
         else:
             dtypes = self._as(check_dtype(self.name, "dtype", dtype), arrays, args, casting)
-        grid, fitted = aligned(self.name, arrays)
+        grid, fitted = align_chunks(self.name, arrays)
         if ufunc.nout == 1:
             made = make(Elementwise(self.name, tuple(args)), fitted, grid, dtypes[0])
             return made if out is None and where is True else self._put(made, out, where, casting)
@@ -279,7 +279,7 @@ def _lazy(value: Any) -> bool:
     return value is not None and not isinstance(value, _PLAIN)
 
 
-def _layout(name: str, value: Any) -> bool:
+def _is_ignored(name: str, value: Any) -> bool:
     """Whether a keyword of NumPy says nothing here: the order in memory, subclasses."""
     return (name == "order" and value in ("K", "C", "A", "F")) or (name == "subok" and isinstance(value, bool))
 

@@ -378,7 +378,7 @@ _NOTES = """`order` and `subok` of NumPy's function are taken and change nothing
 where `where` is false are zeros, and not left as the memory was."""
 
 
-def _parsed() -> dict[str, tuple[str, str]]:
+def _parse_docs() -> dict[str, tuple[str, str]]:
     found = {}
     for entry in _TEXT.strip().split("\n\n"):
         first, _, example = entry.partition("\n")
@@ -387,7 +387,7 @@ def _parsed() -> dict[str, tuple[str, str]]:
     return found
 
 
-_SAID = _parsed()
+_SAID = _parse_docs()
 
 
 def describe(name: str, signature: str, operands: list[str], results: int) -> str:

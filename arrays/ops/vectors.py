@@ -14,7 +14,7 @@ from .joining import stack
 from .moving import expand_dims, moveaxis
 from .products import contract, matmul, tensordot
 from .reductions import sum
-from .taking import taken
+from .taking import take_positions
 from .ufuncs import conjugate, multiply, subtract
 
 if TYPE_CHECKING:
@@ -253,9 +253,9 @@ def kron(a: Any, b: Any) -> Array:
     grid = grid_for("kron", "auto", shape, np.result_type(left.dtype, right.dtype))
     for at, (n, m) in enumerate(zip(left.shape, right.shape, strict=True)):
         if m != 1:
-            left = taken("kron", left, at, np.repeat(np.arange(n), m), grid.axes[at])
+            left = take_positions("kron", left, at, np.repeat(np.arange(n), m), grid.axes[at])
         if n != 1:
-            right = taken("kron", right, at, np.tile(np.arange(m), n), grid.axes[at])
+            right = take_positions("kron", right, at, np.tile(np.arange(m), n), grid.axes[at])
     return multiply(left, right)  # type: ignore[no-any-return]
 
 

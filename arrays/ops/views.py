@@ -16,7 +16,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, alias, as_array, check_dtype, check_shape, make, wrap
 from ..chunking.rechunk import regrid
 from .broadcasting import broadcast_to
-from .elementwise import imag, joined, real
+from .elementwise import imag, join_parts, real
 from .elementwise_nodes import cast
 from .joining import concatenate
 from .moving import transpose
@@ -39,11 +39,11 @@ def view(x: ArrayBase, dtype: Any, kind: Any, order: str) -> Array:
     wanted = check_dtype("view", "dtype", dtype)
     array = wrap(x.expr)
     if order == "F":
-        return transpose(_viewed(transpose(array), wanted))
-    return _viewed(array, wanted)
+        return transpose(_view_as(transpose(array), wanted))
+    return _view_as(array, wanted)
 
 
-def _viewed(x: Array, dtype: np.dtype[Any]) -> Array:
+def _view_as(x: Array, dtype: np.dtype[Any]) -> Array:
     if dtype.itemsize == x.dtype.itemsize:
         return make(Elementwise("view", (0,)), (x,), x.expr.grid, dtype)
     if not x.ndim:
@@ -68,14 +68,14 @@ def _viewed(x: Array, dtype: np.dtype[Any]) -> Array:
 def byteswap(x: ArrayBase) -> Array:
     """Return elements with their bytes in reverse."""
     array = wrap(x.expr)
-    return _viewed(cast(array, array.dtype.newbyteorder()), array.dtype)
+    return _view_as(cast(array, array.dtype.newbyteorder()), array.dtype)
 
 
 def with_real(x: ArrayBase, value: Any) -> Array:
     """Return an array with other real parts."""
     array = wrap(x.expr)
     parts = _parts("real", array, value)
-    return joined(parts, imag(array)) if array.dtype.kind == "c" else parts
+    return join_parts(parts, imag(array)) if array.dtype.kind == "c" else parts
 
 
 def with_imag(x: ArrayBase, value: Any) -> Array:
@@ -83,7 +83,7 @@ def with_imag(x: ArrayBase, value: Any) -> Array:
     array = wrap(x.expr)
     if array.dtype.kind != "c":
         raise DTypeError(f"imag: an array of {array.dtype} has no imaginary parts to set; cast it to complex first")
-    return joined(real(array), _parts("imag", array, value))
+    return join_parts(real(array), _parts("imag", array, value))
 
 
 def _parts(name: str, x: Array, value: Any) -> Array:
@@ -95,7 +95,7 @@ def _parts(name: str, x: Array, value: Any) -> Array:
     return regrid(cast(broadcast_to(given, x.expr.grid.shape), dtype), x.expr.grid)
 
 
-def resized(x: ArrayBase, new_shape: Any) -> Array:
+def resize_array(x: ArrayBase, new_shape: Any) -> Array:
     """Return an array of another size: elements in C order, then zeros."""
     array = wrap(x.expr)
     shape = check_shape("resize", new_shape, "new_shape")

@@ -56,11 +56,11 @@ class Drawing:
         """Return numbers of a distribution; its parameters broadcast to the size."""
         given = [parameter(operation, *param) for param in params]
         arrays = [value for value in given if isinstance(value, ArrayBase)]
-        shape, grid = sized(operation, size, arrays, chunks, dtype, out)
+        shape, grid = find_size(operation, size, arrays, chunks, dtype, out)
         name = name or operation
         if not arrays:
             return into(operation, out, self._plain(operation, name, tuple(given), grid, dtype))
-        operands = [fitted(as_array(operation, "size", value), grid) for value in given]
+        operands = [fit_chunks(as_array(operation, "size", value), grid) for value in given]
         params_ = (self._stream(operation, math.prod(shape)), shape, dtype)
         op = BlockFunction(f"draws:{name}", params_, operand_axes(operands, grid.ndim), where=True)
         return into(operation, out, make(op, operands, grid, dtype))
@@ -83,7 +83,7 @@ def parameter(operation: str, argument: str, value: Any, condition: str) -> Any:
     return as_array(operation, argument, found.astype(np.float64)) if found.ndim else float(found)
 
 
-def sized(
+def find_size(
     operation: str, size: Any, arrays: Sequence[ArrayBase], chunks: Any, dtype: Any, out: Any = None
 ) -> tuple[tuple[int, ...], Grid]:
     """Return the result's shape and grid; without a size, the shape that the parameters broadcast to."""
@@ -100,12 +100,12 @@ def sized(
     return shape, grid_for(operation, chunks, shape, dtype)
 
 
-def known(operation: str, argument: str, value: Any) -> Array:
+def require_known(operation: str, argument: str, value: Any) -> Array:
     """Return an operand whose size is known: what depends on data is found now."""
     return wrap(as_array(operation, argument, value).expr)
 
 
-def fitted(x: ArrayBase, grid: Grid) -> Array:
+def fit_chunks(x: ArrayBase, grid: Grid) -> Array:
     """Return a parameter on the chunks of what it broadcasts to."""
     mine = grid.axes[grid.ndim - x.ndim :] if x.ndim else ()
     wanted = [Axis.whole(1) if n == 1 and axis.length != 1 else axis for n, axis in zip(x.shape, mine, strict=True)]

@@ -15,9 +15,9 @@ import numpy as np
 from ...graph.axismap import Runs, Slice
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import host, make
+from ..base import make, wrap_host
 from ..chunking.rechunk import regrid
-from ..execution.deferred import deferred
+from ..execution.deferred import defer
 from ..ops.moving import Step, move
 
 if TYPE_CHECKING:
@@ -42,15 +42,15 @@ def permutation_of(name: str, x: Array, seed: Seed, axis: int) -> Array:
     if axes[axis].count > most:
         axes[axis] = Axis.regular(axes[axis].length, -(-axes[axis].length // most))
     joined = regrid(x, Grid(axes))
-    return regrid(deferred(name, _exchanged, [joined], (seed, axis), joined.expr.grid, x.dtype), x.expr.grid)
+    return regrid(defer(name, _exchange, [joined], (seed, axis), joined.expr.grid, x.dtype), x.expr.grid)
 
 
-def _exchanged(x: Array, seed: Seed, axis: int) -> Generator[Any, Any, Array]:
+def _exchange(x: Array, seed: Seed, axis: int) -> Generator[Any, Any, Array]:
     along, n = x.expr.grid.axes[axis], x.shape[axis]
     chunks = np.arange(along.count)
     begins, ends = np.asarray(along.start(chunks)), np.asarray(along.stop(chunks))
     grid = Grid([Axis.regular(along.count, 1), Axis.whole(2)])
-    bounds = host(np.stack([begins, ends], axis=1), grid, np.dtype(np.int64), in_place=True)
+    bounds = wrap_host(np.stack([begins, ends], axis=1), grid, np.dtype(np.int64), in_place=True)
     square = Grid([Axis.regular(along.count, 1), Axis.whole(along.count)])
     counted = BlockFunction("orders:count_moves", (seed, n, begins), ((0, None),))
     counts = yield make(counted, [bounds], square, np.int64)

@@ -15,7 +15,7 @@ from ..base import ArrayBase, check_axis, check_shape, grid_for, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import regrid
 from ..ops.taking import take
-from .drawing import F8, I8, Drawing, into, known, parameter
+from .drawing import F8, I8, Drawing, into, parameter, require_known
 from .exchange import permutation_of
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ class Orders(Drawing):
         if isinstance(x, int | np.integer) and not isinstance(x, bool):
             shape = check_shape("permutation", x, "x")
             return self._indices("permutation", int(x), grid_for("permutation", chunks, shape, I8))
-        return self._permuted("permutation", known("permutation", "x", x), axis)
+        return self._permute("permutation", require_known("permutation", "x", x), axis)
 
-    def _permuted(self, operation: str, x: Array, axis: Any) -> Array:
+    def _permute(self, operation: str, x: Array, axis: Any) -> Array:
         along = check_axis(operation, axis, x.ndim)
         return permutation_of(operation, x, self._seed(operation, x.shape[along]), along)
 
@@ -118,7 +118,7 @@ class Orders(Drawing):
         True
         """
         if isinstance(x, ArrayBase):
-            x.expr = self._permuted("shuffle", known("shuffle", "x", x), axis).expr
+            x.expr = self._permute("shuffle", require_known("shuffle", "x", x), axis).expr
             return
         if not isinstance(x, np.ndarray | list):
             raise ArgumentError(bad("shuffle", "x", type(x).__name__, "an array or a list"))
@@ -164,7 +164,7 @@ class Orders(Drawing):
         >>> wr.sum(x, axis=1).compute()
         array([ 6, 15])
         """
-        array = known("permuted", "x", x)
+        array = require_known("permuted", "x", x)
         if axis is None:
             flat = array.reshape(-1)
             made = permutation_of("permuted", flat, self._seed("permuted", flat.size), 0)
@@ -238,7 +238,7 @@ class Orders(Drawing):
         True
         """
         number = isinstance(a, int | np.integer) and not isinstance(a, bool)
-        array = None if number else known("choice", "a", a)
+        array = None if number else require_known("choice", "a", a)
         along = 0 if array is None else check_axis("choice", axis, array.ndim)
         n = int(a) if array is None else array.shape[along]
         shape = () if size is None else check_shape("choice", size, "size")
@@ -249,10 +249,10 @@ class Orders(Drawing):
             raise ShapeError(bad("choice", "size", size, f"at most {n}: a sample without replacement is no larger"))
         weights = None if p is None else _weights(p, n, None if replace else count)
         grid = grid_for("choice", chunks, shape, I8)
-        chosen = self._chosen(n, count, grid, replace, weights)
+        chosen = self._choose(n, count, grid, replace, weights)
         return chosen if array is None else take(array, chosen, axis=along)
 
-    def _chosen(self, n: int, count: int, grid: Grid, replace: bool, weights: Array | None) -> Array:
+    def _choose(self, n: int, count: int, grid: Grid, replace: bool, weights: Array | None) -> Array:
         """Return which are chosen."""
         if weights is None and replace:
             return self._plain("choice", "integers", (0, max(1, n)), grid, I8)

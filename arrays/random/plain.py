@@ -10,7 +10,7 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.randoms.philox import raw_run
 from ..base import ArrayBase, as_array, check_dtype, make
-from .drawing import Drawing, fitted, into, operand_axes, real_dtype, sized, whole_number
+from .drawing import Drawing, find_size, fit_chunks, into, operand_axes, real_dtype, whole_number
 
 if TYPE_CHECKING:
     import builtins
@@ -68,7 +68,7 @@ class Plain(Drawing):
 
     def _uniform(self, operation: str, size: Any, dtype: Any, out: Any, chunks: Any) -> Array:
         known = real_dtype(operation, dtype)
-        _, grid = sized(operation, size, (), chunks, known, out)
+        _, grid = find_size(operation, size, (), chunks, known, out)
         return into(operation, out, self._plain(operation, "random", (), grid, known))
 
     def integers(
@@ -142,11 +142,11 @@ class Plain(Drawing):
             span = bounds[1] - bounds[0] + bool(endpoint)
             if span < 1 or bounds[0] < lowest or bounds[0] + span - 1 > highest:
                 raise ShapeError(bad(operation, end, last, f"the end of a range from {first} on that {known} can hold"))
-            _, grid = sized(operation, size, (), chunks, known)
+            _, grid = find_size(operation, size, (), chunks, known)
             return self._plain(operation, "integers", (bounds[0], span), grid, known)
         arrays = [b for b in bounds if isinstance(b, ArrayBase)]
-        shape, grid = sized(operation, size, arrays, chunks, known)
-        operands = [fitted(as_array(operation, "size", _signed(b)), grid) for b in bounds]
+        shape, grid = find_size(operation, size, arrays, chunks, known)
+        operands = [fit_chunks(as_array(operation, "size", _to_signed(b)), grid) for b in bounds]
         stream = self._stream(operation, grid.size)
         limits = (lowest, highest - (not endpoint) + 1)
         params = (bool(endpoint), limits, stream, shape, known)
@@ -208,7 +208,7 @@ def _bound(operation: str, argument: str, value: Any) -> Any:
     return found
 
 
-def _signed(bound: Any) -> Any:
+def _to_signed(bound: Any) -> Any:
     """Return an end of a range as NumPy's widest integers."""
     return (
         np.asarray(bound, np.uint64 if bound > np.iinfo(np.int64).max else np.int64)

@@ -12,7 +12,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.randoms.vectors import covariance_factor
 from ..base import ArrayBase, as_array, broadcast_shape, check_shape, grid_for, make
 from ..chunking.coalesce import whole
-from .drawing import F8, I8, Drawing, check_method, fitted, operand_axes, parameter
+from .drawing import F8, I8, Drawing, check_method, fit_chunks, operand_axes, parameter
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -143,7 +143,7 @@ class Vectors(Drawing):
             raise ShapeError(bad(operation, "size", size, f"a size to which the parameters' shape {wide} broadcasts"))
         k = last.shape[-1]
         grid = Grid([*_first(operation, chunks, shape, k).axes, Axis.whole(k)])
-        operands = [fitted(number, Grid(grid.axes[:-1])), fitted(last, grid)]
+        operands = [fit_chunks(number, Grid(grid.axes[:-1])), fit_chunks(last, grid)]
         count = grid.size // k
         ahead = operand_axes([number], grid.ndim - 1) + operand_axes([last], grid.ndim)
         op = BlockFunction(f"draws:{operation}", (self._stream(operation, count), grid.shape), ahead, where=True)
@@ -200,7 +200,7 @@ class Vectors(Drawing):
         grid = Grid([*_first("dirichlet", chunks, shape, known.size).axes, Axis.whole(known.size)])
         params = (self._stream("dirichlet", grid.size), grid.shape, F8)
         drawn = BlockFunction("draws:log_gamma", params, operand_axes([known], grid.ndim), where=True)
-        logarithms = make(drawn, [fitted(known, grid)], grid, F8)
+        logarithms = make(drawn, [fit_chunks(known, grid)], grid, F8)
         return make(BlockFunction("draws:normalise"), [logarithms], grid, F8)
 
     def multivariate_normal(

@@ -17,7 +17,7 @@ from ..ops.elementwise import astype
 from ..ops.extremes import max as greatest
 from ..ops.extremes import min as least
 from ..ops.reductions import mean
-from ..ops.taking import taken
+from ..ops.taking import take_positions
 from ..ops.ufuncs import rint
 from ..user_functions.map_blocks import map_blocks
 
@@ -134,7 +134,7 @@ class _Lines:
 
 
 def _by_function(x: Array, widths: Widths, function: Callable[..., Any], kwargs: dict[str, Any]) -> Array:
-    x = _filled(x, widths, 0)
+    x = _fill(x, widths, 0)
     for axis, width in enumerate(widths):
         x = map_blocks(_Lines(function, width, axis, kwargs), whole(x, {axis}), dtype=x.dtype)
     return x
@@ -187,15 +187,15 @@ def _constant(x: Array, widths: Widths, value: Any) -> Array:
     if kept.size == 0:
         return x
     if (kept == kept.flat[0]).all():
-        return _filled(x, widths, kept.flat[0])
+        return _fill(x, widths, kept.flat[0])
     for at, (before, after) in enumerate(widths):
         for side, width in enumerate(((before, 0), (0, after))):
             alone = [width if i == at else (0, 0) for i in range(x.ndim)]
-            x = _filled(x, alone, kept[at, side])
+            x = _fill(x, alone, kept[at, side])
     return x
 
 
-def _filled(x: Array, widths: Widths, value: Any) -> Array:
+def _fill(x: Array, widths: Widths, value: Any) -> Array:
     steps = tuple((i, Slice(-before)) for i, (before, _) in enumerate(widths))
     axes = [_wider(axis, width) for axis, width in zip(x.expr.grid.axes, widths, strict=True)]
     return make(Move("pad", (Route(steps),), value), (x,), Grid(axes), x.dtype)
@@ -206,18 +206,18 @@ def _one_axis(x: Array, at: int, width: tuple[int, int], mode: str, value: Any) 
     if mode in ("reflect", "symmetric"):
         if value not in ("even", "odd"):
             raise ArgumentError(bad("pad", "reflect_type", value, "'even' or 'odd'"))
-        return _mirrored(x, at, width, mode, odd=value == "odd")
+        return _mirror(x, at, width, mode, odd=value == "odd")
     if mode in ("edge", "wrap"):
         outside = [np.arange(-width[0], 0), np.arange(n, n + width[1])]
         index = [np.clip(i, 0, n - 1) if mode == "edge" else i % n for i in outside]
-        return _joined(x, [taken("pad", x, at, i) for i in index], at, width)
+        return _join_margins(x, [take_positions("pad", x, at, i) for i in index], at, width)
     if mode == "linear_ramp":
-        return _joined(x, _ramps(x, at, width, _pairs("end_values", value, x.ndim)[at]), at, width)
+        return _join_margins(x, _ramps(x, at, width, _pairs("end_values", value, x.ndim)[at]), at, width)
     lengths: Sequence[Any] = (None, None) if value is None else _pairs("stat_length", value, x.ndim)[at]
-    return _joined(x, _statistics(x, at, width, mode, lengths), at, width)
+    return _join_margins(x, _statistics(x, at, width, mode, lengths), at, width)
 
 
-def _joined(x: Array, margins: Sequence[Array], at: int, width: tuple[int, int]) -> Array:
+def _join_margins(x: Array, margins: Sequence[Array], at: int, width: tuple[int, int]) -> Array:
     """Return an array between its margins."""
     axes = list(x.expr.grid.axes)
     axes[at] = _wider(axes[at], width)
@@ -227,33 +227,35 @@ def _joined(x: Array, margins: Sequence[Array], at: int, width: tuple[int, int])
     return make(Move("pad", routes), [part for part, _ in some], Grid(axes), x.dtype)
 
 
-def _mirrored(x: Array, at: int, width: tuple[int, int], mode: str, *, odd: bool, once: int = 0) -> Array:
+def _mirror(x: Array, at: int, width: tuple[int, int], mode: str, *, odd: bool, once: int = 0) -> Array:
     """Reflect at the edges, as often as the margins need; `once` is the length before the first time."""
     n = x.shape[at]
     own = 0 if mode == "reflect" else 1
     period = 2 * (n - 1 + own)
     before, after = np.arange(-width[0], 0), np.arange(n, n + width[1])
     if not odd or period == 0:
-        index = [np.zeros_like(i) if period == 0 else _folded(i % period, n, period - own) for i in (before, after)]
-        return _joined(x, [taken("pad", x, at, i) for i in index], at, width)
+        index = [
+            np.zeros_like(i) if period == 0 else _fold_position(i % period, n, period - own) for i in (before, after)
+        ]
+        return _join_margins(x, [take_positions("pad", x, at, i) for i in index], at, width)
     unit = (once or n) - 1 + own  # a part of the pattern would set the next turn off at another place
     left, right = (min(w, (n - 1 + own) // unit * unit) for w in width)
-    edges = [taken("pad", x, at, np.array([i])) for i in (0, n - 1)]
+    edges = [take_positions("pad", x, at, np.array([i])) for i in (0, n - 1)]
     index = [np.arange(left, 0, -1) - own, np.arange(n - 2, n - 2 - right, -1) + own]
-    margins = [2 * edge - taken("pad", x, at, i) for edge, i in zip(edges, index, strict=True)]
-    made = _joined(x, margins, at, (left, right))
+    margins = [2 * edge - take_positions("pad", x, at, i) for edge, i in zip(edges, index, strict=True)]
+    made = _join_margins(x, margins, at, (left, right))
     rest = (width[0] - left, width[1] - right)
-    return _mirrored(made, at, rest, mode, odd=True, once=once or n) if any(rest) else made
+    return _mirror(made, at, rest, mode, odd=True, once=once or n) if any(rest) else made
 
 
-def _folded(position: Any, n: int, top: int) -> Any:
+def _fold_position(position: Any, n: int, top: int) -> Any:
     return np.where(position < n, position, top - position)
 
 
 def _ramps(x: Array, at: int, width: tuple[int, int], ends: Any) -> list[Array]:
     margins = []
     for side, (extra, place) in enumerate(zip(width, (0, x.shape[at] - 1), strict=True)):
-        edge = taken("pad", x, at, np.array([place]))
+        edge = take_positions("pad", x, at, np.array([place]))
         axes = list(edge.expr.grid.axes)
         axes[at] = Axis.whole(extra)
         op = BlockFunction("signal:ramp", (at, extra, ends[side], bool(side)))
@@ -271,7 +273,7 @@ def _statistics(x: Array, at: int, width: tuple[int, int], mode: str, lengths: S
         found = _statistic(x[where], at, mode)
         if x.dtype.kind in "iu" and found.dtype.kind == "f":
             found = rint(found)
-        margins.append(taken("pad", astype(found, x.dtype), at, np.zeros(extra, np.int64)))
+        margins.append(take_positions("pad", astype(found, x.dtype), at, np.zeros(extra, np.int64)))
     return margins
 
 

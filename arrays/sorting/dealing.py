@@ -19,7 +19,7 @@ from ..base import make
 from ..chunking import coalesce
 from ..execution.compute import persist
 from ..ops.moving import move
-from .samples import in_memory, merged, pieces, ranges
+from .samples import in_memory, merge_sorted, pieces, ranges
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -37,12 +37,12 @@ LEAST = 1 << 12
 """Chunks of fewer elements are sorted in less time than buckets take."""
 
 
-def sorted_long(x: Array) -> Steps:
+def sort_long(x: Array) -> Steps:
     """Recipe of the sorted 1-D array."""
-    x = coalesce.merged(x)
-    found = (yield from _sorted_once(x)) if _fits(x) else None
+    x = coalesce.merge_small_chunks(x)
+    found = (yield from _sort_once(x)) if _fits(x) else None
     if found is None:
-        found = yield from merged(make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype))
+        found = yield from merge_sorted(make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype))
     return found
 
 
@@ -53,7 +53,7 @@ def _fits(x: Array) -> bool:
     return plain and 1 < axis.count <= MOST and axis.length >= LEAST * axis.count and in_memory(x)
 
 
-def _sorted_once(x: Array) -> Generator[Any, Any, Array | None]:
+def _sort_once(x: Array) -> Generator[Any, Any, Array | None]:
     """Give an array in order; None where a sample has many equal elements, or NaN, and where it misled."""
     (axis,) = x.expr.grid.axes
     sizes = np.asarray(axis.sizes())

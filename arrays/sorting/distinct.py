@@ -15,16 +15,16 @@ from ..base import as_array, check_axis, make
 from ..chunking import coalesce
 from ..chunking.rechunk import regrid
 from ..execution.compute import persist
-from ..execution.deferred import unsized
+from ..execution.deferred import defer_unsized
 from ..indexing.boolean import select
 from ..ops.cumulative import cumulative_sum
 from ..ops.joining import concatenate
 from ..ops.moving import move, moveaxis
 from ..ops.reshaping import ravel
 from ..ops.ufuncs import minimum
-from .samples import merged, merged_pair, parts_in_order, positions, restored
+from .samples import merge_sorted, merge_sorted_pair, parts_in_order, positions, restore_order
 from .search import searchsorted
-from .sorts import gathered
+from .sorts import gather_line
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -79,7 +79,7 @@ class _Order:
     def steps(self) -> Generator[Any, Any, tuple[Array, Array, Array, Array | None]]:
         """Give values in order, positions (or values again), flags of what is new, and numbers (None: each is one)."""
         if self.found is None:
-            x = gathered(self.x)
+            x = gather_line(self.x)
             if self.carry:
                 values, order = persist(*parts_in_order(x, positions(x)))
             else:
@@ -88,9 +88,9 @@ class _Order:
                 self.found = yield from self._few(values, order)
             if self.found is None:
                 if self.carry:
-                    values, order = persist(*(yield from merged_pair(values, order)))
+                    values, order = persist(*(yield from merge_sorted_pair(values, order)))
                 else:
-                    values = order = persist((yield from merged(values)))
+                    values = order = persist((yield from merge_sorted(values)))
                 self.found = (values, order, persist(borders(values, self.equal_nan)), None)
         return self.found
 
@@ -158,7 +158,7 @@ def _inverse(x: Array, order: _Order) -> Steps:
     before = regrid(as_array("unique", "x", np.cumsum(counts) - counts), each.expr.grid)
     operand_axes = ((0,), (0,))
     number = make(BlockFunction("searching:running", axes=operand_axes), (new, before), new.expr.grid, "i8")
-    return regrid((yield from restored(where, number, where.expr.grid)), x.expr.grid)
+    return regrid((yield from restore_order(where, number, where.expr.grid)), x.expr.grid)
 
 
 def find_distinct(operation: str, x: Any, names: str, equal_nan: bool) -> list[Array]:
@@ -172,7 +172,7 @@ def find_distinct(operation: str, x: Any, names: str, equal_nan: bool) -> list[A
     found = []
     for name in names:
         shape = flat.shape if name == "r" else (None,)
-        made = unsized(operation, recipes[name], (flat,), (order,), shape, array.dtype if name == "v" else "i8")
+        made = defer_unsized(operation, recipes[name], (flat,), (order,), shape, array.dtype if name == "v" else "i8")
         found.append(made.reshape(array.shape) if name == "r" and array.ndim != 1 else made)
     return found
 
@@ -391,7 +391,7 @@ def unique(
     else:
         record = np.dtype([(f"f{i}", array.dtype) for i in range(width)])
         found = find_distinct("unique", _packed(rows.reshape(len(rows), width), record), names, False)
-        found[0] = unsized("unique", _unpacked, (found[0],), (shape, at), _at((None, *shape), at), array.dtype)
+        found[0] = defer_unsized("unique", _unpacked, (found[0],), (shape, at), _at((None, *shape), at), array.dtype)
     return found[0] if len(found) == 1 else tuple(found)
 
 

@@ -21,10 +21,10 @@ from ..base import ArrayBase, as_array, check_axes, make
 from ..chunking import coalesce
 from ..chunking.rechunk import regrid
 from ..creation.filled import constant
-from ..execution.deferred import deferred
+from ..execution.deferred import defer
 from ..ops.moving import expand_dims, moveaxis
 from ..ops.outputs import deliver
-from .selection import selected
+from .selection import select_quantiles
 from .sorts import LINES, by_lines
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _lazily(name: str, x: Array, q: ArrayBase, axis: Any, method: str, keepdims:
     axes = check_axes(name, axis, x.ndim)
     outline = _known(x, np.zeros(q.shape, q.dtype), *more, name, axes, method, bool(keepdims))
     params = (name, axes, method, bool(keepdims), outline.expr.grid)
-    return deferred(name, _by_levels, (x, q, *more), params, outline.expr.grid, outline.dtype)
+    return defer(name, _by_levels, (x, q, *more), params, outline.expr.grid, outline.dtype)
 
 
 def _known(x: Array, q: np.ndarray[Any, Any], *rest: Any) -> Array:
@@ -142,7 +142,9 @@ def _selected(
     merged = moveaxis(x, axes, range(len(rest), x.ndim)).reshape(*(x.shape[i] for i in rest), -1)
     shape = merged.shape[:-1]
     grid = Grid([Axis.whole(n) for n in (*shape, *np.shape(q))])
-    found = deferred(name, partial(by_lines, selected), (merged,), (q, method, skip, dtype, len(rest)), grid, dtype)
+    found = defer(
+        name, partial(by_lines, select_quantiles), (merged,), (q, method, skip, dtype, len(rest)), grid, dtype
+    )
     return moveaxis(found, range(len(rest), found.ndim), range(np.ndim(q)))
 
 

@@ -37,37 +37,37 @@ SAMPLES = 1 << 20
 """About so many elements come to the driver in one step, at most."""
 
 
-def merged(parts: Array) -> Steps:
+def merge_sorted(parts: Array) -> Steps:
     """Give in order what is sorted chunk by chunk."""
     if parts.expr.grid.nblocks == 1:
         return parts
-    parts = kept(parts)
+    parts = keep_readable(parts)
     runs = in_runs(parts, (yield from _cuts(parts)))
     return make(BlockFunction("sorting:sort"), (runs,), runs.expr.grid, parts.dtype)
 
 
 def order_long(x: Array) -> Steps:
     """Recipe of the positions that put a 1-D array in order."""
-    x = coalesce.merged(x)
-    _, order = yield from ordered(x, positions(x))
+    x = coalesce.merge_small_chunks(x)
+    _, order = yield from sort_pair(x, positions(x))
     return order
 
 
 def lexsort_long(*keys: Array) -> Steps:
     """Recipe of the positions that put 1-D arrays, on the same chunks, in order, the last one first of all."""
     (axis,) = keys[0].expr.grid.axes
-    grid = Grid([coalesce.merged_axis(axis, max(key.dtype.itemsize for key in keys))])
+    grid = Grid([coalesce.merge_axis(axis, max(key.dtype.itemsize for key in keys))])
     keys = tuple(regrid(key, grid) for key in keys)
     order = positions(keys[0])
     for number, key in enumerate(keys):
         if number:
             order = persist(order)
-            key = yield from restored((yield from restored(order, positions(order), grid)), key, grid)
-        _, order = yield from ordered(key, order)
+            key = yield from restore_order((yield from restore_order(order, positions(order), grid)), key, grid)
+        _, order = yield from sort_pair(key, order)
     return order
 
 
-def kept(x: Array) -> Array:
+def keep_readable(x: Array) -> Array:
     """Return an array that can be read twice for nothing: what isn't in memory is computed now, and kept."""
     stays: Array = x if in_memory(x) else persist(x)
     return stays
@@ -83,9 +83,9 @@ def positions(x: Array) -> Array:
     return make(Ramp(0, 1), (), x.expr.grid, "i8")
 
 
-def ordered(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Array]]:
+def sort_pair(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Array]]:
     """Give a 1-D array in order, and another on the same chunks whose elements went along with its own."""
-    return (yield from merged_pair(*parts_in_order(x, others)))
+    return (yield from merge_sorted_pair(*parts_in_order(x, others)))
 
 
 def parts_in_order(x: Array, others: Array) -> tuple[Array, Array]:
@@ -96,7 +96,7 @@ def parts_in_order(x: Array, others: Array) -> tuple[Array, Array]:
     return x, make(BlockFunction("sorting:pick"), (others, order), grid, others.dtype)
 
 
-def merged_pair(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Array]]:
+def merge_sorted_pair(x: Array, others: Array) -> Generator[Any, Any, tuple[Array, Array]]:
     """Give in order what is sorted chunk by chunk, and what goes along."""
     if x.expr.grid.nblocks == 1:
         return x, others
@@ -160,7 +160,7 @@ def _cuts(parts: Array) -> Generator[Any, Any, Values]:
         begin, end = right[:, low[open_]], left[:, high[open_]]
         if len(open_):
             between = yield ranges(parts, begin, end)
-            cuts[:, open_] = begin + _counted(between, end - begin, wanted[open_] - begin.sum(0))
+            cuts[:, open_] = begin + _count_elements(between, end - begin, wanted[open_] - begin.sum(0))
     return np.concatenate([0 * sizes[:, None], cuts, sizes[:, None]], 1)
 
 
@@ -191,7 +191,7 @@ def _split(left: Values, right: Values, column: Values, wanted: Values) -> Value
     return np.asarray(first + np.clip(wanted - first.sum(0) - earlier, 0, ties))
 
 
-def _counted(between: Values, length: Values, wanted: Values) -> Values:
+def _count_elements(between: Values, length: Values, wanted: Values) -> Values:
     """Return how many elements of each range are among the first `wanted` of a border's ranges."""
     found, at = np.empty_like(length), 0
     for j, count in enumerate(wanted.tolist()):
@@ -203,7 +203,7 @@ def _counted(between: Values, length: Values, wanted: Values) -> Values:
     return found
 
 
-def restored(order: Array, x: Array, grid: Grid) -> Steps:
+def restore_order(order: Array, x: Array, grid: Grid) -> Steps:
     """Give the array, on a grid, whose element order[k] is x[k].
 
     `order` holds each position once, on the same chunks as `x`; it is read twice.

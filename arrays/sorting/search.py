@@ -178,7 +178,7 @@ def isin(
     dtype = _common("isin", "test_elements", x, table)
     function = "is_in"
     if in_chunks(table, 0) and dtype.kind != "V":
-        table, x, function = sort(astype(coalesce.merged(table), dtype)), astype(x, dtype), "is_in_sorted"
+        table, x, function = sort(astype(coalesce.merge_small_chunks(table), dtype)), astype(x, dtype), "is_in_sorted"
     among = over_chunks(function, table, x, (), np.dtype(bool))
     return logical_not(among) if invert else among
 
@@ -204,7 +204,7 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
     (axis,) = table.expr.grid.axes
     if axis.count == 1 or axis.length <= max(axis.largest, coalesce.SMALLEST):
         return _whole(function, table, x, params, dtype)
-    table = coalesce.merged(table)
+    table = coalesce.merge_small_chunks(table)
     (axis,) = table.expr.grid.axes
     if axis.count * x.size <= max(axis.length, coalesce.SMALLEST):
         operand_axes = ((0,), (None, *range(1, x.ndim + 1)))
@@ -215,7 +215,7 @@ def over_chunks(function: str, table: Array, x: Array, params: tuple[Any, ...], 
         return made
     grid, found = x.expr.grid, None
     for i in range(x.ndim):
-        x = coalesce.merged(x, i)
+        x = coalesce.merge_small_chunks(x, i)
     for i in range(axis.count):
         part = table[axis.start(i) : axis.stop(i)]
         if not part.size:

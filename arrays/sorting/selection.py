@@ -18,7 +18,7 @@ from ...workers.kernels.blocks import quantiles as blocks
 from ...workers.kernels.blocks.sorting import sort
 from ..base import as_array, make
 from ..chunking import coalesce
-from .samples import kept
+from .samples import keep_readable
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -36,9 +36,9 @@ SPREAD = 4
 """Borders lie so many standard deviations of the sample's ranks around where the element should be."""
 
 
-def selected(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> Steps:
+def select_quantiles(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> Steps:
     """Recipe of quantiles of a 1-D array."""
-    x = kept(coalesce.merged(x))
+    x = keep_readable(coalesce.merge_small_chunks(x))
     (axis,) = x.expr.grid.axes
     share = _share(axis.length) / max(1, axis.length)
     size = max(1, round(share * axis.largest))
@@ -56,11 +56,11 @@ def selected(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> Steps:
         return as_array("quantile", "a", np.full(np.shape(q), blocks.missing(np.dtype(dtype)), dtype))
     needed: list[Values] = []
 
-    def asked(rank: Values) -> Values:
+    def add_asked(rank: Values) -> Values:
         needed.append(rank)
         return np.zeros(rank.shape, x.dtype)
 
-    blocks.combine_ranks(asked, n, q, method)
+    blocks.combine_ranks(add_asked, n, q, method)
     ranks = np.unique(np.concatenate([r.reshape(-1) for r in needed]))
     values = yield from _at_ranks(x, ranks, sizes, sort(first))
     found = blocks.combine_ranks(lambda rank: values[np.searchsorted(ranks, rank)], n, q, method)
@@ -91,7 +91,7 @@ class _Borders:
         part = np.searchsorted(starts, ranks, "right") - 1
         return part, ranks - starts[part]
 
-    def known(self) -> Values:
+    def find_equal(self) -> Values:
         """Tell of each part whether all its elements are equal."""
         same = (self.values[1:] == self.values[:-1]) & self.after[1:] & ~self.after[:-1]
         return np.concatenate([[False], same, [False]]) if len(self.values) else np.zeros(1, bool)
@@ -121,13 +121,13 @@ def _at_ranks(x: Array, ranks: Values, sizes: Values, sample: Values) -> Generat
     yield from borders.add(x, np.concatenate([sample[low], sample[high]]), after)
     while True:
         part, rank = borders.parts(ranks)
-        open_ = np.unique(part[~borders.known()[part]])
+        open_ = np.unique(part[~borders.find_equal()[part]])
         each = borders.counts()[:, open_].sum(1)
         if each.sum() <= FEW:
             break
         yield from _refine(x, borders, open_, each)
     found = np.empty(len(ranks), x.dtype)
-    sure = borders.known()[part]
+    sure = borders.find_equal()[part]
     found[sure] = borders.values[part[sure] - 1]
     if len(open_):
         between = sort((yield _inside(x, borders, open_, each)))

@@ -10,16 +10,16 @@ from ...graph.errors import DTypeError, bad
 from ..base import as_array
 from ..chunking.rechunk import regrid
 from ..execution.compute import persist
-from ..execution.deferred import unsized
+from ..execution.deferred import defer_unsized
 from ..indexing.boolean import select
 from ..ops.elementwise import astype
 from ..ops.joining import concatenate
 from ..ops.reshaping import ravel
 from ..ops.ufuncs import logical_and, logical_not
 from .distinct import borders, find_distinct, unique
-from .samples import ordered
+from .samples import sort_pair
 from .search import isin
-from .sorts import gathered
+from .sorts import gather_line
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -109,7 +109,9 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     pair = _Pair(first, second)
     names = ("values", "first", "second") if return_indices else ("values",)
     found = [
-        unsized("intersect1d", _common, (first, second), (pair, n), (None,), first.dtype if n == "values" else "i8")
+        defer_unsized(
+            "intersect1d", _common, (first, second), (pair, n), (None,), first.dtype if n == "values" else "i8"
+        )
         for n in names
     ]
     return tuple(found) if return_indices else found[0]
@@ -152,7 +154,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     if assume_unique:
         return select(ravel(own), isin(first, second, invert=True))
     params = (_Pair(first, second), True, own.dtype)
-    return unsized("setdiff1d", _alone, (first, second), params, (None,), own.dtype)
+    return defer_unsized("setdiff1d", _alone, (first, second), params, (None,), own.dtype)
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
@@ -189,7 +191,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     """
     first, second = _flat("setxor1d", ar1, ar2)
     params = (_Pair(first, second), False, first.dtype)
-    return unsized("setxor1d", _alone, (first, second), params, (None,), first.dtype)
+    return defer_unsized("setxor1d", _alone, (first, second), params, (None,), first.dtype)
 
 
 def _flat(operation: str, ar1: Any, ar2: Any) -> list[Array]:
@@ -220,8 +222,8 @@ class _Pair:
                 own, where = find_distinct("unique", x, "vi", True)
                 places.append(where + self.first.size if values else where)
                 values.append(own)
-            x = gathered(concatenate(values))
-            both = persist(*(yield from ordered(x, regrid(concatenate(places), x.expr.grid))))
+            x = gather_line(concatenate(values))
+            both = persist(*(yield from sort_pair(x, regrid(concatenate(places), x.expr.grid))))
             flags = persist(borders(both[0], False), borders(both[0], False, "ends"))
             self.found = (*both, *flags)
         return self.found

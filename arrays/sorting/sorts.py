@@ -17,15 +17,15 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, check_axis, make
 from ..chunking import coalesce
-from ..chunking.rechunk import aligned, regrid
-from ..execution.deferred import deferred
+from ..chunking.rechunk import align_chunks, regrid
+from ..execution.deferred import defer
 from ..ops.elementwise import astype
 from ..ops.joining import stack
 from ..ops.moving import moveaxis
 from ..ops.reshaping import ravel
 from ..ops.taking import flip
-from .dealing import sorted_long
-from .samples import kept, lexsort_long, order_long
+from .dealing import sort_long
+from .samples import keep_readable, lexsort_long, order_long
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -98,7 +98,7 @@ def sort(
     >>> wr.sort(wr.asarray([3, 1, 2], chunks=2)).compute()
     array([1, 2, 3])
     """
-    array, at = _checked("sort", a, axis, kind, order)
+    array, at = _check_sort("sort", a, axis, kind, order)
     return _along("sort", array, at, _flag("sort", descending))
 
 
@@ -186,7 +186,7 @@ def argsort(
     >>> wr.argsort(wr.asarray([3, 1, 2], chunks=2)).compute()
     array([1, 2, 0])
     """
-    array, at = _checked("argsort", a, axis, kind, order)
+    array, at = _check_sort("argsort", a, axis, kind, order)
     return _along("argsort", array, at, _flag("argsort", descending))
 
 
@@ -233,7 +233,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     >>> wr.partition(wr.asarray([3, 1, 2]), 1)[1].compute()
     np.int64(2)
     """
-    array, at = _checked("partition", a, axis, None if kind == "introselect" else kind, order)
+    array, at = _check_sort("partition", a, axis, None if kind == "introselect" else kind, order)
     _check_kth("partition", kth, array.shape[at])
     return _along("sort", array, at, descending=False)
 
@@ -279,7 +279,7 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introsele
     >>> wr.argpartition(wr.asarray([3, 1, 2]), 0)[0].compute()
     np.int64(1)
     """
-    array, at = _checked("argpartition", a, axis, None if kind == "introselect" else kind, order)
+    array, at = _check_sort("argpartition", a, axis, None if kind == "introselect" else kind, order)
     _check_kth("argpartition", kth, array.shape[at])
     return _along("argsort", array, at, descending=False)
 
@@ -326,9 +326,9 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     if not arrays[0].ndim:
         return as_array("lexsort", "keys", np.array(0))
     at = check_axis("lexsort", axis, arrays[0].ndim)
-    grid, arrays = aligned("lexsort", arrays)
+    grid, arrays = align_chunks("lexsort", arrays)
     if in_chunks(arrays[0], at):
-        return deferred("lexsort", partial(by_lines, lexsort_long), arrays, (at,), grid, "i8")
+        return defer("lexsort", partial(by_lines, lexsort_long), arrays, (at,), grid, "i8")
     arrays = [regrid(k, coalesce.whole_grid(grid, (at,))) for k in arrays]
     return make(BlockFunction("sorting:lexsort", (at,)), arrays, arrays[0].expr.grid, "i8")
 
@@ -339,7 +339,7 @@ def _flag(operation: str, descending: Any) -> bool:
     return bool(descending)
 
 
-def _checked(operation: str, a: Any, axis: Any, kind: Any, order: Any) -> tuple[Array, int]:
+def _check_sort(operation: str, a: Any, axis: Any, kind: Any, order: Any) -> tuple[Array, int]:
     """Return the array and the axis as a number; arguments that make no difference must still be known ones."""
     array = as_array(operation, "a", a)
     if kind not in KINDS:
@@ -368,9 +368,9 @@ def in_chunks(x: Array, axis: int) -> bool:
     return math.prod(x.shape) // own.length <= LINES
 
 
-def gathered(x: Array) -> Array:
+def gather_line(x: Array) -> Array:
     """Return a 1-D array in one chunk, unless it is too long for that; then with small chunks merged."""
-    return coalesce.merged(x) if in_chunks(x, 0) else coalesce.whole(x, (0,))
+    return coalesce.merge_small_chunks(x) if in_chunks(x, 0) else coalesce.whole(x, (0,))
 
 
 def by_lines(recipe: Callable[..., Steps], *given: Any) -> Steps:
@@ -379,7 +379,7 @@ def by_lines(recipe: Callable[..., Steps], *given: Any) -> Steps:
     *params, axis = given[len(arrays) :]
     if arrays[0].ndim == 1:
         return (yield from recipe(*arrays, *params))
-    rows = [moveaxis(kept(x), axis, -1).reshape(-1, x.shape[axis]) for x in arrays]
+    rows = [moveaxis(keep_readable(x), axis, -1).reshape(-1, x.shape[axis]) for x in arrays]
     made: list[Array] = []
     while len(made) < rows[0].shape[0]:
         made += [(yield from recipe(*(x[len(made)] for x in rows), *params))]
@@ -394,8 +394,8 @@ def _along(name: str, x: Array, axis: int, descending: bool) -> Array:
         x = coalesce.whole(x, (axis,))
         return make(BlockFunction(f"sorting:{name}", (axis, descending)), (x,), x.expr.grid, dtype)
     back = flip(x, axis) if descending else x
-    recipe = sorted_long if name == "sort" else order_long
-    made = deferred(name, partial(by_lines, recipe), (back,), (axis,), back.expr.grid, dtype)
+    recipe = sort_long if name == "sort" else order_long
+    made = defer(name, partial(by_lines, recipe), (back,), (axis,), back.expr.grid, dtype)
     if not descending:
         return made
     return flip(made if name == "sort" else x.shape[axis] - 1 - made, axis)

@@ -121,7 +121,7 @@ def _read(operation: str, a: Any, k: Any, axis: Any) -> tuple[Array, int, int]:
     at = check_axis(operation, axis, array.ndim)
     n = array.shape[at]
     k = check_integer(operation, "k", k, -n, n, expected=f"an integer from {-n} to {n}, the axis' length")
-    return coalesce.merged(array, at), abs(k), at
+    return coalesce.merge_small_chunks(array, at), abs(k), at
 
 
 def _few(array: Array, count: int, axis: int) -> Any:

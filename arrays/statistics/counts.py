@@ -13,7 +13,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, make
 from ..chunking.rechunk import regrid
 from ..creation.filled import zeros
-from ..execution.deferred import unsized
+from ..execution.deferred import defer_unsized
 from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype
@@ -90,10 +90,10 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     operands[0] = astype(
         array, np.int8 if array.dtype == bool else np.int64 if array.dtype.kind == "u" else native(array.dtype)
     )
-    return unsized("bincount", _counted, operands, (least,), (None,), dtype)
+    return defer_unsized("bincount", _count, operands, (least,), (None,), dtype)
 
 
-def _counted(x: Array, *rest: Any) -> Generator[Any, Any, Array]:
+def _count(x: Array, *rest: Any) -> Generator[Any, Any, Array]:
     """Count up to a guess; where something lies beyond, or the guess says too little, find the greatest first."""
     *weights, least = rest
     guess = least if weights else max(least, GUESS)

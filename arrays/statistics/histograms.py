@@ -15,11 +15,11 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, make
 from ..chunking.rechunk import regrid
-from ..execution.deferred import unsized
+from ..execution.deferred import defer_unsized
 from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype
-from .widths import ESTIMATORS, estimated
+from .widths import ESTIMATORS, estimate_edges
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -84,22 +84,22 @@ def histogram(
     >>> counts.compute(), edges.compute()
     (array([2, 2, 2, 3]), array([0., 2., 4., 6., 8.]))
     """
-    x = binned("histogram", "a", a)
+    x = check_binnable("histogram", "a", a)
     heavy = None if weights is None else _weights("histogram", weights, x)
     if isinstance(bins, str) and heavy is not None:
         raise ArgumentError(bad("histogram", "bins", bins, "a number or edges, since there are weights"))
     edges, even = edges_of("histogram", x, bins, range)
     if isinstance(bins, str):
         dtype = np.dtype(float if density else np.int64)
-        return unsized("histogram", _counted_late, (x, edges), (bool(density),), (None,), dtype), edges
-    found = _counted(x, heavy, edges, even)
+        return defer_unsized("histogram", _count_late, (x, edges), (bool(density),), (None,), dtype), edges
+    found = _count(x, heavy, edges, even)
     return (_dense(found, edges) if density else found), edges
 
 
-def _counted_late(x: Array, edges: Array, density: bool) -> Generator[Any, Any, Array]:
+def _count_late(x: Array, edges: Array, density: bool) -> Generator[Any, Any, Array]:
     """Count when the number of bins is known."""
     yield from ()
-    found = _counted(x, None, edges, True)
+    found = _count(x, None, edges, True)
     return _dense(found, edges) if density else found
 
 
@@ -142,13 +142,13 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     >>> wr.histogram_bin_edges(wr.arange(9), bins=4).compute()
     array([0., 2., 4., 6., 8.])
     """
-    x = binned("histogram_bin_edges", "a", a)
+    x = check_binnable("histogram_bin_edges", "a", a)
     if isinstance(bins, str) and weights is not None:
         raise ArgumentError(bad("histogram_bin_edges", "bins", bins, "a number or edges, since there are weights"))
     return edges_of("histogram_bin_edges", x, bins, range)[0]
 
 
-def binned(operation: str, argument: str, a: Any) -> Array:
+def check_binnable(operation: str, argument: str, a: Any) -> Array:
     """Return an array whose elements are to be counted in bins."""
     x = as_array(operation, argument, a)
     if x.dtype.kind not in "biuf":
@@ -165,7 +165,7 @@ def _weights(operation: str, weights: Any, x: Array) -> Array:
     return regrid(heavy, x.expr.grid)
 
 
-def checked_range(operation: str, given: Any) -> tuple[Any, Any] | None:
+def check_range(operation: str, given: Any) -> tuple[Any, Any] | None:
     """Return where the bins begin and end."""
     if given is None:
         return None
@@ -184,7 +184,7 @@ def whole(x: ArrayBase) -> Array:
     return regrid(x, Grid.single(x.expr.grid.shape))
 
 
-def given_edges(operation: str, bins: Any, argument: str = "bins") -> Array:
+def check_edges(operation: str, bins: Any, argument: str = "bins") -> Array:
     """Return edges that the user gives; those of NumPy are checked."""
     if not isinstance(bins, ArrayBase):
         bins = np.asarray(bins)
@@ -196,24 +196,24 @@ def given_edges(operation: str, bins: Any, argument: str = "bins") -> Array:
     return whole(edges)
 
 
-def checked_count(operation: str, bins: Any, argument: str = "bins") -> int:
+def check_count(operation: str, bins: Any, argument: str = "bins") -> int:
     """Return a number of bins."""
     return check_integer(operation, argument, bins, 1, expected="an integer from 1 on, or edges")
 
 
 def edges_of(operation: str, x: Array, bins: Any, given: Any) -> tuple[Array, bool]:
     """Return the edges, and whether all bins have one width."""
-    between = checked_range(operation, given)
+    between = check_range(operation, given)
     if isinstance(bins, str):
         if bins not in ESTIMATORS:
             raise ShapeError(bad(operation, "bins", bins, f"one of {', '.join(ESTIMATORS)}"))
         dtype = np.histogram_bin_edges(np.zeros(0, x.dtype), 1, between).dtype
         if between is None:
             dtype = np.histogram_bin_edges(np.zeros(1, x.dtype), 1).dtype
-        return unsized(operation, estimated, (x,), (bins, between), (None,), dtype), True
+        return defer_unsized(operation, estimate_edges, (x,), (bins, between), (None,), dtype), True
     if np.ndim(bins):
-        return given_edges(operation, bins), False
-    count = checked_count(operation, bins)
+        return check_edges(operation, bins), False
+    count = check_count(operation, bins)
     if between is not None or x.size == 0:
         return as_array(operation, "range", np.histogram_bin_edges(np.zeros(0, x.dtype), count, between)), True
     dtype = np.histogram_bin_edges(np.zeros(1, x.dtype), 1).dtype
@@ -223,7 +223,7 @@ def edges_of(operation: str, x: Array, bins: Any, given: Any) -> tuple[Array, bo
     ), True
 
 
-def _counted(x: Array, weights: Array | None, edges: Array, even: bool) -> Array:
+def _count(x: Array, weights: Array | None, edges: Array, even: bool) -> Array:
     """Count each chunk, and add up."""
     n = edges.expr.grid.shape[0] - 1
     own = tuple(range(x.ndim))

@@ -14,7 +14,7 @@ from ..chunking.rechunk import regrid
 from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype
-from .histograms import binned, checked_count, checked_range, given_edges
+from .histograms import check_binnable, check_count, check_edges, check_range
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -119,7 +119,7 @@ def histogram2d(
     array([[2., 0.],
            [0., 2.]])
     """
-    found = [binned("histogram2d", name, v) for name, v in (("x", x), ("y", y))]
+    found = [check_binnable("histogram2d", name, v) for name, v in (("x", x), ("y", y))]
     if found[0].shape != found[1].shape or found[0].ndim != 1:
         raise ShapeError(bad("histogram2d", "y", found[1].shape, f"a 1-D array, as long as x, {found[0].shape}"))
     if isinstance(bins, ArrayBase) or (_several(bins) and len(bins) not in (1, 2)):
@@ -136,7 +136,7 @@ def _several(bins: Any) -> bool:
 def _columns(sample: Any) -> list[Array]:
     """Return the points' coordinates, an array for each dimension."""
     if isinstance(sample, ArrayBase | np.ndarray):
-        points = binned("histogramdd", "sample", sample)
+        points = check_binnable("histogramdd", "sample", sample)
         if points.ndim == 1:
             points = points.reshape(-1, 1)
         if points.ndim != 2:
@@ -146,7 +146,7 @@ def _columns(sample: Any) -> list[Array]:
         raise ArgumentError(bad("histogramdd", "sample", sample, "an array, or a sequence of them"))
     if sample and not any(isinstance(s, ArrayBase | np.ndarray) for s in sample) and np.ndim(sample) == 2:
         sample = list(np.asarray(sample))
-    found = [binned("histogramdd", f"sample[{i}]", s) for i, s in enumerate(sample)]
+    found = [check_binnable("histogramdd", f"sample[{i}]", s) for i, s in enumerate(sample)]
     if any(f.ndim != 1 or f.shape != found[0].shape for f in found):
         raise ShapeError(f"histogramdd: coordinates have shapes {[f.shape for f in found]}; expected one length")
     return found
@@ -170,7 +170,7 @@ def _joint(
     common = np.result_type(*(c.dtype for c in columns))
     columns = [astype(regrid(c, grid), common) for c in columns]
     edges = [_edges(operation, c, b, r) for c, b, r in zip(columns, given, between, strict=True)]
-    counts = _counted(operation, columns, edges, tuple(not _several(b) for b in given), weights)
+    counts = _count(operation, columns, edges, tuple(not _several(b) for b in given), weights)
     if density:
         total = counts.sum()
         for i, edge in enumerate(edges):
@@ -182,9 +182,9 @@ def _joint(
 
 def _edges(operation: str, x: Array, bins: Any, given: Any) -> Array:
     if _several(bins):
-        return given_edges(operation, bins)
-    count = checked_count(operation, bins)
-    between = checked_range(operation, given)
+        return check_edges(operation, bins)
+    count = check_count(operation, bins)
+    between = check_range(operation, given)
     if between is not None or x.size == 0:
         first, last = np.histogram_bin_edges(np.zeros(0), 1, between)
         return as_array(operation, "range", np.linspace(first, last, count + 1))
@@ -193,7 +193,7 @@ def _edges(operation: str, x: Array, bins: Any, given: Any) -> Array:
     return make(BlockFunction("histograms:even_edges", (count,), ((), ())), ends, grid, np.float64)
 
 
-def _counted(operation: str, columns: list[Array], edges: list[Array], even: tuple[bool, ...], weights: Any) -> Array:
+def _count(operation: str, columns: list[Array], edges: list[Array], even: tuple[bool, ...], weights: Any) -> Array:
     """Count each chunk, and add up."""
     axis = columns[0].expr.grid.axes[0]
     lengths = [e.shape[0] - 1 for e in edges]

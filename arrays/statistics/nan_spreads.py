@@ -12,7 +12,7 @@ from ..base import as_array, make
 from ..ops import reductions as red
 from ..ops.elementwise import astype, where
 from ..ops.outputs import deliver
-from ..ops.reduction_nodes import reduced_axes
+from ..ops.reduction_nodes import find_axes
 from ..ops.ufuncs import absolute, divide, isnan, square
 from .nans import count_not_nan, inexact_dtype
 
@@ -187,7 +187,7 @@ def _spread(operation: str, a: Any, axis: Axes, dtype: Any, ddof: float, keepdim
         total = red.sum(square(absolute(away)), axis, keepdims=keepdims)
         found = divide(total, where(count > ddof, count - ddof, np.nan))
         return astype(found if operation == "nanvar" else found**0.5, target)
-    axes = reduced_axes(operation, axis, array.ndim)
+    axes = find_axes(operation, axis, array.ndim)
     grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
     real = np.finfo(array.dtype).dtype
     return astype(make(Reduce(operation, axes, bool(keepdims), ddof), (array,), grid, real), target)

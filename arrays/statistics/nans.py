@@ -14,7 +14,7 @@ from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype, where
 from ..ops.outputs import deliver
-from ..ops.reduction_nodes import native, reduced_axes, without_empty
+from ..ops.reduction_nodes import drop_empty_chunks, find_axes, native
 from ..ops.ufuncs import add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def nansum(
     >>> wr.nansum(wr.asarray([1.0, float("nan"), 2.0])).compute()
     np.float64(3.0)
     """
-    found = red.sum(_filled("nansum", a, 0, where), axis, dtype, keepdims=keepdims)
+    found = red.sum(_fill("nansum", a, 0, where), axis, dtype, keepdims=keepdims)
     return deliver("nansum", found if initial is None else astype(add(found, initial), found.dtype), out)
 
 
@@ -137,7 +137,7 @@ def nanprod(
     >>> wr.nanprod(wr.asarray([3.0, float("nan"), 2.0])).compute()
     np.float64(6.0)
     """
-    found = red.prod(_filled("nanprod", a, 1, where), axis, dtype, keepdims=keepdims)
+    found = red.prod(_fill("nanprod", a, 1, where), axis, dtype, keepdims=keepdims)
     return deliver("nanprod", found if initial is None else astype(multiply(found, initial), found.dtype), out)
 
 
@@ -299,7 +299,7 @@ def has_nan(array: Array) -> bool:
     return array.dtype.kind in "fcmM"
 
 
-def _filled(operation: str, a: Any, value: int, mask: Any) -> Array:
+def _fill(operation: str, a: Any, value: int, mask: Any) -> Array:
     """Put a value in the place of NaN, and of what doesn't count."""
     array = as_array(operation, "a", a)
     filler = array.dtype.type(value) if array.dtype.kind in "biufc" else np.zeros((), array.dtype)[()]
@@ -334,7 +334,7 @@ def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, m
         array = where(mask, array, array.dtype.type(initial))
     array = astype(array, native(array.dtype))
     plain, pair = (extremes.min, fmin) if operation == "nanmin" else (extremes.max, fmax)
-    axes = reduced_axes(operation, axis, array.ndim)
+    axes = find_axes(operation, axis, array.ndim)
     grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
     some = count_reduced(array.shape, axes) > 0
     if initial is not None and not some:
@@ -344,7 +344,7 @@ def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, m
             f"{operation}: array of shape {array.shape} has no elements along axis {axis!r}; expected some, or initial="
         )
     if has_nan(array):
-        given = without_empty(array, axes)
+        given = drop_empty_chunks(array, axes)
         found = make(Reduce(operation, axes, bool(keepdims)), (given,), grid, array.dtype)
     else:
         found = plain(array, axis, keepdims=keepdims)

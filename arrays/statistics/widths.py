@@ -26,7 +26,7 @@ BATCH = 64
 """So many histograms are counted in one computation."""
 
 
-def estimated(x: Array, name: str, between: tuple[Any, Any] | None) -> Generator[Any, Any, Array]:
+def estimate_edges(x: Array, name: str, between: tuple[Any, Any] | None) -> Generator[Any, Any, Array]:
     """Recipe of the edges: find the width, and by it the number of bins."""
     if x.expr.pin is None and not isinstance(x.expr.op, Host | Source):
         x = persist(x)

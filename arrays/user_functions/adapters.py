@@ -73,19 +73,19 @@ class Informed:
         """Call the function with what is known about the block."""
         if self.hands_on:
             keywords["block_id"] = block_id
-        return self.function(*blocks, block_info=self.about(block_id), **keywords)
+        return self.function(*blocks, block_info=self.describe_blocks(block_id), **keywords)
 
-    def about(self, block_id: tuple[int, ...]) -> dict[int | None, dict[str, Any]]:
+    def describe_blocks(self, block_id: tuple[int, ...]) -> dict[int | None, dict[str, Any]]:
         """Tell about the blocks of arguments and result."""
         found: dict[int | None, dict[str, Any]] = {}
         for place, grid, operand_axes in self.sources:
-            found[place] = _about(grid, tuple(0 if to is None else block_id[to] for to in operand_axes))
-        made = _about(self.grid, block_id)
+            found[place] = _describe_block(grid, tuple(0 if to is None else block_id[to] for to in operand_axes))
+        made = _describe_block(self.grid, block_id)
         sizes = tuple(stop - start for start, stop in made["array-location"])
         return found | {None: made | {"chunk-shape": sizes, "dtype": self.dtype}}
 
 
-def _about(grid: Grid, block: tuple[int, ...]) -> dict[str, Any]:
+def _describe_block(grid: Grid, block: tuple[int, ...]) -> dict[str, Any]:
     return {
         "shape": grid.shape,
         "num-chunks": grid.counts,
@@ -112,9 +112,9 @@ class Partial:
     def __call__(self, block: Any, *more: Any, **keywords: Any) -> Any:
         """Take a step."""
         given = block if self.listed is None else self._split(block, self.axes, self.listed)
-        given = self._mapped(given) if self.fields else given
+        given = self._map_records(given) if self.fields else given
         made = self.function(given, *more, axis=self.axes, keepdims=self.keepdims, **keywords)
-        return made if self.record is None else self.packed(made, self.record)
+        return made if self.record is None else self.pack_records(made, self.record)
 
     def _split(self, block: Any, axes: tuple[int, ...], size: int) -> Any:
         if not axes:
@@ -122,13 +122,13 @@ class Partial:
         parts = np.split(block, block.shape[axes[0]] // size, axes[0])
         return [self._split(part, axes[1:], size) for part in parts]
 
-    def _mapped(self, given: Any) -> Any:
+    def _map_records(self, given: Any) -> Any:
         if isinstance(given, list):
-            return [self._mapped(part) for part in given]
+            return [self._map_records(part) for part in given]
         return {name: np.ascontiguousarray(given[name]) for name in self.fields}
 
     @staticmethod
-    def packed(parts: Any, record: np.dtype[Any]) -> Any:
+    def pack_records(parts: Any, record: np.dtype[Any]) -> Any:
         """Put the arrays of a dict into records."""
         names = record.names or ()
         if not isinstance(parts, dict) or set(parts) != set(names):

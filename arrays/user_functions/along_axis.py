@@ -13,12 +13,12 @@ from ...graph.kinds.mapping import MapBlocks
 from ...workers.kernels.user_results import plain
 from ..base import as_array, check_axis, check_dtype, check_shape, make
 from ..chunking.coalesce import whole
-from ..chunking.rechunk import without_empty
+from ..chunking.rechunk import drop_empty_chunks
 from ..ops.moving import expand_dims
 from .adapters import Along
 from .gufunc import apply_gufunc
 from .map_blocks import map_blocks
-from .pickling import inferred_dtype, name_of, payload, refuse_captured
+from .pickling import infer_dtype, name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -98,7 +98,7 @@ def apply_along_axis(
         dtype = made.dtype if dtype is None else dtype
         shape = made.shape if shape is None else shape
     lengths, known = check_shape("apply_along_axis", shape), check_dtype("apply_along_axis", "dtype", dtype)
-    array = without_empty(whole(array, (at,)), [i for i in range(array.ndim) if i != at])
+    array = drop_empty_chunks(whole(array, (at,)), [i for i in range(array.ndim) if i != at])
     axes = list(array.expr.grid.axes)
     axes[at : at + 1] = [Axis.whole(n) for n in lengths]
     operand_axes = tuple(None if i == at else i if i < at else i - 1 + len(lengths) for i in range(array.ndim))
@@ -220,5 +220,5 @@ class vectorize:
         types = self._dtypes
         if types is None:
             samples = [np.ones((1,) * a.ndim, a.dtype) for a in arrays]
-            types = [inferred_dtype("vectorize", np.vectorize(self.pyfunc), samples, (), kwargs)]
+            types = [infer_dtype("vectorize", np.vectorize(self.pyfunc), samples, (), kwargs)]
         return map_blocks(np.vectorize(self.pyfunc, otypes=types), *arrays, dtype=types[0], **kwargs)

@@ -12,8 +12,8 @@ from ...graph.kinds.mapping import MapBlocks
 from ..base import as_array, make
 from ..chunking.rechunk import regrid
 from .adapters import Interleaved, Listed
-from .map_blocks import declared
-from .pickling import inferred_dtype, name_of, payload, refuse_captured
+from .map_blocks import read_dtype
+from .pickling import infer_dtype, name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +103,7 @@ def blockwise(
     out, pairs = tuple(out_ind), list(zip(args[::2], args[1::2], strict=True))
     arrays = [as_array("blockwise", f"args[{2 * i}]", a) for i, (a, names) in enumerate(pairs) if names is not None]
     named = [tuple(names) for _, names in pairs if names is not None]
-    matched = _matched(arrays, named, align_arrays)
+    matched = _match_chunks(arrays, named, align_arrays)
     axes = {n: a if n in out else Axis.whole(a.length) for n, a in matched.items()}
     for name, given in (new_axes or {}).items():
         sizes = (given,) if isinstance(given, int | np.integer) else tuple(given)
@@ -117,7 +117,7 @@ def blockwise(
         )
         for a, names in zip(arrays, named, strict=True)
     ]
-    grid = Grid([_adjusted(axes[name], (adjust_chunks or {}).get(name), name) for name in out])
+    grid = Grid([_adjust_chunks(axes[name], (adjust_chunks or {}).get(name), name) for name in out])
     refuse_captured("blockwise", func)
     called: Any = func
     if not callable(func):
@@ -133,19 +133,19 @@ def blockwise(
     )
     plain = called
     if not concatenate:
-        called = _listed(plain, matched, named, out, lambda axis: tuple(map(int, axis.sizes())))
-    known = declared("blockwise", dtype, meta)
+        called = _wrap_lists(plain, matched, named, out, lambda axis: tuple(map(int, axis.sizes())))
+    known = read_dtype("blockwise", dtype, meta)
     label = token or name or name_of(func)
     if known is None:
         lengths = [[1 if n in out or concatenate else matched[n].count for n in names] for names in named]
         samples = [np.ones(n, a.dtype) for n, a in zip(lengths, arrays, strict=True)]
-        sample = called if concatenate else _listed(plain, matched, named, out, lambda axis: (1,) * axis.count)
-        known = inferred_dtype("blockwise", sample, samples, (), kwargs, label)
+        sample = called if concatenate else _wrap_lists(plain, matched, named, out, lambda axis: (1,) * axis.count)
+        known = infer_dtype("blockwise", sample, samples, (), kwargs, label)
     packed = payload("blockwise", called, (), kwargs, label)
     return make(MapBlocks(packed, operand_axes), arrays, grid, known)
 
 
-def _matched(arrays: list[Array], named: list[tuple[Any, ...]], align: bool) -> dict[Any, Axis]:
+def _match_chunks(arrays: list[Array], named: list[tuple[Any, ...]], align: bool) -> dict[Any, Axis]:
     """Return the chunks of each named axis, from the argument with most bytes."""
     axes: dict[Any, Axis] = {}
     for array, names in sorted(zip(arrays, named, strict=True), key=lambda pair: -pair[0].nbytes):
@@ -162,7 +162,7 @@ def _matched(arrays: list[Array], named: list[tuple[Any, ...]], align: bool) -> 
     return axes
 
 
-def _listed(
+def _wrap_lists(
     func: Callable[..., Any],
     axes: dict[Any, Axis],
     named: list[tuple[Any, ...]],
@@ -175,7 +175,7 @@ def _listed(
     )
 
 
-def _adjusted(axis: Axis, change: Any, name: Any) -> Axis:
+def _adjust_chunks(axis: Axis, change: Any, name: Any) -> Axis:
     if change is None:
         return axis
     sizes: list[int]

@@ -16,7 +16,7 @@ from ..chunking.rechunk import regrid
 from ..ops.moving import moveaxis
 from .adapters import Packed
 from .gufunc_signature import Signature, core_sizes, read
-from .map_blocks import declared
+from .map_blocks import read_dtype
 from .pickling import name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def apply_gufunc(
         )
     arrays = [as_array("apply_gufunc", f"args[{i}]", a) for i, a in enumerate(args)]
     before, after = _places(form, axes, axis, keepdims)
-    arrays = [_moved(a, where, "apply_gufunc") for a, where in zip(arrays, before, strict=True)]
+    arrays = [_move_core(a, where, "apply_gufunc") for a, where in zip(arrays, before, strict=True)]
     sizes = core_sizes("apply_gufunc", form, [a.shape for a in arrays])
     called: Callable[..., Any] = func
     if vectorize:
@@ -134,7 +134,7 @@ def apply_gufunc(
         )
     if meta is not None and output_dtypes is None:
         several = meta if isinstance(meta, tuple | list) else (meta,)
-        output_dtypes = [declared("apply_gufunc", None, each) for each in several]
+        output_dtypes = [read_dtype("apply_gufunc", None, each) for each in several]
     outer, arrays = _outer(arrays, form)
     shapes, dtypes = _results(
         form, called, arrays, sizes, output_dtypes, dict(output_sizes or {}), kwargs, name_of(func)
@@ -157,7 +157,7 @@ def apply_gufunc(
             make(BlockFunction("records:field", (f"f{i}",), own), (records,), _with_core(outer, s), d)
             for i, (d, s) in enumerate(zip(dtypes, shapes, strict=True))
         ]
-    found = [_placed(f, where, keepdims) for f, where in zip(found, after, strict=True)]
+    found = [_place_core(f, where, keepdims) for f, where in zip(found, after, strict=True)]
     return tuple(found) if form.several else found[0]
 
 
@@ -287,13 +287,13 @@ def _places(form: Signature, axes: Any, axis: Any, keepdims: bool) -> tuple[list
     return given[:count], given[count:]
 
 
-def _moved(array: Array, places: tuple[int, ...], operation: str) -> Array:
+def _move_core(array: Array, places: tuple[int, ...], operation: str) -> Array:
     """Bring core axes to the end."""
     at = [check_axis(operation, p, array.ndim, "axes") for p in places]
     return moveaxis(array, at, range(-len(at), 0)) if at else array
 
 
-def _placed(array: Array, places: tuple[int, ...], keepdims: bool) -> Array:
+def _place_core(array: Array, places: tuple[int, ...], keepdims: bool) -> Array:
     if keepdims:
         array = array.reshape(*array.shape, *(1,) * len(places))
     at = [check_axis("apply_gufunc", p, array.ndim, "axes") for p in places]

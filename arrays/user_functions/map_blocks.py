@@ -13,7 +13,7 @@ from ...graph.kinds.mapping import MapBlocks
 from ..base import ArrayBase, as_array, check_axes, check_dtype, make
 from ..chunking.rechunk import common_axes, regrid
 from .adapters import Informed, Interleaved
-from .pickling import inferred, name_of, payload, refuse_captured, wanted
+from .pickling import find_wanted, infer_result, name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,23 +105,23 @@ def map_blocks(
     array([0, 1, 2, 0, 1, 2])
     """
     arrays, places, called, extra = arguments("map_blocks", func, args, kwargs)
-    known = declared("map_blocks", dtype, meta)
+    known = read_dtype("map_blocks", dtype, meta)
     label = token or name or name_of(func)
     operand_axes: list[tuple[int | None, ...]] = []
     if not arrays:
         grid = _grid_of_nothing(chunks, known)
     else:
-        domain, arrays = matched("map_blocks", arrays)
-        domain, arrays = joined("map_blocks", domain, arrays, drop_axis)
-        grid, operand_axes = laid_out("map_blocks", domain, arrays, drop_axis, new_axis, chunks)
+        domain, arrays = match_chunks("map_blocks", arrays)
+        domain, arrays = join_chunks("map_blocks", domain, arrays, drop_axis)
+        grid, operand_axes = lay_out("map_blocks", domain, arrays, drop_axis, new_axis, chunks)
     sources = tuple((p, a.expr.grid, w) for p, a, w in zip(places, arrays, operand_axes, strict=True))
-    wants = wanted(func)
+    wants = find_wanted(func)
     if known is None:
         first = first_keywords(wants, sources, grid)
         samples = [np.ones((1,) * a.ndim, a.dtype) for a in arrays]
-        known, shape = inferred("map_blocks", called, samples, extra, kwargs | first, label)
+        known, shape = infer_result("map_blocks", called, samples, extra, kwargs | first, label)
         if new_axis is not None and chunks is None:
-            grid = lengthened("map_blocks", grid, shape, new_axis)
+            grid = lengthen_axes("map_blocks", grid, shape, new_axis)
     if "block_info" in wants:
         called = Informed(called, sources, grid, known, "block_id" in wants)
     packed = payload("map_blocks", called, extra, kwargs, label)
@@ -131,11 +131,11 @@ def map_blocks(
 def first_keywords(wants: tuple[str, ...], sources: tuple[Place, ...], grid: Grid) -> dict[str, Any]:
     """Return what a function that asks for the block's number, or more about it, gets for the first block."""
     first = (0,) * grid.ndim
-    given = {"block_id": first, "block_info": Informed(None, sources, grid, None, False).about(first)}
+    given = {"block_id": first, "block_info": Informed(None, sources, grid, None, False).describe_blocks(first)}
     return {name: given[name] for name in wants}
 
 
-def joined(operation: str, domain: list[Axis], arrays: list[Array], axes: Any) -> tuple[list[Axis], list[Array]]:
+def join_chunks(operation: str, domain: list[Axis], arrays: list[Array], axes: Any) -> tuple[list[Axis], list[Array]]:
     """Join the chunks along axes that a function drops."""
     dropped = check_axes(operation, axes, len(domain), "drop_axis") if axes is not None else ()
     if not dropped:
@@ -164,7 +164,7 @@ def target_axes(operation: str, ndim: int, drop_axis: Any, new_axis: Any, chunks
     return dict(zip(kept, places, strict=True)), len(kept) + count
 
 
-def laid_out(
+def lay_out(
     operation: str, domain: list[Axis], arrays: list[Array], drop_axis: Any, new_axis: Any, chunks: Any
 ) -> tuple[Grid, list[tuple[int | None, ...]]]:
     """Return the result's chunks, and for each array which of the result's axes its own run along."""
@@ -183,7 +183,7 @@ def laid_out(
     return grid, operand_axes
 
 
-def lengthened(operation: str, grid: Grid, shape: tuple[int, ...], new_axis: Any) -> Grid:
+def lengthen_axes(operation: str, grid: Grid, shape: tuple[int, ...], new_axis: Any) -> Grid:
     """Return the result's chunks with new axes as long as in what a function returned for small arrays."""
     if len(shape) != grid.ndim:
         return grid
@@ -191,7 +191,7 @@ def lengthened(operation: str, grid: Grid, shape: tuple[int, ...], new_axis: Any
     return Grid([Axis.whole(shape[i]) if i in added else own for i, own in enumerate(grid.axes)])
 
 
-def declared(operation: str, dtype: Any, meta: Any) -> DType | None:
+def read_dtype(operation: str, dtype: Any, meta: Any) -> DType | None:
     """Return the dtype that a user gave, by itself or as that of dask's `meta`."""
     if dtype is not None:
         return check_dtype(operation, "dtype", dtype)
@@ -222,7 +222,7 @@ def arguments(
     return arrays, places, mixed, ()
 
 
-def matched(operation: str, arrays: list[Array]) -> tuple[list[Axis], list[Array]]:
+def match_chunks(operation: str, arrays: list[Array]) -> tuple[list[Axis], list[Array]]:
     """Return the chunks that arrays have together, and the arrays on them.
 
     Along an axis where lengths broadcast, arrays get the chunks of the one with most bytes. Where they don't, chunks

@@ -19,15 +19,15 @@ from .adapters import Informed
 from .map_blocks import (
     arguments,
     by_number,
-    declared,
     first_keywords,
-    joined,
-    laid_out,
-    lengthened,
-    matched,
+    join_chunks,
+    lay_out,
+    lengthen_axes,
+    match_chunks,
+    read_dtype,
     target_axes,
 )
-from .pickling import inferred, name_of, payload, wanted
+from .pickling import find_wanted, infer_result, name_of, payload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -142,20 +142,24 @@ def map_overlap(
         extra = extra[3:]
     if depth is None:
         raise ArgumentError(bad("map_overlap", "depth", depth, "elements of margin, such as depth=1"))
-    known, label, wants = declared("map_overlap", dtype, meta), token or name or name_of(function), wanted(function)
+    known, label, wants = (
+        read_dtype("map_overlap", dtype, meta),
+        token or name or name_of(function),
+        find_wanted(function),
+    )
     if align_arrays:
-        _, arrays = matched("map_overlap", arrays)
+        _, arrays = match_chunks("map_overlap", arrays)
     depths, ends = _for_each("depth", depth, arrays), _for_each("boundary", boundary, arrays)
     wide = [with_halo(a, d, b) for a, d, b in zip(arrays, depths, ends, strict=True)]
-    domain, wide = joined("map_overlap", by_number("map_overlap", wide), wide, drop_axis)
-    grid, operand_axes = laid_out("map_overlap", domain, wide, drop_axis, new_axis, chunks)
+    domain, wide = join_chunks("map_overlap", by_number("map_overlap", wide), wide, drop_axis)
+    grid, operand_axes = lay_out("map_overlap", domain, wide, drop_axis, new_axis, chunks)
     sources = tuple((p, a.expr.grid, w) for p, a, w in zip(places, wide, operand_axes, strict=True))
     samples = [np.ones([1 + b + a for b, a in d], x.dtype) for x, d in zip(wide, depths, strict=True)]
     first = kwargs | first_keywords(wants, sources, grid)
     if known is None:
-        known, shape = inferred("map_overlap", called, samples, extra, first, label)
+        known, shape = infer_result("map_overlap", called, samples, extra, first, label)
         if new_axis is not None and chunks is None:
-            grid = lengthened("map_overlap", grid, shape, new_axis)
+            grid = lengthen_axes("map_overlap", grid, shape, new_axis)
     main = max(range(len(arrays)), key=lambda i: arrays[i].ndim)
     target, ndim = target_axes("map_overlap", arrays[main].ndim, drop_axis, new_axis, chunks)
     margins = tuple(
@@ -164,9 +168,9 @@ def map_overlap(
         if i in target and (before, after) != (0, 0)
     )
     if trim:
-        grid = Grid([_without(a, dict(margins).get(i)) for i, a in enumerate(grid.axes)])
+        grid = Grid([_trim_axis(a, dict(margins).get(i)) for i, a in enumerate(grid.axes)])
     elif chunks is None and ndim == len(domain) and drop_axis is None:
-        grid = _changed(grid, called, samples, extra, first)
+        grid = _find_changed_grid(grid, called, samples, extra, first)
     if "block_info" in wants:
         called = Informed(called, sources, grid, known, "block_id" in wants)
     if trim and margins:
@@ -192,7 +196,7 @@ def _for_each(argument: str, spec: Any, arrays: list[Array]) -> list[Any]:
     return found
 
 
-def _without(axis: Axis, margin: Margin | None) -> Axis:
+def _trim_axis(axis: Axis, margin: Margin | None) -> Axis:
     """Return an axis whose chunks lose their margins."""
     if margin is None:
         return axis
@@ -205,7 +209,7 @@ def _without(axis: Axis, margin: Margin | None) -> Axis:
     return Axis.of_sizes(sizes)
 
 
-def _changed(
+def _find_changed_grid(
     grid: Grid, called: Callable[..., Any], samples: list[np.ndarray[Any, Any]], extra: Any, keywords: dict[str, Any]
 ) -> Grid:
     """Return the chunks that a function makes of others: longer or shorter by as much, or of one length whatever came.
@@ -310,7 +314,7 @@ def trim_internal(x: Any, axes: Any, boundary: Any = None) -> Array:
     """
     array = as_array("trim_internal", "x", x)
     ends = read_boundaries("trim_internal", boundary, array.shape)
-    return _trimmed("trim_internal", "axes", array, read_depths("trim_internal", axes, array.ndim, "axes"), ends)
+    return _trim_margins("trim_internal", "axes", array, read_depths("trim_internal", axes, array.ndim, "axes"), ends)
 
 
 def trim_overlap(x: Any, depth: Any, boundary: Any = None) -> Array:
@@ -350,10 +354,10 @@ def trim_overlap(x: Any, depth: Any, boundary: Any = None) -> Array:
     """
     array = as_array("trim_overlap", "x", x)
     ends = read_boundaries("trim_overlap", boundary, array.shape)
-    return _trimmed("trim_overlap", "depth", array, read_depths("trim_overlap", depth, array.ndim), ends)
+    return _trim_margins("trim_overlap", "depth", array, read_depths("trim_overlap", depth, array.ndim), ends)
 
 
-def _trimmed(operation: str, argument: str, x: Array, depths: Depths, ends: tuple[Any, ...]) -> Array:
+def _trim_margins(operation: str, argument: str, x: Array, depths: Depths, ends: tuple[Any, ...]) -> Array:
     steps: list[Step] = []
     axes: list[Axis] = []
     for i, (axis, (before, after), end) in enumerate(zip(x.expr.grid.axes, depths, ends, strict=True)):

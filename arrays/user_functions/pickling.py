@@ -29,7 +29,7 @@ def name_of(function: Any) -> str:
     return str(getattr(function, "__name__", None) or type(function).__name__)
 
 
-def _own(function: Any) -> bool:
+def _is_own(function: Any) -> bool:
     """Whether a function is one of Windrow's, whose name says nothing to users."""
     return str(getattr(function, "__module__", "")).partition(".")[0] == __name__.partition(".")[0]
 
@@ -52,7 +52,7 @@ def payload(
     """
     if not callable(function):
         raise ArgumentError(bad(operation, "func", function, "a function"))
-    shown = name or ("" if _own(function) else name_of(function))
+    shown = name or ("" if _is_own(function) else name_of(function))
     name = name or name_of(function)
     refuse_captured(operation, function)
     try:
@@ -82,7 +82,7 @@ def refuse_captured(operation: str, function: Any) -> None:
             )
 
 
-def wanted(function: Callable[..., Any]) -> tuple[str, ...]:
+def find_wanted(function: Callable[..., Any]) -> tuple[str, ...]:
     """Return which of block_id and block_info a function names among its parameters."""
     try:
         parameters = inspect.signature(function).parameters
@@ -91,7 +91,7 @@ def wanted(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(w for w in WANTS if w in parameters)
 
 
-def sampled(
+def call_on_samples(
     operation: str,
     function: Callable[..., Any],
     samples: list[np.ndarray[Any, Any]],
@@ -112,7 +112,7 @@ def sampled(
         ) from error
 
 
-def inferred_dtype(
+def infer_dtype(
     operation: str,
     function: Callable[..., Any],
     samples: list[np.ndarray[Any, Any]],
@@ -121,10 +121,10 @@ def inferred_dtype(
     name: str = "",
 ) -> DType:
     """Return the dtype of what a function gives for small arrays."""
-    return inferred(operation, function, samples, extra, keywords, name)[0]
+    return infer_result(operation, function, samples, extra, keywords, name)[0]
 
 
-def inferred(
+def infer_result(
     operation: str,
     function: Callable[..., Any],
     samples: list[np.ndarray[Any, Any]],
@@ -133,6 +133,6 @@ def inferred(
     name: str = "",
 ) -> tuple[DType, tuple[int, ...]]:
     """Return the dtype and the shape of what a function gives for small arrays."""
-    made = sampled(operation, function, samples, extra, keywords, name)
+    made = call_on_samples(operation, function, samples, extra, keywords, name)
     found = plain(f"{operation}: {name or name_of(function)}", made)
     return check_dtype(operation, "dtype", found.dtype), found.shape

@@ -13,12 +13,12 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 from ..base import as_array, check_axes, check_axis, make
 from ..chunking.coalesce import whole
-from ..chunking.rechunk import regrid, without_empty
+from ..chunking.rechunk import drop_empty_chunks, regrid
 from ..ops.broadcasting import broadcast_to
 from ..ops.outputs import deliver
 from .adapters import Added, Before, Partial
-from .map_blocks import declared
-from .pickling import name_of, payload, refuse_captured, sampled
+from .map_blocks import read_dtype
+from .pickling import call_on_samples, name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,7 +128,7 @@ def reduction(
     """
     array = as_array("reduction", "x", x)
     axes = check_axes("reduction", axis, array.ndim)
-    array = without_empty(array, axes)
+    array = drop_empty_chunks(array, axes)
     own, size = tuple(range(array.ndim)), check_integer("reduction", "output_size", output_size, 1)
     fan = _fan(split_every, axes, array.ndim)
     functions = {"chunk": chunk, "aggregate": aggregate, "combine": aggregate if combine is None else combine}
@@ -141,24 +141,24 @@ def reduction(
         operands.append(regrid(broadcast_to(as_array("reduction", "weights", weights), array.shape), array.expr.grid))
     shape = [size if i in axes else 1 for i in own]
     samples = [np.ones(shape, a.dtype) for a in operands]
-    parts = sampled("reduction", Partial(chunk, axes, True), samples, (), kwargs, name_of(chunk))
+    parts = call_on_samples("reduction", Partial(chunk, axes, True), samples, (), kwargs, name_of(chunk))
     partial, fields = _dtype_of(parts, name_of(chunk))
     listed = None if concatenate else size
     last = Partial(aggregate, axes, bool(keepdims), None, fields, listed)
-    known = declared("reduction", dtype, meta)
+    known = read_dtype("reduction", dtype, meta)
     if known is None:
-        made = Partial.packed(parts, partial) if fields else np.asarray(parts)
-        finished = sampled("reduction", last, [made], (), kwargs, name_of(aggregate))
+        made = Partial.pack_records(parts, partial) if fields else np.asarray(parts)
+        finished = call_on_samples("reduction", last, [made], (), kwargs, name_of(aggregate))
         known = np.asarray(finished).dtype
     first = Partial(chunk, axes, True, partial if fields else None)
     packed = payload("reduction", first, (), kwargs, name or name_of(chunk))
-    grid = _counted(array.expr.grid, axes, size)
+    grid = _grid_of_partials(array.expr.grid, axes, size)
     found = make(MapBlocks(packed, (own,) * len(operands)), operands, grid, partial)
     step = Partial(functions["combine"], axes, True, partial if fields else None, fields, listed)
     packed = payload("reduction", step, (), kwargs, name or name_of(functions["combine"]))
-    while (joined := _grouped(found.expr.grid, axes, fan, size)) is not None:
+    while (joined := _group_partials(found.expr.grid, axes, fan, size)) is not None:
         found = regrid(found, joined)
-        found = make(MapBlocks(packed, (own,)), (found,), _counted(joined, axes, size), partial)
+        found = make(MapBlocks(packed, (own,)), (found,), _grid_of_partials(joined, axes, size), partial)
     found = whole(found, axes)
     kept = [i for i in own if keepdims or i not in axes]
     operand_axes = tuple(kept.index(i) if i in kept and i not in axes else None for i in own)
@@ -187,12 +187,12 @@ def _dtype_of(parts: Any, name: str) -> tuple[np.dtype[Any], tuple[str, ...]]:
     return np.dtype([(n, np.asarray(parts[n]).dtype) for n in names]), names
 
 
-def _counted(grid: Grid, axes: tuple[int, ...], size: int) -> Grid:
+def _grid_of_partials(grid: Grid, axes: tuple[int, ...], size: int) -> Grid:
     """Return the grid of partial results: a chunk of one position, or of `size`, for each chunk along the axes."""
     return Grid([Axis.regular(a.count * size, size) if i in axes else a for i, a in enumerate(grid.axes)])
 
 
-def _grouped(grid: Grid, axes: tuple[int, ...], fan: int | dict[int, int], size: int) -> Grid | None:
+def _group_partials(grid: Grid, axes: tuple[int, ...], fan: int | dict[int, int], size: int) -> Grid | None:
     """Return the grid of as many partial results side by side as are combined at once; None where that is all."""
     counts = {a: grid.axes[a].count for a in axes}
     steps = {}
@@ -280,11 +280,11 @@ def cumreduction(
     if method not in ("sequential", "blelloch"):
         raise ArgumentError(bad("cumreduction", "method", method, "'sequential' or 'blelloch'"))
     array, at = (array.reshape(-1), 0) if axis is None else (array, check_axis("cumreduction", axis, array.ndim))
-    known = declared("cumreduction", dtype, None)
+    known = read_dtype("cumreduction", dtype, None)
     if known is None:
         sample = [np.ones((1,) * array.ndim, array.dtype)]
-        known = np.asarray(sampled("cumreduction", func, sample, (), {"axis": at}, name_of(func))).dtype
-    array = without_empty(array, (at,))
+        known = np.asarray(call_on_samples("cumreduction", func, sample, (), {"axis": at}, name_of(func))).dtype
+    array = drop_empty_chunks(array, (at,))
     own, grid = tuple(range(array.ndim)), array.expr.grid
     here = make(MapBlocks(payload("cumreduction", func, (), {"axis": at}), (own,)), (array,), grid, known)
     if array.shape[at] == 0:

@@ -14,7 +14,7 @@ import numpy as np
 from ...arrays.base import as_array_nocopy
 from ...arrays.chunking.rechunk import regrid
 from ...arrays.execution.compute import persist
-from ...arrays.ops.taking import taken
+from ...arrays.ops.taking import take_positions
 from ...graph.arguments import check_integer
 from ...graph.errors import ShapeError, bad
 from ...graph.grid import Axis, Grid
@@ -82,7 +82,7 @@ def sharded(
         if labels is not None:  # rows of a class follow each other, and are dealt out in turn
             dealt = order[np.argsort(labels[order], kind="stable")]
             order = np.concatenate([dealt[i::count] for i in range(count)])
-        moved = [taken("shuffle", _whole(a), 0, order, axis) for a in found]
+        moved = [take_positions("shuffle", _whole(a), 0, order, axis) for a in found]
     else:
         moved = [regrid(a, Grid([axis, *_whole(a).expr.grid.axes[1:]])) for a in found]
     kept = persist(*moved)

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.arrays.display.graph_layout import laid_out
-from windrow.arrays.display.visualize import LETTER, LINE, bends, broken, picture
+from windrow.arrays.display.graph_layout import lay_out
+from windrow.arrays.display.visualize import LETTER, LINE, bends, break_lines, picture
 
 SPACE = "{http://www.w3.org/2000/svg}"
 
@@ -46,7 +46,7 @@ def test_no_arrow_crosses_a_box(data):
     names = [f"n{i}" for i in range(count)]
     inputs = {n: data.draw(st.lists(st.sampled_from(names[:i]), max_size=3)) for i, n in enumerate(names) if i}
     sizes = {n: (data.draw(st.integers(20, 300)), data.draw(st.integers(20, 80))) for n in names}
-    laid = laid_out(sizes, inputs)
+    laid = lay_out(sizes, inputs)
     assert list(laid.corners) == names
     assert len(laid.arrows) == sum(len(set(mine)) for mine in inputs.values())
     boxes = [(*laid.corners[n], *sizes[n]) for n in names]
@@ -100,9 +100,9 @@ def test_what_is_planned_later_is_between_what_it_reads_and_its_reader():
 
 def test_long_names_are_broken_and_whole():
     name = "+".join(["multiply", "add"] * 20)
-    assert "".join(broken(name)) == name
-    assert max(map(len, broken(name))) <= 34
-    assert broken("x" * 99) == ["x" * 99]
+    assert "".join(break_lines(name)) == name
+    assert max(map(len, break_lines(name))) <= 34
+    assert break_lines("x" * 99) == ["x" * 99]
 
 
 def test_files_and_refusals(tmp_path):

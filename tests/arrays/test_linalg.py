@@ -274,7 +274,7 @@ def test_cholesky_by_blocks(drawn, dtype):
     a, x, width = drawn
     p = positive((len(a), len(a)), dtype, np.random.default_rng(len(a)))
     step = x.chunksize[0]
-    low = definite.blocked(wr.from_array(p, chunks=step), width).compute()
+    low = definite.factor_blocks(wr.from_array(p, chunks=step), width).compute()
     np.testing.assert_allclose(low, np.linalg.cholesky(p), atol=1e-12 * np.abs(p).max())
 
 
@@ -283,7 +283,7 @@ def test_cholesky_by_blocks_is_as_accurate_as_lapack(spread):
     """The wide one is so ill-conditioned that inverses of its triangles would leave a thousandfold residual."""
     i = np.arange(400)
     p = np.exp(-(((i[:, None] - i) / spread) ** 2)) + 1e-13 * np.eye(400)
-    low = definite.blocked(wr.from_array(p, chunks=150), 150).compute()
+    low = definite.factor_blocks(wr.from_array(p, chunks=150), 150).compute()
     theirs = np.linalg.cholesky(p)
     assert np.abs(low @ low.T - p).max() <= 4 * np.abs(theirs @ theirs.T - p).max()
 
@@ -299,9 +299,9 @@ def test_solve_by_blocks(drawn, swapped):
     x = wr.from_array(a, chunks=y.chunksize[0])
     if np.linalg.cond(a) > 1e10:
         return
-    found = elimination.solved(x, y, width).compute()
+    found = elimination.solve_blocks(x, y, width).compute()
     assert np.linalg.norm(a @ found - b) <= 100 * n * EPS * np.linalg.norm(a) * np.linalg.norm(found)
-    parts = elimination.factored(x, None, width)
+    parts = elimination.factor_panels(x, None, width)
     signs = [
         elimination.step("factors:lu_sign", (p,), elimination.Grid.single((1, 2)), [(None, None)]) for p in parts.panels
     ]
@@ -357,10 +357,10 @@ def test_ill_conditioned(condition):
     q, r = wr.compute(panels.form(n), panels.triangle(n))
     assert np.linalg.norm(q @ r - a) < 1e-14 * n
     orthonormal(q, 2e-14)
-    found = elimination.solved(x, wr.from_array(b, chunks=1), 32).compute()
+    found = elimination.solve_blocks(x, wr.from_array(b, chunks=1), 32).compute()
     assert np.linalg.norm(a @ found - b) < 1e-14 * n * np.linalg.norm(a) * np.linalg.norm(found)
     p = a @ a.T if condition < 1e4 else conditioned(n, n, 1) * 0 + np.eye(n) + 1e8 * np.outer(b[:, 0], b[:, 0])
-    low = definite.blocked(wr.from_array(p, chunks=64), 32).compute()
+    low = definite.factor_blocks(wr.from_array(p, chunks=64), 32).compute()
     assert np.linalg.norm(low @ low.T - p) < 1e-14 * n * np.linalg.norm(p)
 
 

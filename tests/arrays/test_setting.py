@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.arrays.execution.deferred import unsized
+from windrow.arrays.execution.deferred import defer_unsized
 from windrow.graph.lower import lower
 
 DATA = np.arange(7 * 5 * 6.0).reshape(7, 5, 6)
@@ -256,7 +256,7 @@ def test_several_threads_find_a_size():
         found = yield (x > 3).sum()
         return x[-int(found) :]
 
-    chosen = unsized("chosen", recipe, (wr.arange(10, chunks=3),), (), (None,), np.int64)
+    chosen = defer_unsized("chosen", recipe, (wr.arange(10, chunks=3),), (), (None,), np.int64)
     sizes: list[int] = []
     threads = [threading.Thread(target=lambda: sizes.append(len(chosen))) for _ in range(5)]
     for thread in threads:

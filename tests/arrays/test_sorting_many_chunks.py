@@ -99,15 +99,15 @@ def test_the_driver_holds_little_for_many_chunks(monkeypatch):
 def test_small_chunks_are_merged_by_bytes_and_borders_stay():
     mib = 1 << 20
     one = Axis.regular(mib, 100)
-    assert coalesce.merged_axis(one, 8) == Axis.regular(mib, mib // 8 // 100 * 100)
-    assert coalesce.merged_axis(Axis.regular(1000, 100), mib) == Axis.regular(1000, 100)
-    assert coalesce.merged_axis(Axis.regular(1 << 27, 100), 8).count in range(60, 66)
-    huge = coalesce.merged_axis(Axis.regular(1 << 40, 1 << 16), 8)
+    assert coalesce.merge_axis(one, 8) == Axis.regular(mib, mib // 8 // 100 * 100)
+    assert coalesce.merge_axis(Axis.regular(1000, 100), mib) == Axis.regular(1000, 100)
+    assert coalesce.merge_axis(Axis.regular(1 << 27, 100), 8).count in range(60, 66)
+    huge = coalesce.merge_axis(Axis.regular(1 << 40, 1 << 16), 8)
     assert huge.count <= coalesce.MANY_CHUNKS
-    assert coalesce.merged_axis(Axis.regular(0, 1), 8) == Axis.regular(0, 1)
+    assert coalesce.merge_axis(Axis.regular(0, 1), 8) == Axis.regular(0, 1)
     sizes = np.random.default_rng(0).integers(0, 60_000, 500)
     uneven = Axis.of_sizes(sizes)
-    merged = coalesce.merged_axis(uneven, 8)
+    merged = coalesce.merge_axis(uneven, 8)
     assert set(np.cumsum(merged.sizes())) <= set(np.cumsum(sizes))
     assert merged.length == uneven.length
     assert merged.largest <= 2 * uneven.length // coalesce.FEW_CHUNKS + 60_000

@@ -59,7 +59,7 @@ def test_lu_gives_the_matrix_back(shape, dtype):
 @pytest.mark.parametrize("shape", [(100, 100), (150, 90), (90, 150), (33, 33), (64, 200)])
 def test_lu_by_blocks(shape):
     a = random(shape)
-    order, low, up = triangular.blocked(wr.from_array(a, chunks=40), 32)
+    order, low, up = triangular.factor_blocks(wr.from_array(a, chunks=40), 32)
     p = np.eye(len(a))[:, order.compute().astype(int)]
     check_factors(a, wr.from_array(p), low, up, 1e-13)
 
@@ -91,7 +91,7 @@ def test_triangles_are_solved(lower, unit):
         np.fill_diagonal(read, 1)
     x, y = wr.from_array(a, chunks=40), wr.from_array(b, chunks=(30, 3))
     for found in (
-        triangular.substituted(x, y, 32, lower, unit),
+        triangular.substitute(x, y, 32, lower, unit),
         LA.solve_triangular(x, y, lower, unit_diagonal=unit),
     ):
         np.testing.assert_allclose(read @ found.compute(), b, atol=1e-11)

@@ -21,19 +21,19 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
     rows = tall.Tall.of(tall_one)
     panels = orthogonal.Reflections.of(y[:150, :90], 40)
     q, r = wr.linalg.qr(stack)
-    order, lower, upper = triangular.blocked(y[:120, :90], 40)
+    order, lower, upper = triangular.factor_blocks(y[:120, :90], 40)
     packed = wr.linalg.lu(stack)
     nearly = wr.linalg.svd_compressed(y[:200, :90], 5, "QR", 1, seed=3)
     u, s, vh = wr.linalg.svd(stack, full_matrices=False)
     solution, _, rank, values = wr.linalg.lstsq(y[:50, :20], f[:50, :3])
     return {
-        "cholesky-blocks": definite.blocked(gram, 50),
-        "solve-blocks": elimination.solved(square, y[:120, :30], 50),
+        "cholesky-blocks": definite.factor_blocks(gram, 50),
+        "solve-blocks": elimination.solve_blocks(square, y[:120, :30], 50),
         "lu-blocks-order": order,
         "lu-blocks-lower": lower,
         "lu-blocks-upper": upper,
         "lu": packed.P @ packed.L @ packed.U,
-        "solve_triangular-blocks": triangular.substituted(square, y[:120, :30], 50, True, False),
+        "solve_triangular-blocks": triangular.substitute(square, y[:120, :30], 50, True, False),
         "solve_triangular": wr.linalg.solve_triangular(stack, stack),
         "svd_compressed": nearly.U,
         "qr-rows": rows.form(None),
