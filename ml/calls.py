@@ -112,18 +112,18 @@ class _Call:
         """Return (whether it returned, what it returned or raised, the traceback), pickled."""
         try:
             function = _Unpickler(io.BytesIO(self.pickled), aside).load()
-            with limited(self.threads):
+            with limit_threads(self.threads):
                 found = function()
         except Exception as error:
-            return _raised(error)
+            return _pack_error(error)
         try:
             return bytes(cloudpickle.dumps((True, found, "")))
         except Exception as error:
             told = f"joblib: what a call gave can't be pickled: {type(error).__name__}: {error}"
-            return _raised(WindrowError(told))
+            return _pack_error(WindrowError(told))
 
 
-def _raised(error: Exception) -> bytes:
+def _pack_error(error: Exception) -> bytes:
     text = "".join(traceback.format_exception(error))
     with suppress(Exception):
         pickled = cloudpickle.dumps((False, error, text))
@@ -145,7 +145,7 @@ class _Rest:
             found = self.call.outcome(aside)
         if len(found) > self.size:
             told = f"joblib: a call was made again, gave {len(found)} bytes instead of {self.size}"
-            found = _raised(WindrowError(f"{told}; expected the same result for the same call"))
+            found = _pack_error(WindrowError(f"{told}; expected the same result for the same call"))
         out = np.zeros(self.size, np.uint8)
         out[: len(found)] = np.frombuffer(found, np.uint8)
         return out
@@ -170,7 +170,7 @@ def _controllers() -> tuple[Any, Any]:
 
 
 @contextmanager
-def limited(threads: int) -> Iterator[None]:
+def limit_threads(threads: int) -> Iterator[None]:
     """Hold OpenMP to so many threads, and BLAS to one: calls are what runs in parallel.
 
     OpenMP's number is each thread's own. That of BLAS is the process's: the first call sets it, the last one out puts
@@ -215,13 +215,13 @@ class Caller:
         _Pickler(file, aside).dump(function)
         operands = [self._operand(a) for a in aside]
         call = _Call(file.getvalue(), next(_numbers), self.threads)
-        first = self._made("call", call, operands, ROOM)
+        first = self._make("call", call, operands, ROOM)
         head = self._bytes(first)
         size = int.from_bytes(head[:HEAD], "little")
         if size <= ROOM - HEAD:
             content = head[HEAD : HEAD + size]
         else:
-            content = self._bytes(self._made("result", _Rest(call, size), [first, *operands], size))
+            content = self._bytes(self._make("result", _Rest(call, size), [first, *operands], size))
         good, found, text = pickle.loads(content)
         if good:
             return found
@@ -241,7 +241,7 @@ class Caller:
         with self._lock:
             self._arrays.clear()
 
-    def _made(self, name: str, function: Any, operands: list[Array], size: int) -> Array:
+    def _make(self, name: str, function: Any, operands: list[Array], size: int) -> Array:
         operand_axes = tuple((None,) * a.ndim for a in operands)
         packed = payload("joblib", function, (), {}, name)
         made: Array = persist(make(MapBlocks(packed, operand_axes), operands, Grid([Axis.whole(size)]), np.uint8))

@@ -17,7 +17,7 @@ from ..graph.kinds.mapping import MapBlocks
 from ..workers.boundary import publish, warn
 from .fitted import Lazily
 from .lloyd import costs, distances, farthest, nearest, sums
-from .rows import by_block, finite, is_lazy, samples, total, weighed, weights
+from .rows import by_block, check_weights, finite, is_lazy, samples, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -56,7 +56,7 @@ class KMeans(Lazily, own.KMeans):
         arrays = [samples("KMeans.fit", X)]
         if sample_weight is not None:
             arrays.append(weights("KMeans.fit", sample_weight, arrays[0]))
-            weighed("KMeans.fit", arrays[1].sum().compute())
+            check_weights("KMeans.fit", arrays[1].sum().compute())
         kept = persist(*arrays)
         arrays = list(kept) if isinstance(kept, tuple) else [kept]
         rows = arrays[0]
@@ -96,7 +96,7 @@ class KMeans(Lazily, own.KMeans):
             turns += 1
             found = total(sums, arrays, (k, d + 1), centres, origin)
             finite("KMeans.fit", X=found)
-            moved = _moved(arrays, found, centres, origin)
+            moved = _move_centres(arrays, found, centres, origin)
             shift, centres = float(((moved - centres) ** 2).sum()), moved
             settled = shift <= tolerance
         return float(total(costs, arrays, (), centres, origin)), centres + origin, turns, settled
@@ -111,7 +111,7 @@ class KMeans(Lazily, own.KMeans):
                 raise ShapeError(bad("KMeans.fit", "init", centres.shape, expected))
             return centres
         if self.init == "random":
-            return _drawn(arrays, self.n_clusters, rng)
+            return _draw_rows(arrays, self.n_clusters, rng)
         return _scalable(arrays, self.n_clusters, rng)
 
 
@@ -121,7 +121,7 @@ def _seed(state: Any) -> Any:
     return int(state.randint(0, 2**31 - 1))
 
 
-def _drawn(arrays: list[Array], count: int, rng: np.random.Generator) -> Values:
+def _draw_rows(arrays: list[Array], count: int, rng: np.random.Generator) -> Values:
     """Return rows drawn by their weights; those without any come last, where others are too few."""
     rows, *weighted = arrays
     if not weighted:
@@ -134,7 +134,7 @@ def _drawn(arrays: list[Array], count: int, rng: np.random.Generator) -> Values:
     return np.asarray(rows[np.sort(chosen)].compute(), np.float64)
 
 
-def _moved(arrays: list[Array], found: Values, centres: Values, origin: Values) -> Values:
+def _move_centres(arrays: list[Array], found: Values, centres: Values, origin: Values) -> Values:
     """Return the means of the centres' rows; a centre without rows goes to one of those farthest from theirs."""
     sums_of, counts = found[:, :-1].copy(), found[:, -1].copy()
     empty = np.flatnonzero(counts == 0)
@@ -153,22 +153,22 @@ def _moved(arrays: list[Array], found: Values, centres: Values, origin: Values) 
     return np.where(some[:, None], sums_of / np.where(some, counts, 1.0)[:, None], centres)
 
 
-def _spread(X: Values, centres: Values) -> Values:
+def _square_distances(X: Values, centres: Values) -> Values:
     """Return each row's squared distance from the nearest centre."""
     return distances(X, centres - centres[0], centres[0])
 
 
 def _cost(X: Values, *more: Values) -> Values:
     *weights, centres = more
-    found = _spread(X, centres)
+    found = _square_distances(X, centres)
     return np.asarray(weights[0] @ found if weights else found.sum())
 
 
-def _picked(X: Values, *more: Any, block: int) -> Values:
+def _pick_rows(X: Values, *more: Any, block: int) -> Values:
     """Return rows drawn with a chance that goes by weight and squared distance; what isn't drawn is NaN."""
     *weights, centres, rate, seeds = more
     rng, most = np.random.default_rng((*seeds, block)), seeds[0]
-    cost = _spread(X, centres) * weights[0] if weights else _spread(X, centres)
+    cost = _square_distances(X, centres) * weights[0] if weights else _square_distances(X, centres)
     chance = np.minimum(cost * rate, 1.0)
     rows = np.flatnonzero(rng.random(len(X)) < chance)[:most]
     out = np.full((most, X.shape[1]), np.nan)
@@ -188,19 +188,19 @@ def _scalable(arrays: list[Array], k: int, rng: np.random.Generator) -> Values:
     B. Bahmani, B. Moseley, A. Vattani, R. Kumar, S. Vassilvitskii: Scalable K-Means++, PVLDB 5 (2012).
     """
     rows = arrays[0]
-    centres = _drawn(arrays, 1, rng)
+    centres = _draw_rows(arrays, 1, rng)
     draws = 2 * k
     for turn in range(5):
         cost = float(total(_cost, arrays, (), centres))
         if cost == 0.0:
             break
         seeds = (draws, int(rng.integers(2**31)), turn)
-        packed = by_block(_picked, arrays, (draws, rows.shape[1]), centres, draws / cost, seeds, numbered=True)
+        packed = by_block(_pick_rows, arrays, (draws, rows.shape[1]), centres, draws / cost, seeds, numbered=True)
         drawn = packed.compute().reshape(-1, rows.shape[1])
         centres = np.concatenate([centres, drawn[~np.isnan(drawn[:, 0])]])
     weights = total(_counts, arrays, (len(centres),), centres)
     if len(centres) < k:
-        return np.concatenate([centres, _drawn(arrays, k - len(centres), rng)])
+        return np.concatenate([centres, _draw_rows(arrays, k - len(centres), rng)])
     seed = int(rng.integers(2**31 - 1))
     start, _ = own.kmeans_plusplus(centres, k, sample_weight=np.maximum(weights, 1e-12), random_state=seed)
     kmeans: Any = own.KMeans

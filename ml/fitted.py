@@ -75,17 +75,17 @@ class _Called:
 
     def values(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return what the method gives for some rows, as an array, be it sparse or a table."""
-        found = getattr(self.estimator, self.method)(self._named(rows))
+        found = getattr(self.estimator, self.method)(self._name_columns(rows))
         return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
 
-    def _named(self, rows: np.ndarray[Any, Any]) -> Any:
+    def _name_columns(self, rows: np.ndarray[Any, Any]) -> Any:
         names = getattr(self.estimator, "feature_names_in_", None)
         if names is None or self.method == "inverse_transform" or importlib.util.find_spec("pandas") is None:
             return rows
         return importlib.import_module("pandas").DataFrame(rows, columns=names, copy=False)
 
 
-def _probed(estimator: Any, method: str, array: Array) -> np.ndarray[Any, Any]:
+def _probe(estimator: Any, method: str, array: Array) -> np.ndarray[Any, Any]:
     """Return what a method gives for one row: of zeros, or where it can't take these, the first one, computed."""
     call = _Called(estimator, method).values
     try:
@@ -124,7 +124,7 @@ def over_rows(estimator: Any, method: str, X: Any) -> Array:
     array = samples(f"{cls}.{method}", as_array(f"{cls}.{method}", "X", X), floats=False)
     if method != "inverse_transform":
         same_features(f"{cls}.{method}", estimator, array)
-    probe = _probed(estimator, method, array)
+    probe = _probe(estimator, method, array)
     if probe.shape[:1] != (1,):
         raise ArgumentError(bad(method, "estimator", type(estimator).__name__, "a method that gives a row for a row"))
     packed = payload(method, _Called(estimator, method, probe.dtype), (), {})
@@ -141,7 +141,7 @@ def score(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
     """
     kind = getattr(estimator, "_estimator_type", None) or _kind(estimator)
     if kind not in ("classifier", "regressor"):
-        return _unsupervised(estimator, X, sample_weight)
+        return _score_unsupervised(estimator, X, sample_weight)
     found = over_rows(estimator, "predict", X)
     truth = beside("score", "y", y, samples("score", X, floats=False), wide=found.ndim == 2)
     weight = None if sample_weight is None else beside("score", "sample_weight", sample_weight, truth)
@@ -158,7 +158,7 @@ def score(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
     return explained.mean() if truth.ndim == 2 else explained
 
 
-def _unsupervised(estimator: Any, X: Any, sample_weight: Any) -> Array:
+def _score_unsupervised(estimator: Any, X: Any, sample_weight: Any) -> Array:
     if sample_weight is not None or not hasattr(estimator, "score"):
         expected = "a classifier or a regressor, or an estimator with a score, without weights"
         raise ArgumentError(bad("score", "estimator", type(estimator).__name__, expected))
@@ -187,9 +187,9 @@ class Lazily:
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         for name in (*METHODS, "score", "fit_transform"):
-            if hasattr(cls, name) and name not in vars(cls) and not isinstance(_found(cls, name), _Lazy):
+            if hasattr(cls, name) and name not in vars(cls) and not isinstance(_find(cls, name), _Lazy):
                 setattr(cls, name, _Lazy(cls, name))
-        if hasattr(cls, "partial_fit") and not _found(cls, "partial_fit").__module__.startswith(PACKAGE):
+        if hasattr(cls, "partial_fit") and not _find(cls, "partial_fit").__module__.startswith(PACKAGE):
             cls.partial_fit = _rows_in_memory(cls.partial_fit)
 
 
@@ -210,7 +210,7 @@ def _rows_in_memory(own: Any) -> Any:
     return partial_fit
 
 
-def _found(cls: type, name: str) -> Any:
+def _find(cls: type, name: str) -> Any:
     return next(vars(c)[name] for c in cls.__mro__ if name in vars(c))
 
 

@@ -14,7 +14,7 @@ from ..workers.boundary import publish
 from .averaging.averaged import FitsByAveraging
 from .fitted import Supervised
 from .logistic import LogisticRegression
-from .rows import beside, finite, is_lazy, samples, total, weighed, weights
+from .rows import beside, check_weights, finite, is_lazy, samples, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -63,7 +63,7 @@ def _normal(name: str, model: Any, X: Any, y: Any, sample_weight: Any) -> _Norma
         w = weight[:, None]
         wide = target[:, None] if single else target
         sums = compute((rows * w).sum(axis=0), (wide * w).sum(axis=0), weight.sum())
-        weighed(f"{name}.fit", sums[2])
+        check_weights(f"{name}.fit", sums[2])
         x_mean, y_mean = np.asarray(sums[0]) / sums[2], np.asarray(sums[1]) / sums[2]
         finite(f"{name}.fit", X=x_mean, y=y_mean)
         noise = sums[2] * (ROUNDED * np.finfo(np.float64).eps * x_mean) ** 2
@@ -103,7 +103,7 @@ class _Scaled:
         """Which directions are above float64's precision."""
         return np.asarray(self.values > self.values[-1] * len(self.values) * SUMMED * np.finfo(np.float64).eps)
 
-    def solved(self, products: Values) -> Values:
+    def solve(self, products: Values) -> Values:
         """Return the solution of least norm."""
         kept, scale = self.kept, _inverse(self.lengths)[:, None]
         basis = self.vectors[:, kept]
@@ -148,7 +148,7 @@ class LinearRegression(Supervised, own.LinearRegression):
         sums = _normal("LinearRegression", self, X, y, sample_weight)
         scaled = _Scaled.of(sums.squares, sums.noise)
         self.rank_, self.singular_ = int(scaled.kept.sum()), scaled.singular().astype(sums.dtype)
-        _set(self, scaled.solved(sums.products), sums)
+        _set(self, scaled.solve(sums.products), sums)
         return self
 
 
@@ -180,7 +180,7 @@ class Ridge(Supervised, own.Ridge):
         coef = np.empty_like(sums.products)
         for alpha in np.unique(alphas):
             penalized = sums.squares + alpha * np.eye(len(coef))
-            coef[:, alphas == alpha] = _Scaled.of(penalized, sums.noise).solved(sums.products[:, alphas == alpha])
+            coef[:, alphas == alpha] = _Scaled.of(penalized, sums.noise).solve(sums.products[:, alphas == alpha])
         _set(self, coef, sums)
         return self
 

@@ -14,7 +14,7 @@ from ..arrays.execution.compute import persist
 from ..graph.errors import ArgumentError, bad
 from ..workers.boundary import publish, warn
 from .fitted import Supervised
-from .rows import beside, finite, is_lazy, labels_of, samples, total, weighed, weights
+from .rows import beside, check_weights, finite, is_lazy, labels_of, samples, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -107,7 +107,7 @@ class LogisticRegression(Supervised, own.LogisticRegression):
         k, several = rows.shape[1], len(self.classes_)
         shape = (1 if several == 2 else several, k + 1)
         totals = total(_class_totals, [rows, target, weight], (several,), self.classes_)
-        weighed(NAME, totals)
+        check_weights(NAME, totals)
         scales = _class_scales(self.class_weight, self.classes_, totals)
         scale = 1.0 / float(totals @ scales)
 

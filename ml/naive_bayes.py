@@ -14,7 +14,7 @@ from ..arrays.execution.compute import compute, persist
 from ..graph.errors import ArgumentError, BadValue, bad
 from ..workers.boundary import publish
 from .fitted import Supervised
-from .rows import beside, finite, is_lazy, labels_of, same_features, samples, total, weighed, weights
+from .rows import beside, check_weights, finite, is_lazy, labels_of, same_features, samples, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -114,7 +114,7 @@ class _Moments:
 def _moments(name: str, rows: _Rows) -> _Moments:
     k, d = len(rows.classes), rows.X.shape[1]
     sums = rows.total(_class_sums, (k, d + 1), rows.classes)
-    weighed(name, sums[:, 0])
+    check_weights(name, sums[:, 0])
     finite(name, X=sums)
     counts = sums[:, 0]
     means = sums[:, 1:] / np.where(counts, counts, 1.0)[:, None]
@@ -188,7 +188,7 @@ class _Counted(_ByClass):
         base = next(c for c in type(self).__mro__ if c.__module__.startswith("sklearn."))
         plain = base(**self.get_params())  # type: ignore[attr-defined]
         counts = rows.total(_counts, (len(rows.classes), 1 + rows.X.shape[1]), plain, rows.classes)
-        weighed(name, counts[:, 0])
+        check_weights(name, counts[:, 0])
         if first:
             self._begin(np.zeros(rows.X.shape[1]), rows.classes)
         else:
@@ -277,7 +277,7 @@ class CategoricalNB(_ByClass, own.CategoricalNB):
         ends = np.cumsum(self.n_categories_)
         params = (rows.classes, ends - self.n_categories_, int(ends[-1]))
         counts = rows.total(_categories, (len(rows.classes), 1 + int(ends[-1])), *params)
-        weighed(name, counts[:, 0])
+        check_weights(name, counts[:, 0])
         self.class_count_ = counts[:, 0].copy()
         self.category_count_ = np.split(counts[:, 1:], ends[:-1], axis=1)
         if earlier is not None:

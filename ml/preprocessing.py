@@ -14,7 +14,7 @@ from ..arrays.ops.ufuncs import isnan
 from ..graph.errors import BadValue, bad
 from ..workers.boundary import publish
 from .fitted import Lazily
-from .rows import finite, is_lazy, same_features, samples, weighed, weights
+from .rows import check_weights, finite, is_lazy, same_features, samples, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -110,7 +110,7 @@ def _moments(operation: str, array: Array, sample_weight: Any) -> tuple[Values, 
     values = where(there, array, 0.0)
     seen, sums = map(np.asarray, compute(weight.sum(axis=0), (values * weight).sum(axis=0)))
     if sample_weight is not None:
-        weighed(operation, seen)
+        check_weights(operation, seen)
     finite(operation, X=sums)
     some = np.where(seen, seen, np.nan)
     mean = sums / some

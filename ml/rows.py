@@ -142,7 +142,7 @@ def same_features(operation: str, model: Any, X: Array) -> None:
         raise ShapeError(bad(operation, "X", X.shape, f"{learnt} features, as it was fitted with: {found}"))
 
 
-def weighed(operation: str, weight: Any) -> None:
+def check_weights(operation: str, weight: Any) -> None:
     """Raise where the rows' weights sum to nothing."""
     finite(operation, sample_weight=weight)
     if not np.any(weight):
@@ -151,7 +151,7 @@ def weighed(operation: str, weight: Any) -> None:
 
 def some_weight(operation: str, weight: Array) -> None:
     """Raise where the rows' weights are all zero, or one is no number."""
-    weighed(operation, np.array(compute(weight.min(), weight.max())))
+    check_weights(operation, np.array(compute(weight.min(), weight.max())))
 
 
 def labels_of(operation: str, target: Array, least: int = 2) -> Values:

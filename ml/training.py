@@ -14,9 +14,9 @@ from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
 from ..workers.boundary import publish
 from .averaging.asynchronous import PUSHES, STALENESS, Asynchronous
-from .averaging.batching import FIRST, doubled, most_rows
-from .averaging.rounds import NEW, Round, Rounds, Told
-from .averaging.shards import Shards, sharded
+from .averaging.batching import FIRST, double_batch, most_rows
+from .averaging.rounds import NEW, Round, RoundMetrics, Rounds
+from .averaging.shards import Shards, cut_shards
 from .averaging.shuffling import order_of
 from .averaging.state import Layout
 from .progress import Progress
@@ -148,7 +148,7 @@ def train(
     payload("train", step, (), {})
     period_of("train", average, 1)
     with Progress("train", epochs, shown=verbose) as progress:
-        made = sharded("train", [X] if y is None else [X, y], shards, shuffle, int(seed))
+        made = cut_shards("train", [X] if y is None else [X, y], shards, shuffle, int(seed))
         progress.rows = sum(made.sizes)
         names = _told(step, state, made, FIRST if auto else int(batch_size))
         size = _measured(step, state, made) if auto else int(batch_size)
@@ -231,7 +231,7 @@ def _measured(step: Callable[..., Any], state: Any, shards: Shards) -> int:
             best = min(best, time.perf_counter() - at)
         return float(best)
 
-    return doubled(seconds, most)
+    return double_batch(seconds, most)
 
 
 def _is(layout: Layout, found: Any) -> bool:
@@ -266,11 +266,11 @@ class _Batches:
     shuffle: bool
     names: tuple[str, ...] | None
 
-    def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, Told]:
+    def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
         count = len(rows[0])
         begin, end = at.number * self.period * self.size, min((at.number + 1) * self.period * self.size, count)
         if begin >= end:
-            return state, own, Told(0.0)
+            return state, own, RoundMetrics(0.0)
         order = order_of(at, count) if self.shuffle else np.arange(count)
         sums = dict.fromkeys(self.names or (), 0.0)
         for lo in range(begin, end, self.size):
@@ -283,7 +283,7 @@ class _Batches:
             state, told = state
             for name, value in _numbers(told, self.names).items():
                 sums[name] += value * len(mine)
-        return state, own, Told(float(end - begin), {n: v / (end - begin) for n, v in sums.items()})
+        return state, own, RoundMetrics(float(end - begin), {n: v / (end - begin) for n, v in sums.items()})
 
 
 publish(__name__, ("History", "train"))

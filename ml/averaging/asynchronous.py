@@ -24,7 +24,7 @@ from ...arrays.creation.from_data import from_array
 from ...graph.arguments import check_integer
 from ...graph.errors import ClusterError
 from ...scheduler.cluster import session
-from .rounds import Task, Told, joined
+from .rounds import RoundMetrics, Task, join_rounds
 from .state import Layout
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Asynchronous:
             _Shard(tuple(a[end - size : end] for a in shards.arrays), size / ends[-1], mine)
             for size, end in zip(shards.sizes, ends, strict=True)
         ]
-        self._told: dict[int, list[Told]] = {}
+        self._told: dict[int, list[RoundMetrics]] = {}
         self._arrived: SimpleQueue[tuple[Job, Arrival | None]] = SimpleQueue()
         self._running: dict[Job, tuple[int, ResultCollector]] = {}
 
@@ -129,7 +129,7 @@ class Asynchronous:
         """Rounds that every shard has done."""
         return min(shard.clock for shard in self._shards)
 
-    def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> Told:
+    def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> RoundMetrics:
         """Go on until every shard has done an epoch; return what its rounds tell together.
 
         Others may be further. `count`, the rounds of an epoch, is the same for all.
@@ -147,7 +147,7 @@ class Asynchronous:
                 rows = self._took(job, arrival)
             if progress is not None:
                 progress.advance(rows)
-        return joined(self._told.pop(epoch))
+        return join_rounds(self._told.pop(epoch))
 
     def __enter__(self) -> Self:
         return self
@@ -166,7 +166,7 @@ class Asynchronous:
             if shard.gather is not None or ahead > self.staleness or shard.clock == len(self._epochs) * self._rounds:
                 continue
             epoch, part = divmod(shard.clock, self._rounds)
-            given = self.task.given(self._epochs[epoch], part, self._shared, shard.own, number)
+            given = self.task.pack_round(self._epochs[epoch], part, self._shared, shard.own, number)
             made = self.task.graph(shard.rows, from_array(given, chunks=-1), None, 1)
             shard.pulled = self._shared
             shard.gather = session().prepare(made.expr, self._arrived)
@@ -190,10 +190,10 @@ class Asynchronous:
         del self._running[job]
         shard.gather = None
         made = next(iter(gather.results.values()))
-        told = self.task.told(made)[0]
+        told = self.task.read_metrics(made)[0]
         if told.rows:
             state = made[0, self.task.head : self.task.begin]
-            self._shared = self.task.layout.moved(self._shared, pulled, state, shard.share)
+            self._shared = self.task.layout.move(self._shared, pulled, state, shard.share)
         shard.own = made[0, self.task.begin :].copy()
         self._told.setdefault(self._epochs[shard.clock // self._rounds], []).append(told)
         shard.clock += 1

@@ -26,10 +26,10 @@ from ..rows import beside, is_lazy, same_features, samples, some_weight
 from ..training import History, is_async, period_of
 from .asynchronous import PUSHES, Asynchronous
 from .averageable import Averageable, averageable, partial_fit
-from .rounds import Round, Rounds, Told
-from .shards import sharded
-from .shuffling import in_order, order_of, shuffled
-from .validation import FLOATS, checked, several
+from .rounds import Round, RoundMetrics, Rounds
+from .shards import cut_shards
+from .shuffling import in_order, order_of, shuffle_rows
+from .validation import FLOATS, check_rows, several
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,11 +61,11 @@ class _Epoch:
     rounds: int
     size: int | None = None
 
-    def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, Told]:
+    def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
         if self.rounds > 1:
             rows = self._part(rows, at)
         if not len(rows[0]):
-            return state, own, Told(0.0)
+            return state, own, RoundMetrics(0.0)
         estimator = copy.deepcopy(self.template)
         self.kind.put(estimator, state, own)
         told = self._score(estimator, rows) if self.scored else np.zeros(0)
@@ -79,7 +79,7 @@ class _Epoch:
             partial_fit(estimator, self.classes, some)
         if before is not None and self.kind.inner is None:
             _keep_absent(estimator, before, self.classes, rows[1])
-        return self.kind.state(estimator), self.kind.own(estimator), Told(float(len(rows[0])), sums=told)
+        return self.kind.state(estimator), self.kind.own(estimator), RoundMetrics(float(len(rows[0])), sums=told)
 
     def _score(self, estimator: Any, rows: Sequence[Values]) -> Values:
         """Return the score times what the rows weigh, and what they weigh: as much as they count in the loss."""
@@ -106,7 +106,7 @@ class _Epoch:
         if self.shuffle and self.rounds == 1:
             # SFC64 is the fastest of NumPy's generators; three numbers name the epoch of a shard.
             generator = np.random.Generator(np.random.SFC64([at.seed, at.epoch, at.shard]))
-            found = shuffled(rows, generator, whole=not by_row)
+            found = shuffle_rows(rows, generator, whole=not by_row)
         else:
             found = in_order(rows) if by_row else iter([[np.ascontiguousarray(r) for r in rows]])
         if self.kind.steps != "batches":
@@ -157,9 +157,9 @@ def train_averaged(
         same_features(name, start, samples(name, X))
     arrays, labels, found = _arrays(name, estimator, X, y, sample_weight, classes)
     classes = found
-    estimator = _weighted(estimator, labels, classes)
+    estimator = _replace_balanced(estimator, labels, classes)
     dealt = labels if shuffle and labels is not None and labels.ndim == 1 else None
-    parts = sharded(name, list(arrays), shards, shuffle, seed, dealt)
+    parts = cut_shards(name, list(arrays), shards, shuffle, seed, dealt)
     if sample_weight is not None:
         some_weight(name, parts.arrays[-1])
     if not shuffle and labels is not None and labels.ndim == 1:
@@ -282,7 +282,7 @@ def _warn_of_absent(name: str, labels: Values, classes: Values, sizes: Sequence[
             return
 
 
-def _weighted(estimator: Any, labels: Values | None, classes: Any) -> Any:
+def _replace_balanced(estimator: Any, labels: Values | None, classes: Any) -> Any:
     """Replace balanced class weights, which a shard can't know, by those of all rows."""
     if getattr(estimator, "class_weight", None) != "balanced" or labels is None or labels.ndim > 1:
         return estimator
@@ -340,13 +340,13 @@ def _partial_fit(cls: Any, own: Any) -> Any:
         if not is_lazy(X, y, *args, *keywords.values()):
             return super(cls, model).partial_fit(X, y, *args, **keywords)
         given = signature.bind(model, X, y, *args, **keywords).arguments
-        classes = _known(f"{cls.__name__}.{name}", model, given.get("classes"))
+        classes = _find_classes(f"{cls.__name__}.{name}", model, given.get("classes"))
         return model._learn(name, X, y, given.get("sample_weight"), epochs=1, start=model, classes=classes)
 
     return available_if(lambda model: hasattr(super(cls, model), name))(wraps(own)(of_model(partial_fit)))
 
 
-def _known(name: str, model: Any, classes: Any) -> Any:
+def _find_classes(name: str, model: Any, classes: Any) -> Any:
     """Return the classes that `partial_fit` is told or knows; None for what has none."""
     if not is_classifier(model):
         return None
@@ -424,14 +424,14 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         """Train for one epoch, from what was learnt before; the first call tells a classifier all its classes."""
         before = self.__dict__.get("estimator_")
         name = f"{type(self.estimator).__name__}.partial_fit"
-        known = _known(name, self, classes) if is_classifier(self) else None
+        known = _find_classes(name, self, classes) if is_classifier(self) else None
         return self._learn("partial_fit", X, y, sample_weight, epochs=1, start=before, classes=known)
 
     def _learn(self, operation: str, X: Any, y: Any, sample_weight: Any, **how: Any) -> Self:
         averageable(f"{type(self.estimator).__name__}.{operation}", self.estimator)
         if not is_lazy(X, y, sample_weight):
             first = operation == "fit" or how["start"] is None
-            X, y, sample_weight = checked(self, X, y, sample_weight, reset=first, classes=how.get("classes"))
+            X, y, sample_weight = check_rows(self, X, y, sample_weight, reset=first, classes=how.get("classes"))
         how |= {"shards": self.shards, "shuffle": self.shuffle, "seed": self.seed, "average": self.average}
         fitted, self.history_ = train_averaged(self.estimator, X, y, sample_weight, operation=operation, **how)
         self.estimator_ = fitted

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .shards import Shards
 
-__all__ = ["FIRST", "doubled", "most_rows"]
+__all__ = ["FIRST", "double_batch", "most_rows"]
 
 FIRST = 32
 STEPS = 16
@@ -36,7 +36,7 @@ def room() -> int:
     return (free or 1 << 32) // max(1, threads) // SHARE
 
 
-def taken(work: Callable[[], float]) -> tuple[float, int]:
+def measure_growth(work: Callable[[], float]) -> tuple[float, int]:
     """Return what some work gives, and by how many bytes this process grew meanwhile."""
     before = _kib("/proc/self/status", "VmRSS")
     try:
@@ -47,11 +47,11 @@ def taken(work: Callable[[], float]) -> tuple[float, int]:
     return found, max(0, _kib("/proc/self/status", "VmHWM") - before) << 10
 
 
-def doubled(
+def double_batch(
     seconds: Callable[[int], float],
     most: int,
     most_bytes: int | None = None,
-    measured: Callable[[Callable[[], float]], tuple[float, int]] = taken,
+    measured: Callable[[Callable[[], float]], tuple[float, int]] = measure_growth,
 ) -> int:
     """Return the batch size, doubled from 32, from which on twice as many rows give less than 15 % more a second.
 

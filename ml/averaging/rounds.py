@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..progress import Progress
     from .shards import Shards
 
-__all__ = ["NEW", "Round", "Rounds", "Task", "Told", "joined"]
+__all__ = ["NEW", "Round", "Rounds", "Task", "RoundMetrics", "join_rounds"]
 
 Values = np.ndarray[Any, Any]
 HEAD = 32
@@ -62,7 +62,7 @@ def _none() -> Values:
 
 
 @dataclass(frozen=True)
-class Told:
+class RoundMetrics:
     """What a round tells.
 
     Attributes
@@ -80,12 +80,12 @@ class Told:
     sums: Values = field(default_factory=_none)
 
 
-def joined(told: Sequence[Told]) -> Told:
+def join_rounds(told: Sequence[RoundMetrics]) -> RoundMetrics:
     """Return what several rounds tell of all their rows, in their order."""
     rows = sum(t.rows for t in told)
     seen = [t for t in told if t.rows]
     means = {n: sum(t.means[n] * (t.rows / rows) for t in seen) for n in told[0].means}
-    return Told(rows, means, np.add.reduce([t.sums for t in told], axis=0))
+    return RoundMetrics(rows, means, np.add.reduce([t.sums for t in told], axis=0))
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Task:
         """Bytes that a task makes."""
         return self.begin + self.own.size
 
-    def given(self, epoch: int, number: int, average: Values, own: Values | None, shard: int = 0) -> Values:
+    def pack_round(self, epoch: int, number: int, average: Values, own: Values | None, shard: int = 0) -> Values:
         """Return what is handed to the tasks of a round, as one row of bytes."""
         head = np.array([epoch, number, shard, 0], np.int64).view(np.uint8)
         return np.concatenate([head, average, *([] if own is None else [own.reshape(-1)])])[None]
@@ -141,19 +141,19 @@ class Task:
         self.own.pack(own, out[self.begin :])
         return out[None]
 
-    def told(self, made: Values) -> list[Told]:
+    def read_metrics(self, made: Values) -> list[RoundMetrics]:
         """Return what tasks tell."""
         numbers, first = np.ascontiguousarray(made[:, : self.head]).view(np.float64), 1 + len(self.metrics)
         return [
-            Told(means[0], dict(zip(self.metrics, means[1:], strict=True)), sums.copy())
+            RoundMetrics(means[0], dict(zip(self.metrics, means[1:], strict=True)), sums.copy())
             for means, sums in zip(numbers[:, :first].tolist(), numbers[:, first:], strict=True)
         ]
 
-    def mean(self, made: Values) -> tuple[Values, Told]:
+    def mean(self, made: Values) -> tuple[Values, RoundMetrics]:
         """Return the average of the shards' states by the rows they saw, and what they tell."""
-        told = self.told(made)
+        told = self.read_metrics(made)
         average = self.layout.mean(made[:, self.head : self.begin], np.array([t.rows for t in told]))
-        return average, joined(told)
+        return average, join_rounds(told)
 
     @cached_property
     def _payload(self) -> Any:
@@ -226,12 +226,12 @@ class Rounds:
     def owns(self, value: Values) -> None:
         self._own = value
 
-    def run(self, epoch: int, number: int) -> Told:
+    def run(self, epoch: int, number: int) -> RoundMetrics:
         """Run one round; return what it tells of all shards."""
         task, count, own = self.task, len(self.shards), self._own
         small = count * task.own.size <= SMALL
         here = own if isinstance(own, np.ndarray) and small else None
-        given = from_array(task.given(epoch, number, self._average, here), chunks=-1)
+        given = from_array(task.pack_round(epoch, number, self._average, here), chunks=-1)
         if small:
             found = compute(task.graph(self.shards.arrays, given, None, count))
             self._own = found[:, task.begin :].copy()
@@ -243,14 +243,14 @@ class Rounds:
         self._average, told = task.mean(found)
         return told
 
-    def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> Told:
+    def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> RoundMetrics:
         """Run an epoch of so many rounds; return what they tell together."""
         told = []
         for number in range(count):
             told.append(self.run(epoch, number))
             if progress is not None:
                 progress.advance(told[-1].rows)
-        return joined(told)
+        return join_rounds(told)
 
     def __enter__(self) -> Self:
         return self

@@ -23,7 +23,7 @@ from ...scheduler.cluster import cluster
 if TYPE_CHECKING:
     from ...arrays.array import Array
 
-__all__ = ["Shards", "sharded"]
+__all__ = ["Shards", "cut_shards"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Shards:
         return len(self.sizes)
 
 
-def sharded(
+def cut_shards(
     operation: str, arrays: list[Any], shards: int | None, shuffle: bool, seed: int, labels: Any = None
 ) -> Shards:
     """Cut arrays into shards of rows, each as large as the others but for one row, and keep them.

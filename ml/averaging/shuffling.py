@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Values = np.ndarray[Any, Any]
 
-__all__ = ["in_order", "order_of", "shuffled"]
+__all__ = ["in_order", "order_of", "shuffle_rows"]
 
 CACHEFUL, FEWEST, TOGETHER = 1 << 20, 4096, 16
 """Bytes of a pass, the fewest rows of one, and how many neighbours move together before they are mixed."""
@@ -45,7 +45,9 @@ def in_order(rows: Sequence[Values]) -> Iterator[list[Values]]:
         yield [np.ascontiguousarray(r[at : at + size]) for r in rows]
 
 
-def shuffled(rows: Sequence[Values], generator: np.random.Generator, *, whole: bool = False) -> Iterator[list[Values]]:
+def shuffle_rows(
+    rows: Sequence[Values], generator: np.random.Generator, *, whole: bool = False
+) -> Iterator[list[Values]]:
     """Yield each row once, in an order that the generator gives, a cacheful at a time (with `whole`, all at once).
 
     More rows than a cacheful are shuffled in two steps, which costs a fifth of a permutation of all: small groups of

@@ -66,7 +66,7 @@ class Layout:
             leaves.append(Leaf(array.shape, array.dtype, begin))
             return len(leaves) - 1
 
-        structure = _mapped(leaf, "state", state)
+        structure = _map_leaves(leaf, "state", state)
         size = leaves[-1].begin + leaves[-1].size if leaves else 0
         return cls(structure, tuple(leaves), max(size, 1))
 
@@ -95,7 +95,7 @@ class Layout:
     def unpack(self, packed: Values) -> Any:
         """Return the state; its arrays are copies that may be written to."""
         arrays = [a.copy() for a in self.arrays(np.ascontiguousarray(packed))]
-        return _mapped(lambda _, number: arrays[number], "", self.structure)
+        return _map_leaves(lambda _, number: arrays[number], "", self.structure)
 
     def mean(self, packed: Values, weights: Values) -> Values:
         """Return the weighted mean of states (shards, size), added up in the order of shards.
@@ -118,7 +118,7 @@ class Layout:
                 np.copyto(target, np.maximum.reduce(each))
         return out
 
-    def moved(self, packed: Values, before: Values, after: Values, weight: float) -> Values:
+    def move(self, packed: Values, before: Values, after: Values, weight: float) -> Values:
         """Return a state moved on by `weight * (after - before)`; of integers and booleans the greatest is taken."""
         out = packed.copy()
         for leaf in self.leaves:
@@ -155,12 +155,12 @@ def _items(value: Any) -> Iterator[tuple[str, Any]] | None:
     return iter(()) if value is None else None
 
 
-def _mapped(function: Callable[[str, Any], Any], path: str, value: Any) -> Any:
+def _map_leaves(function: Callable[[str, Any], Any], path: str, value: Any) -> Any:
     """Apply a function to the leaves; return its results in the same nesting."""
     items = _items(value)
     if items is None:
         return function(path, value)
-    made = [_mapped(function, path + name, one) for name, one in items]
+    made = [_map_leaves(function, path + name, one) for name, one in items]
     if isinstance(value, dict):
         return dict(zip(value, made, strict=True))
     if isinstance(value, tuple) and hasattr(value, "_make"):

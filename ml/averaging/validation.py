@@ -13,13 +13,13 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 from ...graph.errors import BadValue, bad
 from ..rows import labels_as
 
-__all__ = ["checked", "several"]
+__all__ = ["check_rows", "several"]
 
 Values = np.ndarray[Any, Any]
 FLOATS = [np.float64, np.float32]
 
 
-def checked(
+def check_rows(
     model: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True, classes: Any = None
 ) -> tuple[Values, Any, Any]:
     """Return X, y and weights as arrays; what is wrong with them is refused as scikit-learn does.

@@ -55,7 +55,7 @@ class Backend(ABC):
         """Return `test(rows)`, which evaluates all rows as one batch, and returns the metrics so far."""
 
     @abstractmethod
-    def told(self, model: Any, rows: tuple[Values, ...]) -> dict[str, Any]:
+    def find_metrics(self, model: Any, rows: tuple[Values, ...]) -> dict[str, Any]:
         """Return the metrics after training on some rows, without compiling."""
 
 

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..averaging.batching import doubled, most_rows
-from .replicas import borrowed
+from ..averaging.batching import double_batch, most_rows
+from .replicas import borrow_replica
 
 if TYPE_CHECKING:
     from ..averaging.shards import Shards
     from .recipe import Recipe
 
-__all__ = ["measured"]
+__all__ = ["measure_batch_size"]
 
 Values = np.ndarray[Any, Any]
 FEW, MANY = 64, 2048
 ENOUGH = 0.02
 
 
-def measured(recipe: Recipe, shards: Shards, state: Any, own: Any) -> int:
+def measure_batch_size(recipe: Recipe, shards: Shards, state: Any, own: Any) -> int:
     """Return the batch size from which twice as many rows a batch give less than 15 % more rows a second.
 
     It is tried on the driver, on copies of some rows, by a copy of the model with the weights that it has: nothing
@@ -34,21 +34,21 @@ def measured(recipe: Recipe, shards: Shards, state: Any, own: Any) -> int:
         rows = tuple(np.resize(r, (size, *r.shape[1:])) for r in few)
         return _seconds(recipe, rows, size, state, own)
 
-    return doubled(seconds, most)
+    return double_batch(seconds, most)
 
 
 def _seconds(recipe: Recipe, rows: tuple[Values, ...], size: int, state: Any, own: Any) -> float:
     """Return the seconds a batch: the least of three times so many batches as take long enough to tell."""
-    with borrowed(recipe) as copy:
+    with borrow_replica(recipe) as copy:
 
-        def timed(count: int) -> float:
+        def time_batch(count: int) -> float:
             begin = time.perf_counter()
             copy.train(lambda: copy.variables.put(state, own), rows, size, np.zeros(count, np.int64), None)
             return time.perf_counter() - begin
 
         count = FEW
-        timed(count)  # compiles
-        if timed(count) < ENOUGH:  # most of it would be the call
+        time_batch(count)  # compiles
+        if time_batch(count) < ENOUGH:  # most of it would be the call
             count = MANY
-            timed(count)
-        return min(timed(count) for _ in range(3)) / count
+            time_batch(count)
+        return min(time_batch(count) for _ in range(3)) / count

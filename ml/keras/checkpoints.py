@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
-from .recipe import custom_objects, named_functions, under_policy
+from .recipe import custom_objects, name_functions, under_policy
 
 __all__ = ["Progressed", "check_path", "read_checkpoint", "write_checkpoint"]
 
@@ -45,7 +45,7 @@ def write_checkpoint(model: Any, path: str | Path, done: Progressed) -> None:
     target = check_path("checkpoint", path)
     aside = target.with_name(f".{os.getpid()}-{target.name}")
     try:
-        with named_functions(model):
+        with name_functions(model):
             model.save(aside)
         raw = io.BytesIO()
         arrays: dict[str, Any] = {f"speed{i}": v for i, v in enumerate(done.speed)}
@@ -67,7 +67,7 @@ def read_checkpoint(model: Any, path: str | Path) -> Progressed:
     except (OSError, KeyError, zipfile.BadZipFile) as error:
         raise ArgumentError(bad("fit", "resume", str(target), "a checkpoint that fit(checkpoint=) wrote")) from error
     scope = importlib.import_module("keras.saving").custom_object_scope
-    with named_functions(model), scope(custom_objects(model)), under_policy(model.dtype_policy.name):
+    with name_functions(model), scope(custom_objects(model)), under_policy(model.dtype_policy.name):
         saved = importlib.import_module("keras.models").load_model(target, safe_mode=False)
     mine, theirs = ([v.shape for v in m.variables] for m in (model, saved))
     if mine != theirs or type(model.optimizer) is not type(saved.optimizer):

@@ -13,16 +13,16 @@ from ...graph.errors import ArgumentError, bad
 from ...workers.boundary import publish, warn
 from ..averaging.asynchronous import STALENESS, Asynchronous
 from ..averaging.rounds import Rounds
-from ..averaging.shards import Shards, sharded
+from ..averaging.shards import Shards, cut_shards
 from ..progress import Progress
 from ..rows import some_weight
 from ..training import is_async, period_of
 from .arguments import check_part, refuse, split, weights_of
-from .batches import measured
+from .batches import measure_batch_size
 from .checkpoints import Progressed, check_path, read_checkpoint, write_checkpoint
 from .checks import check_callbacks, check_labels, check_model, check_rows, count_of, held_out
-from .epochs import Epoch, names_of, told_of
-from .inference import build, column, evaluated, listed, predicted
+from .epochs import Epoch, collect_metrics, names_of
+from .inference import build, column, evaluate_rows, list_metrics, predict
 from .outer import Outer
 from .recipe import Recipe
 from .state import Variables
@@ -190,7 +190,7 @@ class Distributed:
         if scale_learning_rate and mine.rate is None:
             raise ArgumentError(bad("fit", "scale_learning_rate", True, "False with a learning rate schedule"))
         state, own, lost = mine.shared(), mine.own(fresh=True), False
-        size = self.batch_size_ = measured(recipe, parts, state, own) if size is None else size
+        size = self.batch_size_ = measure_batch_size(recipe, parts, state, own) if size is None else size
         whole = max(max(parts.sizes) // size, 1)
         period = min(period_of("fit", average, whole), whole)
         scale = float(len(parts)) if scale_learning_rate else 1.0
@@ -219,8 +219,8 @@ class Distributed:
                     listeners.on_epoch_begin(epoch)
                     begin = time.perf_counter()
                     _take_rate(rounds, self.model)
-                    logs = told_of(recipe, names, outer.epoch(epoch, count, bar), some)
-                    lost = lost or _lost(epoch, logs)
+                    logs = collect_metrics(recipe, names, outer.epoch(epoch, count, bar), some)
+                    lost = lost or _is_lost(epoch, logs)
                     Variables(self.model).put(rounds.state)
                     logs |= _held_out(self.model, recipe, held, size, listeners)
                     seconds.append(time.perf_counter() - begin)
@@ -252,7 +252,7 @@ class Distributed:
         Array or numpy.ndarray
         """
         size = count_of("batch_size", LARGE if batch_size is None else batch_size, "predict")
-        return predicted(self.model, x, size, verbose)
+        return predict(self.model, x, size, verbose)
 
     def evaluate(
         self,
@@ -287,8 +287,8 @@ class Distributed:
             `return_dict` a dict.
         """
         size = count_of("batch_size", LARGE if batch_size is None else batch_size, "evaluate")
-        told = evaluated(self.model, x, y, size, sample_weight)
-        return told if return_dict else listed(told)
+        told = evaluate_rows(self.model, x, y, size, sample_weight)
+        return told if return_dict else list_metrics(told)
 
 
 def distribute(model: Any) -> Distributed:
@@ -320,7 +320,7 @@ def _shards(x: Any, y: Any, weight: Any, shards: int | None, shuffle: bool, seed
     arrays = [as_array_nocopy("fit", "x", x), column(as_array_nocopy("fit", "y", y))]
     if weight is not None:
         arrays.append(as_array_nocopy("fit", "sample_weight", weight))
-    return sharded("fit", arrays, shards, shuffle, seed)
+    return cut_shards("fit", arrays, shards, shuffle, seed)
 
 
 def _held_out(
@@ -330,7 +330,7 @@ def _held_out(
         return {}
     x, y, weight = held
     listeners.on_test_begin()
-    told = evaluated(model, x, y, max(size, HELD_OUT), weight, recipe)
+    told = evaluate_rows(model, x, y, max(size, HELD_OUT), weight, recipe)
     listeners.on_test_end(told)
     return {f"val_{name}": value for name, value in told.items()}
 
@@ -344,7 +344,7 @@ def _warn_of_apart(names: tuple[str, ...]) -> None:
         warn(text)
 
 
-def _lost(epoch: int, logs: dict[str, float]) -> bool:
+def _is_lost(epoch: int, logs: dict[str, float]) -> bool:
     """Warn where the loss is no number any more."""
     lost = not np.isfinite(logs.get("loss", 0.0))
     if lost:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..averaging.rounds import Told
+from ..averaging.rounds import RoundMetrics
 from .backends import backend
-from .replicas import borrowed
+from .replicas import borrow_replica
 
 if TYPE_CHECKING:
     from ..averaging.rounds import Round
     from .metrics import Names
     from .recipe import Recipe
 
-__all__ = ["Epoch", "names_of", "told_of"]
+__all__ = ["Epoch", "names_of", "collect_metrics"]
 
 Values = np.ndarray[Any, Any]
 
@@ -47,7 +47,7 @@ class Epoch:
     scale: float
     means: tuple[str, ...]
 
-    def __call__(self, state: Any, mine: Any, at: Round, *rows: Values) -> tuple[Any, Any, Told]:
+    def __call__(self, state: Any, mine: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
         count, size = len(rows[0]), self.size
         whole = count // size
         order = at.generator().permutation(whole) if self.shuffle else np.arange(whole)
@@ -56,8 +56,8 @@ class Epoch:
         rest = slice(whole * size, count) if count % size and first <= max(whole - 1, 0) < end else None
         seen = len(blocks) * size + (count % size if rest is not None else 0)
         if not seen:
-            return state, mine, Told(0.0)
-        with borrowed(self.recipe) as copy:
+            return state, mine, RoundMetrics(0.0)
+        with borrow_replica(self.recipe) as copy:
 
             def begin() -> None:
                 copy.variables.put(state, mine)
@@ -68,21 +68,21 @@ class Epoch:
             logs = copy.train(begin, rows, size, blocks, rest)
             new = {**copy.variables.shared(), "rate": state["rate"]}
             means = {name: logs[name] for name in self.means if name in logs}
-            return new, copy.variables.own(), Told(float(seen), means, copy.counters.sums())
+            return new, copy.variables.own(), RoundMetrics(float(seen), means, copy.counters.sums())
 
 
 def names_of(recipe: Recipe, some: tuple[Values, ...], state: Any, own: Any) -> Names:
     """Return the names of what training tells, by training a copy on some rows; nothing remains of it."""
-    with borrowed(recipe) as copy:
+    with borrow_replica(recipe) as copy:
         copy.variables.put(state, own)
         copy.model.reset_metrics()
-        backend().told(copy.model, some)  # it builds the metrics
+        backend().find_metrics(copy.model, some)  # it builds the metrics
         apart = copy.apart(some)
         copy.model.reset_metrics()
-        return copy.counters.names(backend().told(copy.model, some), apart)
+        return copy.counters.names(backend().find_metrics(copy.model, some), apart)
 
 
-def told_of(recipe: Recipe, names: Names, told: Told, some: tuple[Values, ...]) -> dict[str, Any]:
+def collect_metrics(recipe: Recipe, names: Names, told: RoundMetrics, some: tuple[Values, ...]) -> dict[str, Any]:
     """Return what an epoch tells of all rows that it saw."""
-    with borrowed(recipe) as copy:
-        return copy.told(names, told.means, told.sums, some)
+    with borrow_replica(recipe) as copy:
+        return copy.collect_metrics(names, told.means, told.sums, some)

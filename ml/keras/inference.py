@@ -18,7 +18,7 @@ from ...graph.kinds.mapping import MapBlocks
 from ...workers.boundary import warn
 from ..rows import some_weight, total
 from .recipe import Recipe
-from .replicas import borrowed
+from .replicas import borrow_replica
 from .state import Variables
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ...arrays.array import Array
 
-__all__ = ["build", "column", "evaluated", "listed", "predicted"]
+__all__ = ["build", "column", "evaluate_rows", "list_metrics", "predict"]
 
 Values = np.ndarray[Any, Any]
 SOME = 64
@@ -46,7 +46,7 @@ def build(model: Any, X: Any) -> None:
         model.optimizer.build(model.trainable_variables)
 
 
-def predicted(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> Any:
+def predict(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> Any:
     """Return a model's predictions, lazily for a Windrow array."""
     if not isinstance(X, ArrayBase):
         return model.predict(X, batch_size=batch_size, verbose=verbose)
@@ -60,7 +60,7 @@ def predicted(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> An
     return make(MapBlocks(payload("predict", task, (), {}), operand_axes), (rows,), grid, dtype)
 
 
-def evaluated(
+def evaluate_rows(
     model: Any, X: Any, y: Any, batch_size: int, weight: Any = None, recipe: Recipe | None = None
 ) -> dict[str, Any]:
     """Return a model's loss and metrics of all rows: each block of Windrow arrays is evaluated where it lies.
@@ -75,9 +75,9 @@ def evaluated(
         _check_lengths(found)
         if weight is not None:
             some_weight("evaluate", as_array("evaluate", "sample_weight", found[2]))
-        with borrowed(recipe) as copy:
+        with borrow_replica(recipe) as copy:
             copy.variables.put(state)
-            return copy.counters.ordered(copy.test(found, batch_size))
+            return copy.counters.order(copy.test(found, batch_size))
     rows = _rows("evaluate", X)
     arguments = ("y", "sample_weight")
     rest = [as_array("evaluate", name, one) for name, one in zip(arguments, given[1:], strict=False)]
@@ -88,17 +88,19 @@ def evaluated(
     first = rows.expr.grid.axes[0]
     arrays = [regrid(a, Grid([first, *(Axis.whole(n) for n in a.shape[1:])])) for a in arrays]
     ones = tuple((np.ones if i == 2 else np.zeros)((1, *a.shape[1:]), a.dtype) for i, a in enumerate(arrays))
-    with borrowed(recipe) as copy:
+    with borrow_replica(recipe) as copy:
         copy.variables.put(state)
         names = copy.tells(ones, lambda: _first(arrays))
         if names.apart:
             _warn_of_apart(names.apart)
-            return copy.counters.ordered(copy.test_all(lambda: _blocks(arrays), batch_size))
+            return copy.counters.order(copy.test_all(lambda: _blocks(arrays), batch_size))
     width = 1 + len(names.means) + names.sums
     sums = total(evaluate, arrays, (width,), recipe, state, batch_size, names)
     means = sums[1 : 1 + len(names.means)] / sums[0]
-    with borrowed(recipe) as copy:
-        return copy.told(names, dict(zip(names.means, means.tolist(), strict=True)), sums[1 + len(means) :], ones)
+    with borrow_replica(recipe) as copy:
+        return copy.collect_metrics(
+            names, dict(zip(names.means, means.tolist(), strict=True)), sums[1 + len(means) :], ones
+        )
 
 
 def _first(arrays: list[Array]) -> tuple[Values, ...]:
@@ -123,7 +125,7 @@ def _warn_of_apart(names: tuple[str, ...]) -> None:
     warn(text)
 
 
-def listed(told: dict[str, float]) -> Any:
+def list_metrics(told: dict[str, float]) -> Any:
     """Return what Keras's `evaluate` returns unless it is asked for a dict: a list, or the one number there is."""
     if "loss" in told:
         told = {"loss": told["loss"], **told}
@@ -147,7 +149,7 @@ class _Predict:
     dtype: np.dtype[Any]
 
     def __call__(self, rows: Values) -> Values:
-        with borrowed(self.recipe) as copy:
+        with borrow_replica(self.recipe) as copy:
             copy.variables.put(self.weights)
             starts = range(0, max(len(rows), 1), self.size)
             parts = [copy.model(rows[i : i + self.size], training=False) for i in starts]
@@ -163,7 +165,7 @@ def evaluate(*given: Any) -> Values:
     count = float(len(rows[0]))
     if not count:
         return np.zeros(1 + len(names.means) + names.sums)
-    with borrowed(recipe) as copy:
+    with borrow_replica(recipe) as copy:
         copy.variables.put(weights)
         told = copy.test(tuple(rows), size)
         return np.concatenate([[count], [told[n] * count for n in names.means], copy.counters.sums()])

@@ -62,9 +62,9 @@ class Counters:
         if means:  # the step is the user's own, who may have told other things by a metric's name
             means = [n for n in logs if n not in known or not np.array_equal(logs[n], known[n], equal_nan=True)]
         means += [n for n in apart if n in logs and n not in means]
-        return Names(tuple(self.ordered(logs)), tuple(means), self.sums().size, apart)
+        return Names(tuple(self.order(logs)), tuple(means), self.sums().size, apart)
 
-    def ordered(self, logs: dict[str, Any]) -> dict[str, Any]:
+    def order(self, logs: dict[str, Any]) -> dict[str, Any]:
         """Return what a step has told in the order of the metrics; compiled functions give it by the alphabet."""
         names = [n for n in self.model.get_metrics_result() if n in logs]
         return {n: logs[n] for n in names} | logs
@@ -78,7 +78,7 @@ class Counters:
             self._write(found)
         return found - self._fresh
 
-    def told(self, sums: Values) -> dict[str, Any]:
+    def read_metrics(self, sums: Values) -> dict[str, Any]:
         """Return what the metrics tell where so much has been counted."""
         self.sums()
         assert self._fresh is not None

@@ -71,12 +71,12 @@ class Jax(Backend):
         def test(rows: tuple[Values, ...]) -> dict[str, Any]:
             model._symbolic_build(data_batch=tuple(r[:1] for r in rows))
             parts = (model.trainable_variables, model.non_trainable_variables, model.metrics_variables)
-            return _stepped(parts, lambda state: compiled(state, rows))
+            return _step(parts, lambda state: compiled(state, rows))
 
         return test
 
-    def told(self, model: Any, rows: tuple[Values, ...]) -> dict[str, Any]:
-        """See `Backend.told`."""
+    def find_metrics(self, model: Any, rows: tuple[Values, ...]) -> dict[str, Any]:
+        """See `Backend.find_metrics`."""
         return _run(model, rows, lambda state: model.train_step(state, rows))
 
 
@@ -92,10 +92,10 @@ def _run(model: Any, rows: tuple[Values, ...], function: Callable[[Any], Any]) -
         model.optimizer.variables,
         model.metrics_variables,
     )
-    return _stepped(parts, function)
+    return _step(parts, function)
 
 
-def _stepped(parts: tuple[Any, ...], function: Callable[[Any], Any]) -> dict[str, Any]:
+def _step(parts: tuple[Any, ...], function: Callable[[Any], Any]) -> dict[str, Any]:
     logs, state = function(tuple([v.value for v in part] for part in parts))
     importlib.import_module("jax").block_until_ready((logs, state))
     for part, values in zip(parts, state, strict=True):

@@ -93,8 +93,8 @@ class TensorFlow(Backend):
 
         return test
 
-    def told(self, model: Any, rows: tuple[Values, ...]) -> dict[str, Any]:
-        """See `Backend.told`."""
+    def find_metrics(self, model: Any, rows: tuple[Values, ...]) -> dict[str, Any]:
+        """See `Backend.find_metrics`."""
         tf: Any = importlib.import_module("tensorflow")
         found: dict[str, Any] = model.train_step(tuple(tf.constant(r) for r in rows))
         return found

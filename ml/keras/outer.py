@@ -8,10 +8,10 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, bad
 from ..averaging.asynchronous import Asynchronous
-from ..averaging.rounds import joined
+from ..averaging.rounds import join_rounds
 
 if TYPE_CHECKING:
-    from ..averaging.rounds import Rounds, Told
+    from ..averaging.rounds import RoundMetrics, Rounds
     from ..progress import Progress
 
 __all__ = ["Outer"]
@@ -38,7 +38,7 @@ class Outer:
         self._rounds, self._momentum = rounds, float(momentum)
         self.speed = speed
 
-    def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> Told:
+    def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> RoundMetrics:
         """Run an epoch of so many rounds, and step on from the average of each."""
         if isinstance(self._rounds, Asynchronous) or not self._momentum:
             return self._rounds.epoch(epoch, count, progress)
@@ -47,9 +47,9 @@ class Outer:
             told.append(self._step(self._rounds, epoch, number))
             if progress is not None:
                 progress.advance(told[-1].rows)
-        return joined(told)
+        return join_rounds(told)
 
-    def _step(self, rounds: Rounds, epoch: int, number: int) -> Told:
+    def _step(self, rounds: Rounds, epoch: int, number: int) -> RoundMetrics:
         before = rounds.state["weights"]
         told = rounds.run(epoch, number)
         state = rounds.state

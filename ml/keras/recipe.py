@@ -17,7 +17,7 @@ from ...graph.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Recipe", "custom_objects", "innermost", "named_functions", "under_policy"]
+__all__ = ["Recipe", "custom_objects", "find_innermost", "name_functions", "under_policy"]
 
 _naming = threading.Lock()
 
@@ -41,7 +41,7 @@ class Recipe:
         """Return the recipe of a compiled model."""
         keras = importlib.import_module("keras")
         dumps = importlib.import_module("cloudpickle").dumps
-        with named_functions(model) as names:
+        with name_functions(model) as names:
             custom: bytes = dumps((custom_objects(model), names))
             config = keras.saving.serialize_keras_object(model)
             pickled: bytes = dumps(model)
@@ -50,7 +50,7 @@ class Recipe:
             rate["learning_rate"] = 0.0
         rate.pop("name", None)
         names = {layer.name: f"layer {i}" for i, layer in enumerate(model._flatten_layers(recursive=True))}
-        told = json.dumps(_renamed(config, names), sort_keys=True, default=repr).encode()
+        told = json.dumps(_rename(config, names), sort_keys=True, default=repr).encode()
         name = blake2b(told + custom, digest_size=16).digest()
         return cls(name, keras.backend.backend(), model.dtype_policy.name, custom, pickled)
 
@@ -70,11 +70,11 @@ class Recipe:
             raise ArgumentError(f"distribute: argument 'model' is {came}; expected {expected}") from error
 
 
-def _renamed(value: Any, names: dict[str, str]) -> Any:
+def _rename(value: Any, names: dict[str, str]) -> Any:
     if isinstance(value, dict):
-        return {key: _renamed(one, names) for key, one in value.items()}
+        return {key: _rename(one, names) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_renamed(one, names) for one in value]
+        return [_rename(one, names) for one in value]
     return names.get(value, value) if isinstance(value, str) else value
 
 
@@ -107,7 +107,7 @@ def under_policy(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def named_functions(model: Any) -> Iterator[dict[str, str]]:
+def name_functions(model: Any) -> Iterator[dict[str, str]]:
     """Give a model's lambdas, and functions of one name, names of their own; yield these with the ones before.
 
     Keras would save a lambda's instructions without the names that they use, and finds other functions by name.
@@ -133,7 +133,7 @@ def _is_keras(function: Any) -> bool:
 
 def _parts(model: Any) -> Iterator[Any]:
     """Yield a model, its layers, what it was compiled with, and the functions and objects that these have."""
-    compiled = [model.optimizer, innermost(model.optimizer), *_leaves(model.loss)]
+    compiled = [model.optimizer, find_innermost(model.optimizer), *_leaves(model.loss)]
     metrics = getattr(model, "_compile_metrics", None)
     if metrics is not None:
         compiled += _leaves([metrics._user_metrics, metrics._user_weighted_metrics])
@@ -143,7 +143,7 @@ def _parts(model: Any) -> Iterator[Any]:
             yield from (one for one in vars(value).values() if isinstance(one, FunctionType) or _is_part(one))
 
 
-def innermost(optimizer: Any) -> Any:
+def find_innermost(optimizer: Any) -> Any:
     """Return the optimiser that takes the steps, which one that scales the loss has within."""
     while hasattr(optimizer, "inner_optimizer"):
         optimizer = optimizer.inner_optimizer

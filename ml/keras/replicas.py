@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .recipe import Recipe
 
-__all__ = ["Replica", "borrowed"]
+__all__ = ["Replica", "borrow_replica"]
 
 Values = np.ndarray[Any, Any]
 MOST = 8
@@ -135,11 +135,13 @@ class Replica:
         half = max(1, count // 2)
         return self.counters.apart(lambda a, b: self.test(tuple(r[a:b] for r in rows), half), count)
 
-    def told(self, names: Names, means: dict[str, float], sums: Values, rows: tuple[Values, ...]) -> dict[str, Any]:
+    def collect_metrics(
+        self, names: Names, means: dict[str, float], sums: Values, rows: tuple[Values, ...]
+    ) -> dict[str, Any]:
         """Return all that is told, where the metrics have counted so much; some rows show how they look."""
         if not self.counters.built or self.counters.sums().size != names.sums:
             self.test(tuple(r[:1] for r in rows), 1)
-        known = {**self.counters.told(sums), **means}
+        known = {**self.counters.read_metrics(sums), **means}
         return {name: known[name] for name in names.all}
 
     def _by(
@@ -148,7 +150,7 @@ class Replica:
         logs: dict[str, Any] = {}
         if len(blocks):
             batches = self._function(("batches", size), lambda: by.batches(self.model, size, mode))
-            logs = batches(*_laid(rows, size, blocks), len(blocks))
+            logs = batches(*_lay_rows(rows, size, blocks), len(blocks))
         if rest is not None:
             batch = self._function(("batch",), lambda: by.batch(self.model, mode))
             logs = batch(tuple(r[rest] for r in rows))
@@ -174,7 +176,7 @@ def _as_keras(rows: Values) -> Values:
     return rows.astype(sys.modules["keras"].backend.floatx(), copy=False) if rows.dtype.kind == "f" else rows
 
 
-def _laid(rows: tuple[Values, ...], size: int, blocks: Values) -> tuple[tuple[Values, ...], Values]:
+def _lay_rows(rows: tuple[Values, ...], size: int, blocks: Values) -> tuple[tuple[Values, ...], Values]:
     """Return rows and the order of their blocks: as they lie, or the blocks alone, copied to where a tensor may be.
 
     Rounds of about as many batches get orders of one length, and so share what is compiled.
@@ -184,10 +186,10 @@ def _laid(rows: tuple[Values, ...], size: int, blocks: Values) -> tuple[tuple[Va
         order[: len(blocks)] = blocks
         return rows, order
     order[: len(blocks)] = np.arange(len(blocks))
-    return tuple(_picked(r, size, blocks) for r in rows), order
+    return tuple(_copy_blocks(r, size, blocks) for r in rows), order
 
 
-def _picked(rows: Values, size: int, blocks: Values) -> Values:
+def _copy_blocks(rows: Values, size: int, blocks: Values) -> Values:
     """Return blocks of rows one after the other, in memory that is aligned."""
     shape = (len(blocks), size, *rows.shape[1:])
     count = int(np.prod(shape, dtype=np.int64)) * rows.itemsize
@@ -200,7 +202,7 @@ def _picked(rows: Values, size: int, blocks: Values) -> Values:
 
 
 @contextlib.contextmanager
-def borrowed(recipe: Recipe) -> Iterator[Replica]:
+def borrow_replica(recipe: Recipe) -> Iterator[Replica]:
     """Lend this rank's copy of a model, made where none is idle; its variables are those of its last use."""
     with _lock:
         idle = _idle.setdefault(recipe.name, [])

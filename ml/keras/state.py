@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .recipe import innermost
+from .recipe import find_innermost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ class Variables:
         slots = [v for v in model.optimizer.variables if v.path.rpartition("/")[2] != "learning_rate"]
         known = {id(v) for v in slots}
         self._kept = slots + [v for v in model.variables if not _is_float(v) and id(v) not in known]
-        rate = innermost(model.optimizer)._learning_rate
+        rate = find_innermost(model.optimizer)._learning_rate
         self._rate = rate if hasattr(rate, "assign") else None
         self._read: dict[int, Values] = {}
 

@@ -19,12 +19,12 @@ from ...graph.errors import ArgumentError, BadValue, WindrowError, bad
 from ...workers.boundary import warn
 from ..fitted import METHODS, of_model, tags_of
 from ..rows import labels_as, labels_of
-from .folds import cut, given, tested_whole
+from .folds import cut, join_test_blocks, make_fold
 from .journal import Journal
 from .learners import PartialFit
 from .results import Entry, best_of, cv_results
 from .scoring import Scoring
-from .trials import Told, Trials, failed, failure
+from .trials import FoldMetrics, Trials, failure, pack_failure
 
 if TYPE_CHECKING:
     from typing import Self
@@ -65,7 +65,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     one_line = False
     """Whether the table has one line for a candidate, its last one, instead of one for each rung."""
 
-    def planned(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+    def make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
         raise NotImplementedError
 
@@ -82,7 +82,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         operation = f"{type(self).__name__}.fit"
         self._check(operation)
         self._scoring = Scoring.of(operation, self.scoring, self.refit, keras=not hasattr(self.estimator, "get_params"))
-        candidates, plan = self.planned(operation)
+        candidates, plan = self.make_plan(operation)
         y = as_array(operation, "y", labels_as(y))
         X = as_array(operation, "X", X)
         learner, labels = self._learner(operation, X, y)
@@ -101,9 +101,9 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             tabular=learner.tabular,
         )
         if validation_data is not None:
-            folds = given(operation, every, *validation_data, tabular=learner.tabular)
+            folds = make_fold(operation, every, *validation_data, tabular=learner.tabular)
         if learner.whole:
-            folds = [tested_whole(fold) for fold in folds]
+            folds = [join_test_blocks(fold) for fold in folds]
         rungs = _Rungs(self, operation, learner, folds, candidates, self._journal(operation, X, y, candidates))
         entries = rungs.run(plan)
         _warn_of_failures(operation, entries, self.error_score)
@@ -185,7 +185,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
 
         def call(X: Any) -> Any:
             check_is_fitted(model, "best_estimator_")
-            return model._by.said(model.best_estimator_, name, X)
+            return model._by.call_best(model.best_estimator_, name, X)
 
         return of_model(call)
 
@@ -199,7 +199,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     def score(self, X: Any, y: Any) -> Any:
         """Return what the best estimator scores: a number, or for Windrow arrays a lazy one."""
         check_is_fitted(self, "best_estimator_")
-        return self._by.scored(self.best_estimator_, X, y)
+        return self._by.score_best(self.best_estimator_, X, y)
 
     def __sklearn_tags__(self) -> Any:
         return tags_of(super().__sklearn_tags__(), self.estimator)
@@ -253,7 +253,7 @@ class _Rungs:
                 told = self._train(rung)
                 self._write(number, rung, told)
             else:
-                told = [[Told(**fold) for fold in trial] for trial in known["told"]]
+                told = [[FoldMetrics(**fold) for fold in trial] for trial in known["told"]]
             made = [self._entry(rung, c, t) for c, t in zip(rung.candidates, told, strict=True)]
             entries += made
             found = [e.mean for e in made]
@@ -261,7 +261,7 @@ class _Rungs:
                 break
         return entries
 
-    def _entry(self, rung: Rung, candidate: int, told: list[Told]) -> Entry:
+    def _entry(self, rung: Rung, candidate: int, told: list[FoldMetrics]) -> Entry:
         before = self.spent.get(candidate, [(0.0, 0.0)] * len(told))
         told = [
             replace(t, fit_time=t.fit_time + fit, score_time=t.score_time + test)
@@ -276,8 +276,8 @@ class _Rungs:
         ]
         return Entry(candidate, rung.bracket, rung.iteration, rung.epochs, told, values)
 
-    def _train(self, rung: Rung) -> list[list[Told]]:
-        told: dict[int, list[Told]] = {}
+    def _train(self, rung: Rung) -> list[list[FoldMetrics]]:
+        told: dict[int, list[FoldMetrics]] = {}
         for candidate in rung.candidates:
             if candidate not in self.models:
                 first = self._first(candidate)
@@ -299,12 +299,12 @@ class _Rungs:
         except Exception as error:
             if not self.catches:
                 raise
-            packed = failed(error)
+            packed = pack_failure(error)
         return packed
 
     # ---------------------------------------------------------------- the folder
 
-    def _write(self, number: int, rung: Rung, told: list[list[Told]]) -> None:
+    def _write(self, number: int, rung: Rung, told: list[list[FoldMetrics]]) -> None:
         if self.journal.folder is None:
             return
         arrays: dict[str, Any] = {}
@@ -329,7 +329,7 @@ class _Rungs:
         for candidate in wanted:
             models = [
                 [
-                    self._restored(arrays, f"{candidate}.{fold}.{shard}.", candidate, some)
+                    self._restore(arrays, f"{candidate}.{fold}.{shard}.", candidate, some)
                     for shard in range(self.trials.shards)
                 ]
                 for fold in range(len(self.trials.folds))
@@ -337,10 +337,10 @@ class _Rungs:
             if candidate in known["candidates"] and all(m is not None for fold in models for m in fold):
                 self.models[candidate] = known["epochs"], models  # type: ignore[assignment]
 
-    def _restored(self, arrays: dict[str, Any], head: str, candidate: int, rows: Any) -> bytes | None:
+    def _restore(self, arrays: dict[str, Any], head: str, candidate: int, rows: Any) -> bytes | None:
         count = sum(name.startswith(head) for name in arrays)
         if not count:
             return None
         leaves = [arrays[f"{head}{leaf}"] for leaf in range(count)]
-        packed: bytes = self.learner.pack(self.learner.restored(self.candidates[candidate], leaves, *rows))
+        packed: bytes = self.learner.pack(self.learner.restore(self.candidates[candidate], leaves, *rows))
         return packed

@@ -13,13 +13,13 @@ from ...arrays.ops.joining import concatenate
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
-from ..averaging.shards import sharded
+from ..averaging.shards import cut_shards
 from ..rows import beside, samples
 
 if TYPE_CHECKING:
     from ...arrays.array import Array
 
-__all__ = ["Fold", "cut", "given", "tested_whole"]
+__all__ = ["Fold", "cut", "make_fold", "join_test_blocks"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def cut(
         count = unit
     if array.shape[0] < count:
         raise ShapeError(bad(operation, "X", array.shape, f"at least {count} rows: {parts} parts of {shards} shards"))
-    made = sharded(operation, [array, target], count, shuffle, seed, labels)
+    made = cut_shards(operation, [array, target], count, shuffle, seed, labels)
     own = (made.arrays[0], made.arrays[1])
     starts = np.concatenate([[0], np.cumsum(made.sizes)]).tolist()
     each = count // parts
@@ -69,13 +69,13 @@ def cut(
     return folds, Fold(_steps(own, starts, list(range(count)), shards), None)
 
 
-def given(operation: str, every: Fold, X: Any, y: Any, *, tabular: bool) -> list[Fold]:
+def make_fold(operation: str, every: Fold, X: Any, y: Any, *, tabular: bool) -> list[Fold]:
     """Return one fold of all rows, tested on others."""
     array = _whole(operation, "validation_data", X, tabular)
     return [Fold(every.steps, (array, beside(operation, "validation_data", y, array, wide=True)))]
 
 
-def tested_whole(fold: Fold) -> Fold:
+def join_test_blocks(fold: Fold) -> Fold:
     """Return a fold whose rows to test on are one block."""
     if fold.test is None:
         return fold

@@ -54,7 +54,7 @@ class Journal:
         aside = self.folder / f".{name}.{os.getpid()}"
         with aside.open("wb") as file:
             np.savez(file, allow_pickle=False, **models)
-            _synced(file)
+            _sync(file)
         aside.replace(self.folder / name)
         self._write(f"rung-{number:04}.json", told)
         (self.folder / f"models-{number - 1:04}.npz").unlink(missing_ok=True)
@@ -77,10 +77,10 @@ class Journal:
         aside = self.folder / f".{name}.{os.getpid()}"
         with aside.open("w") as file:
             json.dump(told, file, indent=1)
-            _synced(file)
+            _sync(file)
         aside.replace(self.folder / name)
 
 
-def _synced(file: Any) -> None:
+def _sync(file: Any) -> None:
     file.flush()
     os.fsync(file.fileno())

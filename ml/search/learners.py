@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..averaging.averageable import Averageable
 
-__all__ = ["PartialFit", "joined", "merged"]
+__all__ = ["PartialFit", "pack_arrays", "merge_scores"]
 
 Values = np.ndarray[Any, Any]
 TINY = np.finfo(np.float64).eps
@@ -99,12 +99,12 @@ class PartialFit:
         return model
 
     @staticmethod
-    def said(model: Any, name: str, X: Any) -> Any:
+    def call_best(model: Any, name: str, X: Any) -> Any:
         """Return what the best model says of rows, lazily of Windrow arrays."""
         return over_rows(model, name, X) if isinstance(X, ArrayBase) else getattr(model, name)(X)
 
     @staticmethod
-    def scored(model: Any, X: Any, y: Any) -> Any:
+    def score_best(model: Any, X: Any, y: Any) -> Any:
         """Return the score of the best model, a lazy one of Windrow arrays."""
         lazy = isinstance(X, ArrayBase) or isinstance(y, ArrayBase)
         return score(model, X, y) if lazy else model.score(X, y)
@@ -121,11 +121,11 @@ class PartialFit:
         scores = [float(scorer(model, X, y)) for _, scorer in self.scorers]
         return np.concatenate([self._sums(model, X, y), scores])
 
-    def merged(self, model: bytes, told: Values) -> tuple[float, float, dict[str, float]]:
+    def merge_metrics(self, model: bytes, told: Values) -> tuple[float, float, dict[str, float]]:
         """Return score, loss and scorers' scores of all blocks of test rows."""
         first = 3 + 3 * self.outputs
         names = [name for name, _ in self.scorers]
-        return *merged(told[:, :first]), dict(zip(names, told[0, first:].tolist(), strict=True))
+        return *merge_scores(told[:, :first]), dict(zip(names, told[0, first:].tolist(), strict=True))
 
     def _sums(self, model: Any, X: Values, y: Values) -> Values:
         out = np.zeros(3 + 3 * self.outputs)
@@ -185,14 +185,14 @@ class PartialFit:
         layout = Layout.of(_learnt(kind, model))
         return layout.arrays(layout.pack(_learnt(kind, model)))
 
-    def restored(self, params: dict[str, Any], arrays: list[Values], X: Values, y: Values) -> Any:
+    def restore(self, params: dict[str, Any], arrays: list[Values], X: Values, y: Values) -> Any:
         """Return the model that has learnt what the arrays tell; some rows show how it looks."""
         plain = self.start(params)
         kind = self.kind(plain)
         model = kind.template(plain, self.classes, [X, y], self.seed)
         model.set_params(**plain.get_params(deep=False))
         layout = Layout.of(_learnt(kind, model))
-        found = layout.unpack(joined(layout, arrays))
+        found = layout.unpack(pack_arrays(layout, arrays))
         kind.put(model, found["state"], found["own"])
         for name, value in found["steps"].items():
             setattr(model, name, value[()])
@@ -205,7 +205,7 @@ def _learnt(kind: Averageable, model: Any) -> dict[str, Any]:
     return {"state": kind.state(model), "own": kind.own(model), "steps": steps}
 
 
-def joined(layout: Layout, arrays: list[Values]) -> Values:
+def pack_arrays(layout: Layout, arrays: list[Values]) -> Values:
     """Return arrays as the bytes of a layout."""
     packed = np.zeros(layout.size, np.uint8)
     for target, value in zip(layout.arrays(packed), arrays, strict=True):
@@ -213,7 +213,7 @@ def joined(layout: Layout, arrays: list[Values]) -> Values:
     return packed
 
 
-def merged(told: Values) -> tuple[float, float]:
+def merge_scores(told: Values) -> tuple[float, float]:
     """Return the score and the loss over blocks of test rows: (blocks, numbers), joined in order."""
     rows = told[:, 0].sum()
     loss = float(told[:, 2].sum() / rows)

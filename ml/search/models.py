@@ -17,9 +17,9 @@ from ..keras.checks import check_model
 from ..keras.distribute import distribute
 from ..keras.inference import build, column
 from ..keras.recipe import Recipe
-from ..keras.replicas import borrowed
+from ..keras.replicas import borrow_replica
 from ..keras.state import Variables
-from .learners import joined
+from .learners import pack_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,12 +91,12 @@ class Built:
         return distribute(made)
 
     @staticmethod
-    def said(model: Any, name: str, X: Any) -> Any:
+    def call_best(model: Any, name: str, X: Any) -> Any:
         """Return what the best model says of rows."""
         return getattr(model, name)(X)
 
     @staticmethod
-    def scored(model: Any, X: Any, y: Any) -> Any:
+    def score_best(model: Any, X: Any, y: Any) -> Any:
         """Return the score of the best model."""
         return _score(model.evaluate(X, y, return_dict=True))
 
@@ -107,7 +107,7 @@ class Built:
         rows = np.take(X, order, axis=0), column(np.take(y, order, axis=0))
         whole = len(X) // self.size
         rest = slice(whole * self.size, len(X)) if len(X) % self.size else None
-        with borrowed(recipe) as copy:
+        with borrow_replica(recipe) as copy:
 
             def begin() -> None:
                 copy.variables.put(state, own)
@@ -121,7 +121,7 @@ class Built:
         recipe, state, own = model
         if not len(X):
             return np.zeros(1)
-        with borrowed(recipe) as copy:
+        with borrow_replica(recipe) as copy:
             names = copy.tells(*self._rows(X, y))
             copy.variables.put(state, own)
             told = copy.test((X, column(y)), max(self.size, TESTED))
@@ -133,19 +133,19 @@ class Built:
         recipes = {recipe.name: recipe for recipe, _, _ in map(self.unpack, models)}
         return max((1 + len(n.means) + n.sums for n in map(self._names, recipes.values())), default=1)
 
-    def merged(self, model: bytes, told: Values) -> tuple[float, float, dict[str, float]]:
+    def merge_metrics(self, model: bytes, told: Values) -> tuple[float, float, dict[str, float]]:
         """Return score, loss and all metrics of all blocks of test rows."""
         recipe, _, _ = self.unpack(model)
         names, sums = self._names(recipe), np.add.reduce(told, axis=0)
         end = 1 + len(names.means)
         means = dict(zip(names.means, (sums[1:end] / sums[0]).tolist(), strict=True))
-        with borrowed(recipe) as copy:
-            found = copy.told(names, means, sums[end : end + names.sums], self._rows()[0])
+        with borrow_replica(recipe) as copy:
+            found = copy.collect_metrics(names, means, sums[end : end + names.sums], self._rows()[0])
         numbers = {name: float(value) for name, value in found.items() if np.ndim(value) == 0}
         return _score(numbers), numbers["loss"], numbers
 
     def _names(self, recipe: Recipe) -> Names:
-        with borrowed(recipe) as copy:
+        with borrow_replica(recipe) as copy:
             return copy.tells(*self._rows())
 
     def _rows(self, *some: Values) -> tuple[Any, Any]:
@@ -178,11 +178,11 @@ class Built:
         layout = Layout.of(model[1:])
         return layout.arrays(layout.pack(model[1:]))
 
-    def restored(self, params: dict[str, Any], arrays: list[Values], X: Values, y: Values) -> Model:
+    def restore(self, params: dict[str, Any], arrays: list[Values], X: Values, y: Values) -> Model:
         """Return the model that has learnt what the arrays tell."""
         recipe, *rest = self.start(params)
         layout = Layout.of(tuple(rest))
-        state, own = layout.unpack(joined(layout, arrays))
+        state, own = layout.unpack(pack_arrays(layout, arrays))
         return recipe, state, own
 
 

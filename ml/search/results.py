@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from .trials import Told
+    from .trials import FoldMetrics
 
 __all__ = ["Entry", "best_of", "cv_results"]
 
@@ -34,7 +34,7 @@ class Entry:
     bracket: int
     iteration: int
     epochs: int
-    told: list[Told]
+    told: list[FoldMetrics]
     worth: list[float]
 
     @property

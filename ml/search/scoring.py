@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from ...graph.errors import ArgumentError, bad
 
 if TYPE_CHECKING:
-    from .trials import Told
+    from .trials import FoldMetrics
 
 __all__ = ["Scoring"]
 
@@ -59,7 +59,7 @@ class Scoring:
         )
         raise ArgumentError(bad(operation, "scoring", scoring, f"{expected}, or a function of a dict"))
 
-    def worth(self, operation: str, told: Told, params: dict[str, Any], epochs: int) -> float:
+    def worth(self, operation: str, told: FoldMetrics, params: dict[str, Any], epochs: int) -> float:
         """Return what one fold of a trial is worth; losses and times are negative."""
         if not callable(self.given):
             own = {"score": told.score, "loss": -told.loss, "time": -told.fit_time}

@@ -37,7 +37,7 @@ def _all(operation: str, count: int, epochs: Any, patience: Any, threshold: Any)
             return
 
 
-def _halved(candidates: list[int], epochs: list[int], factor: int, bracket: int) -> Plan:
+def _plan_halving(candidates: list[int], epochs: list[int], factor: int, bracket: int) -> Plan:
     """Train up to the first number of epochs, keep the best 1 / factor, go on to the next number."""
     count = len(candidates)
     for iteration, end in enumerate(epochs):
@@ -150,7 +150,7 @@ class GridSearch(Search):
         self.batch_size = batch_size
         self.error_score = error_score
 
-    def planned(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+    def make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
         found = every(operation, self.param_grid)
         return found, _all(operation, len(found), self.epochs, self.patience, self.threshold)
@@ -224,7 +224,7 @@ class RandomSearch(Search):
         self.batch_size = batch_size
         self.error_score = error_score
 
-    def planned(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+    def make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
         count = _count(operation, "n_iter", self.n_iter)
         found = random(operation, self.param_distributions, count, self.seed)
@@ -312,7 +312,7 @@ class HalvingSearch(Search):
         self.batch_size = batch_size
         self.error_score = error_score
 
-    def planned(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+    def make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
         factor = _count(operation, "factor", self.factor, 2)
         epochs = [_count(operation, "min_epochs", self.min_epochs)]
@@ -324,7 +324,7 @@ class HalvingSearch(Search):
         rungs = 1
         while rungs < len(epochs) and len(found) // factor**rungs:
             rungs += 1
-        return found, _halved(list(range(len(found))), epochs[:rungs], factor, 0)
+        return found, _plan_halving(list(range(len(found))), epochs[:rungs], factor, 0)
 
 
 class Hyperband(Search):
@@ -410,7 +410,7 @@ class Hyperband(Search):
         self.batch_size = batch_size
         self.error_score = error_score
 
-    def planned(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+    def make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
         factor, most = _count(operation, "factor", self.factor, 2), _count(operation, "max_epochs", self.max_epochs)
         brackets = 0
@@ -423,11 +423,11 @@ class Hyperband(Search):
             drawn = int(np.random.default_rng([self.seed, s]).integers(1 << 31))
             some = random(operation, self.param_distributions, count, drawn)
             epochs = [max(1, round(most / factor ** (s - i))) for i in range(s + 1)]
-            plans.append(_halved(list(range(len(found), len(found) + len(some))), epochs, factor, brackets - s))
+            plans.append(_plan_halving(list(range(len(found), len(found) + len(some))), epochs, factor, brackets - s))
             found += some
-        return found, _chained(plans)
+        return found, _chain_plans(plans)
 
 
-def _chained(plans: list[Plan]) -> Plan:
+def _chain_plans(plans: list[Plan]) -> Plan:
     for plan in plans:
         yield from plan

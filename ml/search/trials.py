@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...arrays.array import Array
     from .folds import Fold
 
-__all__ = ["Told", "Trials", "failed", "failure"]
+__all__ = ["FoldMetrics", "Trials", "pack_failure", "failure"]
 
 Values = np.ndarray[Any, Any]
 HEAD = 32
@@ -44,7 +44,7 @@ STEPS, BYTES = 16, 1 << 26
 
 
 @dataclass(frozen=True)
-class Told:
+class FoldMetrics:
     """What a trial told of one fold after some epochs.
 
     Attributes
@@ -64,7 +64,7 @@ class Told:
     error: str = ""
 
 
-def failed(error: Exception) -> bytes:
+def pack_failure(error: Exception) -> bytes:
     """Return what stands for a model whose training raised."""
     return FAILED + f"{type(error).__name__}: {error}".encode()[:NOTE]
 
@@ -122,16 +122,14 @@ class _Steps:
             return block
         begin = time.perf_counter()
         try:
-            made, seen = self._trained(given, seen, where, rows, int(block_id[1]))
+            made, seen = self._train(given, seen, where, rows, int(block_id[1]))
         except Exception as error:
             if not self.catches:
                 raise
-            made, seen = failed(error), 1
+            made, seen = pack_failure(error), 1
         return self.packed.write(made, seen, seconds + time.perf_counter() - begin)[None]
 
-    def _trained(
-        self, given: bytes, seen: int, where: Values, rows: tuple[Values, ...], shard: int
-    ) -> tuple[bytes, int]:
+    def _train(self, given: bytes, seen: int, where: Values, rows: tuple[Values, ...], shard: int) -> tuple[bytes, int]:
         model = self.learner.unpack(given)
         for fold, epoch, place, at in where.tolist():
             generator = np.random.Generator(np.random.Philox([self.seed, fold, epoch, place, shard]))
@@ -179,7 +177,7 @@ class _Tell:
             except Exception as error:
                 if not self.catches:
                     raise
-                text = failed(error)[len(FAILED) :][: 8 * TEXT]
+                text = pack_failure(error)[len(FAILED) :][: 8 * TEXT]
                 out[1 + self.width :].view(np.uint8)[: len(text)] = np.frombuffer(text, np.uint8)
             out[0] = time.perf_counter() - begin
         return out[None]
@@ -206,7 +204,7 @@ class Trials:
 
     def advance(
         self, models: list[list[list[bytes]]], begin: int, end: int
-    ) -> tuple[list[list[list[bytes]]], list[list[Told]]]:
+    ) -> tuple[list[list[list[bytes]]], list[list[FoldMetrics]]]:
         """Train models from one epoch to another, and test them.
 
         Parameters
@@ -227,7 +225,7 @@ class Trials:
         whole = [shard for trial in models for fold in trial for shard in fold if not failure(shard)]
         width = self.learner.width(whole)
         while True:
-            found = self._computed(models, begin, end, width)
+            found = self._compute(models, begin, end, width)
             packed = _Packed(self.room)
             largest = max(packed.read(b)[0] for states, _ in found for row in states for b in row)
             if largest <= self.room - HEAD:
@@ -238,29 +236,29 @@ class Trials:
             for t in range(len(models))
         ]
         told = [
-            [self._told(packed, states[t], tests[t]) for states, tests in found if tests is not None]
+            [self._read_metrics(packed, states[t], tests[t]) for states, tests in found if tests is not None]
             for t in range(len(models))
         ]
         return made, told
 
-    def _told(self, packed: _Packed, states: Values, tests: Values) -> Told:
+    def _read_metrics(self, packed: _Packed, states: Values, tests: Values) -> FoldMetrics:
         model = packed.model(states[0])
         spent = sum(packed.read(b)[2] for b in states), float(tests[:, 0].sum())
         texts = [bytes(np.ascontiguousarray(t[-TEXT:]).view(np.uint8)).rstrip(b"\0") for t in tests]
         wrong = failure(model) or next((t.decode(errors="replace") for t in texts if t), "")
         if wrong:
-            return Told(float("nan"), float("nan"), *spent, error=wrong)
-        score, loss, scores = self.learner.merged(model, tests[:, 1:-TEXT])
-        return Told(score, loss, *spent, scores)
+            return FoldMetrics(float("nan"), float("nan"), *spent, error=wrong)
+        score, loss, scores = self.learner.merge_metrics(model, tests[:, 1:-TEXT])
+        return FoldMetrics(score, loss, *spent, scores)
 
-    def _computed(
+    def _compute(
         self, models: list[list[list[bytes]]], begin: int, end: int, width: int
     ) -> list[tuple[Values, Values | None]]:
         """Return each fold's models, (trials, shards, room), and what tests told, (trials, blocks, numbers)."""
         lazy: list[Array] = []
         for number, fold in enumerate(self.folds):
-            states = self._trained([trial[number] for trial in models], number, begin, end)
-            lazy += [states] if fold.test is None else [states, self._tested(states, fold.test, width)]
+            states = self._train([trial[number] for trial in models], number, begin, end)
+            lazy += [states] if fold.test is None else [states, self._test(states, fold.test, width)]
         made = compute(*lazy)
         made = list(made) if isinstance(made, tuple) else [made]
         found: list[tuple[Values, Values | None]] = []
@@ -271,7 +269,7 @@ class Trials:
             found.append((states, tests))
         return found
 
-    def _trained(self, models: list[list[bytes]], number: int, begin: int, end: int) -> Array:
+    def _train(self, models: list[list[bytes]], number: int, begin: int, end: int) -> Array:
         packed, fold = _Packed(self.room), self.folds[number]
         first = np.stack([np.concatenate([packed.write(p, 0, 0.0) for p in trial]) for trial in models])
         grid = Grid([Axis.regular(len(models), 1), Axis.regular(self.shards * self.room, self.room)])
@@ -285,7 +283,7 @@ class Trials:
             kind = MapBlocks(work, operand_axes, ("block_id",))
             states = make(kind, (states, from_array(where, chunks=-1), *rows), grid, np.uint8)
             if self.shards > 1 and steps[-1][1] == len(fold.steps) - 1:
-                states = self._averaged(states, packed, grid)
+                states = self._average(states, packed, grid)
         return states
 
     def _tasks(self, fold: Fold, number: int, begin: int, end: int) -> Iterator[list[tuple[int, int, int]]]:
@@ -305,12 +303,12 @@ class Trials:
         if steps:
             yield steps
 
-    def _averaged(self, states: Array, packed: _Packed, grid: Grid) -> Array:
+    def _average(self, states: Array, packed: _Packed, grid: Grid) -> Array:
         whole = Grid([grid.axes[0], Axis.whole(grid.shape[1])])
         mean = payload("search", _Mean(self.learner, packed), (), {})
         return regrid(make(MapBlocks(mean, ((0, 1),)), (regrid(states, whole),), whole, np.uint8), grid)
 
-    def _tested(self, states: Array, test: tuple[Array, Array], width: int) -> Array:
+    def _test(self, states: Array, test: tuple[Array, Array], width: int) -> Array:
         X, y = test
         columns = 1 + width + TEXT
         blocks = X.expr.grid.axes[0].count

@@ -19,8 +19,8 @@ from sklearn.neural_network import MLPRegressor
 import windrow as wr
 from windrow.ml import Averaged, train
 from windrow.ml.averaging.asynchronous import Asynchronous
-from windrow.ml.averaging.rounds import Told
-from windrow.ml.averaging.shards import sharded
+from windrow.ml.averaging.rounds import RoundMetrics
+from windrow.ml.averaging.shards import cut_shards
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*steps an epoch:UserWarning")
 
@@ -113,7 +113,7 @@ class Pace:
 
     def __call__(self, state, own, at, X):
         time.sleep(self.seconds if at.shard == 0 and at.number == 0 else 0)
-        return state + 1.0, own + 1, Told(float(len(X)), {"loss": float(own)})
+        return state + 1.0, own + 1, RoundMetrics(float(len(X)), {"loss": float(own)})
 
 
 class Watch:
@@ -127,7 +127,7 @@ class Watch:
 
 
 def paced(seconds, staleness, rounds):
-    parts = sharded("test", [np.ones((40, 2))], 4, False, 0)
+    parts = cut_shards("test", [np.ones((40, 2))], 4, False, 0)
     return Asynchronous(Pace(seconds), np.zeros(1), np.zeros((), int), parts, 0, ("loss",), range(2), rounds, staleness)
 
 

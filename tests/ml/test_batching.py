@@ -7,8 +7,8 @@ import pytest
 
 import windrow as wr
 from windrow.ml import train
-from windrow.ml.averaging.batching import doubled, most_rows, room, taken
-from windrow.ml.averaging.shards import sharded
+from windrow.ml.averaging.batching import double_batch, measure_growth, most_rows, room
+from windrow.ml.averaging.shards import cut_shards
 
 
 def plainly(work):
@@ -16,10 +16,10 @@ def plainly(work):
 
 
 def test_it_grows_as_long_as_it_gains():
-    assert doubled(lambda size: 1.0 + size / 1000, 1 << 20, 1 << 40, plainly) == 4096  # 8192 would give 11 % more
-    assert doubled(lambda size: 1.0 + size / 100_000, 1 << 20, 1 << 40, plainly) == 1 << 19  # above 4096 as well
-    assert doubled(lambda size: 1.0, 5000, 1 << 40, plainly) == 4096
-    assert doubled(float, 1 << 20, 1 << 40, plainly) == 32
+    assert double_batch(lambda size: 1.0 + size / 1000, 1 << 20, 1 << 40, plainly) == 4096  # 8192 would give 11 % more
+    assert double_batch(lambda size: 1.0 + size / 100_000, 1 << 20, 1 << 40, plainly) == 1 << 19  # above 4096 as well
+    assert double_batch(lambda size: 1.0, 5000, 1 << 40, plainly) == 4096
+    assert double_batch(float, 1 << 20, 1 << 40, plainly) == 32
 
 
 def test_it_ends_where_memory_does():
@@ -32,7 +32,7 @@ def test_it_ends_where_memory_does():
         sizes.append(size)
         return 1.0
 
-    assert doubled(seconds, 1 << 20, 1000 * 1024, growing) == 1024  # twice as many wouldn't fit
+    assert double_batch(seconds, 1 << 20, 1000 * 1024, growing) == 1024  # twice as many wouldn't fit
     assert sizes[-1] == 1024
 
     def failing(size):
@@ -40,14 +40,14 @@ def test_it_ends_where_memory_does():
             raise MemoryError
         return 1.0
 
-    assert doubled(failing, 1 << 20, 1 << 40, plainly) == 256
+    assert double_batch(failing, 1 << 20, 1 << 40, plainly) == 256
 
 
 def test_memory_is_measured():
     def work():
         return float(np.ones(1 << 22).sum())
 
-    found, grown = taken(work)
+    found, grown = measure_growth(work)
     assert found == 1 << 22
     assert 24 << 20 < grown < 400 << 20  # 32 MiB, beside what other threads do
     assert 1 << 20 < room() < 1 << 50
@@ -55,7 +55,7 @@ def test_memory_is_measured():
 
 def test_wide_rows_have_fewer_in_a_batch(monkeypatch):
     monkeypatch.setattr("windrow.ml.averaging.batching.room", lambda: 1 << 20)
-    wide, narrow = (sharded("test", [wr.ones((64_000, n))], 2, False, 0) for n in (64, 1))
+    wide, narrow = (cut_shards("test", [wr.ones((64_000, n))], 2, False, 0) for n in (64, 1))
     assert most_rows(wide) == (1 << 20) // (4 * 64 * 8)
     assert most_rows(narrow) == 32_000 // 16
 

@@ -17,7 +17,7 @@ from sklearn.metrics import r2_score
 
 import windrow as wr
 from windrow.ml import Fitted, over_rows
-from windrow.ml.search.learners import merged
+from windrow.ml.search.learners import merge_scores
 
 MODULES = ("linear_model", "naive_bayes", "preprocessing", "cluster", "decomposition")
 RNG = np.random.default_rng(8)
@@ -241,6 +241,6 @@ def test_explained_variance_is_merged_over_blocks(cuts):
     for y, p in zip(np.split(truth, cuts[:-1]), np.split(guess, cuts[:-1]), strict=True):
         off, mean = ((y - p) ** 2).sum(), y.mean() if len(y) else 0.0
         told.append([len(y), 0.0, off, off, mean, ((y - mean) ** 2).sum()])
-    score, loss = merged(np.array(told))
+    score, loss = merge_scores(np.array(told))
     assert score == pytest.approx(r2_score(truth, guess), rel=1e-12)
     assert loss == pytest.approx(((truth - guess) ** 2).mean(), rel=1e-12)

@@ -204,7 +204,7 @@ def test_integers_of_a_state_that_moves():
     layout = Layout.of(state)
     before = layout.pack({"w": np.array([0.0, 0.0]), "n": np.array([0, 0]), "seen": np.array([False, False])})
     after = layout.pack({"w": np.array([4.0, 8.0]), "n": np.array([5, 7]), "seen": np.array([False, True])})
-    moved = layout.unpack(layout.moved(layout.pack(state), before, after, 0.25))
+    moved = layout.unpack(layout.move(layout.pack(state), before, after, 0.25))
     assert moved["w"].tolist() == [2.0, 4.0]
     assert moved["n"].tolist() == [5, 9]
     assert moved["seen"].tolist() == [True, True]

@@ -274,4 +274,4 @@ def test_a_copy_that_has_seen_no_row_tells_what_others_have_counted():
         counting, fresh = (Replica(Recipe.of(model).load()) for _ in range(2))
         known = counting.tells(few, lambda: few)
         counting.test((X, y), ROWS)
-        assert_same(fresh.told(known, {}, counting.counters.sums(), few), wanted)
+        assert_same(fresh.collect_metrics(known, {}, counting.counters.sums(), few), wanted)

@@ -20,7 +20,7 @@ import keras
 
 from windrow.ml import distribute
 from windrow.ml.keras.recipe import Recipe
-from windrow.ml.keras.replicas import Replica, borrowed
+from windrow.ml.keras.replicas import Replica, borrow_replica
 from windrow.ml.keras.state import Variables
 
 layers = keras.layers
@@ -238,9 +238,9 @@ def test_a_model_compiled_anew_is_trained_by_its_new_loss(data):
 def test_copies_are_shared_by_models_of_one_configuration_whatever_their_learning_rate():
     one, other = linear(), linear(optimizer=keras.optimizers.SGD(0.001))
     assert Recipe.of(one).name == Recipe.of(other).name != Recipe.of(linear(loss="mae")).name
-    with borrowed(Recipe.of(one)) as copy, borrowed(Recipe.of(one)) as second:
+    with borrow_replica(Recipe.of(one)) as copy, borrow_replica(Recipe.of(one)) as second:
         assert copy is not second
-    with borrowed(Recipe.of(other)) as again:
+    with borrow_replica(Recipe.of(other)) as again:
         assert again in (copy, second)
 
 

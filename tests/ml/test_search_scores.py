@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer, mean_ab
 
 import windrow as wr
 from windrow.ml.search import GridSearch, HalvingSearch
-from windrow.ml.search.searches import _all, _halved
+from windrow.ml.search.searches import _all, _plan_halving
 
 ALPHAS = {"alpha": [1e-4, 1e-1]}
 
@@ -153,7 +153,7 @@ def test_patience_is_to_the_epoch():
 
 
 def test_halving_keeps_the_best_and_no_failures():
-    plan = _halved([4, 5, 6, 7], [1, 2, 4], 2, 0)
+    plan = _plan_halving([4, 5, 6, 7], [1, 2, 4], 2, 0)
     assert next(plan).candidates == [4, 5, 6, 7]
     assert plan.send([np.nan, 0.2, 0.1, 0.2]).candidates == [5, 7]
     last = plan.send([0.1, 0.1])

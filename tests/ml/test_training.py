@@ -15,8 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 import windrow as wr
 from windrow.ml import Averaged, train
 from windrow.ml.averaging import rounds as rounds_module
-from windrow.ml.averaging.rounds import Rounds, Told
-from windrow.ml.averaging.shards import sharded
+from windrow.ml.averaging.rounds import RoundMetrics, Rounds
+from windrow.ml.averaging.shards import cut_shards
 from windrow.ml.averaging.state import Layout
 from windrow.ml.linear_model import SGDRegressor as Ours
 
@@ -268,9 +268,9 @@ def test_large_states_stay_with_their_shards(monkeypatch):
 
     def work(state, own, at, X):
         own = {"seen": own["seen"] + X.sum(), "rounds": own["rounds"] + 1}
-        return state + own["seen"] * 1e-3, own, Told(float(len(X)))
+        return state + own["seen"] * 1e-3, own, RoundMetrics(float(len(X)))
 
-    parts = sharded("test", [np.arange(30.0).reshape(10, 3)], 3, True, 0)
+    parts = cut_shards("test", [np.arange(30.0).reshape(10, 3)], 3, True, 0)
     found = []
     for limit in (rounds_module.SMALL, 0):
         monkeypatch.setattr(rounds_module, "SMALL", limit)

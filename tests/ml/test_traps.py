@@ -14,7 +14,7 @@ from windrow.ml import Averaged
 from windrow.ml.averaging.averageable import averageable
 from windrow.ml.averaging.averaged import _Epoch
 from windrow.ml.averaging.rounds import Round
-from windrow.ml.averaging.shuffling import in_order, shuffled
+from windrow.ml.averaging.shuffling import in_order, shuffle_rows
 from windrow.ml.averaging.state import Layout
 from windrow.ml.linear_model import SGDClassifier as Ours
 from windrow.ml.linear_model import SGDRegressor as OursRegressor
@@ -75,7 +75,7 @@ def test_2_each_epoch_and_shard_has_its_own_order(whole, rows):
 
     def order(seed, epoch, shard):
         generator = np.random.Generator(np.random.SFC64([seed, epoch, shard]))
-        passes = [(a.copy(), b.copy()) for a, b in shuffled([X, X[:, 0]], generator, whole=whole)]
+        passes = [(a.copy(), b.copy()) for a, b in shuffle_rows([X, X[:, 0]], generator, whole=whole)]
         found = np.concatenate([a for a, _ in passes])
         assert (found[:, 0] == np.concatenate([b for _, b in passes])).all()
         return found
@@ -93,7 +93,7 @@ def test_2_each_epoch_and_shard_has_its_own_order(whole, rows):
 def test_2_rows_of_a_pass_come_from_all_over():
     """Neighbours of sorted rows must not stay together in a pass."""
     y = np.arange(200_000.0)
-    for (some,) in shuffled([y], np.random.default_rng(0)):
+    for (some,) in shuffle_rows([y], np.random.default_rng(0)):
         assert abs(some.mean() / y.mean() - 1) < 0.05
         assert abs(np.corrcoef(some[1:], some[:-1])[0, 1]) < 0.05
 
