@@ -158,11 +158,11 @@ class Unsized:
     def _find(self) -> Expr:
         with self._finding:
             if self._made is None:
-                self._made = self._find()
+                self._made = self._run()
                 self._operands = ()
             return self._made
 
-    def _find(self) -> Expr:
+    def _run(self) -> Expr:
         with origin.standing(self._origin):
             made = run_recipe(self._recipe(*self._operands, *self._params)).expr
         fits = len(made.shape) == len(self.shape) and all(

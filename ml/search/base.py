@@ -329,7 +329,7 @@ class _Rungs:
         for candidate in wanted:
             models = [
                 [
-                    self._restore(arrays, f"{candidate}.{fold}.{shard}.", candidate, some)
+                    self._restore_model(arrays, f"{candidate}.{fold}.{shard}.", candidate, some)
                     for shard in range(self.trials.shards)
                 ]
                 for fold in range(len(self.trials.folds))
@@ -337,7 +337,7 @@ class _Rungs:
             if candidate in known["candidates"] and all(m is not None for fold in models for m in fold):
                 self.models[candidate] = known["epochs"], models  # type: ignore[assignment]
 
-    def _restore(self, arrays: dict[str, Any], head: str, candidate: int, rows: Any) -> bytes | None:
+    def _restore_model(self, arrays: dict[str, Any], head: str, candidate: int, rows: Any) -> bytes | None:
         count = sum(name.startswith(head) for name in arrays)
         if not count:
             return None
