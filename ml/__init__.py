@@ -53,6 +53,8 @@ def __dir__() -> list[str]:
 _LEARN = (
     "averaging.averageable",
     "averaging.averaged",
+    "averaging.fits",
+    "averaging.training",
     "averaging.validation",
     "cluster",
     "decomposition",

@@ -32,8 +32,17 @@ Values = np.ndarray[Any, Any]
 class KMeans(Lazily, own.KMeans):
     """Scikit-learn's `KMeans`; for Windrow arrays by exact iterations of Lloyd over the chunks.
 
-    X is kept (persisted) while it is fitted. The start is k-means|| (Bahmani et al., 2012) for `init="k-means++"`, or
-    the rows or centres that are given. `labels_` is a lazy array.
+    Parameters
+    ----------
+    init : {'k-means++', 'random'}, callable, or array of shape (n_clusters, features), default='k-means++'
+        The centres to start with. For Windrow arrays "k-means++" stands for k-means|| (Bahmani et al., 2012); "random"
+        draws rows; a function gets rows, a number and `random_state`, and returns centres.
+
+    Notes
+    -----
+    Rows are kept (persisted) while the model is fitted. `labels_` is a lazy array, and left out of pickles.
+    `algorithm`, `copy_x` and `verbose` have no part for Windrow arrays. Means are scikit-learn's up to rounding where
+    the start is the same; drawn starts differ.
 
     Examples
     --------
@@ -48,7 +57,35 @@ class KMeans(Lazily, own.KMeans):
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the centres."""
+        """Find the centres.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
+            `fit`.
+        y : None
+            Not used.
+        sample_weight : array of shape (rows,), optional
+            What each row counts. None: all the same.
+
+        Returns
+        -------
+        self
+            With `cluster_centers_`, `labels_` (lazy), `inertia_` and `n_iter_`.
+
+        Raises
+        ------
+        ShapeError
+            `X` isn't 2-D, or has no rows or no features, or fewer rows than centres; `sample_weight` hasn't one entry
+            for each row; centres to start with have another shape.
+        DTypeError
+            `X` isn't of numbers.
+        BadValue
+            A number is NaN or infinite, or all weights are zero.
+        ValueError
+            Scikit-learn's: a parameter has a value that it can't take.
+        """
         if not is_lazy(X, sample_weight):
             super().fit(X, y, sample_weight)
             return self

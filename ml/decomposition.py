@@ -40,8 +40,18 @@ def _eigen(squares: Values) -> tuple[Values, Values]:
 class PCA(Lazily, own.PCA):
     """Scikit-learn's `PCA` by the eigenvectors of the covariance, which is summed over the chunks.
 
-    Components whose variance is below 1e-16 of the greatest are lost in the covariance's rounding. `n_components` may
-    be None, a number of components, or a share of the variance.
+    Parameters
+    ----------
+    n_components : int, float or None, default=None
+        How many components are kept; a float between 0 and 1: as many as explain this share of the variance. None: all.
+    svd_solver : str, default='auto'
+        Has no part for Windrow arrays, of which the covariance's eigenvectors are found.
+
+    Notes
+    -----
+    Components whose variance is below 1e-16 of the greatest are lost in the covariance's rounding. `n_components="mle"`
+    is refused, and `copy`, `tol`, `iterated_power`, `n_oversamples`, `power_iteration_normalizer` and `random_state`
+    have no part for Windrow arrays. Rows are kept (persisted) while the model is fitted.
 
     Examples
     --------
@@ -53,7 +63,32 @@ class PCA(Lazily, own.PCA):
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the components."""
+        """Find the components.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
+            `fit`.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self
+            With `components_`, `mean_`, `explained_variance_` and others, NumPy arrays of `X`'s dtype.
+
+        Raises
+        ------
+        ArgumentError
+            `n_components` is none of what it may be, or there is only one row.
+        ShapeError
+            `X` isn't 2-D, or has no rows or no features.
+        DTypeError
+            `X` isn't of numbers.
+        BadValue
+            A number is NaN or infinite.
+        """
         if not is_lazy(X):
             super().fit(X, y)
             return self
@@ -88,6 +123,12 @@ class PCA(Lazily, own.PCA):
 class TruncatedSVD(Lazily, own.TruncatedSVD):
     """Scikit-learn's `TruncatedSVD` by the eigenvectors of X'X, which is summed over the chunks.
 
+    Notes
+    -----
+    Singular values below 1e-8 of the greatest are lost in the rounding of X'X. `algorithm`, `n_iter`, `n_oversamples`,
+    `power_iteration_normalizer`, `random_state` and `tol` have no part for Windrow arrays: the result is exact, and
+    nothing is drawn. Rows are kept (persisted) while the model is fitted.
+
     Examples
     --------
     >>> import windrow as wr
@@ -98,7 +139,32 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the components."""
+        """Find the components.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
+            `fit`.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self
+            With `components_`, `singular_values_`, `explained_variance_` and others, NumPy arrays of `X`'s dtype.
+
+        Raises
+        ------
+        ArgumentError
+            `n_components` is no integer from 1 to the number of features.
+        ShapeError
+            `X` isn't 2-D, or has no rows or no features.
+        DTypeError
+            `X` isn't of numbers.
+        BadValue
+            A number is NaN or infinite.
+        """
         if is_lazy(X):
             self._learn(X)
         else:

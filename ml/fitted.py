@@ -19,6 +19,7 @@ from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
 from ..graph.origin import publish as publish_code
 from ..workers.boundary import guard, publish
+from .estimator_docs import describe
 from .rows import beside, same_features, samples
 
 if TYPE_CHECKING:
@@ -99,15 +100,28 @@ def over_rows(estimator: Any, method: str, X: Any) -> Array:
 
     Parameters
     ----------
-    estimator : any fitted estimator of scikit-learn, or an object with the method
-        It must be picklable, and the method must treat rows one by one.
+    estimator : estimator or object
+        A fitted estimator of scikit-learn, or what else has the method. It must be picklable, and the method must treat
+        rows one by one.
     method : str
         Such as "predict".
-    X : array of (rows, features)
+    X : array of shape (rows, features)
+        Its chunks are brought to whole rows; what isn't lazy yet becomes so.
 
     Returns
     -------
     Array
+        Lazy, with X's chunks of rows; shape and dtype are those that the method gives for one row, which it is called
+        with at once.
+
+    Raises
+    ------
+    ShapeError
+        `X` isn't 2-D, has no rows, or has other features than the estimator has learnt from.
+    DTypeError
+        `X` isn't of numbers; or, when it is computed, a block has another dtype than the first row had.
+    ArgumentError
+        The method doesn't give a row for a row, or can't be pickled.
 
     Examples
     --------
@@ -186,6 +200,8 @@ class Lazily:
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
+        if "Examples" in str(cls.__dict__.get("__doc__")):
+            cls.__doc__ = describe(cls)
         for name in (*METHODS, "score", "fit_transform"):
             if hasattr(cls, name) and name not in vars(cls) and not isinstance(_find(cls, name), _Lazy):
                 setattr(cls, name, _Lazy(cls, name))
@@ -251,7 +267,18 @@ class Fitted:
 
     Parameters
     ----------
-    estimator : fitted estimator of scikit-learn, or an object with `predict`, `transform` or the like
+    estimator : estimator or object
+        A fitted estimator of scikit-learn, or what else has `predict`, `transform` or the like. It must be picklable.
+
+    Raises
+    ------
+    AttributeError
+        A method is asked for that the estimator hasn't.
+
+    Notes
+    -----
+    The methods predict, predict_proba, predict_log_proba, decision_function, transform, inverse_transform,
+    score_samples and score are lazy; all other attributes are the estimator's own.
 
     Examples
     --------
@@ -282,7 +309,42 @@ class Fitted:
         return of_model(call)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Return R² for a regressor, the accuracy for a classifier, or what else is its score, lazily."""
+        """Return R² of a regressor, the accuracy of a classifier, or what else is its score.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            What is predicted from.
+        y : array of shape (rows,) or (rows, targets), optional
+            What should be predicted; None for an estimator that has no targets.
+        sample_weight : array of shape (rows,), optional
+            What each row counts. None: all the same.
+
+        Returns
+        -------
+        Array
+            0-d, of float64, lazy.
+
+        Raises
+        ------
+        ShapeError
+            `X` has other features than those learnt from; `y` or `sample_weight` hasn't one entry for each row.
+        BadValue
+            A classifier or regressor gets no `y`.
+        ArgumentError
+            The estimator has no score, or takes no weights.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import windrow as wr
+        >>> from sklearn.linear_model import LinearRegression
+        >>> from windrow.ml import Fitted
+        >>> X = np.arange(6.0).reshape(3, 2)
+        >>> model = Fitted(LinearRegression().fit(X, X[:, 0]))
+        >>> model.score(wr.from_array(X, chunks=2), X[:, 0]).compute().round(6)
+        np.float64(1.0)
+        """
         return score(self.estimator, X, y, sample_weight)
 
 

@@ -11,7 +11,7 @@ from sklearn import linear_model as own
 from ..arrays.execution.compute import compute
 from ..graph.errors import ArgumentError, bad
 from ..workers.boundary import publish
-from .averaging.averaged import FitsByAveraging
+from .averaging.fits import FitsByAveraging
 from .fitted import Supervised
 from .logistic import LogisticRegression
 from .rows import beside, check_weights, finite, is_lazy, samples, total, weights
@@ -124,8 +124,11 @@ def _inverse(lengths: Values) -> Values:
 class LinearRegression(Supervised, own.LinearRegression):
     """Scikit-learn's `LinearRegression`; for Windrow arrays by the normal equations X'X of centred columns.
 
-    These square the condition number: columns that nearly depend on each other lose twice the digits. Directions
-    below float64's precision get no weight, as by a pseudoinverse, however great the columns' numbers are.
+    Notes
+    -----
+    The normal equations square the condition number: columns that nearly depend on each other lose twice the digits.
+    Directions below float64's precision get no weight, as by a pseudoinverse, however great the columns' numbers are.
+    `copy_X`, `tol` and `n_jobs` have no part for Windrow arrays, and `positive` is refused.
 
     Examples
     --------
@@ -138,7 +141,36 @@ class LinearRegression(Supervised, own.LinearRegression):
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the coefficients."""
+        """Learn the coefficients.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
+            `fit`.
+        y : array of shape (rows,) or (rows, targets)
+            What is to be predicted.
+        sample_weight : array of shape (rows,), optional
+            What each row counts. None: all the same.
+
+        Returns
+        -------
+        self
+            With `coef_` and `intercept_`, NumPy arrays of `X`'s dtype.
+
+        Raises
+        ------
+        ArgumentError
+            `positive` is True.
+        ShapeError
+            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` hasn't one entry for each row.
+        DTypeError
+            `X` isn't of numbers.
+        BadValue
+            A number is NaN or infinite, or all weights are zero.
+        ValueError
+            Scikit-learn's: a parameter has a value that it can't take.
+        """
         if not is_lazy(X, y, sample_weight):
             super().fit(X, y, sample_weight)
             return self
@@ -155,7 +187,10 @@ class LinearRegression(Supervised, own.LinearRegression):
 class Ridge(Supervised, own.Ridge):
     """Scikit-learn's `Ridge`; for Windrow arrays by the normal equations.
 
-    Where columns depend on each other and nothing is penalized, the coefficients are those of least norm.
+    Notes
+    -----
+    Where columns depend on each other and nothing is penalized, the coefficients are those of least norm. `copy_X`,
+    `max_iter`, `tol`, `solver` and `random_state` have no part for Windrow arrays, and `positive` is refused.
 
     Examples
     --------
@@ -167,7 +202,36 @@ class Ridge(Supervised, own.Ridge):
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the coefficients."""
+        """Learn the coefficients.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
+            `fit`.
+        y : array of shape (rows,) or (rows, targets)
+            What is to be predicted.
+        sample_weight : array of shape (rows,), optional
+            What each row counts. None: all the same.
+
+        Returns
+        -------
+        self
+            With `coef_` and `intercept_`, NumPy arrays of `X`'s dtype.
+
+        Raises
+        ------
+        ArgumentError
+            `positive` is True.
+        ShapeError
+            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` hasn't one entry for each row.
+        DTypeError
+            `X` isn't of numbers.
+        BadValue
+            A number is NaN or infinite, or all weights are zero.
+        ValueError
+            Scikit-learn's: a parameter has a value that it can't take.
+        """
         if not is_lazy(X, y, sample_weight):
             super().fit(X, y, sample_weight)
             return self
@@ -188,6 +252,13 @@ class Ridge(Supervised, own.Ridge):
 class SGDRegressor(FitsByAveraging, own.SGDRegressor):
     """Scikit-learn's `SGDRegressor`; for Windrow arrays trained on shards, averaged after each epoch.
 
+    Notes
+    -----
+    For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are shuffled over
+    all of them, and weights are averaged after each epoch: coefficients differ from one process's, and scores little.
+    `tol` looks at the score on the training rows, not at the loss. `average`, `early_stopping` and
+    `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which stands for 0.
+
     Examples
     --------
     >>> import windrow as wr
@@ -200,6 +271,13 @@ class SGDRegressor(FitsByAveraging, own.SGDRegressor):
 
 class SGDClassifier(FitsByAveraging, own.SGDClassifier):
     """Scikit-learn's `SGDClassifier`; for Windrow arrays trained on shards, averaged after each epoch.
+
+    Notes
+    -----
+    For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are shuffled over
+    all of them, and weights are averaged after each epoch: coefficients differ from one process's, and scores little.
+    `tol` looks at the score on the training rows, not at the loss. `average`, `early_stopping` and
+    `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which stands for 0.
 
     Examples
     --------
@@ -214,6 +292,13 @@ class SGDClassifier(FitsByAveraging, own.SGDClassifier):
 
 class Perceptron(FitsByAveraging, own.Perceptron):
     """Scikit-learn's `Perceptron`; for Windrow arrays trained on shards, averaged after each epoch.
+
+    Notes
+    -----
+    For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are shuffled over
+    all of them, and weights are averaged after each epoch: coefficients differ from one process's, and scores little.
+    `tol` looks at the score on the training rows, not at the loss. `early_stopping` is refused;
+    `random_state` is an integer or None, which stands for 0.
 
     Examples
     --------

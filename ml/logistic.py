@@ -67,11 +67,20 @@ class _Penalty:
 class LogisticRegression(Supervised, own.LogisticRegression):
     """Scikit-learn's `LogisticRegression`; for Windrow arrays loss and gradient are sums over the chunks.
 
+    Parameters
+    ----------
+    penalty : {'l1', 'l2', 'elasticnet', None}
+        Older releases' way to tell the norm of the penalty: use `l1_ratio`, and `C=np.inf` for none.
+    solver : str, default='lbfgs'
+        Whatever it says, L-BFGS minimises the objective for Windrow arrays. Only "liblinear" is refused, whose
+        objective is another one, and with an L1 penalty those that scikit-learn has none for.
+
+    Notes
+    -----
     The objective is scikit-learn's: C times the summed log loss, rows weighed by `sample_weight` and `class_weight`,
-    plus the penalty: L2, L1 or both. Whatever `solver` says, it is minimised by L-BFGS: with L1 on coefficients split
-    into a positive and a negative part, so that zeros are exact. Only "liblinear" is refused, whose objective is
-    another one.
-    X is kept (persisted) while it is fitted.
+    plus the penalty: L2, L1 or both. It is minimised by L-BFGS: with L1 on coefficients split into a positive and a
+    negative part, so that zeros are exact. Rows are kept (persisted) while the model is fitted. `dual`,
+    `intercept_scaling`, `n_jobs`, `random_state` and `verbose` have no part for Windrow arrays.
 
     Examples
     --------
@@ -86,7 +95,37 @@ class LogisticRegression(Supervised, own.LogisticRegression):
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the coefficients."""
+        """Learn the coefficients.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
+            `fit`.
+        y : array of shape (rows,)
+            Labels of at least two classes: numbers without fractions, or words.
+        sample_weight : array of shape (rows,), optional
+            What each row counts. None: all the same.
+
+        Returns
+        -------
+        self
+            With `classes_`, `coef_` and `intercept_`, NumPy arrays of `X`'s dtype.
+
+        Raises
+        ------
+        ArgumentError
+            `solver` can't be taken, `class_weight` names a class that isn't there, or `l1_ratio` lacks with
+            `penalty="elasticnet"`.
+        ShapeError
+            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` hasn't one entry for each row.
+        DTypeError
+            `X` isn't of numbers.
+        BadValue
+            A number is NaN or infinite, all weights are zero, or `y` has one class or fractions.
+        ValueError
+            Scikit-learn's: a parameter has a value that it can't take.
+        """
         if not is_lazy(X, y, sample_weight):
             super().fit(X, y, sample_weight)
             return self

@@ -59,7 +59,36 @@ class _ByClass(Supervised):
     classes_: Any
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from all rows."""
+        """Learn from all rows, and forget what was learnt before.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
+            `fit`.
+        y : array of shape (rows,)
+            Labels of the classes: numbers without fractions, or words.
+        sample_weight : array of shape (rows,), optional
+            What each row counts. None: all the same.
+
+        Returns
+        -------
+        self
+            With the same attributes as scikit-learn's, NumPy arrays.
+
+        Raises
+        ------
+        ShapeError
+            `X` isn't 2-D, or has no rows or no features; `y` or `sample_weight` hasn't one entry for each row.
+        DTypeError
+            `X` isn't of numbers.
+        BadValue
+            All weights are zero, or `y` has fractions.
+        ArgumentError
+            `priors` aren't shares of the classes that sum to 1.
+        ValueError
+            A number is NaN or infinite, or negative where it is counted; or a parameter has a value that it can't take.
+        """
         if not is_lazy(X, y, sample_weight):
             super().fit(X, y, sample_weight)  # type: ignore[misc]
             return self
@@ -67,7 +96,38 @@ class _ByClass(Supervised):
         return self._learn(name, _Rows.of(name, X, y, sample_weight, None, floats=self._floats), first=True)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from further rows; `classes` are all there will be, told at the first call."""
+        """Learn from further rows, as if they had come with those before.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
+            `partial_fit`.
+        y : array of shape (rows,)
+            Labels of the classes.
+        classes : array of labels, optional
+            All classes that there will be: needed at the first call, and the same later.
+        sample_weight : array of shape (rows,), optional
+            What each row counts. None: all the same.
+
+        Returns
+        -------
+        self
+            With the counts or moments of all rows until now.
+
+        Raises
+        ------
+        ShapeError
+            `X` isn't 2-D, or has no rows or no features, or other features than before; `y` or `sample_weight` hasn't
+            one entry for each row.
+        DTypeError
+            `X` isn't of numbers.
+        BadValue
+            All weights are zero, or `y` has a label that isn't among the classes.
+        ValueError
+            `classes` lacks at the first call, or differs from the first call's; or a number is NaN or infinite, or
+            negative where it is counted.
+        """
         if not is_lazy(X, y, sample_weight):
             super().partial_fit(X, y, classes, sample_weight)  # type: ignore[misc]
             return self

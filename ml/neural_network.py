@@ -5,13 +5,19 @@ from __future__ import annotations
 from sklearn import neural_network as own
 
 from ..workers.boundary import publish
-from .averaging.averaged import FitsByAveraging
+from .averaging.fits import FitsByAveraging
 
 __all__ = ["MLPClassifier", "MLPRegressor"]
 
 
 class MLPClassifier(FitsByAveraging, own.MLPClassifier):
     """Scikit-learn's `MLPClassifier`; for Windrow arrays trained on shards, whose weights start the same.
+
+    Notes ----- For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are
+    shuffled over all of them, and weights are averaged after each epoch; each shard keeps its optimiser's slots. A
+    warning says where shards take few steps an epoch. `tol` looks at the score on the training rows, not at the loss.
+    `early_stopping`, `solver="lbfgs"` and `learning_rate="adaptive"` are refused; `random_state` is an integer or None,
+    which stands for 0.
 
     Examples
     --------
@@ -27,6 +33,12 @@ class MLPClassifier(FitsByAveraging, own.MLPClassifier):
 
 class MLPRegressor(FitsByAveraging, own.MLPRegressor):
     """Scikit-learn's `MLPRegressor`; for Windrow arrays trained on shards, whose weights start the same.
+
+    Notes ----- For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are
+    shuffled over all of them, and weights are averaged after each epoch; each shard keeps its optimiser's slots. A
+    warning says where shards take few steps an epoch. `tol` looks at the score on the training rows, not at the loss.
+    `early_stopping`, `solver="lbfgs"` and `learning_rate="adaptive"` are refused; `random_state` is an integer or None,
+    which stands for 0.
 
     Examples
     --------

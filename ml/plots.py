@@ -23,15 +23,19 @@ def plot_history(history: Any, ax: Any = None) -> Any:
     Parameters
     ----------
     history : History, keras.callbacks.History or dict of str to list of float
+        What training returned, or the metrics by their names, with a number for each epoch.
     ax : matplotlib.axes.Axes, optional
         Drawn into; None: a new figure's.
 
     Returns
     -------
     matplotlib.axes.Axes
+        What was drawn into, with a line for each metric.
 
     Raises
     ------
+    ArgumentError
+        `history` has no metrics, or not a number for each epoch.
     ImportError
         Without matplotlib, which comes with ``pip install "windrow[examples]"``.
 

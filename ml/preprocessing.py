@@ -42,6 +42,10 @@ def _go_on(model: Any, X: Any, **keywords: Any) -> Any:
 class StandardScaler(Lazily, own.StandardScaler):
     """Scikit-learn's `StandardScaler`; for Windrow arrays mean and variance are found chunk by chunk, exactly.
 
+    Notes
+    -----
+    `transform` of a Windrow array is lazy. `copy` has no part for these, which nothing is written into.
+
     Examples
     --------
     >>> import windrow as wr
@@ -53,7 +57,34 @@ class StandardScaler(Lazily, own.StandardScaler):
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn mean and variance of each feature."""
+        """Learn mean and variance of each feature.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
+            `fit`.
+        y : None
+            Not used.
+        sample_weight : array of shape (rows,), optional
+            What each row counts. None: all the same.
+
+        Returns
+        -------
+        self
+            With `mean_`, `var_` and `scale_`, NumPy arrays of float64.
+
+        Raises
+        ------
+        ShapeError
+            `X` isn't 2-D, or has no rows or no features; or `sample_weight` hasn't one entry for each row.
+        DTypeError
+            `X` isn't of numbers.
+        BadValue
+            A number is infinite, or all weights are zero; NaN is left out, as a missing value.
+        ValueError
+            Scikit-learn's: a parameter has a value that it can't take.
+        """
         if not is_lazy(X, sample_weight):
             super().fit(X, y, sample_weight)
             return self
@@ -65,7 +96,32 @@ class StandardScaler(Lazily, own.StandardScaler):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from further rows, as if they had come with those before."""
+        """Learn from further rows, as if they had come with those before.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
+            `partial_fit`.
+        y : None
+            Not used.
+        sample_weight : array of shape (rows,), optional
+            What each row counts. None: all the same.
+
+        Returns
+        -------
+        self
+            With mean and variance of all rows until now.
+
+        Raises
+        ------
+        ShapeError
+            `X` isn't 2-D, or has no rows or no features, or other features than before.
+        DTypeError
+            `X` isn't of numbers.
+        BadValue
+            A number is infinite, or all weights are zero.
+        """
         if not is_lazy(X, sample_weight):
             super().partial_fit(X, y, sample_weight)
             return self
@@ -122,7 +178,32 @@ class _ByExtremes(Lazily):
     """Learns from the extremes of each feature."""
 
     def fit(self: Any, X: Any, y: Any = None) -> Any:
-        """Learn the extremes of each feature."""
+        """Learn the extremes of each feature.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
+            `fit`.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self
+            With the extremes and the scale, NumPy arrays of `X`'s dtype.
+
+        Raises
+        ------
+        ShapeError
+            `X` isn't 2-D, or has no rows or no features.
+        DTypeError
+            `X` isn't of numbers.
+        BadValue
+            A number is infinite; NaN is left out, as a missing value.
+        ValueError
+            Scikit-learn's: a parameter has a value that it can't take.
+        """
         if not is_lazy(X):
             super().fit(X, y)  # type: ignore[misc]
             return self
@@ -133,7 +214,30 @@ class _ByExtremes(Lazily):
         return self
 
     def partial_fit(self: Any, X: Any, y: Any = None) -> Any:
-        """Learn the extremes of further rows too."""
+        """Learn the extremes of further rows, too.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Real numbers. Where an argument is a Windrow array all chunks are learnt from, else it is scikit-learn's
+            `partial_fit`.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self
+            With the extremes of all rows until now.
+
+        Raises
+        ------
+        ShapeError
+            `X` isn't 2-D, or has no rows or no features, or other features than before.
+        DTypeError
+            `X` isn't of numbers.
+        BadValue
+            A number is infinite.
+        """
         if not is_lazy(X):
             super().partial_fit(X, y)  # type: ignore[misc]
             return self
@@ -147,6 +251,10 @@ class _ByExtremes(Lazily):
 
 class MinMaxScaler(_ByExtremes, own.MinMaxScaler):
     """Scikit-learn's `MinMaxScaler`; for Windrow arrays the extremes are found chunk by chunk, exactly.
+
+    Notes
+    -----
+    `transform` of a Windrow array is lazy. `copy` has no part for these, which nothing is written into.
 
     Examples
     --------
@@ -163,6 +271,10 @@ class MinMaxScaler(_ByExtremes, own.MinMaxScaler):
 
 class MaxAbsScaler(_ByExtremes, own.MaxAbsScaler):
     """Scikit-learn's `MaxAbsScaler`; for Windrow arrays the extremes are found chunk by chunk, exactly.
+
+    Notes
+    -----
+    `transform` of a Windrow array is lazy. `copy` has no part for these, which nothing is written into.
 
     Examples
     --------

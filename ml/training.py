@@ -35,15 +35,35 @@ ENOUGH = 0.03
 class History:
     """What training told after each epoch.
 
-    Attributes
+    Parameters
     ----------
     epoch : list of int
+        The numbers of the epochs, from 0.
     history : dict of str to list of float
-        Means over rows of what the step tells, such as "loss".
+        Means over rows of what the step tells, such as "loss": a number for each epoch.
     batch_size : int or None
         Rows of a batch, where `train` knows of it.
     seconds : list of float
         That each epoch took.
+
+    Raises
+    ------
+    ArgumentError
+        There is no field of such a name.
+
+    Notes
+    -----
+    `epoch` and `history` are as in Keras's History.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> def step(w, X):
+    ...     return w + X.mean(axis=0), {"size": float(abs(X).max())}
+    >>> w, history = wr.ml.train(step, np.zeros(1), wr.ones((100, 1)), epochs=2, batch_size=50, shards=1)
+    >>> history.epoch, history.history, history.batch_size, len(history.seconds)
+    ([0, 1], {'size': [1.0, 1.0]}, 50, 2)
     """
 
     epoch: list[int] = field(default_factory=list)
@@ -51,12 +71,13 @@ class History:
     batch_size: int | None = None
     seconds: list[float] = field(default_factory=list)
 
-    def add(self, epoch: int, values: dict[str, float], seconds: float) -> None:
-        """Enter an epoch."""
-        self.epoch.append(epoch)
-        self.seconds.append(seconds)
-        for name, value in values.items():
-            self.history.setdefault(name, []).append(value)
+
+def add_epoch(history: History, epoch: int, values: dict[str, float], seconds: float) -> None:
+    """Enter what an epoch told."""
+    history.epoch.append(epoch)
+    history.seconds.append(seconds)
+    for name, value in values.items():
+        history.history.setdefault(name, []).append(value)
 
 
 def train(
@@ -88,8 +109,9 @@ def train(
         At the start; whatever `numpy.asarray` takes will do. Floats are averaged by the rows that each shard saw; of
         integers the greatest is taken. Each array keeps its shape and dtype.
     X, y : array
-        A row for each sample.
+        A row for each sample: Windrow arrays, or others, which are cut into shards. `y` may be left out.
     epochs : int
+        Passes over all rows.
     average : {"epoch", "batch", "async"}, int or ("async", int)
         When states are averaged: after each epoch, each batch, or so many batches. "async": no shard waits for
         another; 16 times in each of its epochs (after so many of its batches) it adds its change, by its share of the
@@ -115,8 +137,27 @@ def train(
 
     Returns
     -------
-    state : as it came in, of NumPy arrays
+    state : array, or nested dict, list, tuple or dataclass of arrays
+        As it came in, of NumPy arrays: the average over the shards after the last epoch.
     history : History
+        What the step told, by epochs.
+
+    Raises
+    ------
+    ArgumentError
+        An argument is none of what it may be; `step` can't be pickled, or gives a state of another structure, or other
+        metrics than at first.
+    ShapeError
+        `y` hasn't a row for each of X's, or `step` gives arrays of other shapes than the state's.
+    DTypeError
+        A metric is no number.
+    Exception
+        What the step raises.
+
+    Notes
+    -----
+    The state depends on the rows, `shards`, `seed` and `batch_size`, not on chunks, ranks or their schedule; with
+    "async" it does depend on these.
 
     References
     ----------
@@ -173,7 +214,7 @@ def _epochs(
         for epoch in range(epochs):
             begin = time.perf_counter()
             told = rounds.epoch(epoch, count, progress).means
-            history.add(epoch, told, time.perf_counter() - begin)
+            add_epoch(history, epoch, told, time.perf_counter() - begin)
             progress.epoch(epoch, told)
             if callback is None:
                 continue
@@ -194,7 +235,7 @@ def period_of(operation: str, average: Any, batches: int) -> int:
         return batches if average == "epoch" else -(-batches // PUSHES)
     if isinstance(average, str) and average == "batch":
         return 1
-    period = average[1] if isinstance(average, tuple) and len(average) == 2 and average[0] == "async" else average
+    period: Any = average[1] if isinstance(average, tuple) and len(average) == 2 and average[0] == "async" else average
     expected = "'epoch', 'batch', 'async', a positive number of batches, or ('async', such a number)"
     return check_integer(operation, "average", period, 1, expected=expected)
 

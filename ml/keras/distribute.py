@@ -54,6 +54,22 @@ class Distributed:
     ----------
     batch_size_ : int
         Rows of a batch in the last `fit`.
+
+    Raises
+    ------
+    AttributeError
+        Neither this nor the model has an attribute of such a name.
+
+    Examples
+    --------
+    >>> import keras
+    >>> import windrow as wr
+    >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    >>> model.compile("sgd", "mse")
+    >>> spread = wr.ml.Distributed(model)
+    >>> X = wr.random.default_rng(1).random((400, 2), dtype="float32", chunks=(100, 2))
+    >>> spread.fit(X, X[:, 0], epochs=2, shards=2, verbose=0).epoch, spread.batch_size_
+    ([0, 1], 32)
     """
 
     batch_size_: int
@@ -119,6 +135,7 @@ class Distributed:
         class_weight : dict of int to float, optional
             Of the rows of each class; 1 for those not named.
         sample_weight : array, optional
+            What each row counts. None: all the same.
         initial_epoch : int
             The first epoch's number.
         average : {"epoch", "batch", "async"}, int or ("async", int)
@@ -128,6 +145,8 @@ class Distributed:
         shards : int, optional
             None: the number of ranks (of threads, on the embedded engine).
         seed : int
+            Of the shuffles: the same seed and number of shards give the same weights to the bit on any ranks; not with
+            "async".
         outer_momentum : float
             Momentum of the averages (BMUF with zeta 1; Chen and Huo, 2016). It wants a short period: over whole epochs
             it tends to oscillate.
@@ -135,7 +154,9 @@ class Distributed:
             Train with the learning rate times the number of shards, each of which takes so many times fewer steps.
             The model's own stays as it is.
         checkpoint : path, optional
-            File ending in ".keras", written every `checkpoint_every` epochs and at the end. Keras can load it.
+            File ending in ".keras", which Keras can load, too.
+        checkpoint_every : int
+            After how many epochs it is written; at the end it is in any case.
         resume : path, optional
             Such a file: training goes on with the epoch after its last, as if it had never stopped; with another
             number of shards each begins with the optimiser slots of the first.
@@ -148,6 +169,23 @@ class Distributed:
         -------
         keras.callbacks.History
             Its `seconds` are those that each epoch took, with the evaluation of validation data.
+
+        Raises
+        ------
+        ArgumentError
+            The model isn't compiled, has no loss, or can't be copied; an argument is none of what it may be, or one of
+            Keras's that isn't taken here; callbacks want to be called for each batch; `resume` is no checkpoint of this
+            model.
+        ShapeError
+            `x` has no rows for samples; `y` or `sample_weight` hasn't one entry for each row.
+        BadValue
+            A label has no output of the model's, or all weights are zero.
+
+
+        Notes
+        -----
+        Keras's `fit` trains one copy, batch after batch; here each shard trains a copy, and weights are averaged. Rows
+        are shuffled over all shards once, and then whole batches.
 
         Examples
         --------
@@ -242,14 +280,30 @@ class Distributed:
         Parameters
         ----------
         x : array
+            A row for each sample.
         batch_size : int, optional
-            None: 4096.
+            Rows that are predicted at once. None: 4096.
         verbose : {"auto", 0, 1, 2}
             Keras's; for Windrow arrays nothing is shown.
 
         Returns
         -------
         Array or numpy.ndarray
+            A row for each of x's, in the model's dtype: lazy, with its chunks of rows, where that is a Windrow array.
+
+        Raises
+        ------
+        ArgumentError
+            `batch_size` is no positive integer, or the model can't be copied.
+
+        Examples
+        --------
+        >>> import keras
+        >>> import windrow as wr
+        >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3)])
+        >>> model.compile("sgd", "mse")
+        >>> wr.ml.distribute(model).predict(wr.ones((4, 2), "f4", chunks=(2, 2)))
+        Array(shape=(4, 3), dtype=float32, chunksize=(2, 3), op=predict)
         """
         size = count_of("batch_size", LARGE if batch_size is None else batch_size, "predict")
         return predict(self.model, x, size, verbose)
@@ -272,11 +326,13 @@ class Distributed:
         Parameters
         ----------
         x, y : array
+            A row for each sample.
         batch_size : int, optional
-            None: 4096.
+            Rows that are evaluated at once. None: 4096.
         verbose : {"auto", 0, 1, 2}
             Taken as Keras takes it; nothing is shown.
         sample_weight : array, optional
+            What each row counts. None: all the same.
         return_dict : bool
             Whether to return names too.
 
@@ -285,6 +341,25 @@ class Distributed:
         float, list of float, or dict of str to float
             As Keras returns them: the loss alone where there are no metrics; a list of the loss and the metrics; with
             `return_dict` a dict.
+
+        Raises
+        ------
+        ArgumentError
+            `batch_size` is no positive integer, or the model can't be copied.
+        ShapeError
+            `y` or `sample_weight` hasn't one entry for each row.
+        BadValue
+            All weights are zero.
+
+        Examples
+        --------
+        >>> import keras
+        >>> import windrow as wr
+        >>> model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, "linear", False, "ones")])
+        >>> model.compile("sgd", "mse", metrics=["mae"])
+        >>> X = wr.ones((4, 1), "f4", chunks=2)
+        >>> wr.ml.distribute(model).evaluate(X, X * 3, return_dict=True)
+        {'loss': 4.0, 'mae': 2.0}
         """
         size = count_of("batch_size", LARGE if batch_size is None else batch_size, "evaluate")
         told = evaluate_rows(self.model, x, y, size, sample_weight)
@@ -302,6 +377,12 @@ def distribute(model: Any) -> Distributed:
     Returns
     -------
     Distributed
+        Its `fit`, `predict` and `evaluate` take Windrow arrays; what else is asked of it is the model's own.
+
+    Raises
+    ------
+    ArgumentError
+        It is no compiled Keras model, has no loss, or several inputs or outputs.
 
     Examples
     --------

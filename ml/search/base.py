@@ -65,7 +65,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     one_line = False
     """Whether the table has one line for a candidate, its last one, instead of one for each rung."""
 
-    def make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+    def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
         raise NotImplementedError
 
@@ -78,11 +78,26 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             A row for each sample.
         validation_data : tuple of array, optional
             (X, y) to test on; all rows are trained on then, and `cv` and `test_size` have no part.
+
+        Returns
+        -------
+        self
+            With `cv_results_`, `best_params_` and others; with `refit`, with `best_estimator_`.
+
+        Raises
+        ------
+        ArgumentError
+            A parameter of the search is none of what it may be, or the estimator has no `partial_fit` or no such
+            parameters.
+        ShapeError
+            `X` isn't 2-D, or `y` hasn't one entry for each row.
+        BadValue
+            All trials failed, or `y` can't be labels of classes.
         """
         operation = f"{type(self).__name__}.fit"
         self._check(operation)
         self._scoring = Scoring.of(operation, self.scoring, self.refit, keras=not hasattr(self.estimator, "get_params"))
-        candidates, plan = self.make_plan(operation)
+        candidates, plan = self._make_plan(operation)
         y = as_array(operation, "y", labels_as(y))
         X = as_array(operation, "X", X)
         learner, labels = self._learner(operation, X, y)
@@ -197,7 +212,28 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         return self.best_estimator_
 
     def score(self, X: Any, y: Any) -> Any:
-        """Return what the best estimator scores: a number, or for Windrow arrays a lazy one."""
+        """Return what the best estimator scores.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            What is predicted from.
+        y : array of shape (rows,)
+            What should be predicted.
+
+        Returns
+        -------
+        float or Array
+            The accuracy of a classifier, R² of a regressor; where an argument is a Windrow array, a lazy 0-d array. Of
+            a Keras model its loss and metrics, as its `evaluate` returns them.
+
+        Raises
+        ------
+        NotFittedError
+            Scikit-learn's: `fit` hasn't been called, or `refit` is False.
+        ShapeError
+            `X` has other features than those learnt from, or `y` hasn't one entry for each row.
+        """
         check_is_fitted(self, "best_estimator_")
         return self._by.score_best(self.best_estimator_, X, y)
 

@@ -77,6 +77,7 @@ class GridSearch(Search):
     shuffle : bool
         Whether rows are shuffled once at first, for classifiers so that each chunk has each class in its share.
     seed : int
+        Not negative. Of the folds, the shuffles and what is drawn: the same seed gives the same result on any ranks.
     threshold : float, optional
         The search ends after the first rung in which a trial is worth so much.
     refit : bool or str
@@ -95,6 +96,14 @@ class GridSearch(Search):
     best_params_, best_score_, best_index_, best_epochs_, best_estimator_
     history_ : list
         Of each rung and trial what it told.
+
+    Raises
+    ------
+    ArgumentError
+        There is no parameter of such a name. What they may be is looked at in `fit`.
+
+    Notes ----- Unlike with scikit-learn's GridSearchCV, all trials are trained side by side, rows stay where they are,
+    and scores are means over chunks. `resume` goes on with a search that was stopped.
 
     References
     ----------
@@ -150,7 +159,7 @@ class GridSearch(Search):
         self.batch_size = batch_size
         self.error_score = error_score
 
-    def make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+    def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
         found = every(operation, self.param_grid)
         return found, _all(operation, len(found), self.epochs, self.patience, self.threshold)
@@ -161,13 +170,19 @@ class RandomSearch(Search):
 
     Parameters
     ----------
-    estimator, epochs, patience, scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size,
-        error_score
+    estimator, epochs, patience : estimator or function, int, int or None
+        As in `GridSearch`.
+    scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size, error_score
         As in `GridSearch`.
     param_distributions : dict or list of dicts
         Lists of values, or distributions with `rvs` such as SciPy's, by the names of parameters.
     n_iter : int
-        Points.
+        How many points are drawn; of lists alone, at most all there are.
+
+    Raises
+    ------
+    ArgumentError
+        There is no parameter of such a name. What they may be is looked at in `fit`.
 
     References
     ----------
@@ -224,7 +239,7 @@ class RandomSearch(Search):
         self.batch_size = batch_size
         self.error_score = error_score
 
-    def make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+    def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
         count = _count(operation, "n_iter", self.n_iter)
         found = random(operation, self.param_distributions, count, self.seed)
@@ -236,8 +251,7 @@ class HalvingSearch(Search):
 
     Parameters
     ----------
-    estimator, scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size,
-        error_score
+    estimator, scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size, error_score
         As in `GridSearch`.
     param_distributions : dict or list of dicts
         Lists of values, or distributions with `rvs`, by the names of parameters.
@@ -252,6 +266,11 @@ class HalvingSearch(Search):
     ----------
     cv_results_ : dict of arrays, as those of scikit-learn's halving searches
         A line for each candidate of each rung, with "iter" and "n_resources" (epochs).
+
+    Raises
+    ------
+    ArgumentError
+        There is no parameter of such a name. What they may be is looked at in `fit`.
 
     Notes
     -----
@@ -312,7 +331,7 @@ class HalvingSearch(Search):
         self.batch_size = batch_size
         self.error_score = error_score
 
-    def make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+    def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
         factor = _count(operation, "factor", self.factor, 2)
         epochs = [_count(operation, "min_epochs", self.min_epochs)]
@@ -335,8 +354,7 @@ class Hyperband(Search):
 
     Parameters
     ----------
-    estimator, scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size,
-        error_score
+    estimator, scoring, cv, test_size, shards, shuffle, seed, threshold, refit, resume, batch_size, error_score
         As in `GridSearch`.
     param_distributions : dict or list of dicts
         Lists of values, or distributions with `rvs`, by the names of parameters. Each bracket draws anew.
@@ -349,6 +367,11 @@ class Hyperband(Search):
     ----------
     cv_results_ : dict of arrays
         A line for each candidate of each rung, with "bracket", "iter" and "n_resources" (epochs).
+
+    Raises
+    ------
+    ArgumentError
+        There is no parameter of such a name. What they may be is looked at in `fit`.
 
     Notes
     -----
@@ -410,7 +433,7 @@ class Hyperband(Search):
         self.batch_size = batch_size
         self.error_score = error_score
 
-    def make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
+    def _make_plan(self, operation: str) -> tuple[list[dict[str, Any]], Plan]:
         """Return the candidates and the plan of rungs."""
         factor, most = _count(operation, "factor", self.factor, 2), _count(operation, "max_epochs", self.max_epochs)
         brackets = 0
