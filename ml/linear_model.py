@@ -136,7 +136,7 @@ class LinearRegression(Supervised, own.LinearRegression):
     >>> from windrow.ml.linear_model import LinearRegression
     >>> X = wr.random.default_rng(1).random((1000, 2), chunks=(100, 2))
     >>> model = LinearRegression().fit(X, X[:, 0] * 3 - X[:, 1] + 2)
-    >>> model.coef_.round(6), round(model.intercept_, 6)
+    >>> model.coef_.round(6), round(float(model.intercept_), 6)
     (array([ 3., -1.]), 2.0)
     """
 

@@ -25,7 +25,7 @@ class MLPClassifier(FitsByAveraging, own.MLPClassifier):
     >>> from windrow.ml.neural_network import MLPClassifier
     >>> X = wr.random.default_rng(1).normal(size=(2000, 2), chunks=(500, 2))
     >>> y = (X[:, 0] > 0).astype(int)
-    >>> model = MLPClassifier((8,), solver="sgd", learning_rate_init=0.1, max_iter=5, random_state=1)
+    >>> model = MLPClassifier((8,), solver="sgd", learning_rate_init=0.1, batch_size=20, max_iter=5, random_state=1)
     >>> float(model.fit(X, y).score(X, y)) > 0.9
     True
     """
@@ -45,7 +45,7 @@ class MLPRegressor(FitsByAveraging, own.MLPRegressor):
     >>> import windrow as wr
     >>> from windrow.ml.neural_network import MLPRegressor
     >>> X = wr.random.default_rng(1).normal(size=(2000, 2), chunks=(500, 2))
-    >>> model = MLPRegressor(hidden_layer_sizes=(8,), learning_rate_init=0.01, max_iter=20, random_state=1)
+    >>> model = MLPRegressor(hidden_layer_sizes=(8,), batch_size=20, max_iter=20, random_state=1)
     >>> float(model.fit(X, X[:, 0]).score(X, X[:, 0])) > 0.9
     True
     """

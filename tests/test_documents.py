@@ -139,6 +139,7 @@ def test_every_part_is_there(name):
 MODULES = [m.name for m in pkgutil.walk_packages(wr.__path__, "windrow.") if "__main__" not in m.name]
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # Keras converts so
 @pytest.mark.parametrize("name", ["windrow", *MODULES])
 def test_examples(name):
     module: ModuleType = importlib.import_module(name)

@@ -181,7 +181,6 @@ class Distributed:
         BadValue
             A label has no output of the model's, or all weights are zero.
 
-
         Notes
         -----
         Keras's `fit` trains one copy, batch after batch; here each shard trains a copy, and weights are averaged. Rows
@@ -303,7 +302,7 @@ class Distributed:
         >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3)])
         >>> model.compile("sgd", "mse")
         >>> wr.ml.distribute(model).predict(wr.ones((4, 2), "f4", chunks=(2, 2)))
-        Array(shape=(4, 3), dtype=float32, chunksize=(2, 3), op=predict)
+        Array(shape=(4, 3), dtype=float32, chunksize=(2, 3), op=Distributed.predict)
         """
         size = count_of("batch_size", LARGE if batch_size is None else batch_size, "predict")
         return predict(self.model, x, size, verbose)
