@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.errors import DTypeError
 from ..base import as_array
 from ..creation.filled import constant
 from ..ops import extremes
@@ -82,8 +83,6 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
     ------
     ArgumentError
         `a1` or `a2` can't be read as an array.
-    DTypeError
-        The dtypes can't be compared, such as strings and numbers (NumPy says False).
 
     Notes
     -----
@@ -100,7 +99,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Array:
     left, right = as_array("array_equal", "a1", a1), as_array("array_equal", "a2", a2)
     if left.expr.grid.shape != right.expr.grid.shape:
         return constant((), False, np.dtype(bool))
-    found = equal(left, right)
+    found = _equal(left, right)
     if equal_nan and left.dtype.kind in "fcmM" and right.dtype.kind in "fcmM":
         found = logical_or(found, logical_and(isnan(left), isnan(right)))
     return extremes.all(found)
@@ -123,8 +122,6 @@ def array_equiv(a1: Any, a2: Any) -> Array:
     ------
     ArgumentError
         `a1` or `a2` can't be read as an array.
-    DTypeError
-        The dtypes can't be compared, such as strings and numbers (NumPy says False).
 
     Notes
     -----
@@ -141,4 +138,13 @@ def array_equiv(a1: Any, a2: Any) -> Array:
         np.broadcast_shapes(left.expr.grid.shape, right.expr.grid.shape)
     except ValueError:
         return constant((), False, np.dtype(bool))
-    return extremes.all(equal(left, right))
+    return extremes.all(_equal(left, right))
+
+
+def _equal(left: Array, right: Array) -> Array:
+    """Return where arrays are equal: nowhere where their dtypes can't be compared, such as texts and numbers."""
+    try:
+        return equal(left, right)
+    except DTypeError:
+        shape = np.broadcast_shapes(left.shape, right.shape)
+        return constant(shape, False, np.dtype(bool))

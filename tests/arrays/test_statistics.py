@@ -241,6 +241,12 @@ def test_comparing_whole_arrays():
     assert wr.array_equal(wr.zeros((0, 2)), wr.zeros((0, 2)))
 
 
+@pytest.mark.parametrize("name", ["array_equal", "array_equiv"])
+@pytest.mark.parametrize("pair", [(["a", "b"], [1, 2]), ([], np.zeros(0, "U1")), (np.array(["2020"], "M8[Y]"), [1])])
+def test_what_cannot_be_compared_is_not_equal(name, pair):
+    assert bool(getattr(wr, name)(*pair)) is getattr(np, name)(*pair)
+
+
 def tasks_of(lazy, stage):
     """How many tasks a stage has, as `explain` tells."""
     (line,) = [line for line in str(lazy.explain()).splitlines() if line.split()[0] == stage]
