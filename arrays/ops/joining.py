@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -373,7 +372,8 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     Raises
     ------
     ArgumentError
-        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer.
+        `a` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an integer,
+        or `shift` is no number.
     ShapeError
         `shift` and `axis` are sequences of different lengths.
     AxisError
@@ -388,13 +388,17 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     array([3, 4, 0, 1, 2])
     """
     array = as_array("roll", "a", a)
+    try:
+        shifts = [int(by) for by in np.ravel(shift)]  # NumPy cuts floats as well
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(bad("roll", "shift", shift, "an integer, or one for each axis")) from error
     if axis is None:
-        return _roll(array.reshape(-1), int(np.sum(shift)), 0).reshape(array.shape)
-    shifts, axes = (tuple(v) if isinstance(v, Sequence | np.ndarray) else (v,) for v in (shift, axis))
+        return _roll(array.reshape(-1), sum(shifts), 0).reshape(array.shape)
+    axes = tuple(axis) if isinstance(axis, Sequence | np.ndarray) else (axis,)
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ShapeError(bad("roll", "shift", shift, f"one shift, or one for each axis of {axis!r}"))
     for by, at in np.broadcast(shifts, axes):
-        array = _roll(array, operator.index(by), check_axis("roll", at, array.ndim))
+        array = _roll(array, int(by), check_axis("roll", at, array.ndim))
     return array
 
 

@@ -235,3 +235,11 @@ def test_errors():
     for call, kind, message in cases:
         with pytest.raises(kind, match=message):
             call()
+
+
+@pytest.mark.parametrize("axis", [None, 0])
+def test_shifts_are_whole(axis):
+    x = np.arange(12).reshape(4, 3)
+    assert np.array_equal(wr.roll(wr.asarray(x), 1.5, axis), np.roll(x, 1.5, axis))
+    with pytest.raises(wr.ArgumentError, match="roll: argument 'shift' is 'a'"):
+        wr.roll(wr.asarray(x), "a", axis)
