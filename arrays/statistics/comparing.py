@@ -144,7 +144,7 @@ def array_equiv(a1: Any, a2: Any) -> Array:
 def _equal(left: Array, right: Array) -> Array:
     """Return where arrays are equal: nowhere where their dtypes can't be compared, such as texts and numbers."""
     try:
-        return equal(left, right)
+        found: Array = equal(left, right)
     except DTypeError:
-        shape = np.broadcast_shapes(left.shape, right.shape)
-        return constant(shape, False, np.dtype(bool))
+        found = constant(np.broadcast_shapes(left.shape, right.shape), False, np.dtype(bool))
+    return found
