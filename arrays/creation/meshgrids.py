@@ -111,7 +111,7 @@ def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False, *
     Returns
     -------
     Array or tuple of Array
-        Lazy, of shape (len(dimensions), *dimensions); with `sparse` a tuple.
+        Lazy, of shape `(len(dimensions), *dimensions)`; with `sparse` a tuple.
 
     Raises
     ------
