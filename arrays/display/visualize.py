@@ -84,7 +84,7 @@ def break_lines(text: str) -> list[str]:
 
     Examples
     --------
-    >>> broken("ones+add+multiply+subtract+divide+maximum+sum")
+    >>> break_lines("ones+add+multiply+subtract+divide+maximum+sum")
     ['ones+add+multiply+subtract+divide+', 'maximum+sum']
     """
     parts = text.replace("+", "+\0").replace(", ", ", \0").split("\0")
