@@ -80,7 +80,7 @@ class Session:
         wanted = set(names)
         name = ", ".join(dict.fromkeys(stage.name for stage in stages if stage.token in wanted))
         made_by = [kept.job for kept in relied.values()]
-        job = Job(stages, names, results, relations(stages, _folds(relied)), sinks, name=name, relied=made_by)
+        job = Job(stages, names, results, relations(stages, _blocks_per_task(relied)), sinks, name=name, relied=made_by)
         self._watch(roots)
         return ResultCollector(self.engine, job, [root.token for root in roots], list(relied.values()))
 
@@ -92,7 +92,7 @@ class Session:
             kept = [self._another(root.token) if root.token in known else None for root in roots]
             fresh = list({root.token: root for root in roots if root.token not in known}.values())
             stages, relied = self._lower(fresh)
-            reads = relations(stages, _folds(relied))
+            reads = relations(stages, _blocks_per_task(relied))
             made = {stage.token: stage for stage in stages}
             self._watch(fresh)
             jobs = tuple(
@@ -226,7 +226,7 @@ class Session:
         self.closed = self._forked = True
 
 
-def _folds(kept: dict[str, Kept]) -> dict[str, int]:
+def _blocks_per_task(kept: dict[str, Kept]) -> dict[str, int]:
     return {token: one.job.blocks_per_task for token, one in kept.items()}
 
 

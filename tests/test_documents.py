@@ -120,13 +120,15 @@ def missing(name: str, value: Any) -> list[str]:
     if not any(p.kind is p.VAR_KEYWORD for p in given):
         found += [f"no parameter {p}" for p in described if p not in names]
     returns = [*parts["Returns"], *parts["Yields"]]
-    if not inspect.isclass(value):
-        nothing = getattr(value, "__annotations__", {}).get("return") in ("None", None)
+    if inspect.isroutine(value) or isinstance(value, Ufunc):
+        annotated = getattr(value, "__annotations__", {}) if inspect.isroutine(value) else {}
+        nothing = annotated.get("return", "something") in ("None", None)
         if not nothing and (not returns or not all(" ".join(r.desc).strip() for r in returns)):
             found.append("what is returned")
     if given and not parts["Raises"] and name not in RAISE_NOTHING:
         found.append("what it raises")
-    if name.count(".") - name.count("ml.") < 3 and not inspect.ismethod(value) and ">>>" not in text:
+    of_an_estimator = name.count(".") - name.count("ml.") > 2
+    if not of_an_estimator and not inspect.ismethod(value) and ">>>" not in text:
         found.append("an example")
     return found
 
