@@ -46,7 +46,7 @@ endif
 # Tests start hundreds of Pythons, and each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all lint types imports size docs site conformance bench ml mutants clean
+.PHONY: help run test test-all checks lint types mypy pyright imports size docs site conformance bench ml mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,18 +58,25 @@ else
 	$(TIMEOUT) $(MPIRUN) $(MPIFLAGS) -n $(RANKS) $(PY) -m windrow examples/land.py $(ARGS)
 endif
 
-test: lint types imports size ## all checks and the tests; ARGS goes to pytest
+test: checks ## all checks and the tests; ARGS goes to pytest
 	$(PYTEST) $(ARGS)
 
-test-all: .venv/.all lint types imports size ## make test and what takes long
+test-all: .venv/.all checks ## make test and what takes long
 	HYPOTHESIS_EXAMPLES=200 $(PYTEST) -m "slow or not slow" $(ARGS)
+
+checks: .venv/.test
+	@$(MAKE) --no-print-directory -j2 -Otarget mypy pyright lint imports size
 
 lint: .venv/.test ## ruff: rules and format
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-types: .venv/.test ## mypy and pyright
+types: mypy pyright ## mypy and pyright
+
+mypy: .venv/.test
 	$(BIN)/mypy
+
+pyright: .venv/.test
 	$(BIN)/pyright --pythonpath $(PY)
 
 imports: .venv/.test ## the layers: imports run one way

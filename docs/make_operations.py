@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 import windrow as wr
 from windrow.arrays.base import ArrayBase, make
@@ -174,6 +175,7 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "fft": lambda f, a: f(a["x"]),
     "from_dlpack": lambda f, a: f(np.ones(12)),
     "from_array": lambda f, a: f(np.ones((12, 12)), chunks=5),
+    "from_arrow": lambda f, a: f(pa.table({"x": np.ones(12)}), chunks=5),
     "full": lambda f, a: f((12, 12), 1.0, chunks=5),
     "full_like": lambda f, a: f(a["x"], 1.0),
     "histogramdd": lambda f, a: f(a["x"][:, :2]),
@@ -223,8 +225,8 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "trace": lambda f, a: f(a["x"]),
     "unravel_index": lambda f, a: f(a["whole"], (3, 8)),
     "where": lambda f, a: f(a["b"], a["x"], a["y"]),
-    **dict.fromkeys(("compute", "persist", "wait", "release", "explain", "visualize", "operation_graph")),
-    **dict.fromkeys(("to_arrow", "store")),
+    **dict.fromkeys(("compute", "persist", "wait", "owners", "release", "explain", "visualize", "operation_graph")),
+    **dict.fromkeys(("to_arrow", "store", "stage_graph", "task_graph")),
     **dict.fromkeys(("save", "to_npy", "to_parquet", "cluster", "config")),
     "load": lambda f, a: read_back(f, "x", a["x"].save),
     "from_npy": lambda f, a: read_back(f, "x.npy", a["x"].to_npy),
@@ -431,14 +433,14 @@ def page(found: list[Row]) -> str:
 
 
 def listed(text: str) -> dict[str, str]:
-    """Return the kinds of the functions that a page lists, by name."""
-    lines = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
-    return {cells[0].removeprefix("| ").strip("`"): cells[1] for cells in lines if len(cells) > 2}
+    """Return what a page says of functions, by name: their kinds and summaries."""
+    lines = [line.removesuffix(" |").split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    return {c[0].removeprefix("| ").strip("`"): f"{c[1]}: {' | '.join(c[4:])}" for c in lines if len(c) > 2}
 
 
 def stale(text: str, found: list[Row]) -> list[str]:
-    """Return what a page has wrong: functions that are missing, gone, or of another kind."""
-    told, now = listed(text), {r.name: r.kind for r in found}
+    """Return what a page has wrong: functions that are missing, gone, of another kind, or with another summary."""
+    told, now = listed(text), listed(page(found))
     names = sorted(name for name in {**told, **now} if told.get(name) != now.get(name))
     return [f"{name}: {told.get(name, 'not listed')}, now {now.get(name, 'gone')}" for name in names]
 

@@ -128,7 +128,7 @@ def missing(name: str, value: Any) -> list[str]:
     if given and not parts["Raises"] and name not in RAISE_NOTHING:
         found.append("what it raises")
     of_an_estimator = name.count(".") - name.count("ml.") > 2
-    if not of_an_estimator and not inspect.ismethod(value) and ">>>" not in text:
+    if not of_an_estimator and ">>>" not in text:
         found.append("an example")
     return found
 

@@ -35,10 +35,11 @@ def test_a_stale_page_is_noticed(made):
     page = made.page(found)
     assert made.stale(page, found) == []
     assert made.stale(page.replace("`sum`", "`total`"), found) == [
-        "sum: not listed, now reduction",
-        "total: reduction, now gone",
+        "sum: not listed, now reduction: Adds.",
+        "total: reduction: Adds., now gone",
     ]
-    assert made.stale(page.replace("| move |", "| blocks |"), found) == ["flip: blocks, now move"]
+    assert made.stale(page.replace("| move |", "| blocks |"), found) == ["flip: blocks: Turns., now move: Turns."]
+    assert made.stale(page.replace("Turns.", "Turned."), found) == ["flip: move: Turned., now move: Turns."]
 
 
 def test_well_known_functions_are_what_they_are(rows):

@@ -10,6 +10,7 @@ from ...graph.errors import ArgumentError, bad
 from ..base import check_shape
 from .counts import Counts
 from .gammas import Gammas
+from .legacy_integers import LegacyIntegers
 from .location import Location
 from .normals import Normals
 from .orders import Orders
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 
-class RandomState(Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Orders):
+class RandomState(LegacyIntegers, Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Orders):
     """A stream of random numbers under the names that NumPy's `RandomState` has.
 
     It is a `Generator` with other names: the same seed gives the same numbers in whatever chunks, NumPy's
@@ -125,6 +126,14 @@ class RandomState(Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Ord
             It isn't such a state.
         ShapeError
             Its key or position is out of range.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> stream = wr.random.RandomState(1)
+        >>> stream.set_state(wr.random.RandomState(7).get_state())
+        >>> bool((stream.rand(3) == wr.random.RandomState(7).rand(3)).all())
+        True
         """
         self._bits.state = state
 
@@ -190,6 +199,12 @@ class RandomState(Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Ord
             `size` has a negative length.
         ChunksError
             `chunks` can't be read, or doesn't fit the shape.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.random.random((3, 4), chunks=2).shape
+        (3, 4)
         """
         return super().random(size, chunks=chunks)
 
@@ -259,104 +274,6 @@ class RandomState(Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Ord
         """
         return self._draw("randn", (), check_shape("randn", shape), chunks, name="standard_normal")
 
-    def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int, chunks: Any = "auto") -> Array:
-        """Draw integers from `low` up to `high`, which isn't drawn; with one number: from 0 up to it.
-
-        Parameters
-        ----------
-        low, high : int or array of int
-            The first one, and the end, which isn't drawn; `high` left out: from 0 up to `low`. Arrays broadcast.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        dtype : dtype of integers, or bool
-            What is drawn: integers, or bool.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
-
-        Returns
-        -------
-        Array
-            Lazy, of `dtype`: integers, each equally likely.
-
-        Raises
-        ------
-        ArgumentError
-            `low` or `high` isn't integers, or `size` isn't.
-        ShapeError
-            The range is empty or `dtype` can't hold it (lazy bounds: when they are computed), or bounds don't broadcast
-            to `size`.
-        DTypeError
-            `dtype` isn't of integers or bool.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
-
-        Examples
-        --------
-        >>> import windrow as wr
-        >>> x = wr.random.RandomState(1).randint(1, 7, 1000)
-        >>> int(x.min()), int(x.max())
-        (1, 6)
-        """
-        return self._integers("randint", low, high, size, dtype, False, chunks)
-
-    def random_integers(self, low: Any, high: Any = None, size: Any = None, chunks: Any = "auto") -> Array:
-        """Draw integers from `low` to `high`, which is drawn too; with one number: from 1 to it.
-
-        Parameters
-        ----------
-        low, high : int or array of int
-            The first and the last one; `high` left out: from 1 to `low`. Arrays broadcast.
-        size : int, tuple of int or None
-            Shape of the result; None: that to which the parameters broadcast, a single number of numbers.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
-
-        Returns
-        -------
-        Array
-            Lazy, of int64: integers, each equally likely.
-
-        Raises
-        ------
-        ArgumentError
-            `low` or `high` isn't integers, or `size` isn't.
-        ShapeError
-            The range is empty or `dtype` can't hold it (lazy bounds: when they are computed), or bounds don't broadcast
-            to `size`.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
-        """
-        return self._integers("random_integers", low, high, size, int, True, chunks, least=1)
-
-    def tomaxint(self, size: Any = None, chunks: Any = "auto") -> Array:
-        """Draw integers that are not negative, of all that an int64 holds.
-
-        Parameters
-        ----------
-        size : int, tuple of int or None
-            Shape of the result; None: a single number.
-        chunks : int, str, tuple, dict or None
-            Chunk sizes of the result, as for `windrow.zeros`; "auto" chooses them by the setting `chunk_bytes`. The
-            numbers don't depend on them.
-
-        Returns
-        -------
-        Array
-            Lazy, of int64: integers from 0 to 2**63 - 1.
-
-        Raises
-        ------
-        ArgumentError
-            `size` isn't integers.
-        ShapeError
-            `size` has a negative length.
-        ChunksError
-            `chunks` can't be read, or doesn't fit the shape.
-        """
-        return self._integers("tomaxint", 0, np.iinfo(np.int64).max, size, int, True, chunks)
-
     def standard_normal(self, size: Any = None, chunks: Any = "auto") -> Array:  # type: ignore[override]
         """Draw from the normal distribution with mean 0 and standard deviation 1.
 
@@ -381,6 +298,12 @@ class RandomState(Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Ord
             `size` has a negative length.
         ChunksError
             `chunks` can't be read, or doesn't fit the shape.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.random.standard_normal((3, 4), chunks=2).shape
+        (3, 4)
         """
         return super().standard_normal(size, chunks=chunks)
 
@@ -408,6 +331,12 @@ class RandomState(Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Ord
             `size` has a negative length.
         ChunksError
             `chunks` can't be read, or doesn't fit the shape.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> bool((wr.random.standard_exponential(100) >= 0).all())
+        True
         """
         return super().standard_exponential(size, chunks=chunks)
 
@@ -440,6 +369,12 @@ class RandomState(Plain, Location, Normals, Shaped, Gammas, Counts, Vectors, Ord
             A lazy parameter isn't real numbers.
         ChunksError
             `chunks` can't be read, or doesn't fit the shape.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.random.standard_gamma([1.0, 2.0], size=(3, 2)).shape
+        (3, 2)
         """
         return super().standard_gamma(shape, size, chunks=chunks)
 

@@ -39,6 +39,7 @@ def build(units=4, rate=0.01):
 SPACE = {"rate": [1e-5, 0.05], "units": [4, 8]}
 
 
+@pytest.mark.slow
 def test_a_grid_of_models():
     X, y = data()
     search = GridSearch(build, SPACE, epochs=3, shards=2, seed=3).fit(X, y)
