@@ -130,15 +130,19 @@ class Stage:
         sizes = self.grid.block_sizes(np.arange(run.start, run.stop)) * self.dtype.itemsize
         return np.concatenate([[0], np.cumsum(sizes)])
 
+    def task_bytes(self, tasks: Index) -> Index:
+        """Return the bytes that each task makes."""
+        if self.blocks_per_task == 1:
+            return self.grid.block_sizes(tasks) * self.dtype.itemsize
+        start = tasks * self.blocks_per_task
+        lengths = np.minimum(start + self.blocks_per_task, self.grid.nblocks) - start
+        each = self.grid.block_sizes(concatenate_ranges(start, lengths))
+        sizes: Index = np.add.reduceat(each, np.concatenate([[0], np.cumsum(lengths)[:-1]])) * self.dtype.itemsize
+        return sizes
+
     def slab_bytes(self, tasks: Index) -> Index:
         """Return the bytes of each task's slab, rounded up for the arena."""
-        if self.blocks_per_task == 1:
-            sizes = self.grid.block_sizes(tasks) * self.dtype.itemsize
-        else:
-            start = tasks * self.blocks_per_task
-            lengths = np.minimum(start + self.blocks_per_task, self.grid.nblocks) - start
-            each = self.grid.block_sizes(concatenate_ranges(start, lengths))
-            sizes = np.add.reduceat(each, np.concatenate([[0], np.cumsum(lengths)[:-1]])) * self.dtype.itemsize
+        sizes = self.task_bytes(tasks)
         return np.maximum(ALIGN, -(-sizes // ALIGN) * ALIGN)
 
     def _tasks_of_domain(self, blocks: Index) -> Index:

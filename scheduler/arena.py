@@ -10,7 +10,8 @@ from collections import defaultdict
 
 import numpy as np
 
-ALIGN = 64
+from ..graph.stage import ALIGN
+
 STAGGER = 4160
 LARGE = 1 << 16
 

@@ -1,4 +1,4 @@
-"""Spill files: slabs on disk as Arrow files, mapped when they are read again.
+"""Spill files: slabs on disk, mapped when they are read again; in the mapping, too, each is a valid Arrow buffer.
 
 A file has no name (O_TMPFILE, or unlinked at once), so nothing is left behind by any death. Peers on the node map it
 through its owner's file descriptor.
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..graph.stage import ALIGN
+
 if TYPE_CHECKING:
     from .transport import Bytes
 
@@ -21,22 +23,18 @@ class SpillFile:
     """Slabs written to one nameless file: `offsets` says where each begins in the mapping `memory`."""
 
     def __init__(self, folder: str | None, slabs: list[Bytes]) -> None:
-        import pyarrow as pa
-
+        padded = np.array([-(-slab.nbytes // ALIGN) * ALIGN for slab in slabs], np.int64)
+        ends = np.cumsum(padded)
+        self.offsets = ends - padded
         self.descriptor = _nameless(folder or tempfile.gettempdir())
         try:
-            with pa.PythonFile(os.fdopen(os.dup(self.descriptor), "wb"), "w") as sink:
-                schema = pa.schema([("slab", pa.uint8())])
-                with pa.ipc.new_file(sink, schema) as writer:
-                    for slab in slabs:
-                        column = pa.Array.from_buffers(pa.uint8(), slab.nbytes, [None, pa.py_buffer(slab)])
-                        writer.write_batch(pa.record_batch([column], schema=schema))
+            with open(os.dup(self.descriptor), "wb") as file:
+                for slab, begin in zip(slabs, self.offsets.tolist(), strict=True):
+                    file.seek(begin)
+                    file.write(slab.data)
+                file.truncate(max(ALIGN, int(ends[-1]) if len(ends) else 0))
             self._map = mmap.mmap(self.descriptor, 0, prot=mmap.PROT_READ)
             self.memory: Bytes = np.frombuffer(self._map, np.uint8)
-            batches = pa.ipc.open_file(pa.py_buffer(self._map))
-            base = self.memory.ctypes.data
-            places = [batches.get_batch(i).column(0).buffers()[1].address - base for i in range(len(slabs))]
-            self.offsets = np.array(places, np.int64)
         except BaseException:
             os.close(self.descriptor)
             raise

@@ -1,13 +1,12 @@
 """Arrays in folders of Arrow files, as every rank reads them: chunks, or parts of them, from where they lie.
 
 Each file holds a run of consecutive chunks, a record batch for each, with one column "values": the chunk's elements in
-C order. What Arrow has no type of the same bytes for is stored as binary of a fixed size; the array's own dtype is
-known beside the files.
+C order, of the type that has the same bytes (`workers.arrow.stored_type`). The array's own dtype is known beside the
+files.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
 import os
 import threading
@@ -19,6 +18,7 @@ import numpy as np
 
 from ..graph.errors import FileFormatError
 from ..graph.grid import Axis, Grid
+from .arrow import arrow, stored_type
 from .filed import OpenFile, Stamp
 
 if TYPE_CHECKING:
@@ -34,28 +34,6 @@ SHORT = 1 << 16
 
 _ASKED = 8
 _MAGIC = 10  # bytes behind the footer: its length, and what ends an Arrow file
-_ARROW_UNITS = ("s", "ms", "us", "ns")
-
-
-def arrow(module: str = "") -> Any:
-    """Return pyarrow or one of its modules, which is imported where files are touched first."""
-    return importlib.import_module(f"pyarrow.{module}" if module else "pyarrow")
-
-
-def arrow_type(dtype: DType) -> Any:
-    """Return the Arrow type of a dtype's elements; binary where Arrow has none of the same bytes."""
-    plain = dtype.kind in "iuf" and dtype.itemsize <= 8
-    dated = dtype.kind in "mM" and np.datetime_data(dtype) in [(unit, 1) for unit in _ARROW_UNITS]
-    if dtype.isnative and (plain or dated):
-        return arrow().from_numpy_dtype(dtype)
-    return arrow().uint8() if dtype == np.bool_ else arrow().binary(dtype.itemsize)
-
-
-def arrow_column(values: Array) -> Any:
-    """Return the elements of an array as an Arrow array of `arrow_type`, not copied where they lie in C order."""
-    flat = np.ascontiguousarray(values).reshape(-1)
-    buffer = arrow().py_buffer(flat.view(np.uint8))
-    return arrow().Array.from_buffers(arrow_type(values.dtype), flat.size, [None, buffer])
 
 
 @dataclass(frozen=True)
@@ -182,15 +160,21 @@ class _ArrowFile:
             values = self._reader.get_batch(batch).column(0)
         except (arrow().ArrowException, OSError) as error:
             raise FileFormatError(f"load: {path} is no Arrow file: {error}") from error
-        if len(values) != expected or values.type != arrow_type(dtype):
+        kind = stored_type(dtype)
+        if len(values) != expected or values.type not in (kind, *_former_types(dtype)):
             raise FileFormatError(
                 f"load: {path} has {len(values)} elements of {values.type} for chunk {chunk}; expected {expected} of "
-                f"{arrow_type(dtype)}"
+                f"{kind}"
             )
-        found = self._told.place(values.buffers()[1].address)
+        found = self._told.place(values.buffers()[-1].address)
         if found is None:
             raise FileFormatError(f"load: {path} doesn't hold the elements of chunk {chunk} as they are (compressed?)")
         return found + int(values.offset) * dtype.itemsize
+
+
+def _former_types(dtype: DType) -> tuple[Any, ...]:
+    """Return the types that a dtype had in folders before; the bytes are the same."""
+    return {"b": (arrow().uint8(),), "c": (arrow().binary(dtype.itemsize),)}.get(dtype.kind, ())
 
 
 class _Told:

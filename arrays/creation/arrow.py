@@ -1,17 +1,21 @@
-"""Arrays as Arrow arrays."""
+"""Arrays as Arrow arrays and tables, and what of Arrow's comes in, as NumPy arrays."""
 
 from __future__ import annotations
 
-import importlib
 import itertools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, DTypeError, bad
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...workers.arrow import arrow, give, pieces_of, settle_nulls, shape_rows, to_numpy, value_type
+from ..base import as_array_nocopy
 from ..execution.compute import compute
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow
 
     from ..base import ArrayBase
@@ -20,34 +24,39 @@ __all__ = [
     "to_arrow",
 ]
 
-
-class _Held(np.ndarray[Any, Any]):
-    """A view of a chunk that keeps the chunk where it is."""
-
-    pin: object = None
+_INSTEAD = "none; from_arrow(nulls=) makes NaN or a mask of them"
 
 
-def to_arrow(x: ArrayBase) -> pyarrow.Array:
-    """Compute an array and return its elements as an Arrow array.
+def to_arrow(x: Any, names: Sequence[str] | None = None) -> pyarrow.Array | pyarrow.Table:
+    """Compute an array, or several, and return an Arrow array, or a table.
 
     A 1-D array becomes a flat Arrow array, one with more axes a `FixedShapeTensorArray` with a tensor for each position
-    along the first axis. A persisted array of a single chunk isn't copied: the Arrow array reads the chunk and keeps it
-    alive. Booleans are copied, since Arrow packs their bits.
+    along the first axis. A table's columns have the chunks that the arrays have. A persisted array of a single chunk
+    isn't copied: the Arrow array reads the chunk and keeps it alive, unless Arrow has its values otherwise.
 
     Parameters
     ----------
-    x : Array
-        Of booleans, integers, real numbers, dates and times with a unit that Arrow has, or strings.
+    x : array_like, or dict of str to array_like
+        The array. A dict of arrays of one length becomes a table, and so does a 1-D array of records.
+    names : sequence of str, optional
+        Names for the columns of a 2-D array, which becomes a table.
 
     Returns
     -------
-    pyarrow.Array
-        The elements, in the driver's memory.
+    pyarrow.Array or pyarrow.Table
+        The elements, in the driver's memory. Booleans are packed as bits; complex numbers are lists of two; strings,
+        records, and dates that Arrow counts otherwise are converted; NaT is null.
 
     Raises
     ------
     DTypeError
-        Arrow has no type for the dtype, such as complex numbers.
+        Arrow has no type for the dtype, such as longdouble.
+    ShapeError
+        Arrays of a dict have no axes or not one length; `names` are given for an array that hasn't as many columns.
+    ArgumentError
+        A dict is empty, or has names that are no text.
+    BadValue
+        There are dates further away than Arrow counts.
     ImportError
         pyarrow isn't installed.
 
@@ -56,68 +65,114 @@ def to_arrow(x: ArrayBase) -> pyarrow.Array:
     >>> import windrow as wr
     >>> wr.arange(3).to_arrow().to_pylist()
     [0, 1, 2]
+    >>> wr.to_arrow({"n": wr.arange(3), "half": wr.arange(3) / 2}).column_names
+    ['n', 'half']
+    >>> wr.to_arrow(wr.ones((2, 2)), names=["a", "b"]).to_pydict()
+    {'a': [1.0, 1.0], 'b': [1.0, 1.0]}
     """
-    arrow: Any = importlib.import_module("pyarrow")
-    try:
-        element = arrow.from_numpy_dtype(x.dtype)
-    except (arrow.ArrowNotImplementedError, arrow.ArrowInvalid, NotImplementedError) as error:
-        raise DTypeError(bad("to_arrow", "x", x.dtype, "a dtype that Arrow has")) from error
-    if x.expr.pin is not None and x.npartitions == 1:
-        pin: Any = x.expr.pin
-        session = pin.session
-        kept = session.keep([x.expr])[0]  # its own, taken before the chunk is looked for: release(x) doesn't free it
-        flat: Any = session.chunk(x.expr, 0).reshape(-1).view(_Held)
-        flat.pin = kept
-    else:
-        flat = np.asarray(compute(x)).reshape(-1)
-    if x.dtype.kind in "iuf" and x.dtype.isnative:
-        found = arrow.Array.from_buffers(element, flat.size, [None, arrow.py_buffer(flat)])
-    else:
-        found = arrow.array(np.asarray(flat).astype(x.dtype.newbyteorder("="), copy=False))
-    if x.ndim < 2:
-        return found
-    tensor = arrow.fixed_shape_tensor(element, list(x.shape[1:]))
-    count = int(np.prod(x.shape[1:]))
-    storage = arrow.Array.from_buffers(arrow.list_(element, count), x.shape[0], [None], children=[found])
-    return arrow.ExtensionArray.from_storage(tensor, storage)
+    if isinstance(x, Mapping):
+        return _table(*_columns(x))
+    array = as_array_nocopy("to_arrow", "x", x)
+    if names is not None:
+        if array.ndim != 2 or array.shape[1] != len(names):
+            raise ShapeError(bad("to_arrow", "x", array.shape, f"two axes, with {len(names)} columns for 'names'"))
+        return _table(list(names), [array[:, i] for i in range(len(names))])
+    if array.dtype.names is not None and array.ndim == 1:
+        return arrow().Table.from_batches([arrow().RecordBatch.from_struct_array(p) for p in _pieces(array)])
+    return elements(array)
+
+
+def elements(x: ArrayBase) -> Any:
+    """Compute an array and return it as an Arrow array."""
+    _check("x", x)
+    return _give(x, *(_in_place(x) or (compute(x), None)))
+
+
+def _columns(x: Mapping[Any, Any]) -> tuple[list[str], list[ArrayBase]]:
+    if not x or not all(isinstance(name, str) for name in x):
+        raise ArgumentError(bad("to_arrow", "x", list(x), "columns whose names are text"))
+    arrays: list[ArrayBase] = [as_array_nocopy("to_arrow", f"x[{name!r}]", value) for name, value in x.items()]
+    if len({a.shape[:1] for a in arrays}) > 1 or not arrays[0].ndim:
+        raise ShapeError(bad("to_arrow", "x", [a.shape for a in arrays], "arrays of one length along the first axis"))
+    return list(x), arrays
+
+
+def _table(names: list[str], arrays: list[ArrayBase]) -> Any:
+    """Return a table of arrays that are computed together."""
+    for name, array in zip(names, arrays, strict=True):
+        _check(f"x[{name!r}]", array)
+    held = [_in_place(a) for a in arrays]
+    rest = iter(compute([a for a, found in zip(arrays, held, strict=True) if found is None]))
+    pieces = []
+    for array, found in zip(arrays, held, strict=True):
+        whole = _give(array, *(found or (next(rest), None)))
+        pieces.append(arrow().chunked_array(_cut(array, whole), whole.type))
+    return arrow().Table.from_arrays(pieces, names=names)
+
+
+def _check(argument: str, x: ArrayBase) -> None:
+    if value_type(x.dtype) is None:
+        raise DTypeError(bad("to_arrow", argument, x.dtype, "a dtype that Arrow has"))
+
+
+def _in_place(x: ArrayBase) -> tuple[Any, object] | None:
+    """Return the one chunk of a persisted array where it lies, and what keeps it there; None for other arrays."""
+    if x.expr.pin is None or x.npartitions > 1:
+        return None
+    pin: Any = x.expr.pin
+    session = pin.session
+    kept = session.keep([x.expr])[0]  # its own, taken before the chunk is looked for: release(x) doesn't free it
+    return session.chunk(x.expr, 0), kept
+
+
+def _give(x: ArrayBase, values: Any, owner: object) -> Any:
+    return shape_rows(give(np.asarray(values), owner), x.shape)
+
+
+def _cut(x: ArrayBase, whole: Any) -> list[Any]:
+    """Return the pieces of an Arrow array that an array's chunks along the first axis are."""
+    if not x.ndim:
+        return [whole]
+    return [whole[a:b] for a, b in itertools.pairwise(np.cumsum((0, *x.chunks[0])).tolist())]
+
+
+def _pieces(x: ArrayBase) -> list[Any]:
+    return _cut(x, elements(x))
 
 
 def arrow_stream(x: ArrayBase, requested_schema: object) -> object:
     """Return a stream of an array's chunks along the first axis, for `__arrow_c_stream__`."""
-    arrow: Any = importlib.import_module("pyarrow")
-    whole = to_arrow(x)
-    if not x.ndim:
-        pieces = [whole]
-    else:
-        ends = np.cumsum((0, *x.chunks[0]))
-        pieces = [whole[a:b] for a, b in itertools.pairwise(ends)]
-    return arrow.chunked_array(pieces, type=whole.type).__arrow_c_stream__(requested_schema)
+    pieces = _pieces(x)
+    return arrow().chunked_array(pieces, type=pieces[0].type).__arrow_c_stream__(requested_schema)
 
 
-def from_arrow(operation: str, x: Any) -> list[np.ndarray[Any, Any]] | None:
+def arrow_pieces(operation: str, x: Any) -> list[np.ndarray[Any, Any]] | None:
     """Return the pieces of something that has Arrow's PyCapsules, as NumPy arrays, in place where that can be.
 
     None where it has none, or where it is an array by NumPy's manners too.
     """
-    stream = hasattr(x, "__arrow_c_stream__")
-    if isinstance(getattr(x, "dtype", None), np.dtype) or not (stream or hasattr(x, "__arrow_c_array__")):
+    capsules = hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__")
+    if isinstance(getattr(x, "dtype", None), np.dtype) or not capsules:
         return None
-    arrow: Any = importlib.import_module("pyarrow")
+    pieces = read_pieces(operation, x)
+    if arrow("types").is_struct(pieces[0].type):
+        raise ArgumentError(bad(operation, "x", type(x).__name__, "an array; wr.from_arrow(x) takes tables"))
+    return plain_pieces(operation, "x", pieces, "raise")
+
+
+def read_pieces(operation: str, x: Any) -> list[Any]:
+    """Return the pieces of what has Arrow's PyCapsules as Arrow arrays, those of a table as structs."""
     try:
-        whole = arrow.chunked_array(x) if stream else arrow.array(x)
-    except (TypeError, arrow.ArrowInvalid, arrow.ArrowNotImplementedError) as error:
-        raise ArgumentError(bad(operation, "x", type(x).__name__, f"an Arrow array, no table ({error})")) from error
-    if arrow.types.is_struct(whole.type):
-        expected = "an array, or one column of a table; of a table of one dtype take to_numpy()"
-        raise ArgumentError(bad(operation, "x", type(x).__name__, expected))
-    if whole.null_count:
-        raise DTypeError(bad(operation, "x", f"an Arrow array with {whole.null_count} nulls", "none; fill them first"))
-    pieces = whole.chunks if stream else [whole]
-    return [_plain(piece) for piece in (pieces or [arrow.array([], whole.type)])]
+        return pieces_of(x)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise ArgumentError(bad(operation, "x", type(x).__name__, f"an Arrow array ({error})")) from error
 
 
-def _plain(piece: Any) -> np.ndarray[Any, Any]:
-    if hasattr(piece, "to_numpy_ndarray"):
-        return np.asarray(piece.to_numpy_ndarray())
-    found: np.ndarray[Any, Any] = piece.to_numpy(zero_copy_only=False)
-    return np.asarray(found.tolist()) if found.dtype == object and found.size else found
+def plain_pieces(operation: str, argument: str, pieces: list[Any], nulls: str) -> list[np.ndarray[Any, Any]]:
+    """Return pieces of one type as NumPy arrays."""
+    try:
+        return [to_numpy(piece) for piece in settle_nulls(pieces, nulls)]
+    except ValueError as error:
+        raise DTypeError(bad(operation, argument, f"an Arrow array with {error}", _INSTEAD)) from error
+    except TypeError as error:
+        raise DTypeError(bad(operation, argument, pieces[0].type, f"a type that a dtype has ({error})")) from error

@@ -22,7 +22,7 @@ from ..base import (
 from ..ops.elementwise import astype
 from ..ops.joining import concatenate, stack
 from ..ops.moving import expand_dims
-from .arrow import from_arrow
+from .arrow import arrow_pieces
 from .not_arrays import refuse_source
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     if isinstance(x, ArrayBase):
         same = as_array("from_array", "x", x)
         return same if isinstance(chunks, str) and chunks == "auto" else same.rechunk(chunks)
-    pieces = from_arrow("from_array", x)
+    pieces = arrow_pieces("from_array", x)
     if pieces is not None:
         return _join_pieces(pieces, chunks)
     if isinstance(x, list | tuple) and holds_lazy(x):

@@ -11,7 +11,8 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, FileError, FileFormatError, MissingFile, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ...workers.stored import arrow, file_name
+from ...workers.arrow import arrow, dtype_of
+from ...workers.stored import file_name
 from ..base import ArrayBase, as_array_nocopy, check_grid, make
 from ..chunking.rechunk import align_chunks, regrid
 from ..execution.deferred import evaluate
@@ -127,18 +128,9 @@ def _footer(path: str) -> Any:
 
 def _dtype_of(name: str, kind: Any) -> np.dtype[Any]:
     """Return the dtype that holds a column's values exactly."""
-    types = arrow("types")
-    if types.is_boolean(kind):
-        return np.dtype(bool)
-    if types.is_integer(kind) or types.is_floating(kind):
-        plain: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
-        return plain
-    if types.is_timestamp(kind):
-        return np.dtype(f"M8[{kind.unit}]")
-    if types.is_duration(kind):
-        return np.dtype(f"m8[{kind.unit}]")
-    if types.is_date(kind):
-        return np.dtype("M8[D]" if types.is_date32(kind) else "M8[ms]")
+    found = dtype_of(kind)
+    if found is not None and found.kind in "biufmM":
+        return found
     raise DTypeError(
         f"read_parquet: column {name!r} is of type {kind}; expected bool, numbers, dates or times: "
         "name others in argument 'columns'"

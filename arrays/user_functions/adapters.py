@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError
+from ...graph.errors import ArgumentError, DTypeError
+from ...workers.arrow import give_block, is_arrow, pieces_of, settle_nulls, to_numpy
 from ...workers.kernels.user_results import check_kept, plain
 
 if TYPE_CHECKING:
@@ -57,6 +58,52 @@ class Interleaved:
         """Call the function with all arguments in their order."""
         rest = iter(blocks)
         return self.function(*(next(rest) if block else value for block, value in self.places), **keywords)
+
+
+@dataclass(frozen=True)
+class ArrowBlocks:
+    """A function that takes its first so many arguments as Arrow and returns Arrow or NumPy arrays.
+
+    Nulls in a result become NaN or NaT where the result's dtype has these; without a dtype, one that has is chosen.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    count: int
+    ndim: int
+    dtype: np.dtype[Any] | None
+
+    def __call__(self, *blocks: Any, **keywords: Any) -> Any:
+        """Call the function; return a NumPy array, over the same bytes where it can be."""
+        given = [give_block(np.asarray(block)) for block in blocks[: self.count]]
+        made = self.function(*given, *blocks[self.count :], **keywords)
+        if isinstance(made, np.ndarray | np.generic) or not is_arrow(made):
+            return made
+        missing = "nan" if self.dtype is None or self.dtype.kind in "fcmM" else "raise"
+        try:
+            pieces = [to_numpy(piece) for piece in settle_nulls(pieces_of(made), missing)]
+        except (TypeError, ValueError) as error:
+            raise DTypeError(f"map_blocks: {self.name} returned what no array can be made of: {error}") from error
+        found = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        if self.dtype is None and found.dtype.kind in "SUV":  # Arrow's texts have no common length
+            found = found.astype(np.result_type(found, *(b for b in blocks if same_kind(b, found))))
+        if self.dtype is not None and self.dtype.kind == "c":
+            found = join_parts(found, self.ndim)
+        return found.reshape(()) if self.ndim == 0 and found.shape == (1,) else found
+
+
+def same_kind(block: Any, found: np.ndarray[Any, Any]) -> bool:
+    """Tell whether a block has texts, bytes, or records of the same fields, as what was found has."""
+    if not isinstance(block, np.ndarray) or block.dtype.kind != found.dtype.kind:
+        return False
+    return bool(block.dtype.names == found.dtype.names)
+
+
+def join_parts(found: np.ndarray[Any, Any], ndim: int) -> np.ndarray[Any, Any]:
+    """Return real and imaginary parts along a last axis too many as complex numbers."""
+    if found.ndim != ndim + 1 or found.shape[-1] != 2:
+        return found
+    return np.ascontiguousarray(found).view(np.result_type(found, np.complex64))[..., 0]
 
 
 @dataclass(frozen=True)

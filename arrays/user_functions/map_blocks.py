@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...graph.arguments import is_integer
-from ...graph.errors import ArgumentError, ChunksError, ShapeError, bad
+from ...graph.errors import ArgumentError, ChunksError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
+from ...workers.arrow import value_type
 from ..base import ArrayBase, as_array, check_axes, check_dtype, make
 from ..chunking.rechunk import common_axes, regrid
-from .adapters import Informed, Interleaved
+from .adapters import ArrowBlocks, Informed, Interleaved
 from .pickling import find_wanted, infer_result, name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ def map_blocks(
     new_axis: int | Sequence[int] | None = None,
     enforce_ndim: bool = False,
     meta: Any = None,
+    blocks: str = "numpy",
     **kwargs: Any,
 ) -> Array:
     """Apply a function to each chunk.
@@ -69,6 +72,10 @@ def map_blocks(
         Accepted for dask: the axes of what `func` returns are always checked.
     meta : numpy.ndarray, optional
         An empty array of the result's dtype, as in dask.
+    blocks : str
+        "numpy", or "arrow": lazy arrays' blocks come as `pyarrow.Array`, those of two or more axes as
+        `FixedShapeTensorArray` with a tensor for each position along the first axis; a 0-d block has length 1. `func`
+        returns such, an Arrow scalar, or a NumPy array.
     **kwargs : any
         Passed on to `func`.
 
@@ -81,7 +88,7 @@ def map_blocks(
     ------
     ArgumentError
         `func` is not callable, can't be pickled, or uses a lazy array; a lazy array is passed by keyword; or there is
-        neither an array nor `chunks` and `dtype`.
+        neither an array nor `chunks` and `dtype`. `blocks` is neither "numpy" nor "arrow".
     ShapeError
         Arrays neither broadcast nor have matching numbers of chunks. When computed: `func` returned a block of another
         shape.
@@ -89,7 +96,8 @@ def map_blocks(
         `drop_axis` or `new_axis` is out of range.
     DTypeError
         There is no `dtype`, and `func` raises an error when it is called on arrays of one element to find the dtype.
-        `dtype` is not a NumPy dtype, or one of Python objects.
+        `dtype` is not a NumPy dtype, or one of Python objects. Arrow has no type for an array that is to come as Arrow.
+        When computed: `func` returned Arrow nulls, and the result's dtype has no NaN or NaT.
     ChunksError
         `chunks` doesn't match the axes or the number of chunks.
 
@@ -97,12 +105,18 @@ def map_blocks(
     -----
     To find the dtype, the function is called once with small arrays; give `dtype` where it can't take them.
 
+    A block that is a chunk isn't copied for Arrow, unless Arrow has it otherwise: booleans as bits, texts of any
+    length, records as structs. NaT is null there; complex numbers are lists of two.
+
     Examples
     --------
     >>> import windrow as wr
     >>> x = wr.arange(6, chunks=3)
     >>> wr.map_blocks(lambda block: block - block.min(), x).compute()
     array([0, 1, 2, 0, 1, 2])
+    >>> import pyarrow.compute as pc
+    >>> wr.map_blocks(pc.negate, x, blocks="arrow").compute()
+    array([ 0, -1, -2, -3, -4, -5])
     """
     arrays, places, called, extra = arguments("map_blocks", func, args, kwargs)
     known = read_dtype("map_blocks", dtype, meta)
@@ -114,6 +128,8 @@ def map_blocks(
         domain, arrays = match_chunks("map_blocks", arrays)
         domain, arrays = join_chunks("map_blocks", domain, arrays, drop_axis)
         grid, operand_axes = lay_out("map_blocks", domain, arrays, drop_axis, new_axis, chunks)
+    if as_arrow(blocks, arrays):
+        called = ArrowBlocks(called, label, len(arrays), grid.ndim, known)
     sources = tuple((p, a.expr.grid, w) for p, a, w in zip(places, arrays, operand_axes, strict=True))
     wants = find_wanted(func)
     if known is None:
@@ -122,10 +138,23 @@ def map_blocks(
         known, shape = infer_result("map_blocks", called, samples, extra, kwargs | first, label)
         if new_axis is not None and chunks is None:
             grid = lengthen_axes("map_blocks", grid, shape, new_axis)
+        if isinstance(called, ArrowBlocks):
+            called = replace(called, dtype=known)
     if "block_info" in wants:
         called = Informed(called, sources, grid, known, "block_id" in wants)
     packed = payload("map_blocks", called, extra, kwargs, label)
     return make(MapBlocks(packed, tuple(operand_axes), ("block_id",) if wants else ()), arrays, grid, known)
+
+
+def as_arrow(blocks: Any, arrays: list[Array]) -> bool:
+    """Tell whether blocks are to come as Arrow, which must have a type for them."""
+    if blocks not in ("numpy", "arrow"):
+        raise ArgumentError(bad("map_blocks", "blocks", blocks, "'numpy' or 'arrow'"))
+    if blocks == "arrow":
+        for array in arrays:
+            if value_type(array.dtype) is None:
+                raise DTypeError(bad("map_blocks", "blocks", blocks, f"'numpy': Arrow has no type for {array.dtype}"))
+    return bool(blocks == "arrow")
 
 
 def first_keywords(wants: tuple[str, ...], sources: tuple[Place, ...], grid: Grid) -> dict[str, Any]:

@@ -107,3 +107,10 @@ def test_on_ranks(launch, tmp_path):
     assert re.match(told, lines[0])
     assert lines[1].startswith("ArgumentError <lambda>: the function returned a masked array")
     assert lines[2:] == [str([[0.0, 0.0, 1.0, 1.0]] * 2 + [[2.0, 2.0, 3.0, 3.0]] * 2), "32.0"]
+
+
+def test_texts_in_records_must_fit_too():
+    narrow, wide = np.dtype([("a", "U1")]), np.array([("long",)], [("a", "U4")])
+    x = wr.map_blocks(lambda block: wide, wr.ones(1), dtype=narrow)
+    with pytest.raises(wr.DTypeError, match=r"dtype <U4 in field 'a'"):
+        x.compute()

@@ -183,12 +183,14 @@ def test_integers_are_even():
 
 
 def test_spill_file_holds_what_was_written(tmp_path):
-    slabs = [np.random.default_rng(i).integers(0, 256, n, np.uint8) for i, n in enumerate([64, 8192, 64 * 1001])]
+    slabs = [
+        np.random.default_rng(i).integers(0, 256, n, np.uint8) for i, n in enumerate([64, 100, 8192, 3, 64 * 1001])
+    ]
     file = SpillFile(str(tmp_path), slabs)
     try:
         for slab, offset in zip(slabs, file.offsets.tolist(), strict=True):
             assert np.array_equal(file.memory[offset : offset + len(slab)], slab)
-            assert offset % 8 == 0
+            assert offset % 64 == 0
     finally:
         file.close()
     assert list(tmp_path.iterdir()) == []

@@ -37,6 +37,10 @@ def check_kept(name: str, made: Array, dtype: np.dtype[Any], where: str = "") ->
     DTypeError
         When a part would be lost: what follows the point, the imaginary part, the end of a text.
     """
+    if made.dtype.names is not None and made.dtype.names == dtype.names:
+        for field in made.dtype.names:
+            check_kept(name, made[field], dtype[field].base, f" in field {field!r}{where}")
+        return
     if made.dtype.kind in "SU" and dtype.kind in "SU":
         kept = made.dtype.itemsize <= dtype.itemsize or bool((made.astype(dtype) == made).all())
     else:

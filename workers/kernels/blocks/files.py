@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.errors import DTypeError, FileError, SourceChanged
-from ...stored import arrow, arrow_column, arrow_type, file_name
+from ...arrow import arrow, give, stored_type, value_type, wrap
+from ...stored import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,13 +55,13 @@ def save(block: Array, folder: str, runs: Runs, *, where: Where) -> Array:
     _, bounds = runs.within(file)
     number, _ = runs.place(tuple(f * g for f, g in zip(file, runs.groups, strict=True)))
     ipc = arrow("ipc")
-    schema = arrow().schema([("values", arrow_type(block.dtype))])
+    schema = arrow().schema([("values", stored_type(block.dtype))])
     with _whole(folder, file_name(number, "arrow")) as path:
         with arrow().OSFile(path, "wb") as sink, ipc.new_file(sink, schema) as writer:
             for chunk in np.ndindex(*(len(b) - 1 for b in bounds)):
                 inside: tuple[Any, ...] = tuple(slice(b[k], b[k + 1]) for b, k in zip(bounds, chunk, strict=True))
                 part = block[*inside, ...]  # an array even where it has no axes
-                writer.write_batch(arrow().RecordBatch.from_arrays([arrow_column(part)], schema=schema))
+                writer.write_batch(arrow().RecordBatch.from_arrays([wrap(part)], schema=schema))
         size = os.stat(path).st_size
     return np.full((1,) * len(where), size)
 
@@ -101,12 +102,12 @@ def to_parquet(*args: Any, where: Where) -> Array:
     *columns, folder, names, runs = args
     (number,) = (s.start for s in where)
     flat = [part for c in columns for part in ([c] if c.ndim == 1 else [c[:, j] for j in range(c.shape[1])])]
-    schema = arrow().schema([(name, arrow().from_numpy_dtype(c.dtype)) for name, c in zip(names, flat, strict=True)])
+    schema = arrow().schema([(name, value_type(c.dtype)) for name, c in zip(names, flat, strict=True)])
     _, (bounds,) = runs.within((number,))
     with _whole(folder, file_name(number, "parquet")) as path:
         with arrow("parquet").ParquetWriter(path, schema) as writer:
             for start, stop in zip(bounds.tolist(), bounds.tolist()[1:], strict=False):
-                parts = [arrow().array(np.ascontiguousarray(c[start:stop])) for c in flat]
+                parts = [give(c[start:stop]) for c in flat]
                 if stop > start:
                     _write_rows(writer, arrow().Table.from_arrays(parts, schema=schema))
         size = os.stat(path).st_size
