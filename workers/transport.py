@@ -19,6 +19,24 @@ Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """The MPI window over a rank's arena, as that rank's MPI describes it.
+
+    `base` is the arena's address in its process, `unit` that of displacements, in bytes. `model` is "unified" where
+    loads, stores and Gets see one memory; `flavor` is "create". `seconds` is what making it took. `alone` tells
+    whether a Get completes while its target is outside MPI; None where nobody tried, as where all memory is mapped.
+    """
+
+    base: int
+    size: int
+    unit: int
+    model: str
+    flavor: str
+    seconds: float
+    alone: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Peer:
     """A rank as the others see it; `route` is how its chunks are read: own, map, get or service."""
 
@@ -27,6 +45,7 @@ class Peer:
     pid: int
     same_node: bool
     route: str
+    window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)

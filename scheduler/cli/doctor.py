@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -190,6 +191,7 @@ def _two_ranks(made: Report) -> Iterator[str]:
         return
     yield made.line("two ranks", f"started, asked and stopped in {found['seconds']:.2f} s")
     yield made.line("between them", _routes(made, found["routes"][1:]))
+    yield made.line("window", _describe_window(found["window"]))
     yield made.line("network", _network(made, found["doors"], "the launcher"))
 
 
@@ -199,6 +201,7 @@ def _job(made: Report) -> Iterator[str]:
     hosts = Counter(peer.host for peer in peers)
     yield made.line("ranks", f"{len(peers)} of one job: " + ", ".join(f"{n} on {host}" for host, n in hosts.items()))
     yield made.line("between them", _routes(made, [peer.route for peer in peers[1:]]))
+    yield made.line("window", _describe_window(None if peers[0].window is None else asdict(peers[0].window)))
     here = [peer.pid for peer in peers if peer.same_node]
     yield made.line("network", _network(made, listening([*here, os.getppid()]), "mpirun"))
 
@@ -207,6 +210,19 @@ def _routes(made: Report, routes: list[str]) -> str:
     if any(route != "map" for route in routes):
         made.problem("the ranks can't map each other's memory: run them as one user, in one container")
     return "; ".join(ROUTES.get(route, route) for route in dict.fromkeys(routes))
+
+
+def _describe_window(window: dict[str, Any] | None) -> str:
+    """Tell of the MPI window over the ranks' arenas."""
+    if window is None:
+        return "none: this MPI can't expose the ranks' memory"
+    alone = {
+        True: "a Get completes by itself",
+        False: "a Get needs its target inside MPI",
+        None: "whether a Get completes by itself was not tried, as all memory is mapped",
+    }
+    cost = f"made at start in {window['seconds'] * 1000:.1f} ms"
+    return f"{cost}, over each rank's arena; memory model {window['model']}; {alone[window['alone']]}"
 
 
 def _network(made: Report, doors: list[str], launcher: str) -> str:

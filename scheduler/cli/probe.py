@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from typing import Any
 
 from ...workers.mpi.doors import doors
@@ -42,12 +43,19 @@ def ranks() -> dict[str, Any]:
     with Cluster(2, memory="16 MiB") as cluster:
         rows = cluster.info()
         seconds = time.monotonic() - begin
-        return {
+        peers = session().engine.transport.peers
+        found: dict[str, Any] = {
             "seconds": seconds,
             "ranks": len(rows),
-            "routes": [peer.route for peer in session().engine.transport.peers],
+            "routes": [peer.route for peer in peers],
+            "window": None if peers[0].window is None else asdict(peers[0].window),
             "doors": listening([*(row["pid"] for row in rows), *launchers()]),
         }
+    if found["window"] is not None and found["window"]["alone"] is None:
+        with Cluster(2, memory="16 MiB", transport="get"):  # where all memory is mapped nobody tries
+            tried = session().engine.transport.peers[0].window
+            found["window"]["alone"] = tried is not None and tried.alone
+    return found
 
 
 def listening(pids: list[int]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import sys
 import time
 
@@ -29,6 +30,7 @@ def test_all_is_there(jobs, mpi):
     check_screen(done)
     for part in ("mpi4py", "libmpi", "between them", "fault tolerance", "started, asked and stopped in"):
         assert part in done.stdout
+    assert re.search(r"window +made at start in [\d.]+ ms, .* model unified; a Get needs its target", done.stdout)
 
 
 @pytest.mark.ranks
@@ -94,6 +96,7 @@ def test_under_mpirun_it_reports_the_ranks_that_it_is_part_of(jobs, mpi):
     assert done.returncode == 0, done.stderr
     assert "ranks            3 of one job: 3 on " in done.stdout
     assert "between them     map" in done.stdout
+    assert re.search(r"window +made at start in [\d.]+ ms", done.stdout)
     assert "two ranks" not in done.stdout
     assert "can't be started" not in done.stdout
     assert "network          open to other hosts: prterun" in done.stdout  # which can't be told otherwise

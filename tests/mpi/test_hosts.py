@@ -246,3 +246,32 @@ def test_what_env_exports_chooses_the_network_of_all_hosts(hosts):
     said = job.said
     found = {(host, device) for host, text in re.findall(r"door (\S+) (\[.*?\])", said) for device in json.loads(text)}
     assert found == {(name, "eth1") for name in hosts.names}, said
+
+
+READS = """
+import json, time
+import windrow as wr
+from windrow.scheduler.cluster import session
+
+def slow(block):
+    time.sleep(0.05)
+    return block
+
+link = session().engine.transport
+print("ready", json.dumps({row["rank"]: [row["host"], row["pid"]] for row in wr.cluster().info()}), flush=True)
+x = wr.map_blocks(slow, wr.arange(30_000, chunks=1000), dtype=int).persist()
+total = int(x.rechunk(3000).sum())
+whole = bool((x.compute() == range(30_000)).all())
+found = [total, whole, sorted({peer.route for peer in link.peers if not peer.same_node}), link.peers[0].window.alone]
+print("read", json.dumps([*found, link._fetcher.counts["get"] > 0]), flush=True)
+"""
+
+
+@pytest.mark.parametrize(("transport", "route"), [("auto", "service"), ("get", "get")])
+def test_chunks_of_other_hosts_are_asked_for_unless_gets_are_forced(hosts, transport, route):
+    """A Get over TCP needs its target."""
+    asked = {"WINDROW_TRANSPORT": transport, "OMPI_MCA_btl_tcp_if_include": "eth0"}
+    job = hosts.start(6, READS, **asked)
+    total = sum(range(30_000))
+    assert json.loads(job.await_word("read")) == [total, True, [route], False, route == "get"], job.said
+    assert job.process.wait(10) == 0, job.said

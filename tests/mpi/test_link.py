@@ -109,6 +109,14 @@ def test_all_routes_bring_the_same_bytes(job, how, transport, route):
 
 
 @pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("transport", ["auto", "get"])
+def test_a_window_exposes_each_arena_from_the_start(job, how, transport):
+    done = job(3, "windows.py", transport, how=how)
+    check(done, "exposed")
+    assert not done.stderr.replace("\0", "").strip()
+
+
+@pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("transport", ["map", "get", "service"])
 def test_a_death_is_reported_once_and_the_rest_goes_on(job, how, transport):
     check(job(4, "deaths.py", transport, how=how), "went on")

@@ -39,6 +39,11 @@ def test_killed(launch, nothing_left, seed):
 
 
 @pytest.mark.parametrize("seed", range(2))
+def test_killed_amid_gets(launch, nothing_left, seed):
+    check(launch, seed, "SIGKILL", WINDROW_TRANSPORT="get")
+
+
+@pytest.mark.parametrize("seed", range(2))
 def test_stopped(launch, nothing_left, seed):
     check(launch, seed, "SIGSTOP", WINDROW_HEARTBEAT="1.5")
 
@@ -48,6 +53,13 @@ def test_stopped(launch, nothing_left, seed):
 def test_fifty_kills(launch, nothing_left):
     for seed in range(100, 150):
         check(launch, seed, "SIGKILL")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_fifty_kills_amid_gets(launch, nothing_left):
+    for seed in range(100, 150):
+        check(launch, seed, "SIGKILL", WINDROW_TRANSPORT="get")
 
 
 @pytest.mark.slow

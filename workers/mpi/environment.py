@@ -34,10 +34,12 @@ AS_ROOT = {
 _FT_ENABLE = "OMPI_MCA_mpi_ft_enable"
 FAULT_TOLERANCE = {_FT_ENABLE: "1", "PRTE_MCA_state_base_recoverable": "1"}
 # btl/ofi alone takes a second of every MPI_Init; osc/ucx does not work with fault tolerance and says so each
-# time.
+# time. Where there are more processes than cores, ranks that meet at start must let each other have them.
 BTL = "OMPI_MCA_btl"
-QUICK = {BTL: "^ofi", "OMPI_MCA_osc": "^ucx"}
-NO_NETWORK = "^ofi,tcp"
+QUICK = {BTL: "^ofi", "OMPI_MCA_osc": "^ucx", "OMPI_MCA_mpi_yield_when_idle": "1"}
+# Without network cards where all ranks are on one host: a window would have them pin every arena, whole.
+_ONE_HOST = "^ofi,uct"
+NO_NETWORK = "^ofi,uct,tcp"
 LOOPBACK = "lo"
 # Which network interface ranks use, and which the launcher, between hosts; it refuses the loopback interface.
 _INTERFACE, _LAUNCHER_INTERFACE = "OMPI_MCA_btl_tcp_if_include", "PRTE_MCA_prte_if_include"
@@ -178,6 +180,18 @@ def ulfm_enabled() -> bool:
     return os.environ.get(_FT_ENABLE, "").lower() in ("1", "true", "yes", "t")
 
 
+def allows_btl(name: str) -> bool:
+    """Tell whether MPI may use one of its modules for bytes between ranks; of those that we leave out, if it was asked.
+
+    Parameters
+    ----------
+    name
+        The module's, such as "ofi".
+    """
+    listed = os.environ.get(BTL, QUICK[BTL])
+    return (name in listed.lstrip("^").split(",")) is not listed.startswith("^")
+
+
 def exports(interface: str | None = None) -> dict[str, str]:
     """Return what a user exports so that a plain `mpirun` goes on after a rank's death.
 
@@ -225,7 +239,10 @@ def spawn_settings(interface: str | None) -> dict[str, str]:
     found = {} if interface is None else {_INTERFACE: interface}
     if interface not in (None, LOOPBACK):
         found[_LAUNCHER_INTERFACE] = interface
-    return {name: value for name, value in found.items() if name not in os.environ}
+    found = {name: value for name, value in found.items() if name not in os.environ}
+    if interface == LOOPBACK and os.environ.get(BTL) == QUICK[BTL]:
+        found[BTL] = _ONE_HOST
+    return found
 
 
 def choose_interface(asked: str | None) -> str | None:

@@ -3,28 +3,24 @@
 Asking ("service"): the owner's I/O thread sends the region, packed, and the reader has posted the receive
 before it asked. Such a receive fails when the owner dies.
 
-Getting ("get"): nobody is asked, but a Get of a dead rank never ends, and one of a busy rank may need that
-rank inside MPI. So it goes into a buffer of its own, which a late answer can do no harm to, and has a limit.
+Getting ("get"): nobody is asked (see `gets`). What doesn't come, or is under way when a rank dies, is asked for.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
-import signal
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 from mpi4py import MPI
 
+from .gets import Get, Gets
 from .mailbox import count_as_mpi
-from .regions import datatypes, pack, pieces
+from .regions import pack
 
 if TYPE_CHECKING:
     from ..transport import Bytes, Region
@@ -32,10 +28,7 @@ if TYPE_CHECKING:
 
 MESSAGE, REQUEST, REFUSED, GONE, DATA = 1, 2, 3, 4, 16  # tags; DATA + ticket is the answer to a request
 _TICKETS = 1 << 16
-_MOST_PIECES = 4096  # a Get of more separate pieces is slower than asking
-_MOST_GOT = 2**31 - 1  # bytes
 _CANCELLING = 1.0  # seconds: an answer that has begun to stream in, and stays away so long, stays away
-RING_EVERY = 0.001
 
 Done = Callable[[bool], None]
 
@@ -48,9 +41,7 @@ class _Read:
     done: Done
     deadline: float
     ticket: int = -1
-    buffer: Bytes | None = None
     cancelled: bool = False
-    types: list[MPI.Datatype] = field(default_factory=list)
 
 
 class Fetcher:
@@ -61,7 +52,7 @@ class Fetcher:
     mailbox
         Carries requests and answers.
     window
-        The arenas, locked for reading; None when nobody gets.
+        The arenas, locked for reading; None where MPI has none.
     ring
         Wakes a rank of this host; does nothing for another host's.
     memory
@@ -79,32 +70,32 @@ class Fetcher:
         memory: Callable[[int], Bytes | None],
         limit: float = 10.0,
     ) -> None:
-        self._mailbox, self._window, self._ring, self._memory = mailbox, window, ring, memory
+        self._mailbox, self._ring, self._memory = mailbox, ring, memory
         self.limit = limit
-        self.slow: set[int] = set()
+        self.counts = Counter[str]()
+        self._gets = None if window is None else Gets(window, ring, limit)
         self._reads: list[_Read] = []
         self._failed: list[Done] = []
         self._stuck: list[_Read] = []
         self._ticket = 0
-        self._rung = 0.0
 
     @property
     def under_way(self) -> bool:
         """Tell whether a read waits."""
-        return bool(self._reads or self._failed)
+        return bool(self._reads or self._failed or self._gets)
 
     def start(self, route: str, rank: int, region: Region, into: Bytes, done: Done) -> None:
         """Begin a read; `progress` calls `done`."""
         if rank in self._mailbox.dead:
             self._failed.append(done)
             return
-        get = route == "get" and self._window is not None and region.source < 0 and rank not in self.slow
-        get = get and not self._mailbox.dead  # after a death a window may hang or crash for the living too
+        # After a death a window may hang or crash for the living too.
+        may_get = route == "get" and region.source < 0 and not self._mailbox.dead
+        if may_get and self._gets is not None and self._gets.take(Get(rank, region, into, done)):
+            return
+        self.counts["service"] += 1
         try:
-            if get and pieces(region) <= _MOST_PIECES and into.size <= _MOST_GOT:
-                self._reads.append(self._get(rank, region, into, done))
-            else:
-                self._reads.append(self._ask(rank, region, into, done))
+            self._reads.append(self._ask(rank, region, into, done))
         except MPI.Exception:
             self._failed.append(done)
 
@@ -116,38 +107,14 @@ class Fetcher:
         self._ring(rank)
         return _Read(rank, request, into, done, time.monotonic() + self.limit, self._ticket)
 
-    @contextlib.contextmanager
-    def _watchdog(self, name: str) -> Iterator[None]:
-        """End this process when a call into MPI does not return: nothing else frees it."""
-        timer = threading.Timer(2 * self.limit, _give_up, (name, 2 * self.limit))
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-    def _get(self, rank: int, region: Region, into: Bytes, done: Done) -> _Read:
-        """Start a Get; a target on this host is rung into MPI first."""
-        assert self._window is not None
-        self._ring(rank)
-        buffer: Bytes = np.empty(into.size, np.uint8)
-        types = datatypes(region)
-        with self._watchdog(f"a Get of rank {rank}"):
-            request = self._window.Rget([buffer, MPI.BYTE], rank, (region.offset, 1, types[-1]))
-        return _Read(rank, request, into, done, time.monotonic() + self.limit, -1, buffer, False, types)
-
     def progress(self) -> int:
         """Look at the reads under way; returns how many have ended, well or not."""
-        failed, self._failed = self._failed, []
-        for done in failed:
-            done(False)
-        if not self._reads:
-            return len(failed)
+        ended = [(done, False) for done in self._failed]
+        self._failed = []
+        if self._gets:
+            ended += [(get.done, True) for get in self._progress_gets(self._gets)]
         now = time.monotonic()
-        self._ring_targets(now)
         reads, self._reads = self._reads, []
-        ended: list[tuple[Done, bool]] = []
         for read in reads:
             result = self._result(read, now)
             if result is None:
@@ -156,18 +123,19 @@ class Fetcher:
                 ended.append((read.done, result))
         for done, ok in ended:
             done(ok)
-        return len(failed) + len(ended)
+        return len(ended)
+
+    def _progress_gets(self, gets: Gets) -> list[Get]:
+        """Return the Gets that have come; ask for what will not."""
+        arrived, given_up = gets.progress(bool(self._mailbox.dead))
+        for get in given_up:
+            self.start("service", get.rank, get.region, get.into, get.done)
+        self.counts["get"] += len(arrived)
+        return arrived
 
     def _result(self, read: _Read, now: float) -> bool | None:
         """Tell how a read ended; None while it has not."""
         dead = read.rank in self._mailbox.dead
-        if read.buffer is not None:
-            if self._mailbox.dead or now > read.deadline:  # never touch it again: the next call on it could hang
-                if dead or now > read.deadline:
-                    self.slow.add(read.rank)
-                self._stuck.append(read)
-                return False
-            return self._got(read)
         if (dead or now > read.deadline) and not read.cancelled:
             # Cancelled once the answer streams in, a receive goes on all the same, into memory that must wait
             # for it.
@@ -181,19 +149,6 @@ class Fetcher:
             return False
         return found
 
-    def _got(self, read: _Read) -> bool | None:
-        """Look at a Get."""
-        try:
-            if not read.request.Test():
-                return None
-        except MPI.Exception:
-            return False
-        assert read.buffer is not None
-        read.into[:] = read.buffer
-        for datatype in read.types:
-            datatype.Free()
-        return True
-
     def _read_answer(self, read: _Read) -> bool | None:
         """Look at an answer."""
         status = MPI.Status()
@@ -203,13 +158,6 @@ class Fetcher:
         except MPI.Exception:
             return False
         return not status.Is_cancelled() and status.Get_elements(MPI.BYTE) == read.into.size
-
-    def _ring_targets(self, now: float) -> None:
-        """Keep the targets of Gets inside MPI, where they are on this host."""
-        if now - self._rung >= RING_EVERY:
-            self._rung = now
-            for rank in {x.rank for x in self._reads if x.buffer is not None}:
-                self._ring(rank)
 
     def answer(self, message: Message) -> None:
         """Serve what another rank asks for: a REQUEST, or the news that it REFUSED one."""
@@ -231,10 +179,3 @@ class Fetcher:
         """Return a region's bytes in C order, not copied where they lie so; None when they are not there."""
         memory = self._memory(region.source)
         return None if memory is None else pack(memory, region)
-
-
-def _give_up(name: str, limit: float) -> None:
-    """Say what hung, and die as a lost rank does."""
-    sys.stderr.write(f"windrow: {name} did not return within {limit} s; this rank ends itself\n")
-    sys.stderr.flush()
-    os.kill(os.getpid(), signal.SIGKILL)

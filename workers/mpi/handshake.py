@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
-import numpy as np
 from mpi4py import MPI
 
 from ..transport import Peer
+from .environment import ulfm_enabled
 from .memory import Arena, PeerMemory, arena_name, boot_id
+from .window import Exposure, expose, gets_alone, gets_are_safe, meet
 
 ROUTES = ("auto", "map", "get", "service")
-_SETTLE = 0.02  # until the sleeping half of the self-test surely sleeps
-_PATIENCE = 0.1  # for the Get of the self-test
-_SLEEP = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +39,9 @@ class Roster:
     window: MPI.Win | None
 
 
-def token(comm: MPI.Intracomm) -> str:
-    """Agree on the job's random word."""
-    return cast("str", comm.bcast(secrets.token_hex(8) if comm.rank == 0 else None))
+def agree(comm: MPI.Intracomm, transport: str) -> tuple[str, str]:
+    """Return the job's random word, and rank 0's transport: ranks of other hosts may not see its setting."""
+    return cast("tuple[str, str]", comm.bcast((secrets.token_hex(8), transport)))
 
 
 def greet(comm: MPI.Intracomm, word: str, arena: Arena, memory: PeerMemory, transport: str) -> Roster:
@@ -76,22 +73,21 @@ def greet(comm: MPI.Intracomm, word: str, arena: Arena, memory: PeerMemory, tran
     total = cast("int", comm.allreduce(len(unmapped)))
     if transport == "map" and total:
         raise RuntimeError(f'transport="map": {total} pairs of ranks cannot map each other (other hosts or containers)')
-    rest, window = "service", None
-    if transport == "get" or (transport == "auto" and total):
-        window = _window(comm, arena)
-        if transport == "get" and window is None:
-            raise RuntimeError('transport="get": this MPI cannot make a window over the ranks\' arenas')
-        if window is not None:
-            rest = "get" if transport == "get" else _choose(comm, window, unmapped)
-    # A Get of a rank that dies meanwhile may never return, and the driver must: in "auto" it asks instead.
-    if transport == "auto" and comm.rank == 0:
-        rest = "service"
+    exposure = expose(comm, arena)
+    rest, alone = _choose(comm, exposure, transport, unmapped, total)
     peers = tuple(
-        Peer(r, x.host, x.pid, near[r], "own" if r == comm.rank else "map" if r in mapped else rest)
+        Peer(
+            r,
+            x.host,
+            x.pid,
+            near[r],
+            "own" if r == comm.rank else "map" if r in mapped else rest,
+            None if exposure is None else replace(exposure.ranks[r], alone=alone),
+        )
         for r, x in enumerate(cards)
     )
     killable = frozenset(r for r, x in enumerate(cards) if near[r] and x.namespace == own.namespace and r != comm.rank)
-    return Roster(peers, killable, window)
+    return Roster(peers, killable, None if exposure is None else exposure.window)
 
 
 def _namespace() -> str:
@@ -102,56 +98,22 @@ def _namespace() -> str:
         return f"unknown to {os.getpid()}"
 
 
-def _window(comm: MPI.Intracomm, arena: Arena) -> MPI.Win | None:
-    """Expose the arena, locked by all for reading from now on; None when MPI cannot, on all ranks alike.
-
-    Made only where chunks may travel through it: with fault tolerance Open MPI prints a warning at each.
-    """
-    memory = MPI.memory.fromaddress(arena.address, arena.size)
-    try:
-        window = MPI.Win.Create(memory, 1, MPI.INFO_NULL, comm)
-    except MPI.Exception:
-        window = None
-    if not comm.allreduce(window is not None, MPI.LAND) or window is None:
-        return None
-    window.Set_errhandler(MPI.ERRORS_RETURN)
-    window.Lock_all(MPI.MODE_NOCHECK)
-    return window
-
-
-def _choose(comm: MPI.Intracomm, window: MPI.Win, unmapped: set[int]) -> str:
-    """Choose the route for the peers that are not mapped; the same on all ranks."""
-    passed = _one_sided(comm, window, unmapped)
-    return "get" if comm.allreduce(passed, MPI.MIN) else "service"
-
-
-def _one_sided(comm: MPI.Intracomm, window: MPI.Win, unmapped: set[int]) -> bool:
-    """Tell whether a Get completes while its target sleeps outside MPI: even ranks try, then odd ones.
-
-    Where it does not, the Get may hold its caller until the target wakes, which it does.
-    """
-    passed = True
-    for half in (0, 1):
-        comm.Barrier()
-        if comm.rank % 2 != half:
-            time.sleep(_SLEEP)
-            continue
-        targets = sorted(r for r in unmapped if r % 2 != half)
-        if targets:
-            time.sleep(_SETTLE)
-            target = targets[comm.rank // 2 % len(targets)]
-            passed = passed and _quick_get(window, target)
-    return passed
-
-
-def _quick_get(window: MPI.Win, target: int) -> bool:
-    """Tell whether eight bytes come in time."""
-    buffer = np.empty(8, np.uint8)
-    start = time.monotonic()
-    try:
-        request = window.Rget([buffer, MPI.BYTE], target)
-        while not request.Test():
-            os.sched_yield()
-    except MPI.Exception:
-        return False
-    return time.monotonic() - start < _PATIENCE
+def _choose(
+    comm: MPI.Intracomm, exposure: Exposure | None, transport: str, unmapped: set[int], total: int
+) -> tuple[str, bool | None]:
+    """Return the route to ranks that aren't mapped, and whether a Get completes alone: tried where it matters."""
+    forced = transport == "get"
+    usable = exposure is not None and exposure.unified
+    if forced and not usable:
+        raise RuntimeError('transport="get": this MPI cannot make a unified window over the ranks\' arenas')
+    if exposure is None or not total or not (forced or transport == "auto"):
+        return "service", None
+    alone = gets_alone(comm, exposure.window, unmapped)
+    if not forced and not comm.allreduce(alone and usable and gets_are_safe(), MPI.LAND):
+        return "service", alone
+    if not meet(comm, exposure.window, unmapped):
+        if forced:
+            raise RuntimeError('transport="get": a rank could not be read through the window')
+        return "service", alone
+    # A Get of a rank that dies meanwhile may never return; the driver must, where deaths are survived.
+    return ("service" if comm.rank == 0 and ulfm_enabled() and not forced else "get"), alone

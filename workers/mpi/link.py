@@ -18,9 +18,10 @@ from mpi4py import MPI
 
 from ..transport import Bytes, RanksLost, Region
 from .exits import die
-from .fetch import GONE, MESSAGE, REFUSED, REQUEST, RING_EVERY, Fetcher
+from .fetch import GONE, MESSAGE, REFUSED, REQUEST, Fetcher
+from .gets import RING_EVERY
 from .guard import guard
-from .handshake import greet, token
+from .handshake import agree, greet
 from .mailbox import Mailbox
 from .memory import Arena, PeerMemory, arena_name
 from .processes import open_process
@@ -56,12 +57,12 @@ class MpiLink:
         for each in (comm, MPI.COMM_WORLD, MPI.COMM_SELF):
             each.Set_errhandler(MPI.ERRORS_RETURN)
         self.comm, self.rank, self.size = comm, comm.rank, comm.size
-        word = token(comm)
+        word, transport = agree(comm, transport)
         self._arena = Arena(arena_name(word, self.rank), arena_bytes)
         self._memory = PeerMemory()
         self._bell = Bell(word, self.rank)
         roster = greet(comm, word, self._arena, self._memory, transport)
-        self.peers = roster.peers
+        self.peers, self.window = roster.peers, roster.window
         self.transport = transport
         # Rank 0 watches the processes of its host, the others watch rank 0: quicker than MPI when idle.
         watched = [r for r in roster.killable if 0 in (r, self.rank)]
@@ -218,10 +219,7 @@ class MpiLink:
 
         A "map" peer can be fetched from as well: by asking it.
         """
-        route = self.peers[rank].route
-        if self.rank == 0 and route == "get":  # an Rget of a rank that has just died never returns: not the driver's
-            route = "service"
-        self._fetcher.start(route, rank, region, into, done)
+        self._fetcher.start(self.peers[rank].route, rank, region, into, done)
 
     def close(self) -> None:
         """Flush what is queued for up to a second, and free what the rank holds. Not collective.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SHARED_MEMORY = "/dev/shm"
 _PREFIX, _LOCK = "windrow-", "lock"
 _TRIES = 5  # at making a folder that another job deletes as one that nobody holds yet
-SEGMENTS = "OMPI_MCA_btl_sm_backing_directory"
+_SEGMENTS = ("OMPI_MCA_btl_sm_backing_directory", "OMPI_MCA_osc_rdma_backing_directory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,11 @@ class Folders:
     def all(self) -> tuple[str, ...]:
         """Return every folder to delete, each once."""
         return tuple(dict.fromkeys(x for x in (self.segments, self.sessions, self.launcher) if x))
+
+
+def segment_settings(folder: str) -> dict[str, str]:
+    """Return what has MPI make the files of its shared memory in a folder, those of windows too."""
+    return dict.fromkeys(_SEGMENTS, folder)
 
 
 def make(name: str, guarded: Callable[[Iterable[str]], None]) -> Folders:
@@ -137,7 +142,7 @@ def in_force(folders: Folders) -> Iterator[None]:
     `initialising`.
     """
     settings = {
-        SEGMENTS: folders.segments,
+        **segment_settings(folders.segments),
         "PRTE_MCA_prte_tmpdir_base": folders.sessions,
     }
     if folders.launcher:

@@ -67,8 +67,8 @@ def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
     folder, first_here = _job_folder(job)
     here = environment.ranks_here(job.size)
     settings = environment.rank_settings(here == job.size, config.interface)
-    if folder and private.SEGMENTS not in os.environ:
-        settings[private.SEGMENTS] = folder
+    if folder:
+        settings |= {x: y for x, y in private.segment_settings(folder).items() if x not in os.environ}
     with RollCall(job, folder, here or job.size, config.start_limit):
         if folder:
             private.hold(folder)
