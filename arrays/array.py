@@ -14,10 +14,10 @@ from ..graph.errors import ArgumentError, ShapeError, bad
 from ..workers.boundary import guard, warn
 from ..workers.config import config
 from .base import ArrayBase, alias, check_device, register
-from .creation.arrow import arrow_stream, to_arrow
+from .creation.arrow import arrow_stream, elements, to_arrow
+from .display.chunk_graphs import graph
 from .display.explain import Explanation, explain
 from .display.html import array_html
-from .display.operation_graph import operation_graph
 from .display.visualize import visualize
 from .execution import compute as verbs
 from .execution.scalar_reads import element
@@ -33,9 +33,8 @@ from .methods import Methods
 from .operators import Operators
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    import networkx
     import pyarrow
 
 _assigned = guard(assign, inner=True)  # `__setitem__` counts references, and so has no wrapper around it
@@ -119,21 +118,23 @@ class Array(Operators, Methods):
         """See `windrow.release`."""
         verbs.release(self)
 
+    def owners(self) -> np.ndarray[Any, Any]:
+        """See `windrow.owners`."""
+        return verbs.owners(self)
+
     def explain(self) -> Explanation:
         """See `windrow.explain`."""
         return explain(self)
 
-    def graph(self) -> networkx.DiGraph:
-        """See `windrow.operation_graph`."""
-        return operation_graph(self)
+    graph = graph
 
     def visualize(self, filename: Any = None) -> Any:
         """See `windrow.visualize`."""
         return visualize(self, filename=filename)
 
-    def to_arrow(self) -> pyarrow.Array:
+    def to_arrow(self, names: Sequence[str] | None = None) -> pyarrow.Array | pyarrow.Table:
         """See `windrow.to_arrow`."""
-        return to_arrow(self)
+        return to_arrow(self, names)
 
     @property
     def blocks(self) -> BlockView:
@@ -461,7 +462,7 @@ class Array(Operators, Methods):
     # ------------------------------------------------------------------ Arrow's PyCapsules
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        found: tuple[object, object] = to_arrow(self).__arrow_c_array__(requested_schema)
+        found: tuple[object, object] = elements(self).__arrow_c_array__(requested_schema)
         return found
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -87,7 +87,7 @@ FUNCTIONS = {
 """Names of dask's and others' modules."""
 
 METHODS = {
-    "dask": "graph() is the graph of operations, explain() tells of the tasks",
+    "dask": "graph() is the graph of operations, graph(level='tasks') that of the tasks",
     "name": "arrays have no names of their own",
     "key": "arrays have no names of their own",
     "to_delayed": "x.blocks[i, j] is an array of one chunk, and iterating over x.blocks gives all of them",

@@ -108,3 +108,19 @@ class Program:
     def result(self) -> Value:
         """The last value."""
         return self.values[-1]
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """Names of what it does, in order; reading whole blocks is none."""
+        names = [_name(value) for value in self.values]
+        return tuple(name for name in [*names, "" if self.level is None else self.level.label] if name)
+
+
+def _name(value: Value) -> str:
+    if isinstance(value, Apply):
+        return value.function
+    if isinstance(value, Generate):
+        return value.source.label
+    if isinstance(value, Load):
+        return getattr(value.access, "label", "")
+    return value.op.label

@@ -99,7 +99,9 @@ class Cluster:
         -------
         list of dict
             For each rank its number `rank`, its `host` and `pid`; `arena_used` of the `arena_size` bytes for chunks;
-            how many `chunks` it holds, where small ones that one task makes count once; its `state`: "busy" or "idle".
+            how many `chunks` it holds, in memory or on its disk; its `state`: "busy" or "idle";
+            `window`, the MPI window that exposes the arena, as the rank's MPI tells it: `base`, the arena's address
+            there, `size`, the `model` of memory and the `flavor`. On the embedded engine it is None.
 
         Raises
         ------
@@ -190,12 +192,14 @@ def adopt_ranks(transport: Transport, arena: int, threads: int) -> Cluster:
     return made
 
 
+_WINDOW = ("base", "size", "model", "flavor")
+
+
 def _info(engine: Engine) -> list[dict[str, Any]]:
     rows = []
     for rank, peer in enumerate(engine.transport.peers):
         if not engine.ledger.alive[rank]:
             continue
-        chunks = sum(r.count_stored(rank) for r in engine.ledger.holding)
         arena = engine.ledger.arenas[rank]
         rows.append(
             {
@@ -204,8 +208,9 @@ def _info(engine: Engine) -> list[dict[str, Any]]:
                 "pid": peer.pid,
                 "arena_used": arena.used,
                 "arena_size": arena.size,
-                "chunks": chunks,
+                "chunks": engine.ledger.count_chunks(rank),
                 "state": "busy" if engine.ledger.given[rank] else "idle",
+                "window": None if peer.window is None else {x: getattr(peer.window, x) for x in _WINDOW},
             }
         )
     return rows

@@ -21,6 +21,7 @@ from .planning import Planner, Stopped, never
 from .ready_queue import SPARE
 from .record import Input, Record, State
 from .suspicion import Deadly, Suspicion
+from .timings import Timings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -60,7 +61,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a rank's death cost."""
+    """What a rank's death cost, in chunks."""
 
     rank: int
     lost: int
@@ -78,6 +79,7 @@ class Ledger(Planner):
         self.given: list[dict[int, Batch]] = [{} for _ in arenas]
         """Each rank's batches, the oldest first."""
         self.suspicion = Suspicion()
+        self.timings = Timings()
         self._before = [0] * len(arenas)
         self._stages = self._number = 0
 
@@ -207,6 +209,7 @@ class Ledger(Planner):
                 continue
             del self.records[token]
             gone.append(token)
+            self.timings.note(record)
             self._free(record, np.flatnonzero(record.state == State.STORED))
             for edge in record.inputs:
                 del edge.record.users[record]
@@ -298,6 +301,8 @@ class Ledger(Planner):
             return None
         record, tasks = batch.record, batch.tasks
         each = seconds / len(tasks)
+        record.spent += seconds
+        record.ran += len(tasks)
         record.seconds = each if not record.seconds else (record.seconds + each) / 2
         record.state[tasks] = State.STORED
         record.nstored += len(tasks)
@@ -352,13 +357,13 @@ class Ledger(Planner):
             del self.batches[batch.number]
             record.state[tasks] = State.LOST
             record.nrunning -= len(tasks)
-            again += len(tasks)
+            again += record.count_blocks(tasks)
             self._refused.append((record, tasks))
             self._rest(record)
         self.given[rank] = {}
         for record in list(self.holding):
-            stored = np.flatnonzero((record.owner == rank) & (record.state == State.STORED))
-            lost += len(stored)
+            stored = record.stored_on(rank)
+            lost += record.count_blocks(stored)
             record.nstored -= len(stored)
             record.state[stored] = State.LOST
             if not record.nstored:
@@ -408,9 +413,13 @@ class Ledger(Planner):
         self.suspicion.give_up(record.stage, deadly)
         record.deaths.clear()
 
+    def count_chunks(self, rank: int) -> int:
+        """Return how many chunks a rank holds."""
+        return sum(record.count_blocks(record.stored_on(rank)) for record in self.holding)
+
     def waiting(self) -> int:
-        """Number of tasks that wait or are ready."""
-        return sum(record.nwaiting for record in self.active)
+        """Return how many chunks wait to be made."""
+        return sum(record.count_blocks(np.flatnonzero(record.is_waiting)) for record in self.active)
 
     def victims(self, rank: int, nbytes: int) -> list[tuple[Record, Index]]:
         """Return about `nbytes` of stored slabs of a rank that could go to disk: held ones, oldest first.

@@ -51,8 +51,8 @@ class Record:
     state, owner, offset, source (-1: the owner's arena, else a spill file) say what is known of a task;
     `readers_left` counts gathers that are owed and readers that aren't done, `inputs_missing` inputs that aren't
     stored, `gathers` gathers to the user that are owed, `gathers_owed` those of all tasks. `hold` keeps all chunks
-    (persisted arrays). Inputs have smaller numbers than their readers. `leading` and `listed` belong to
-    `ready_queue.Ready`.
+    (persisted arrays). `seconds` is what a task takes lately; `ran` tasks have taken `spent` seconds in all. Inputs
+    have smaller numbers than their readers. `leading` and `listed` belong to `ready_queue.Ready`.
     """
 
     stage: Stage
@@ -64,6 +64,8 @@ class Record:
     nwaiting: int = 0
     nrunning: int = 0
     seconds: float = 0.0
+    spent: float = 0.0
+    ran: int = 0
     in_place: bool = False
     cached: bool = False
     viewed: bool = False
@@ -123,9 +125,15 @@ class Record:
         """Whether nothing depends on the record: it may be forgotten."""
         return not (self.hold or self.cached or self.gathers_owed or self.nwaiting or self.nrunning or self.users)
 
-    def count_stored(self, rank: int) -> int:
-        """Return the number of slabs that a rank holds."""
-        return int(np.count_nonzero((self.owner == rank) & (self.state == State.STORED)))
+    def count_blocks(self, tasks: Index) -> int:
+        """Return how many blocks some tasks cover."""
+        each = self.stage.blocks_per_task
+        beyond = self.ntasks * each - self.stage.grid.nblocks if len(tasks) and tasks.max() == self.ntasks - 1 else 0
+        return len(tasks) * each - beyond
+
+    def stored_on(self, rank: int) -> Index:
+        """Return the tasks whose slabs a rank holds."""
+        return np.flatnonzero((self.owner == rank) & (self.state == State.STORED))
 
     def enqueue(self, tasks: Index, preferred: NDArray[np.int64]) -> None:
         """Put tasks that became ready into the queues of the ranks they should run on."""

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...graph.access import ByBlock
 from ...graph.errors import ArgumentError, bad
 from ...graph.expr import walk
-from ...graph.program import Load, Product
 from ...scheduler.cluster import session
 from ...scheduler.html import size_text
+from ...scheduler.timings import find_seconds
 from ..base import ArrayBase
-from ..execution.deferred import outline_plan, sketch_plan
+from ..execution.deferred import sketch_plan
+from .directed import find_longest_path
 from .html import explanation_html
+from .planned import count_bytes_read, plan_stages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
     from ...graph.expr import Expr
-    from ...graph.grid import Grid, Index
     from ...graph.stage import Stage
 
 __all__ = [
@@ -46,6 +47,14 @@ class StageCost:
         Of the stage's result.
     planned : bool
         Whether it is planned when it runs, from values found then: its tasks and what it reads aren't known.
+    task_bytes : int
+        What one task reads and makes.
+    task_seconds : float, optional
+        What one task took when the stage last ran on this cluster; None: it didn't.
+    token : str
+        The stage's name in `windrow.stage_graph`.
+    inputs : tuple of str
+        Tokens of the stages that it reads.
     """
 
     name: str
@@ -56,6 +65,32 @@ class StageCost:
     bytes_moved: int
     bytes_held: int
     planned: bool = False
+    task_bytes: int = 0
+    task_seconds: float | None = None
+    token: str = ""
+    inputs: tuple[str, ...] = ()
+
+    @property
+    def short(self) -> str:
+        """Its name, cut where it is long."""
+        return self.name if len(self.name) <= 48 else self.name[:45] + "..."
+
+
+class CriticalPath(NamedTuple):
+    """A chain of stages, each of which reads what the one before made.
+
+    Attributes
+    ----------
+    stages : tuple of StageCost
+    bytes : int
+        What one task of each reads and makes.
+    seconds : float or None
+        What one task of each took when they last ran; None where one of them didn't.
+    """
+
+    stages: tuple[StageCost, ...]
+    bytes: int
+    seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -94,15 +129,50 @@ class Explanation:
         """Bytes of all results; intermediate ones are freed as soon as they have been read."""
         return sum(s.bytes_held for s in self.stages)
 
+    @cached_property
+    def critical_path(self) -> CriticalPath:
+        """The chain whose tasks, one of each stage, read and make most bytes: it isn't shorter on more ranks."""
+        return self._longest(lambda s: s.task_bytes)
+
+    @cached_property
+    def measured_path(self) -> CriticalPath | None:
+        """The chain whose tasks took longest when all of these stages last ran on this cluster; None: they didn't."""
+        known = self.stages and all(s.task_seconds is not None for s in self.stages)
+        return self._longest(lambda s: s.task_seconds or 0.0) if known else None
+
+    def _longest(self, weigh: Callable[[StageCost], float]) -> CriticalPath:
+        by_token = {s.token: s for s in self.stages}
+        names = find_longest_path(
+            {t: weigh(s) for t, s in by_token.items()}, {t: s.inputs for t, s in by_token.items()}
+        )
+        path = tuple(by_token[name] for name in names)
+        seconds = [s.task_seconds for s in path if s.task_seconds is not None]
+        return CriticalPath(path, sum(s.task_bytes for s in path), sum(seconds) if len(seconds) == len(path) else None)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What stands below the table: critical paths of more than one stage, and the notes."""
+        most, slowest = self.critical_path, self.measured_path
+        apart = slowest is not None and slowest.stages != most.stages
+        paths = (
+            {"critical path by bytes": most, "critical path by seconds": slowest} if apart else {"critical path": most}
+        )
+        found = []
+        for name, path in paths.items():
+            if path is not None and len(path.stages) > 1:
+                names = " → ".join(s.short for s in path.stages)
+                took = "" if path.seconds is None else f", {path.seconds:.3g} s when they last ran"
+                found.append(f"{name}: {names}; one task of each: {size_text(path.bytes)}{took}")
+        return (*found, *self.notes)
+
     def rows(self) -> list[tuple[str, ...]]:
         """Return the table: its head, a row for each stage, the totals."""
         head = ("stage", "tasks", "blocks", "read", "moved", "held", "from")
         rows: list[tuple[str, ...]] = [head]
         for s in self.stages:
             sizes = (size_text(n) for n in (s.bytes_read, s.bytes_moved, s.bytes_held))
-            name = s.name if len(s.name) <= 48 else s.name[:45] + "..."
             tasks, read, moved, held = (f"{s.tasks:,}", *sizes) if not s.planned else ("?", "?", "?", list(sizes)[2])
-            rows.append((name, tasks, f"{s.blocks:,}", read, moved, held, s.origin.rpartition("/")[2]))
+            rows.append((s.short, tasks, f"{s.blocks:,}", read, moved, held, s.origin.rpartition("/")[2]))
         totals = (size_text(n) for n in (self.bytes_read, self.bytes_moved, self.bytes_held))
         more = "+" if any(s.planned for s in self.stages) else ""
         rows.append(("total", f"{self.tasks:,}{more}", "", *totals, ""))
@@ -117,7 +187,7 @@ class Explanation:
                 c.ljust(w) if i in (0, 6) else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
             ]
             lines.append("  ".join(cells).rstrip())
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *self.remarks])
 
     __repr__ = __str__
 
@@ -126,7 +196,7 @@ class Explanation:
 
 
 def explain(*arrays: Any) -> Explanation:
-    """Return what computing arrays would do: stages, tasks and bytes; nothing runs.
+    """Return what computing arrays would do: stages, tasks, bytes and the critical path; nothing runs.
 
     Parameters
     ----------
@@ -136,7 +206,7 @@ def explain(*arrays: Any) -> Explanation:
     Returns
     -------
     Explanation
-        Its stages and notes; printed, a table. A notebook shows it as HTML.
+        Its stages, critical path and notes; printed, a table. A notebook shows it as HTML.
 
     Raises
     ------
@@ -150,6 +220,8 @@ def explain(*arrays: Any) -> Explanation:
     >>> plan = wr.explain((x + 1).sum())
     >>> [stage.name for stage in plan.stages]
     ['ones+add+sum (partial)', 'sum']
+    >>> [stage.name for stage in plan.critical_path.stages]
+    ['ones+add+sum (partial)', 'sum']
     """
     for array in arrays:
         if not isinstance(array, ArrayBase):
@@ -162,18 +234,10 @@ def explain(*arrays: Any) -> Explanation:
     hosts = {s.token for s in stages if s.data is not None}
     notes += [note for s in stages if s.token not in hosts | handed and (note := _describe_crowding(s, arenas))]
     later = {node.token for node in waiting}
-    made = [_cost(s, hosts, s.token in later) for s in stages if s.data is None]
+    mine = [s for s in stages if s.data is None]
+    took = session().engine.ask(partial(find_seconds, tokens=[s.token for s in mine]))
+    made = [_cost(s, hosts, s.token in later, took.get(s.token)) for s in mine]
     return Explanation(tuple(made), tuple(dict.fromkeys(notes)))
-
-
-def plan_stages(arrays: Sequence[ArrayBase]) -> tuple[list[Stage], list[Expr]]:
-    """Return the stages that are known before anything runs, and the operations that are planned when they run.
-
-    A stage of an operation's token stands for what isn't known of it; no other operation is part of that.
-    """
-    roots, waiting = outline_plan([sketch_plan(a) for a in arrays])
-    later = {node.token for node in waiting}
-    return session().stages([*roots, *(node for node in walk(roots) if node.token in later)]), waiting
 
 
 def _describe_crowding(stage: Stage, arenas: list[int]) -> str:
@@ -206,39 +270,18 @@ def _describe_widening(node: Expr) -> str:
     return f"{node.label}{where}: makes chunks of {size_text(made)} from chunks of {size_text(given)}"
 
 
-def _cost(stage: Stage, hosts: set[str], planned: bool) -> StageCost:
-    read = moved = 0
-    blocks = np.arange(stage.domain.nblocks)
-    for value in stage.program.values:
-        if isinstance(value, Load | Product):
-            for number, count in _bytes_by_input(stage, value, blocks):
-                if stage.inputs[number] in hosts:
-                    read += count
-                elif not isinstance(value, Load) or not isinstance(value.access, ByBlock):
-                    moved += count
+def _cost(stage: Stage, hosts: set[str], planned: bool, seconds: float | None) -> StageCost:
+    read = moved = total = 0
+    for number, count, across in count_bytes_read(stage):
+        total += count
+        if stage.inputs[number] in hosts:
+            read += count
+        elif across:
+            moved += count
     level = stage.program.level
     if level is not None and not level.leaf:
         moved += stage.domain.size * stage.program.result.dtype.itemsize
     held = stage.grid.size * stage.dtype.itemsize
-    if planned:
-        return StageCost(stage.name, stage.origin, 0, stage.grid.nblocks, 0, 0, held, True)
-    return StageCost(stage.name, stage.origin, stage.ntasks, stage.grid.nblocks, read, moved, held)
-
-
-def _bytes_by_input(stage: Stage, value: Load | Product, blocks: Index) -> list[tuple[int, int]]:
-    """Return (input, bytes) for what a value reads of each input."""
-    itemsize = value.dtype.itemsize
-    grids = tuple(stage.input_grids[i] for i in value.inputs)
-    if isinstance(value, Product):
-        rows = value.op.rows(stage.domain, grids[0], grids[1], blocks)
-        pairs = zip(value.inputs, grids, rows, strict=True)
-        return [(i, int(grid.block_sizes(r.items).sum()) * itemsize) for i, grid, r in pairs]
-    if isinstance(value.access, ByBlock):
-        return [(value.inputs[0], grids[0].size * itemsize)] if value.inputs else []
-    frame: Grid = value.frame if value.frame is not None else stage.domain
-    each = frame.size * itemsize
-    total = sum(g.size for g in grids)
-    return [
-        (i, min(each, g.size * itemsize) if len(grids) == 1 else each * g.size // max(1, total))
-        for i, g in zip(value.inputs, grids, strict=True)
-    ]
+    each = (total + held) // (stage.grid.nblocks if planned else stage.ntasks)
+    counts = (0, stage.grid.nblocks, 0, 0, held) if planned else (stage.ntasks, stage.grid.nblocks, read, moved, held)
+    return StageCost(stage.name, stage.origin, *counts, planned, each, seconds, stage.token, stage.inputs)

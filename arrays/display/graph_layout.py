@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .directed import find_depths
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -34,27 +36,13 @@ class Laid:
     height: float
 
 
-def depths(names: Sequence[str], inputs: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """Put each box one layer behind the last of its inputs; names come after their inputs'.
-
-    Examples
-    --------
-    >>> depths(["a", "b", "c"], {"c": ["a", "b"]})
-    {'a': 0, 'b': 0, 'c': 1}
-    """
-    depth: dict[str, int] = {}
-    for name in names:
-        depth[name] = 1 + max((depth[i] for i in inputs.get(name, ()) if i in depth), default=-1)
-    return depth
-
-
 def lay_out(sizes: Mapping[str, tuple[float, float]], inputs: Mapping[str, Sequence[str]]) -> Laid:
     """Lay out boxes of these sizes, which come after their inputs.
 
     What leads to a later layer than the next takes a lane of its own through those in between; all that comes from
     one box shares it.
     """
-    depth = depths(list(sizes), inputs)
+    depth = find_depths(sizes, inputs)
     users: dict[str, list[str]] = {name: [] for name in sizes}
     for name in sizes:
         for each in dict.fromkeys(inputs.get(name, ())):

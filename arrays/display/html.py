@@ -51,7 +51,7 @@ def array_html(x: ArrayBase) -> str:
 def explanation_html(plan: Explanation) -> str:
     """Return the stages of a computation as a table."""
     head, *rows = plan.rows()
-    notes = "".join(f"<p>{escape(note)}</p>" for note in plan.notes)
+    notes = "".join(f"<p>{escape(note)}</p>" for note in plan.remarks)
     return table(head, rows, left=(0, len(head) - 1)) + notes
 
 

@@ -33,8 +33,9 @@ def operation_graph(*arrays: ArrayBase) -> networkx.DiGraph:
     Returns
     -------
     networkx.DiGraph
-        A node for each operation, named by its token, with label, shape, dtype, chunks (numbers of chunks)
-        and origin (the user's line); an edge from each operand to its user.
+        A node for each operation, named by its token, with label (what the user called), operation (what it does
+        inside), shape, dtype, chunks (numbers of chunks), bytes and origin (the user's line); an edge from each operand
+        to its user. The graph's own attribute `arrays` has the tokens of the arrays.
 
     Raises
     ------
@@ -42,6 +43,14 @@ def operation_graph(*arrays: ArrayBase) -> networkx.DiGraph:
         An argument is not a Windrow array.
     ImportError
         networkx isn't installed.
+
+    See Also
+    --------
+    stage_graph, task_graph : What runs, by stage and by chunk.
+
+    Notes
+    -----
+    No graph has a cycle: an operation's operands are there before it is, and none can be given another operand.
 
     Examples
     --------
@@ -55,14 +64,16 @@ def operation_graph(*arrays: ArrayBase) -> networkx.DiGraph:
     for array in arrays:
         if not isinstance(array, ArrayBase):
             raise ArgumentError(bad("operation_graph", "arrays", array, "Windrow arrays"))
-    found: Any = networkx.DiGraph()
+    found: Any = networkx.DiGraph(arrays=tuple(sketch_plan(a).token for a in arrays))
     for node in operations(*arrays):
         found.add_node(
             node.token,
             label=node.label,
+            operation=node.op.label,
             shape=node.shape,
             dtype=node.dtype,
             chunks=node.grid.counts,
+            bytes=node.nbytes,
             origin=node.origin.where,
         )
         found.add_edges_from((child.token, node.token) for child in node.operands)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import ArgumentError, bad
 from ...scheduler.html import size_text
 from ..base import ArrayBase
-from .explain import plan_stages
 from .graph_layout import lay_out
 from .operation_graph import operations
+from .planned import plan_stages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...graph.errors import ArgumentError, WaitTimeout, bad
 from ...graph.expr import remove_pins, walk
 from ...scheduler.cluster import session
 from ...scheduler.kept import Kept
+from ...scheduler.lineage import locate_chunks
 from ..base import ArrayBase, wrap
 from .deferred import evaluate, expand_recipes
 from .scalar_reads import element
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "compute",
+    "owners",
     "persist",
     "release",
     "wait",
@@ -233,3 +236,41 @@ def release(array: Array) -> None:
     if pin is not None:
         pin.release()
         array.expr = replace(array.expr, pin=None)
+
+
+def owners(array: Array) -> np.ndarray[Any, Any]:
+    """Return which rank has each chunk of a persisted array now; nothing is computed, and nothing waited for.
+
+    Parameters
+    ----------
+    array : Array
+        What `persist` returned.
+
+    Returns
+    -------
+    numpy.ndarray
+        Integers, of the shape `array.numblocks`: the rank in whose memory, or on whose disk, a chunk is. -1: it isn't
+        there now, since it waits to be computed, or was lost and is computed anew; or it is in a file of yours.
+
+    Raises
+    ------
+    ArgumentError
+        `array` was not persisted, or has been released.
+    ClusterError
+        Its cluster is closed.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.ones((4, 6), chunks=(2, 3)).persist()
+    >>> wr.wait(x)
+    >>> wr.owners(x)  # without other ranks all are on rank 0
+    array([[0, 0],
+           [0, 0]])
+    """
+    pin = array.expr.pin if isinstance(array, ArrayBase) else None
+    if not isinstance(pin, Kept) or not pin.held:
+        raise ArgumentError(bad("owners", "array", array, "an array that was persisted: y = x.persist(); y.owners()"))
+    pin.session.check_open()
+    found: np.ndarray[Any, Any] | None = pin.session.engine.ask(partial(locate_chunks, token=array.expr.token))
+    return np.full(array.numblocks, -1) if found is None else found.reshape(array.numblocks)

@@ -61,9 +61,11 @@ from .arrays.chunking.rechunk import *
 from .arrays.creation.arrow import *
 from .arrays.creation.diagonals import *
 from .arrays.creation.filled import *
+from .arrays.creation.from_arrow import *
 from .arrays.creation.from_data import *
 from .arrays.creation.meshgrids import *
 from .arrays.creation.ranges import *
+from .arrays.display.chunk_graphs import *
 from .arrays.display.explain import *
 from .arrays.display.operation_graph import *
 from .arrays.display.visualize import *

@@ -354,8 +354,8 @@ def test_a_death_costs_nothing_that_nobody_wants():
     x, y = numbers(4), root(numbers(4))
     ledger = held(x, y, ranks=2)
     run_all(ledger, 2)
-    here = ledger.records[x.token].count_stored(1)
-    there = ledger.records[y.token].count_stored(1)
+    here = len(ledger.records[x.token].stored_on(1))
+    there = len(ledger.records[y.token].stored_on(1))
     assert here
     assert there
     ledger.unhold(y.token)
@@ -372,9 +372,23 @@ def test_what_a_rank_holds_is_what_it_has_stored():
     assert failed is not None
     assert running is not None
     ledger.note_refused(failed.number)
-    assert [record.count_stored(rank) for rank in range(3)] == there
+    assert [len(record.stored_on(rank)) for rank in range(3)] == there
     ledger.lose(1)
-    assert [record.count_stored(rank) for rank in range(3)] == [there[0], 0, there[2]]
+    assert [len(record.stored_on(rank)) for rank in range(3)] == [there[0], 0, there[2]]
+
+
+def test_chunks_are_counted_though_a_task_makes_many():
+    x = Expr(Random("random", (0, 1), 0), (), Grid([Axis.regular(50_000, 5)]), F8)
+    ledger = held(x, ranks=3)
+    record = ledger.records[x.token]
+    assert record.ntasks == 3
+    for rank in (1, 2, 2):
+        run(ledger, rank)
+    last = int(record.owner[2])
+    assert [ledger.count_chunks(rank) for rank in range(3)] == [0, *(4096, 5904)[:: 1 if last == 2 else -1]]
+    assert ledger.lose(last) == Loss(last, 5904, 5904)
+    assert (ledger.count_chunks(last), ledger.waiting()) == (0, 5904)
+    assert ledger.lose(3 - last) == Loss(3 - last, 4096, 4096)
 
 
 def test_a_failure_concerns_what_waits_for_it():

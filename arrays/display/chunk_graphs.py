@@ -1,0 +1,295 @@
+"""Graphs of stages and of chunk tasks, with what the ledger knows of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.arguments import check_integer
+from ...graph.errors import ArgumentError, bad
+from ...scheduler.record import State
+from ..base import ArrayBase
+from ..execution.deferred import sketch_plan
+from .directed import sort_inputs_first
+from .operation_graph import operation_graph
+from .planned import Traced, count_bytes_read, trace
+
+if TYPE_CHECKING:
+    import networkx
+
+    from ...graph.access import Rows
+    from ...graph.grid import Index
+
+__all__ = [
+    "stage_graph",
+    "task_graph",
+]
+
+PLANNED = "planned"
+"""The state of a task that the ledger doesn't know."""
+
+
+def graph(array: ArrayBase, level: str = "operations", limit: int = 10_000) -> networkx.DiGraph:
+    """Return what the array is made from as a graph: by operation, by stage, or by chunk task; nothing is computed.
+
+    Parameters
+    ----------
+    array : Array
+        The array.
+    level : {"operations", "stages", "tasks"}
+        Which graph: that of `windrow.operation_graph`, `windrow.stage_graph` or `windrow.task_graph`.
+    limit : int
+        How many tasks a graph of tasks may have.
+
+    Returns
+    -------
+    networkx.DiGraph
+        An edge leads from what is read to its reader.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such level, or there are more tasks than `limit`.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.ones((4, 4), chunks=2) + 1
+    >>> [x.graph(level).number_of_nodes() for level in ("operations", "stages", "tasks")]
+    [2, 1, 1]
+    """
+    if level == "operations":
+        return operation_graph(array)
+    if level == "stages":
+        return stage_graph(array)
+    if level == "tasks":
+        return task_graph(array, limit=limit)
+    raise ArgumentError(bad("graph", "level", level, "'operations', 'stages' or 'tasks'"))
+
+
+def stage_graph(*arrays: ArrayBase) -> networkx.DiGraph:
+    """Return the graph of the stages that arrays are made by; nothing is computed.
+
+    It is the plan of `compute`, `persist` and recovery: what would run, and behind chunks that are stored what they
+    were made from.
+
+    Parameters
+    ----------
+    *arrays : Array
+        The arrays.
+
+    Returns
+    -------
+    networkx.DiGraph
+        A node for each stage, named by its token, with label, operations (those of its program), shape, dtype, chunks
+        (numbers of chunks), bytes (of its result), tasks, states (how many tasks are in which state), owners (how many
+        chunks each rank has) and origin (the user's line). Each edge has the bytes that are read. The graph's own
+        attribute `arrays` has the tokens of the arrays.
+
+    Raises
+    ------
+    ArgumentError
+        An argument is not a Windrow array.
+    ImportError
+        networkx isn't installed.
+
+    See Also
+    --------
+    task_graph : Tells what the states are.
+
+    Notes
+    -----
+    An operation that is planned when it runs, such as `sort`, is one stage with one task.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.ones((4, 4), chunks=2)
+    >>> stages = wr.stage_graph((x + x.T).sum())
+    >>> for _, stage in stages.nodes(data=True):
+    ...     print(stage["label"], stage["operations"], stage["states"])
+    ones+add+sum (partial) ('full', 'add', 'sum (partial)') {'planned': 1}
+    sum ('sum',) {'planned': 1}
+    """
+    import networkx
+
+    traced = _trace("stage_graph", arrays)
+    found: Any = networkx.DiGraph(arrays=tuple(sketch_plan(a).token for a in arrays))
+    for token, one in traced.items():
+        chunks = _owners(one).repeat(one.blocks_per_task)[: one.stage.grid.nblocks]
+        ranks, held = np.unique(chunks[chunks >= 0], return_counts=True)
+        found.add_node(
+            token,
+            **_describe(one),
+            bytes=one.stage.grid.size * one.stage.dtype.itemsize,
+            tasks=one.ntasks,
+            states=_count_states(one),
+            owners=dict(zip(ranks.tolist(), held.tolist(), strict=True)),
+        )
+    for token, one in traced.items():
+        read = dict.fromkeys(one.inputs, 0)
+        for number, count, _ in count_bytes_read(one.stage):
+            read[one.inputs[number]] += count
+        found.add_edges_from((each, token, {"bytes": count}) for each, count in read.items())
+    return found
+
+
+def task_graph(*arrays: ArrayBase, limit: int = 10_000) -> networkx.DiGraph:
+    """Return the graph of the tasks that make the chunks of arrays; nothing is computed.
+
+    It is the lineage of the chunks: of those that are stored, too. The edges are what the scheduler goes by. So
+    `networkx.ancestors` of a task tells what its chunk was made from, and what would run again if all of it were lost.
+
+    Parameters
+    ----------
+    *arrays : Array
+        The arrays.
+    limit : int
+        How many tasks the graph may have.
+
+    Returns
+    -------
+    networkx.DiGraph
+        A node for each task that has part in a chunk of the arrays, named (token of the stage, number of the task),
+        with label, operations, dtype, block (index of the first block that it makes), blocks (numbers, in C order, of
+        all that it makes), bytes, state, owner (the rank that has its chunks, or runs it; None: there is none), place
+        ("arena", "disk" or "user": your own array or file; None: the chunks aren't there) and origin. An edge leads
+        from each task to those that read its chunks. The graph's own attribute `arrays` has the tokens of the arrays.
+
+    Raises
+    ------
+    ArgumentError
+        An argument is not a Windrow array, or there are more tasks than `limit`.
+    ImportError
+        networkx isn't installed.
+
+    Notes
+    -----
+    The states are the scheduler's: "waiting" for chunks, "ready", "running", "stored", "lost" (planned anew before
+    long), "released" (not needed now, or no more). "planned" are tasks that it doesn't know yet. The chunks of small
+    arrays are made by one task, many at once. An operation that is planned when it runs, such as `sort`, is one task.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import windrow as wr
+    >>> x = wr.map_blocks(abs, wr.arange(4, chunks=2))
+    >>> tasks = wr.task_graph(x + x.sum())
+    >>> (one,) = [task for task in tasks if not tasks.out_degree(task)]
+    >>> [tasks.nodes[task]["label"] for task in nx.topological_sort(tasks)]
+    ['arange+map_blocks(abs) (0,)', 'arange+map_blocks(abs) (1,)', 'sum', 'add (0,) to (1,)']
+    >>> len(nx.ancestors(tasks, one)), tasks.nodes[one]["state"]
+    (3, 'planned')
+    """
+    import networkx
+
+    check_integer("task_graph", "limit", limit, 1)
+    traced = _trace("task_graph", arrays)
+    wanted = tuple(sketch_plan(a).token for a in arrays)
+    tasks, edges = _find_tasks(traced, wanted, limit)
+    found: Any = networkx.DiGraph(arrays=wanted)
+    for token, numbers in tasks.items():
+        _add_tasks(found, token, traced[token], numbers)
+    for (source, token), (read, readers) in edges.items():
+        names = zip(read.tolist(), readers.tolist(), strict=True)
+        found.add_edges_from(((source, a), (token, b)) for a, b in names)
+    return found
+
+
+def _trace(operation: str, arrays: tuple[ArrayBase, ...]) -> dict[str, Traced]:
+    """Return the stages, inputs before their readers."""
+    for array in arrays:
+        if not isinstance(array, ArrayBase):
+            raise ArgumentError(bad(operation, "arrays", array, "Windrow arrays"))
+    traced = trace(arrays)
+    order = sort_inputs_first(reversed(traced), {token: one.inputs for token, one in traced.items()})
+    return {token: traced[token] for token in order}
+
+
+def _find_tasks(
+    traced: dict[str, Traced], wanted: tuple[str, ...], limit: int
+) -> tuple[dict[str, Index], dict[tuple[str, str], tuple[Index, Index]]]:
+    """Return the tasks of each stage that have part in what is wanted, and the pairs (read, reader) of two stages."""
+    need = {token: np.zeros(one.ntasks, bool) for token, one in traced.items() if token not in wanted}
+    tasks: dict[str, Index] = {}
+    edges: dict[tuple[str, str], tuple[Index, Index]] = {}
+    count = 0
+    for token, one in reversed(traced.items()):
+        count += one.ntasks if token in wanted else int(need[token].sum())
+        if count > limit:
+            total = sum(each.ntasks for each in traced.values())
+            raise ArgumentError(
+                f"task_graph: argument 'limit' is {limit}, and the stages have {total:,} tasks; expected a limit as "
+                "high, or fewer chunks, such as those of x.blocks[0]"
+            )
+        tasks[token] = np.arange(one.ntasks) if token in wanted else np.flatnonzero(need[token])
+        others = [traced[each] for each in one.inputs]
+        for each, rows in zip(one.inputs, one.reads(others), strict=True):
+            read, readers = _pairs(rows, tasks[token])
+            edges[each, token] = read, readers
+            if each not in wanted:
+                need[each][read] = True
+    return {token: tasks[token] for token in traced}, edges
+
+
+def _pairs(rows: Rows, tasks: Index) -> tuple[Index, Index]:
+    """Return what some tasks read, and which of them reads it."""
+    return rows.of(tasks), tasks.repeat(rows.lengths[tasks])
+
+
+def _add_tasks(found: Any, token: str, one: Traced, numbers: Index) -> None:
+    about, grid = _describe(one), one.stage.grid
+    del about["shape"], about["chunks"]
+    name, user = about.pop("label"), one.stage.data is not None
+    states, owners = _states(one, numbers), _owners(one)[numbers].tolist()
+    disk = [False] * len(numbers) if one.known is None else one.known.on_disk[numbers].tolist()
+    sizes = [grid.size * one.stage.dtype.itemsize] if one.later else one.stage.task_bytes(numbers).tolist()
+    for task, state, owner, on_disk, count in zip(numbers.tolist(), states, owners, disk, sizes, strict=True):
+        blocks = one.blocks(task)
+        first, last = grid.index(blocks[0]), grid.index(blocks[-1])
+        where = "" if grid.nblocks == 1 else f" {first}" if first == last else f" {first} to {last}"
+        stored = state == State.STORED.name.lower()
+        found.add_node(
+            (token, task),
+            label=name + where,
+            **about,
+            block=first,
+            blocks=blocks,
+            bytes=count,
+            state=state,
+            owner=owner if owner >= 0 else None,
+            place=("user" if user else "disk" if on_disk else "arena") if stored else None,
+        )
+
+
+def _describe(one: Traced) -> dict[str, Any]:
+    stage = one.stage
+    return {
+        "label": stage.name,
+        "operations": stage.program.operations or (stage.name,),
+        "shape": stage.grid.shape,
+        "dtype": stage.dtype,
+        "chunks": stage.grid.counts,
+        "origin": stage.origin,
+    }
+
+
+_WORDS = [state.name.lower() for state in State]
+
+
+def _count_states(one: Traced) -> dict[str, int]:
+    if one.known is None:
+        return {PLANNED: one.ntasks}
+    counts = np.bincount(one.known.state, minlength=len(_WORDS)).tolist()
+    return {word: count for word, count in zip(_WORDS, counts, strict=True) if count}
+
+
+def _states(one: Traced, tasks: Index) -> list[str]:
+    if one.known is None:
+        return [PLANNED] * len(tasks)
+    return [_WORDS[state] for state in one.known.state[tasks].tolist()]
+
+
+def _owners(one: Traced) -> Index:
+    return np.full(one.ntasks, -1) if one.known is None else one.known.owner
