@@ -15,10 +15,12 @@ from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
 from ..workers.boundary import publish
 from .averaging.asynchronous import PUSHES, STALENESS, Asynchronous
 from .averaging.batching import FIRST, double_batch, most_rows
-from .averaging.rounds import NEW, Round, RoundMetrics, Rounds
+from .averaging.outer import check_outer, outer_update
+from .averaging.rounds import Rounds
 from .averaging.shards import Shards, cut_shards
 from .averaging.shuffling import order_of
 from .averaging.state import Layout
+from .averaging.tasks import NEW, Round, RoundMetrics, Update
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -93,6 +95,10 @@ def train(
     shuffle: bool = True,
     seed: int = 0,
     staleness: int = STALENESS,
+    outer_momentum: float = 0.0,
+    outer_learning_rate: float = 1.0,
+    outer_nesterov: bool = False,
+    update: Callable[[Any, Any], Any] | None = None,
     callback: Callable[[int, Any, dict[str, float]], Any] | None = None,
     verbose: bool = True,
 ) -> tuple[Any, History]:
@@ -112,10 +118,13 @@ def train(
         A row for each sample: Windrow arrays, or others, which are cut into shards. `y` may be left out.
     epochs : int
         Passes over all rows.
-    average : {"epoch", "batch", "async"}, int or ("async", int)
-        When states are averaged: after each epoch, each batch, or so many batches. "async": no shard waits for
-        another; 16 times in each of its epochs (after so many of its batches) it adds its change, by its share of the
-        rows, to the state that all share, and goes on from there. When all keep step that comes to averaging as often.
+    average : {"epoch", "batch", "gradient", "async"}, int or ("async", int)
+        When states are averaged: after each epoch, each batch, or so many batches. "gradient": `step` returns a
+        gradient (arrays in any nesting) in the place of a state, or (gradient, metrics); gradients are averaged over
+        the shards by rows at each batch, and `update` makes the new state of the mean, in one place.
+        "async": no shard waits for another; 16 times in each of its epochs (after so many of its batches) it adds its
+        change, by its share of the rows, to the state that all share, and goes on from there. When all keep step that
+        comes to averaging as often.
     batch_size : int or "auto"
         Rows of a batch; the last one of a shard may have fewer. "auto": doubled from 32 as long as that gives at least
         15 % more rows a second, as memory suffices, and so that a shard makes 16 steps an epoch. It is measured on the
@@ -129,6 +138,16 @@ def train(
         depends on who comes first.
     staleness : int
         With "async": how many rounds a shard may be ahead of the slowest (Ho et al., 2013).
+    outer_momentum : float
+        Momentum of the averages, each of which is a step of the state's floats from what they were before (BMUF; Chen
+        and Huo, 2016). It wants a short period: over whole epochs it tends to oscillate.
+    outer_learning_rate : float
+        Of these steps: by how much of the way to the average they go.
+    outer_nesterov : bool
+        Whether they are Nesterov's: each shard goes on from where the momentum will lead.
+    update : callable, optional
+        With "gradient": `update(state, gradient) -> state`, called once for each batch. What an optimiser keeps is part
+        of the state.
     callback : callable, optional
         `callback(epoch, state, metrics)` after each epoch; training ends early when it returns True. With "async" an
         epoch is over when every shard has done it; some may be further.
@@ -188,19 +207,26 @@ def train(
     Layout.of(state)  # what is wrong with these is told before rows are moved
     payload("train", step, (), {})
     period_of("train", average, 1)
+    gradient = isinstance(average, str) and average == "gradient"
+    if gradient != (update is not None) or not (update is None or callable(update)):
+        raise ArgumentError(bad("train", "update", update, "a function with average='gradient', else None"))
+    check_outer("train", average, outer_momentum, outer_learning_rate, outer_nesterov)
     with Progress("train", epochs, shown=verbose) as progress:
         made = cut_shards("train", [X] if y is None else [X, y], shards, shuffle, int(seed))
         progress.rows = sum(made.sizes)
-        names = _told(step, state, made, FIRST if auto else int(batch_size))
+        names, given = _told(step, state, made, FIRST if auto else int(batch_size), update)
         size = _measured(step, state, made) if auto else int(batch_size)
         batches = max(-(-n // size) for n in made.sizes)
         period = min(period_of("train", average, batches), batches)
-        work, count = _Batches(step, size, period, shuffle, names), -(-batches // period)
+        work, count = _Batches(step, size, period, shuffle, names, given), -(-batches // period)
         rounds: Rounds | Asynchronous
         if is_async(average):
             rounds = Asynchronous(work, state, (), made, int(seed), names or (), range(epochs), count, staleness)
         else:
-            rounds = Rounds(work, state, (), made, int(seed), names or ())
+            after = outer_update(state, outer_momentum, outer_learning_rate, outer_nesterov)
+            if update is not None:
+                after = Update(_Apply(update), (), given)
+            rounds = Rounds(work, state, (), made, int(seed), names or (), update=after)
         found, history = _epochs(rounds, epochs, count, progress, callback)
         history.batch_size = size
         return found, history
@@ -233,26 +259,47 @@ def period_of(operation: str, average: Any, batches: int) -> int:
     """Return after how many batches states are averaged, of the most that a shard has in an epoch."""
     if isinstance(average, str) and average in ("epoch", "async"):
         return batches if average == "epoch" else -(-batches // PUSHES)
-    if isinstance(average, str) and average == "batch":
+    if isinstance(average, str) and average in ("batch", "gradient"):
         return 1
     period: Any = average[1] if isinstance(average, tuple) and len(average) == 2 and average[0] == "async" else average
-    expected = "'epoch', 'batch', 'async', a positive number of batches, or ('async', such a number)"
+    expected = "'epoch', 'batch', 'gradient', 'async', a positive number of batches, or ('async', such a number)"
     return check_integer(operation, "average", period, 1, expected=expected)
 
 
-def _told(step: Callable[..., Any], state: Any, shards: Shards, batch_size: int) -> tuple[str, ...] | None:
-    """Return the names of what a step tells, None for nothing, by one step on a batch whose result is dropped."""
+def _told(
+    step: Callable[..., Any], state: Any, shards: Shards, batch_size: int, update: Callable[[Any, Any], Any] | None
+) -> tuple[tuple[str, ...] | None, Any]:
+    """Return the names of what a step tells, None for nothing, and zeros such as its gradient, where it gives one.
+
+    They are found by one step on a batch, whose result is dropped.
+    """
     some = compute(*(a[: min(batch_size, shards.sizes[0])] for a in shards.arrays))
     some = some if isinstance(some, tuple) else (some,)
     layout = Layout.of(state)
     found = step(layout.unpack(layout.pack(state)), *some)
-    if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)) or _is(layout, found):
-        layout.pack(found, name=NEW)
-        return None
-    layout.pack(found[0], name=NEW)
+    pair = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)
+    tells = pair and (update is not None or not _is(layout, found))
+    new, given = (found[0] if tells else found), None
+    if update is not None:
+        gradients = Layout.of(new)
+        given = gradients.unpack(np.zeros(gradients.size, np.uint8))
+        new = update(layout.unpack(layout.pack(state)), gradients.unpack(gradients.pack(new)))
+    layout.pack(new, name=NEW)
+    if not tells:
+        return None, given
     if "rows" in found[1] or not all(isinstance(name, str) for name in found[1]):
         raise ArgumentError(bad("train", "metrics of step", list(found[1]), "names as strings, none of them 'rows'"))
-    return tuple(_numbers(found[1], tuple(found[1])))
+    return tuple(_numbers(found[1], tuple(found[1]))), given
+
+
+@dataclass(frozen=True)
+class _Apply:
+    """A user's update of the state."""
+
+    update: Callable[[Any, Any], Any]
+
+    def __call__(self, state: Any, kept: Any, gradient: Any) -> tuple[Any, Any]:
+        return self.update(state, gradient), kept
 
 
 def _measured(step: Callable[..., Any], state: Any, shards: Shards) -> int:
@@ -306,12 +353,13 @@ class _Batches:
     period: int
     shuffle: bool
     names: tuple[str, ...] | None
+    zero: Any = None
 
     def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
         count = len(rows[0])
         begin, end = at.number * self.period * self.size, min((at.number + 1) * self.period * self.size, count)
         if begin >= end:
-            return state, own, RoundMetrics(0.0)
+            return state if self.zero is None else self.zero, own, RoundMetrics(0.0)
         order = order_of(at, count) if self.shuffle else np.arange(count)
         sums = dict.fromkeys(self.names or (), 0.0)
         for lo in range(begin, end, self.size):

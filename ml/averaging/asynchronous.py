@@ -24,8 +24,8 @@ from ...arrays.creation.from_data import from_array
 from ...graph.arguments import check_integer
 from ...graph.errors import ClusterError
 from ...scheduler.cluster import session
-from .rounds import RoundMetrics, Task, join_rounds
 from .state import Layout
+from .tasks import RoundMetrics, Task, join_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,6 +75,9 @@ class Asynchronous:
         How many rounds a shard may be ahead of the slowest when it begins one.
     """
 
+    kept: tuple[Any, ...] = ()
+    """Of the shared state's moves nothing is kept, see `Rounds.kept`."""
+
     def __init__(
         self,
         work: Callable[..., Any],
@@ -89,7 +92,8 @@ class Asynchronous:
         sums: int = 0,
     ) -> None:
         staleness = check_integer("train", "staleness", staleness, 0, expected="a number of rounds, not negative")
-        self.task = Task(work, Layout.of(state), Layout.of(own), seed, metrics, sums, len(shards.arrays))
+        layout = Layout.of(state)
+        self.task = Task(work, layout, Layout.of(own), seed, metrics, sums, len(shards.arrays), layout)
         self.staleness = int(staleness)
         self.ahead = 0
         """The most rounds that a shard was ahead of the slowest when it began one."""
@@ -166,8 +170,8 @@ class Asynchronous:
             if shard.gather is not None or ahead > self.staleness or shard.clock == len(self._epochs) * self._rounds:
                 continue
             epoch, part = divmod(shard.clock, self._rounds)
-            given = self.task.pack_round(self._epochs[epoch], part, self._shared, shard.own, number)
-            made = self.task.graph(shard.rows, from_array(given, chunks=-1), None, 1)
+            given = self.task.pack_round(self._epochs[epoch], part, self._shared, shard.own, shard=number)
+            made = self.task.graph(shard.rows, from_array(given, chunks=-1), (), 1)
             shard.pulled = self._shared
             shard.gather = session().prepare(made.expr, self._arrived)
             self._running[shard.gather.job] = (
@@ -192,9 +196,9 @@ class Asynchronous:
         made = next(iter(gather.results.values()))
         told = self.task.read_metrics(made)[0]
         if told.rows:
-            state = made[0, self.task.head : self.task.begin]
+            state = self.task.read_given(made)[0]
             self._shared = self.task.layout.move(self._shared, pulled, state, shard.share)
-        shard.own = made[0, self.task.begin :].copy()
+        shard.own = self.task.read_own(made)[0].copy()
         self._told.setdefault(self._epochs[shard.clock // self._rounds], []).append(told)
         shard.clock += 1
         return told.rows

@@ -56,11 +56,19 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         share), and within shards in each epoch.
     seed : int
         The same seed and number of shards give the same weights to the bit on any ranks; not with "async".
-    average : {"epoch", "batch", "async"}, int or ("async", int)
+    average : {"epoch", "batch", "gradient", "async"}, int or ("async", int)
         When weights are averaged: after each epoch, each batch, or so many batches. These have the estimator's own
         `batch_size` rows (200 where it has none), dealt out among the shards, so that there are as many steps as with
-        one shard. "async": without waiting for each other, 16 times an epoch, see
+        one shard. "gradient", for MLPClassifier and MLPRegressor: at each such batch gradients are averaged, and one
+        optimiser steps, as in one process. "async": without waiting for each other, 16 times an epoch, see
         `windrow.ml.train`.
+    outer_momentum : float
+        Momentum of the averages, each of which is a step from the weights before (BMUF; Chen and Huo, 2016). It wants a
+        short period: over whole epochs it tends to oscillate.
+    outer_learning_rate : float
+        Of these steps: by how much of the way to the average they go.
+    outer_nesterov : bool
+        Whether they are Nesterov's: each shard goes on from where the momentum will lead.
 
     Attributes
     ----------
@@ -96,6 +104,9 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         shuffle: bool = True,
         seed: int = 0,
         average: str | int | tuple[str, int] = "epoch",
+        outer_momentum: float = 0.0,
+        outer_learning_rate: float = 1.0,
+        outer_nesterov: bool = False,
     ) -> None:
         self.estimator = estimator
         self.epochs = epochs
@@ -103,6 +114,9 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         self.shuffle = shuffle
         self.seed = seed
         self.average = average
+        self.outer_momentum = outer_momentum
+        self.outer_learning_rate = outer_learning_rate
+        self.outer_nesterov = outer_nesterov
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train; from what was learnt before, where the estimator has `warm_start=True`.
@@ -197,6 +211,7 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
             first = operation == "fit" or how["start"] is None
             X, y, sample_weight = check_rows(self, X, y, sample_weight, reset=first, classes=how.get("classes"))
         how |= {"shards": self.shards, "shuffle": self.shuffle, "seed": self.seed, "average": self.average}
+        how["outer"] = (self.outer_momentum, self.outer_learning_rate, self.outer_nesterov)
         fitted, self.history_ = train_averaged(self.estimator, X, y, sample_weight, operation=operation, **how)
         self.estimator_ = fitted
         if is_lazy(X):

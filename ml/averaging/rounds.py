@@ -1,178 +1,39 @@
 """Rounds on shards: a task for each shard trains on its rows, and the states are averaged in the order of shards.
 
-A round is an ordinary piece of the graph. A task takes the average, what its shard keeps for itself, and the shard's
-rows, and gives both anew; so a round that a dead rank takes with it is run again from the last average, every row
-counts once in an epoch, and the weights are the same to the bit on any number of ranks. The driver reads the states
-where they lie in the arenas and averages them there, which also ends their lineage.
+A round that a dead rank takes with it is run again from the last average, so that every row counts once in an epoch,
+and the weights are the same to the bit on any number of ranks. Large states stay in the arenas: a stage reduces them
+there, and the tasks of the next round read the average where it lies; the driver reads what the tasks tell, and the
+average when it is asked for. Small ones it reads and averages itself, by the same function, to the same bits.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+import time
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ...arrays.base import wrap
 from ...arrays.creation.from_data import from_array
 from ...arrays.execution.compute import compute, persist
-from ...arrays.user_functions.pickling import payload
-from ...graph import origin
-from ...graph.expr import Expr
-from ...graph.grid import Axis, Grid
-from ...graph.kinds.mapping import MapBlocks
+from .reduction import Step, reduce_rows, update_state, whole
 from .state import Layout
+from .tasks import Task, Update, join_rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from ...arrays.array import Array
     from ..progress import Progress
     from .shards import Shards
+    from .tasks import RoundMetrics
 
-__all__ = ["NEW", "Round", "Rounds", "Task", "RoundMetrics", "join_rounds"]
+__all__ = ["Rounds"]
 
 Values = np.ndarray[Any, Any]
-HEAD = 32
-"""Bytes that tell a task its round: epoch, number, the first shard."""
 SMALL = 1 << 20
-"""What shards keep for themselves goes through the driver up to so many bytes: a chunk kept costs more than that."""
-NEW = "state that the step gave"
-KEPT_ROUNDS = 16
-"""After so many rounds larger states come to the driver too, so that a loss costs no more rounds."""
-
-
-@dataclass(frozen=True)
-class Round:
-    """Where a round stands: its epoch, its number within it, and the numbers that a step may draw from."""
-
-    epoch: int
-    number: int
-    shard: int
-    seed: int
-
-    def generator(self) -> np.random.Generator:
-        """Return the random numbers of this shard's epoch, the same in each of its rounds."""
-        return np.random.Generator(np.random.Philox([self.seed, self.epoch, self.shard]))
-
-
-def _none() -> Values:
-    return np.zeros(0)
-
-
-@dataclass(frozen=True)
-class RoundMetrics:
-    """What a round tells.
-
-    Attributes
-    ----------
-    rows : float
-        That it saw.
-    means : dict of str to float
-        Over these rows.
-    sums : numpy.ndarray
-        Numbers that are added up over rounds and shards, such as the states of metrics.
-    """
-
-    rows: float
-    means: dict[str, float] = field(default_factory=dict)
-    sums: Values = field(default_factory=_none)
-
-
-def join_rounds(told: Sequence[RoundMetrics]) -> RoundMetrics:
-    """Return what several rounds tell of all their rows, in their order."""
-    rows = sum(t.rows for t in told)
-    seen = [t for t in told if t.rows]
-    means = {n: sum(t.means[n] * (t.rows / rows) for t in seen) for n in told[0].means}
-    return RoundMetrics(rows, means, np.add.reduce([t.sums for t in told], axis=0))
-
-
-@dataclass(frozen=True)
-class Task:
-    """One shard's round: bytes to state, the work, state to bytes.
-
-    `work(state, own, Round, *rows) -> (state, own, Told)` trains on one shard's rows. Averaged is the state; the shard
-    keeps `own` (optimiser slots). Told are the means that `metrics` names, and as many `sums`.
-    """
-
-    work: Callable[..., Any]
-    layout: Layout
-    own: Layout
-    seed: int
-    metrics: tuple[str, ...]
-    sums: int
-    arrays: int
-
-    @property
-    def head(self) -> int:
-        """Bytes of what a task tells, which come first in what it makes."""
-        return 8 * (1 + len(self.metrics) + self.sums)
-
-    @property
-    def begin(self) -> int:
-        """Where in what a task makes the shard's own state begins."""
-        return self.head + self.layout.size
-
-    @property
-    def width(self) -> int:
-        """Bytes that a task makes."""
-        return self.begin + self.own.size
-
-    def pack_round(self, epoch: int, number: int, average: Values, own: Values | None, shard: int = 0) -> Values:
-        """Return what is handed to the tasks of a round, as one row of bytes."""
-        head = np.array([epoch, number, shard, 0], np.int64).view(np.uint8)
-        return np.concatenate([head, average, *([] if own is None else [own.reshape(-1)])])[None]
-
-    def __call__(self, *blocks: Values, block_id: Any) -> Values:
-        rows, given, kept = blocks[: self.arrays], blocks[self.arrays][0], blocks[self.arrays + 1 :]
-        epoch, number, first, _ = given[:HEAD].view(np.int64).tolist()
-        at, end = int(block_id[0]), HEAD + self.layout.size
-        size = self.own.size
-        mine = kept[0][0, -size:] if kept else given[end + at * size : end + (at + 1) * size]
-        where = Round(epoch, number, first + at, self.seed)
-        state, own, told = self.work(self.layout.unpack(given[HEAD:end]), self.own.unpack(mine), where, *rows)
-        out = np.zeros(self.width, np.uint8)
-        numbers, first_sum = out[: self.head].view(np.float64), 1 + len(self.metrics)
-        numbers[:first_sum] = [told.rows, *(told.means.get(name, 0.0) for name in self.metrics)]
-        if told.rows:
-            numbers[first_sum:] = told.sums
-        self.layout.pack(state, out[self.head : self.begin], NEW)
-        self.own.pack(own, out[self.begin :])
-        return out[None]
-
-    def read_metrics(self, made: Values) -> list[RoundMetrics]:
-        """Return what tasks tell."""
-        numbers, first = np.ascontiguousarray(made[:, : self.head]).view(np.float64), 1 + len(self.metrics)
-        return [
-            RoundMetrics(means[0], dict(zip(self.metrics, means[1:], strict=True)), sums.copy())
-            for means, sums in zip(numbers[:, :first].tolist(), numbers[:, first:], strict=True)
-        ]
-
-    def mean(self, made: Values) -> tuple[Values, RoundMetrics]:
-        """Return the average of the shards' states by the rows they saw, and what they tell."""
-        told = self.read_metrics(made)
-        average = self.layout.mean(made[:, self.head : self.begin], np.array([t.rows for t in told]))
-        return average, join_rounds(told)
-
-    @cached_property
-    def _payload(self) -> Any:
-        return payload("train", self, (), {})
-
-    def graph(self, rows: Sequence[Array], given: Array, kept: Array | None, count: int) -> Array:
-        """Return the array that so many tasks make, a row for each; they run where their rows are."""
-        grid = Grid([Axis.regular(count, 1), Axis.whole(self.width)])
-        operand_axes = (
-            *((0, *(None,) * (a.ndim - 1)) for a in rows),
-            (None, None),
-            *([] if kept is None else [(0, None)]),
-        )
-        operands = [*rows, given, *([] if kept is None else [kept])]
-        op = MapBlocks(self._payload, operand_axes, ("block_id",))
-        return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(np.uint8), origin.find_origin()))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_payload"}
+"""What a round's tasks make goes through the driver up to so many bytes: a stage of its own takes longer than these."""
+KEPT_ROUNDS, KEPT_SECONDS = 16, 30.0
+"""After so many rounds, or seconds, larger states come to the driver too, so that a loss costs no more of them."""
 
 
 class Rounds:
@@ -189,6 +50,8 @@ class Rounds:
         Names of the means that `work` tells.
     sums : int
         How many sums it tells.
+    update : Update, optional
+        What becomes of the state when the mean is known; None: the mean is the state.
     """
 
     def __init__(
@@ -200,27 +63,48 @@ class Rounds:
         seed: int,
         metrics: tuple[str, ...],
         sums: int = 0,
+        update: Update | None = None,
     ) -> None:
-        self.task = Task(work, Layout.of(state), Layout.of(own), seed, metrics, sums, len(shards.arrays))
+        layout = Layout.of(state)
+        mean = layout if update is None or update.mean is None else Layout.of(update.mean)
+        self.task = Task(work, layout, Layout.of(own), seed, metrics, sums, len(shards.arrays), mean)
         self.shards = shards
-        self._average = self.task.layout.pack(state)
+        self._step = None if update is None else Step(update.function, layout, Layout.of(update.kept), mean)
+        kept = [] if update is None or self._step is None else [self._step.kept.pack(update.kept)]
+        self._state: Values | Array = np.concatenate([layout.pack(state), *kept])[None]
         self._own: Values | Array = np.repeat(self.task.own.pack(own)[None], len(shards), axis=0)
-        self._rounds = 0
+        self.small = len(shards) * self.task.width <= SMALL
+        self._small_own = len(shards) * self.task.own.size <= SMALL
+        self._rounds, self._since = 0, time.perf_counter()
 
     @property
     def state(self) -> Any:
         """The averaged state."""
-        return self.task.layout.unpack(self._average)
+        return self.task.layout.unpack(self._read()[: self.task.layout.size])
 
     @state.setter
     def state(self, value: Any) -> None:
-        self._average = self.task.layout.pack(value)
+        packed = self._read().copy()
+        self.task.layout.pack(value, packed[: self.task.layout.size])
+        self._state = packed[None]
+
+    @property
+    def kept(self) -> Any:
+        """What the update keeps."""
+        return () if self._step is None else self._step.kept.unpack(self._read()[self.task.layout.size :])
+
+    @kept.setter
+    def kept(self, value: Any) -> None:
+        assert self._step is not None
+        packed = self._read().copy()
+        self._step.kept.pack(value, packed[self.task.layout.size :])
+        self._state = packed[None]
 
     @property
     def owns(self) -> Values:
         """What the shards keep for themselves, packed: a row of bytes each."""
-        own = self._own if isinstance(self._own, np.ndarray) else self._own[:, -self.task.own.size :].compute()
-        return np.asarray(own)
+        self._own = _computed(self._own)
+        return self._own
 
     @owns.setter
     def owns(self, value: Values) -> None:
@@ -228,20 +112,43 @@ class Rounds:
 
     def run(self, epoch: int, number: int) -> RoundMetrics:
         """Run one round; return what it tells of all shards."""
-        task, count, own = self.task, len(self.shards), self._own
-        small = count * task.own.size <= SMALL
-        here = own if isinstance(own, np.ndarray) and small else None
-        given = from_array(task.pack_round(epoch, number, self._average, here), chunks=-1)
-        if small:
-            found = compute(task.graph(self.shards.arrays, given, None, count))
-            self._own = found[:, task.begin :].copy()
-        else:
-            kept = from_array(own, chunks=(1, -1)) if isinstance(own, np.ndarray) else own
-            made = persist(task.graph(self.shards.arrays, given, kept, count))
-            found = compute(made[:, : task.begin])
-            self._keep(made)
-        self._average, told = task.mean(found)
-        return told
+        return self._run_here(epoch, number) if self.small else self._run_on_ranks(epoch, number)
+
+    def _run_here(self, epoch: int, number: int) -> RoundMetrics:
+        """Run a round whose states the driver averages."""
+        task, state = self.task, self._read()
+        given = from_array(task.pack_round(epoch, number, state[: task.layout.size], self.owns), chunks=-1)
+        found = compute(task.graph(self.shards.arrays, given, (), len(self.shards)))
+        told = task.read_metrics(found)
+        mean = task.mean.mean(task.read_given(found), np.array([t.rows for t in told]))
+        self._state = mean[None] if self._step is None else self._step(state[None], mean[None])
+        self._own = task.read_own(found).copy()
+        return join_rounds(told)
+
+    def _run_on_ranks(self, epoch: int, number: int) -> RoundMetrics:
+        """Run a round whose states are reduced where they lie."""
+        task, state, own = self.task, self._on_ranks(self._state), self._own
+        here = [self.owns] if self._small_own else []
+        given = from_array(task.pack_round(epoch, number, *here), chunks=-1)
+        kept = [whole(state[:, : task.layout.size]), *([] if here else [self._on_ranks(own)])]
+        made = persist(task.graph(self.shards.arrays, given, kept, len(self.shards)))
+        mean = reduce_rows(task, made)
+        self._state = persist(mean if self._step is None else update_state(self._step, state, mean))
+        found = compute(made[:, : task.begin if here else task.head])
+        self._own = task.read_own(found).copy() if here else task.read_own(made)
+        self._cut_lineage()
+        return join_rounds(task.read_metrics(found))
+
+    def _cut_lineage(self) -> None:
+        self._rounds += 1
+        if self._rounds % KEPT_ROUNDS == 0 or time.perf_counter() - self._since > KEPT_SECONDS:
+            self._state, self._own = _computed(self._state), _computed(self._own)
+            self._rounds, self._since = 0, time.perf_counter()
+
+    def _read(self) -> Values:
+        """Return the state as bytes, which stays on the ranks too."""
+        found: Values = _computed(self._state)[0]
+        return found
 
     def epoch(self, epoch: int, count: int, progress: Progress | None = None) -> RoundMetrics:
         """Run an epoch of so many rounds; return what they tell together."""
@@ -258,6 +165,11 @@ class Rounds:
     def __exit__(self, *error: object) -> None:
         """Nothing runs between rounds."""
 
-    def _keep(self, made: Array) -> None:
-        self._rounds += 1
-        self._own = made[:, self.task.begin :].compute() if self._rounds % KEPT_ROUNDS == 0 else made
+    @staticmethod
+    def _on_ranks(value: Values | Array) -> Array:
+        return from_array(value, chunks=(1, -1)) if isinstance(value, np.ndarray) else value
+
+
+def _computed(value: Values | Array) -> Values:
+    found: Values = value if isinstance(value, np.ndarray) else np.asarray(value.compute())
+    return found

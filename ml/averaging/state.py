@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...workers.kernels.blocks.averages import mean_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Layout"]
+__all__ = ["Layout", "map_leaves"]
 
 Values = np.ndarray[Any, Any]
-ALIGN = 16
+ALIGN = 64
+"""Arrays begin where cache lines do, so that states can be cut there without cutting a number."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Layout:
             leaves.append(Leaf(array.shape, array.dtype, begin))
             return len(leaves) - 1
 
-        structure = _map_leaves(leaf, "state", state)
+        structure = map_leaves(leaf, "state", state)
         size = leaves[-1].begin + leaves[-1].size if leaves else 0
         return cls(structure, tuple(leaves), max(size, 1))
 
@@ -95,27 +97,17 @@ class Layout:
     def unpack(self, packed: Values) -> Any:
         """Return the state; its arrays are copies that may be written to."""
         arrays = [a.copy() for a in self.arrays(np.ascontiguousarray(packed))]
-        return _map_leaves(lambda _, number: arrays[number], "", self.structure)
+        return map_leaves(lambda _, number: arrays[number], "", self.structure)
+
+    @property
+    def table(self) -> tuple[tuple[int, int, str], ...]:
+        """Where each array begins, its bytes and its dtype, as kernels want them."""
+        return tuple((leaf.begin, leaf.size, leaf.dtype.str) for leaf in self.leaves)
 
     def mean(self, packed: Values, weights: Values) -> Values:
-        """Return the weighted mean of states (shards, size), added up in the order of shards.
-
-        Floats are averaged in float64 (complex128); of integers and booleans the greatest is taken. A state of weight
-        zero has no part.
-        """
-        taken = np.flatnonzero(weights > 0)
-        taken = taken if len(taken) else np.arange(1)
-        shares = weights[taken] / weights[taken].sum() if weights[taken].sum() else np.ones(1)
-        out = np.ascontiguousarray(packed[taken[0]]).copy()
-        for leaf in self.leaves:
-            target, each = leaf.of(out), [leaf.of(np.ascontiguousarray(packed[i])) for i in taken]
-            if target.dtype.kind in "fc":
-                sums = np.zeros(target.shape, np.result_type(target.dtype, np.float64))
-                for share, value in zip(shares, each, strict=True):
-                    sums += share * value
-                np.copyto(target, sums, casting="unsafe")
-            else:
-                np.copyto(target, np.maximum.reduce(each))
+        """Return the weighted mean of states (shards, size); see `mean_states`."""
+        out = np.zeros(self.size, np.uint8)
+        mean_states(packed, weights, self.table, out)
         return out
 
     def move(self, packed: Values, before: Values, after: Values, weight: float) -> Values:
@@ -155,12 +147,12 @@ def _items(value: Any) -> Iterator[tuple[str, Any]] | None:
     return iter(()) if value is None else None
 
 
-def _map_leaves(function: Callable[[str, Any], Any], path: str, value: Any) -> Any:
+def map_leaves(function: Callable[[str, Any], Any], path: str, value: Any) -> Any:
     """Apply a function to the leaves; return its results in the same nesting."""
     items = _items(value)
     if items is None:
         return function(path, value)
-    made = [_map_leaves(function, path + name, one) for name, one in items]
+    made = [map_leaves(function, path + name, one) for name, one in items]
     if isinstance(value, dict):
         return dict(zip(value, made, strict=True))
     if isinstance(value, tuple) and hasattr(value, "_make"):

@@ -20,9 +20,12 @@ from ..rows import beside, same_features, samples, some_weight
 from ..training import History, add_epoch, is_async, period_of
 from .asynchronous import PUSHES, Asynchronous
 from .averageable import Averageable, averageable, partial_fit
-from .rounds import Round, RoundMetrics, Rounds
+from .gradients import check_gradient, gradient_rounds
+from .outer import check_outer, outer_update
+from .rounds import Rounds
 from .shards import cut_shards
 from .shuffling import in_order, order_of, shuffle_rows
+from .tasks import Round, RoundMetrics
 from .validation import several
 
 if TYPE_CHECKING:
@@ -56,7 +59,7 @@ class _Epoch:
 
     def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
         if self.rounds > 1:
-            rows = self._part(rows, at)
+            rows = self.part(rows, at)
         if not len(rows[0]):
             return state, own, RoundMetrics(0.0)
         estimator = copy.deepcopy(self.template)
@@ -84,7 +87,7 @@ class _Epoch:
         whole = float(weight.sum())
         return np.array([whole * float(estimator.score(*rows[:2], sample_weight=weight)), whole] if whole else [0.0, 0])
 
-    def _part(self, rows: tuple[Values, ...], at: Round) -> tuple[Values, ...]:
+    def part(self, rows: tuple[Values, ...], at: Round) -> tuple[Values, ...]:
         """Return the rows of a round, in the order of the epoch."""
         count = len(rows[0])
         part = slice(count * at.number // self.rounds, count * (at.number + 1) // self.rounds)
@@ -132,6 +135,7 @@ def train_averaged(
     tol: float | None = None,
     patience: int = 5,
     average: str | int | tuple[str, int] = "epoch",
+    outer: tuple[float, float, bool] = (0.0, 1.0, False),
     start: Any = None,
     classes: Any = None,
     operation: str = "fit",
@@ -140,12 +144,17 @@ def train_averaged(
 
     With `tol`, training ends when the score on the training rows, weighed as their losses are, has not risen by so much
     for `patience` epochs: each epoch tells that of the model it begins with. It goes on from `start`, where that has
-    learnt something; `classes` are those that labels may have.
+    learnt something; `classes` are those that labels may have. `outer` are momentum, learning rate and Nesterov's kind
+    of the outer steps.
     """
     name = f"{type(estimator).__name__}.{operation}"
     kind = averageable(name, estimator)
     epochs = check_integer(name, "epochs", epochs, 1)
     period_of(name, average, 1)
+    check_outer(name, average, *outer)
+    gradient = isinstance(average, str) and average == "gradient"
+    if gradient:
+        check_gradient(name, estimator, kind)
     if start is not None:
         same_features(name, start, samples(name, X))
     arrays, labels, found = _arrays(name, estimator, X, y, sample_weight, classes)
@@ -169,7 +178,13 @@ def train_averaged(
     work = _Epoch(template, kind, classes, shuffle, tol is not None, count, size)
     given = (work, kind.state(template), kind.own(template), parts, seed, ())
     run = range(first, first + epochs)
-    rounds = Asynchronous(*given, run, count) if is_async(average) else Rounds(*given, 2 if work.scored else 0)
+    rounds: Rounds | Asynchronous
+    if is_async(average):
+        rounds = Asynchronous(*given, run, count)
+    elif gradient:
+        rounds = gradient_rounds(template, kind, classes, parts, seed, count, work.part)
+    else:
+        rounds = Rounds(*given, 2 if work.scored else 0, outer_update(given[1], *outer, ("t_",)))
     history, seen = History(), 0
     best, since = -np.inf, 0
     with rounds, Progress(name, epochs, sum(parts.sizes)) as progress:
@@ -185,7 +200,7 @@ def train_averaged(
                 best = max(best, told["score"])
                 if since >= patience:
                     break
-    kind.put(template, rounds.state, rounds.task.own.unpack(rounds.owns[0]))
+    kind.put(template, rounds.state, rounds.kept if gradient else rounds.task.own.unpack(rounds.owns[0]))
     template.n_iter_ = len(history.epoch)
     template._epochs = first + len(history.epoch)
     if kind.steps == "shard" and hasattr(template, "t_"):  # a network's count of the samples it has seen

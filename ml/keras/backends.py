@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 from abc import ABC, abstractmethod
@@ -12,9 +13,9 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-__all__ = ["Backend", "backend"]
+__all__ = ["Backend", "backend", "replace_step", "take_gradients"]
 
 Values = np.ndarray[Any, Any]
 MODULES = {"tensorflow": ".on_tensorflow", "jax": ".on_jax"}
@@ -51,12 +52,41 @@ class Backend(ABC):
         """Return `train(rows)`, which trains on all rows as one batch, and returns the metrics so far."""
 
     @abstractmethod
+    def gradients(self, model: Any) -> Callable[..., tuple[dict[str, Any], list[Any]]]:
+        """Return `gradients(rows)`, a step on all rows as one batch up to where the optimiser would change weights.
+
+        It returns the metrics so far, and the gradients of the trained variables.
+        """
+
+    @abstractmethod
+    def apply(self, model: Any) -> Callable[..., None]:
+        """Return `apply(gradients)`, a step of the optimiser."""
+
+    @abstractmethod
     def test(self, model: Any) -> Callable[..., dict[str, Any]]:
         """Return `test(rows)`, which evaluates all rows as one batch, and returns the metrics so far."""
 
     @abstractmethod
     def find_metrics(self, model: Any, rows: tuple[Values, ...]) -> dict[str, Any]:
         """Return the metrics after training on some rows, without compiling."""
+
+
+@contextlib.contextmanager
+def replace_step(optimizer: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
+    """Have a function in the place of an optimiser's method, by which a model's own `train_step` steps."""
+    vars(optimizer)[name] = function
+    try:
+        yield
+    finally:
+        del vars(optimizer)[name]
+
+
+def take_gradients(found: list[list[Any]]) -> list[Any]:
+    """Return the gradients of the one step that a `train_step` took."""
+    if len(found) != 1:
+        expected = "one whose train_step lets its optimizer step once, for average='gradient'"
+        raise ArgumentError(bad("fit", "model", f"one whose train_step steps {len(found)} times", expected))
+    return found[0]
 
 
 @functools.cache

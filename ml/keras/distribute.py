@@ -12,6 +12,7 @@ from ...arrays.base import as_array_nocopy
 from ...graph.errors import ArgumentError, bad
 from ...workers.boundary import publish, warn
 from ..averaging.asynchronous import STALENESS, Asynchronous
+from ..averaging.outer import check_outer, outer_update
 from ..averaging.rounds import Rounds
 from ..averaging.shards import Shards, cut_shards
 from ..progress import Progress
@@ -22,8 +23,8 @@ from .batches import measure_batch_size
 from .checkpoints import Progressed, check_path, read_checkpoint, write_checkpoint
 from .checks import check_callbacks, check_labels, check_model, check_rows, count_of, held_out
 from .epochs import Epoch, collect_metrics, names_of
+from .gradients import gradient_rounds
 from .inference import build, column, evaluate_rows, list_metrics, predict
-from .outer import Outer
 from .recipe import Recipe
 from .state import Variables
 
@@ -101,6 +102,8 @@ class Distributed:
         shards: int | None = None,
         seed: int = 0,
         outer_momentum: float = 0.0,
+        outer_learning_rate: float = 1.0,
+        outer_nesterov: bool = False,
         scale_learning_rate: bool = False,
         checkpoint: str | Path | None = None,
         checkpoint_every: int = 1,
@@ -138,18 +141,24 @@ class Distributed:
             What each row counts. None: all the same.
         initial_epoch : int
             The first epoch's number.
-        average : {"epoch", "batch", "async"}, int or ("async", int)
-            When weights are averaged: after each epoch, each batch, or so many batches. For plain SGD "batch" is the
-            same as averaging gradients, for one batch of `shards` times as many rows. Optimiser slots and the states
-            of random numbers stay with their shard. "async": no shard waits for another; see `windrow.ml.train`.
+        average : {"epoch", "batch", "gradient", "async"}, int or ("async", int)
+            When weights are averaged: after each epoch, each batch, or so many batches. Optimiser slots and the states
+            of random numbers stay with their shard. "gradient": at each batch gradients are averaged, and one optimiser
+            steps, as one process does with batches of `shards` times as many rows; what isn't trained, such as the
+            moments of batch normalisation, is averaged as with "batch".
+            "async": no shard waits for another; see `windrow.ml.train`.
         shards : int, optional
             None: the number of ranks (of threads, on the embedded engine).
         seed : int
             Of the shuffles: the same seed and number of shards give the same weights to the bit on any ranks; not with
             "async".
         outer_momentum : float
-            Momentum of the averages (BMUF with zeta 1; Chen and Huo, 2016). It wants a short period: over whole epochs
-            it tends to oscillate.
+            Momentum of the averages, each of which is a step from the weights before (BMUF; Chen and Huo, 2016). It
+            wants a short period: over whole epochs it tends to oscillate.
+        outer_learning_rate : float
+            Of these steps: by how much of the way to the average they go.
+        outer_nesterov : bool
+            Whether they are Nesterov's: each shard goes on from where the momentum will lead.
         scale_learning_rate : bool
             Train with the learning rate times the number of shards, each of which takes so many times fewer steps.
             The model's own stays as it is.
@@ -215,6 +224,7 @@ class Distributed:
         checkpoint_every = count_of("checkpoint_every", checkpoint_every)
         size = None if isinstance(batch_size, str) and batch_size == "auto" else count_of("batch_size", batch_size)
         period_of("fit", average, 1)
+        check_outer("fit", average, outer_momentum, outer_learning_rate, outer_nesterov)
         if checkpoint is not None:
             check_path("checkpoint", checkpoint)
         parts = _shards(x, y, sample_weight, shards, shuffle, seed)
@@ -240,13 +250,18 @@ class Distributed:
         if is_async(average):
             run = range(done, epochs)
             rounds = Asynchronous(work, state, own, parts, seed, names.means, run, count, staleness, names.sums)
+        elif isinstance(average, str) and average == "gradient":
+            rounds, count = gradient_rounds(recipe, mine, parts, seed, size, shuffle, scale, names)
         else:
-            rounds = Rounds(work, state, own, parts, seed, names.means, names.sums)
+            outer = outer_update(state, outer_momentum, outer_learning_rate, outer_nesterov, ("moments", "rate"))
+            rounds = Rounds(work, state, own, parts, seed, names.means, names.sums, outer)
+            if before is not None and outer is not None and before.speed:
+                rounds.kept = before.speed
         if before is not None and before.own.shape == rounds.owns.shape:
             rounds.owns = before.own
-        outer = Outer(rounds, outer_momentum, [] if before is None else before.speed)
         bar = Progress("fit", epochs, sum(parts.sizes), done, shown=verbose not in (0, 2))
         seconds: list[float] = []
+        rate = mine.rate
         listeners = _listeners(given, self.model, epochs, verbose)
         listeners.on_train_begin()
         self.model.history.seconds = seconds
@@ -255,20 +270,25 @@ class Distributed:
                 for epoch in range(done, epochs):
                     listeners.on_epoch_begin(epoch)
                     begin = time.perf_counter()
-                    _take_rate(rounds, self.model)
-                    logs = collect_metrics(recipe, names, outer.epoch(epoch, count, bar), some)
+                    rate = _take_rate(rounds, self.model, rate)
+                    logs = collect_metrics(recipe, names, rounds.epoch(epoch, count, bar), some)
                     lost = lost or _is_lost(epoch, logs)
-                    Variables(self.model).put(rounds.state)
+                    keeps = checkpoint is not None and (epoch + 1) % checkpoint_every == 0
+                    if given or held is not None or keeps or epoch + 1 == epochs:  # else nobody looks at the weights
+                        Variables(self.model).put(rounds.state)
                     logs |= _held_out(self.model, recipe, held, size, listeners)
                     seconds.append(time.perf_counter() - begin)
                     bar.epoch(epoch, logs)
                     bar.hide()
                     listeners.on_epoch_end(epoch, logs)
                     last = epoch + 1 == epochs or self.model.stop_training
-                    if last or (checkpoint is not None and (epoch + 1) % checkpoint_every == 0):
-                        _keep(self.model, rounds, checkpoint, epoch + 1, outer.speed)
+                    if last or keeps:
+                        _keep(self.model, rounds, checkpoint, epoch + 1)
                     if last:
                         break
+        except KeyboardInterrupt:
+            Variables(self.model).put(rounds.state)
+            raise
         finally:
             listeners.on_train_end()
         return self.model.history
@@ -433,19 +453,26 @@ def _is_lost(epoch: int, logs: dict[str, float]) -> bool:
     return lost
 
 
-def _keep(model: Any, rounds: Rounds | Asynchronous, path: str | Path | None, epochs: int, speed: list[Values]) -> None:
+def _keep(model: Any, rounds: Rounds | Asynchronous, path: str | Path | None, epochs: int) -> None:
     """Hand the first shard's slots to the model, with which a later `fit` goes on, and write a checkpoint."""
-    kept = rounds.owns
-    Variables(model).put_own(rounds.task.own.unpack(kept[0]))
+    kept, speed = rounds.owns, list(rounds.kept)
+    first = rounds.task.own.unpack(kept[0])
+    if "apart" in first:  # one optimiser for all
+        Variables(model).put_apart(first)
+        Variables(model).put_slots(speed)
+        speed = []
+    else:
+        Variables(model).put_own(first)
     if path is not None:
         write_checkpoint(model, path, Progressed(epochs, kept, speed))
 
 
-def _take_rate(rounds: Rounds | Asynchronous, model: Any) -> None:
+def _take_rate(rounds: Rounds | Asynchronous, model: Any, before: float | None) -> float | None:
     """Hand on the learning rate, which a callback may have set."""
-    rate, state = Variables(model).rate, rounds.state
-    if rate is not None and rate != float(state["rate"]):
-        rounds.state = {**state, "rate": np.float64(rate)}
+    rate = Variables(model).rate
+    if rate is not None and rate != before:
+        rounds.state = {**rounds.state, "rate": np.float64(rate)}
+    return rate
 
 
 def _listeners(given: list[Any], model: Any, epochs: int, verbose: int | str) -> Any:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..averaging.rounds import RoundMetrics
+from ..averaging.tasks import RoundMetrics
 from .backends import backend
 from .replicas import borrow_replica
 
 if TYPE_CHECKING:
-    from ..averaging.rounds import Round
+    from ..averaging.tasks import Round
     from .metrics import Names
     from .recipe import Recipe
 
@@ -23,7 +23,7 @@ Values = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Epoch:
-    """Runs a round, as `windrow.ml.averaging.rounds.Task` wants it.
+    """Runs a round, as `windrow.ml.averaging.tasks.Task` wants it.
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .backends import Backend
+from .backends import Backend, replace_step, take_gradients
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +63,37 @@ class Jax(Backend):
             return _run(model, rows, lambda state: compiled(state, rows))
 
         return train
+
+    def gradients(self, model: Any) -> Callable[..., tuple[dict[str, Any], list[Any]]]:
+        """See `Backend.gradients`."""
+
+        def step(state: Any, rows: Any) -> Any:
+            found: list[list[Any]] = []
+
+            def keep(slots: Any, given: Any, weights: Any) -> Any:
+                found.append(list(given))
+                return weights, slots
+
+            with replace_step(model.optimizer, "stateless_apply", keep):
+                logs, after = model.train_step(state, rows)
+            return (logs, take_gradients(found)), after
+
+        compiled = importlib.import_module("jax").jit(step)
+
+        def gradients(rows: tuple[Values, ...]) -> Any:
+            return _run(model, rows, lambda state: compiled(state, rows))
+
+        return gradients
+
+    def apply(self, model: Any) -> Callable[..., None]:
+        """See `Backend.apply`."""
+        compiled = importlib.import_module("jax").jit(model.optimizer.stateless_apply)
+
+        def apply(found: list[Values]) -> None:
+            parts = (model.trainable_variables, model.optimizer.variables)
+            _step(parts, lambda state: ({}, compiled(state[1], found, state[0])))
+
+        return apply
 
     def test(self, model: Any) -> Callable[..., dict[str, Any]]:
         """See `Backend.test`."""

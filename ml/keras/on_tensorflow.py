@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .backends import Backend
+from .backends import Backend, replace_step, take_gradients
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +80,39 @@ class TensorFlow(Backend):
             return found
 
         return train
+
+    def gradients(self, model: Any) -> Callable[..., tuple[dict[str, Any], list[Any]]]:
+        """See `Backend.gradients`."""
+        tf: Any = importlib.import_module("tensorflow")
+
+        def step(rows: Any) -> Any:
+            found: list[list[Any]] = []
+            with replace_step(model.optimizer, "apply", lambda given, variables=None: found.append(list(given))):
+                logs = model.train_step(rows)
+            pairs = zip(take_gradients(found), model.trainable_variables, strict=True)
+            return logs, [tf.zeros(v.shape, v.dtype) if g is None else tf.convert_to_tensor(g) for g, v in pairs]
+
+        compiled = tf.function(step, autograph=False)
+
+        def gradients(rows: tuple[Values, ...]) -> tuple[dict[str, Any], list[Any]]:
+            made: tuple[dict[str, Any], list[Any]] = compiled(tuple(tf.constant(r) for r in rows))
+            return made
+
+        return gradients
+
+    def apply(self, model: Any) -> Callable[..., None]:
+        """See `Backend.apply`."""
+        tf: Any = importlib.import_module("tensorflow")
+
+        def step(found: Any) -> None:
+            model.optimizer.apply(found, model.trainable_variables)
+
+        compiled = tf.function(step, autograph=False)
+
+        def apply(found: list[Values]) -> None:
+            compiled([tf.constant(g) for g in found])
+
+        return apply
 
     def test(self, model: Any) -> Callable[..., dict[str, Any]]:
         """See `Backend.test`."""

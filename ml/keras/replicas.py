@@ -60,7 +60,7 @@ class Replica:
         self.variables = Variables(model)
         self.counters = Counters(model)
         self.mode = len(backend().modes) if model.run_eagerly else 0
-        self._compiled: dict[Any, Callable[..., dict[str, Any]]] = {}
+        self._compiled: dict[Any, Callable[..., Any]] = {}
         self._tells: Names | None = None
         self._tests_compiled = not model.run_eagerly
 
@@ -86,6 +86,17 @@ class Replica:
             self._compiled.clear()
         begin()
         return self._fit(rows, size, blocks, rest)
+
+    def gradients(self, rows: tuple[Values, ...]) -> tuple[dict[str, Any], list[Values]]:
+        """Return what a step on all rows as one batch tells, and its gradients; weights stay as they are."""
+        self.model.reset_metrics()
+        step = self._function(("gradients",), lambda: backend().gradients(self.model))
+        logs, found = step(rows)
+        return {name: plain(value) for name, value in logs.items()}, [np.asarray(g) for g in found]
+
+    def apply(self, gradients: list[Values]) -> None:
+        """Let the optimiser step by some gradients."""
+        self._function(("apply",), lambda: backend().apply(self.model))(gradients)
 
     def test(self, rows: tuple[Values, ...], size: int) -> dict[str, Any]:
         """Evaluate rows in batches of `size`; return the metrics over all of them.
@@ -156,7 +167,7 @@ class Replica:
             logs = batch(tuple(r[rest] for r in rows))
         return {name: plain(value) for name, value in logs.items()}
 
-    def _function(self, key: Any, make: Callable[[], Any]) -> Callable[..., dict[str, Any]]:
+    def _function(self, key: Any, make: Callable[[], Any]) -> Callable[..., Any]:
         if key not in self._compiled:
             self._compiled[key] = make()
         return self._compiled[key]

@@ -23,6 +23,13 @@ class Variables:
     all rows is the mean square less the square of the mean, so that averaging both gives it whole; the mean of shards'
     variances would leave out how far their means lie apart. Optimiser slots, step counts and the states of random
     numbers stay with their shard.
+
+    Attributes
+    ----------
+    trained : int
+        How many of the weights are trained; they come first.
+    scales_loss : bool
+        Whether the optimiser scales the loss, by what it has met.
     """
 
     def __init__(self, model: Any) -> None:
@@ -33,7 +40,11 @@ class Variables:
         self._weights = [*model.trainable_variables, *rest]
         slots = [v for v in model.optimizer.variables if v.path.rpartition("/")[2] != "learning_rate"]
         known = {id(v) for v in slots}
-        self._kept = slots + [v for v in model.variables if not _is_float(v) and id(v) not in known]
+        self._slots = slots
+        self._apart = [v for v in model.variables if not _is_float(v) and id(v) not in known]
+        self._kept = slots + self._apart
+        self.trained = len(model.trainable_variables)
+        self.scales_loss = hasattr(model.optimizer, "inner_optimizer")
         rate = find_innermost(model.optimizer)._learning_rate
         self._rate = rate if hasattr(rate, "assign") else None
         self._read: dict[int, Values] = {}
@@ -68,6 +79,24 @@ class Variables:
     def put_own(self, mine: dict[str, Any]) -> None:
         """Write what a shard keeps."""
         for variable, value in zip(self._kept, mine["own"], strict=True):
+            self._set(variable, value)
+
+    def slots(self) -> list[Values]:
+        """Return what the optimiser keeps."""
+        return [self._get(v) for v in self._slots]
+
+    def put_slots(self, slots: list[Values]) -> None:
+        """Write what the optimiser keeps."""
+        for variable, value in zip(self._slots, slots, strict=True):
+            self._set(variable, value)
+
+    def own_apart(self, *, fresh: bool = False) -> dict[str, Any]:
+        """Return what a shard keeps where the optimiser isn't its own."""
+        return {"apart": [self._get(v) for v in self._apart], "fresh": np.uint8(fresh)}
+
+    def put_apart(self, mine: dict[str, Any]) -> None:
+        """Write what `own_apart` returned."""
+        for variable, value in zip(self._apart, mine["apart"], strict=True):
             self._set(variable, value)
 
     def set_rate(self, rate: float) -> None:

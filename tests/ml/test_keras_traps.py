@@ -306,3 +306,20 @@ def test_a_batch_size_found_by_measuring_changes_nothing_else(data):
     assert ours.batch_size_ == 32  # of 512 rows a shard, so that there are 16 steps
     distribute(again).fit(X, y, batch_size=ours.batch_size_, epochs=2, shards=2)
     assert bits(model) == bits(again)
+
+
+@pytest.mark.parametrize("optimizer", [keras.optimizers.Adam(0.02), keras.optimizers.SGD(0.02, momentum=0.9)])
+def test_averaged_gradients_are_one_process_with_one_optimizer(data, optimizer):
+    X, y = data
+    shards, size = 4, 48  # the last batch of each shard has 16 rows
+    config = optimizer.get_config()
+    ours, theirs = (linear(optimizer=type(optimizer).from_config(config)) for _ in range(2))
+    theirs.set_weights(ours.get_weights())
+    for _ in range(2):  # the second goes on with the optimizer's slots
+        distribute(ours).fit(X, y, batch_size=size, shards=shards, average="gradient", shuffle=False)
+        for first in range(0, len(X) // shards, size):
+            rows = np.arange(len(X)).reshape(shards, -1)[:, first : first + size].ravel()
+            theirs.train_on_batch(X[rows], y[rows][:, None])
+    assert int(ours.optimizer.iterations) == int(theirs.optimizer.iterations)
+    for a, b in zip(ours.get_weights(), theirs.get_weights(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-5)

@@ -15,9 +15,10 @@ from sklearn.tree import DecisionTreeClassifier
 import windrow as wr
 from windrow.ml import Averaged, train
 from windrow.ml.averaging import rounds as rounds_module
-from windrow.ml.averaging.rounds import RoundMetrics, Rounds
+from windrow.ml.averaging.rounds import Rounds
 from windrow.ml.averaging.shards import cut_shards
 from windrow.ml.averaging.state import Layout
+from windrow.ml.averaging.tasks import RoundMetrics
 from windrow.ml.linear_model import SGDRegressor as Ours
 
 

@@ -12,9 +12,9 @@ from sklearn.neural_network import MLPRegressor
 import windrow as wr
 from windrow.ml import Averaged
 from windrow.ml.averaging.averageable import averageable
-from windrow.ml.averaging.rounds import Round
 from windrow.ml.averaging.shuffling import in_order, shuffle_rows
 from windrow.ml.averaging.state import Layout
+from windrow.ml.averaging.tasks import Round
 from windrow.ml.averaging.training import _Epoch
 from windrow.ml.linear_model import SGDClassifier as Ours
 from windrow.ml.linear_model import SGDRegressor as OursRegressor

@@ -1,0 +1,84 @@
+"""The weighted mean of what shards give, and what becomes of it, as stages of the graph.
+
+A task of the reduction makes some bytes of the mean: it reads these of all shards' rows where they lie in the arenas,
+and adds them up in the order of shards in float64. So all ranks take part, whatever the number of shards, and the bits
+depend neither on them nor on how the bytes are cut. That is a tree of one level: cutting along the bytes spreads the
+work further than a tree over shards would, and needs no partial sums to be stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...arrays.base import make
+from ...arrays.chunking.rechunk import regrid
+from ...arrays.user_functions.pickling import payload
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction, MapBlocks
+from .tasks import NEW
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...arrays.array import Array
+    from .state import Layout
+    from .tasks import Task
+
+__all__ = ["Step", "reduce_rows", "update_state", "whole"]
+
+Values = np.ndarray[Any, Any]
+PART, LEAST_PART, READ = 1 << 22, 1 << 16, 1 << 26
+"""Bytes of the mean that a task makes, at most and at least, and how many it reads for them, of all shards."""
+PARTS = 2
+"""Tasks for each shard, of which there are about as many as ranks: a slow one can leave some to others."""
+WEIGHT = 8
+KEPT = "what the update keeps"
+
+
+def reduce_rows(task: Task, made: Array) -> Array:
+    """Return the mean of what shards give, (1, bytes), of the rows that their tasks make."""
+    part = _part(task.mean.size, made.shape[0])
+    shards, parts = Axis.whole(made.shape[0]), Axis.regular(task.mean.size, part)
+    given = regrid(task.read_given(made), Grid([shards, parts]))
+    rows = regrid(made[:, :WEIGHT], Grid([shards, Axis.whole(WEIGHT)]))
+    op = BlockFunction("averages:average", (task.mean.table,), ((None, 1), (None, None)), where=True)
+    return make(op, (given, rows), Grid([Axis.whole(1), parts]), np.uint8)
+
+
+def _part(size: int, shards: int) -> int:
+    """Return how many bytes of the mean a task makes, by the number of shards and their bytes alone."""
+    wanted = min(-(-size // (PARTS * shards)), PART, READ // shards)
+    return max(LEAST_PART, -(-wanted // LEAST_PART) * LEAST_PART)
+
+
+def update_state(step: Step, before: Array, mean: Array) -> Array:
+    """Return the state and what the update keeps, (1, bytes), by one task."""
+    op = MapBlocks(payload("train", step, (), {}), ((None, None), (None, None)))
+    return make(op, (whole(before), whole(mean)), Grid([Axis.whole(n) for n in before.shape]), np.uint8)
+
+
+def whole(array: Array) -> Array:
+    """Return an array in one chunk, which is put together where it is read."""
+    return regrid(array, Grid([Axis.whole(n) for n in array.shape]))
+
+
+@dataclass(frozen=True)
+class Step:
+    """The function of an `Update`, from bytes to bytes."""
+
+    function: Callable[..., Any]
+    layout: Layout
+    kept: Layout
+    mean: Layout
+
+    def __call__(self, before: Values, mean: Values) -> Values:
+        size, packed = self.layout.size, before[0]
+        state, kept = self.layout.unpack(packed[:size]), self.kept.unpack(packed[size:])
+        state, kept = self.function(state, kept, self.mean.unpack(mean[0]))
+        out = np.zeros(before.shape, np.uint8)
+        self.layout.pack(state, out[0, :size], NEW)
+        self.kept.pack(kept, out[0, size:], KEPT)
+        return out

@@ -1,0 +1,192 @@
+"""What a round is made of: a task for each shard, what it tells, and what becomes of the mean.
+
+A round is an ordinary piece of the graph. A task takes the state, what its shard keeps for itself, and the shard's
+rows, and gives a new state, or what is averaged in its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...arrays.base import make
+from ...arrays.user_functions.pickling import payload
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import MapBlocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...arrays.array import Array
+    from .state import Layout
+
+__all__ = ["NEW", "Round", "RoundMetrics", "Task", "Update", "join_rounds"]
+
+Values = np.ndarray[Any, Any]
+HEAD = 32
+"""Bytes that tell a task its round: epoch, number, the first shard."""
+NEW = "state that the step gave"
+LINE = 64
+"""Bytes to which the parts of what a task makes are aligned."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """Where a round stands: its epoch, its number within it, and the numbers that a step may draw from."""
+
+    epoch: int
+    number: int
+    shard: int
+    seed: int
+
+    def generator(self) -> np.random.Generator:
+        """Return the random numbers of this shard's epoch, the same in each of its rounds."""
+        return np.random.Generator(np.random.Philox([self.seed, self.epoch, self.shard]))
+
+
+def _none() -> Values:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True)
+class RoundMetrics:
+    """What a round tells.
+
+    Attributes
+    ----------
+    rows : float
+        That it saw.
+    means : dict of str to float
+        Over these rows.
+    sums : numpy.ndarray
+        Numbers that are added up over rounds and shards, such as the states of metrics.
+    """
+
+    rows: float
+    means: dict[str, float] = field(default_factory=dict)
+    sums: Values = field(default_factory=_none)
+
+
+def join_rounds(told: Sequence[RoundMetrics]) -> RoundMetrics:
+    """Return what several rounds tell of all their rows, in their order."""
+    rows = sum(t.rows for t in told)
+    seen = [t for t in told if t.rows]
+    means = {n: sum(t.means[n] * (t.rows / rows) for t in seen) for n in told[0].means}
+    return RoundMetrics(rows, means, np.add.reduce([t.sums for t in told], axis=0))
+
+
+@dataclass(frozen=True)
+class Update:
+    """What becomes of a state when the shards' mean is known; without one the mean is the new state.
+
+    `function(state, kept, mean) -> (state, kept)` is called once a round, in one place.
+
+    Attributes
+    ----------
+    function : callable
+    kept : nested arrays
+        What it keeps from round to round beside the state, as it starts: speeds, an optimiser's slots.
+    mean : nested arrays, optional
+        Such as the shards give; None: states.
+    """
+
+    function: Callable[..., Any]
+    kept: Any = ()
+    mean: Any = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """One shard's round: bytes to state, the work, what it gives to bytes.
+
+    `work(state, own, Round, *rows) -> (given, own, Told)` works on one shard's rows. Averaged is what it gives, a
+    state unless there is an `Update`; the shard keeps `own` (optimiser slots). Told are the means that `metrics` names,
+    and as many `sums`. A task makes a row of bytes: what it tells, its own, what it gives.
+    """
+
+    work: Callable[..., Any]
+    layout: Layout
+    own: Layout
+    seed: int
+    metrics: tuple[str, ...]
+    sums: int
+    arrays: int
+    mean: Layout
+
+    @property
+    def head(self) -> int:
+        """Bytes of what a task tells, which come first in what it makes."""
+        return _aligned(8 * (1 + len(self.metrics) + self.sums))
+
+    @property
+    def begin(self) -> int:
+        """Where in what a task makes that begins which it gives."""
+        return self.head + _aligned(self.own.size)
+
+    @property
+    def width(self) -> int:
+        """Bytes that a task makes."""
+        return self.begin + self.mean.size
+
+    def pack_round(self, epoch: int, number: int, *more: Values, shard: int = 0) -> Values:
+        """Return what is handed to the tasks of a round as one row of bytes: the state and their own may follow."""
+        head = np.array([epoch, number, shard, 0], np.int64).view(np.uint8)
+        return np.concatenate([head, *(m.reshape(-1) for m in more)])[None]
+
+    def __call__(self, *blocks: Values, block_id: Any) -> Values:
+        rows, given, kept = blocks[: self.arrays], blocks[self.arrays][0], [b[0] for b in blocks[self.arrays + 1 :]]
+        epoch, number, first, _ = given[:HEAD].view(np.int64).tolist()
+        at, own_size = int(block_id[0]), self.own.size
+        packed, rest = (kept.pop(0), given[HEAD:]) if kept else np.split(given[HEAD:], [self.layout.size])
+        mine = kept[0] if kept else rest[at * own_size : (at + 1) * own_size]
+        where = Round(epoch, number, first + at, self.seed)
+        found, own, told = self.work(self.layout.unpack(packed), self.own.unpack(mine), where, *rows)
+        out = np.zeros(self.width, np.uint8)
+        numbers, first_sum = out[: self.head].view(np.float64), 1 + len(self.metrics)
+        numbers[:first_sum] = [told.rows, *(told.means.get(name, 0.0) for name in self.metrics)]
+        if told.rows:
+            numbers[first_sum : first_sum + self.sums] = told.sums
+        self.own.pack(own, out[self.head : self.head + own_size])
+        self.mean.pack(found, out[self.begin :], NEW)
+        return out[None]
+
+    def read_metrics(self, made: Values) -> list[RoundMetrics]:
+        """Return what tasks tell."""
+        numbers, first = np.ascontiguousarray(made[:, : self.head]).view(np.float64), 1 + len(self.metrics)
+        return [
+            RoundMetrics(means[0], dict(zip(self.metrics, means[1:], strict=True)), sums.copy())
+            for means, sums in zip(numbers[:, :first].tolist(), numbers[:, first : first + self.sums], strict=True)
+        ]
+
+    def read_own(self, made: Any) -> Any:
+        """Return what shards keep, of the rows that tasks make."""
+        return made[:, self.head : self.head + self.own.size]
+
+    def read_given(self, made: Any) -> Any:
+        """Return what shards give, of the rows that tasks make."""
+        return made[:, self.begin :]
+
+    @cached_property
+    def _payload(self) -> Any:
+        return payload("train", self, (), {})
+
+    def graph(self, rows: Sequence[Array], given: Array, kept: Sequence[Array], count: int) -> Array:
+        """Return the array that so many tasks make, a row for each; they run where their rows are.
+
+        `kept` are the state and what the shards keep, as far as `given` hasn't got them.
+        """
+        grid = Grid([Axis.regular(count, 1), Axis.whole(self.width)])
+        each = [(None, None), (0, None)][: len(kept)]
+        operand_axes = (*((0, *(None,) * (a.ndim - 1)) for a in rows), (None, None), *each)
+        op = MapBlocks(self._payload, operand_axes, ("block_id",))
+        return make(op, [*rows, given, *kept], grid, np.uint8)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_payload"}
+
+
+def _aligned(size: int) -> int:
+    return -(-size // LINE) * LINE

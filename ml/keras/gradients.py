@@ -1,0 +1,102 @@
+"""Gradients averaged at each batch, and one optimiser: the steps of one process, with batches that shards share.
+
+A round is a batch. Each shard gives the gradient of its rows, the mean by rows is that of the whole batch, and the
+optimiser steps once, in one place. What isn't trained, such as the moments of batch normalisation, is averaged as with
+`average="batch"`; the states of random numbers stay with their shard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+from ..averaging.rounds import Rounds
+from ..averaging.tasks import RoundMetrics, Update
+from .replicas import borrow_replica
+
+if TYPE_CHECKING:
+    from ..averaging.shards import Shards
+    from ..averaging.tasks import Round
+    from .metrics import Names
+    from .recipe import Recipe
+    from .state import Variables
+
+__all__ = ["gradient_rounds"]
+
+Values = np.ndarray[Any, Any]
+
+
+def gradient_rounds(
+    recipe: Recipe, mine: Variables, parts: Shards, seed: int, size: int, shuffle: bool, scale: float, names: Names
+) -> tuple[Rounds, int]:
+    """Return the rounds, and how many make an epoch.
+
+    Raises
+    ------
+    ArgumentError
+        The optimiser scales the loss by what it meets, which the shards don't know.
+    """
+    if mine.scales_loss:
+        raise ArgumentError(bad("fit", "average", "gradient", "another value for an optimizer that scales the loss"))
+    state = mine.shared()
+    zero = _given(mine, [np.zeros_like(w) for w in state["weights"][: mine.trained]])
+    update = Update(ApplyGradient(recipe, scale), mine.slots(), zero)
+    work = Gradient(recipe, size, shuffle, names.means, zero)
+    rounds = Rounds(work, state, mine.own_apart(fresh=True), parts, seed, names.means, names.sums, update)
+    return rounds, -(-max(parts.sizes) // size)
+
+
+def _given(variables: Variables, gradients: list[Values]) -> dict[str, Any]:
+    """Return what a shard gives: gradients, and what a step changes without them."""
+    shared = variables.shared()
+    return {"gradients": gradients, "rest": shared["weights"][variables.trained :], "moments": shared["moments"]}
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """A shard's part of one batch."""
+
+    recipe: Recipe
+    size: int
+    shuffle: bool
+    means: tuple[str, ...]
+    zero: Any
+
+    def __call__(self, state: Any, mine: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
+        whole, rest = divmod(len(rows[0]), self.size)
+        if at.number >= whole + (rest > 0):
+            return self.zero, mine, RoundMetrics(0.0)
+        block = at.number
+        if self.shuffle and block < whole:
+            block = int(at.generator().permutation(whole)[block])
+        some = tuple(r[block * self.size : (block + 1) * self.size] for r in rows)
+        with borrow_replica(self.recipe) as copy:
+            copy.variables.put(state)
+            copy.variables.put_apart(mine)
+            if mine["fresh"]:
+                copy.variables.reseed(at.shard)
+            logs, gradients = copy.gradients(some)
+            means = {name: logs[name] for name in self.means if name in logs}
+            told = RoundMetrics(float(len(some[0])), means, copy.counters.sums())
+            return _given(copy.variables, gradients), copy.variables.own_apart(), told
+
+
+@dataclass(frozen=True)
+class ApplyGradient:
+    """The optimiser's step; see `Update`."""
+
+    recipe: Recipe
+    scale: float
+
+    def __call__(self, state: Any, slots: list[Values], mean: Any) -> tuple[Any, list[Values]]:
+        with borrow_replica(self.recipe) as copy:
+            variables = copy.variables
+            weights = [*state["weights"][: variables.trained], *mean["rest"]]
+            variables.put({"weights": weights, "moments": mean["moments"]})
+            variables.put_slots(slots)
+            variables.set_rate(float(state["rate"]) * self.scale)
+            copy.apply(mean["gradients"])
+            return {**variables.shared(), "rate": state["rate"]}, variables.slots()
