@@ -279,8 +279,8 @@ def test_functions_of_blocks_that_compute_say_what_to_use():
         wr.apply_along_axis(wr.sort, 0, lazy()).compute()
 
 
-def test_tables_are_sent_to_their_columns():
-    with pytest.raises(wr.ArgumentError, match=r"one column of a table.*to_numpy\(\)"):
+def test_tables_are_sent_to_from_arrow():
+    with pytest.raises(wr.ArgumentError, match=r"wr\.from_arrow\(x\) takes tables"):
         wr.asarray(pa.table({"a": [1, 2]}))
 
 

@@ -94,7 +94,7 @@ def test_a_socket_that_is_confined_is_no_open_door():
 
 def test_what_a_rank_tells_mpi_of_the_network(monkeypatch):
     monkeypatch.delenv("OMPI_MCA_btl", raising=False)
-    assert environment.rank_settings(True, None)["OMPI_MCA_btl"] == "^ofi,tcp"
+    assert environment.rank_settings(True, None)["OMPI_MCA_btl"] == "^ofi,uct,tcp"
     assert environment.rank_settings(False, None)["OMPI_MCA_btl"] == "^ofi"
     asked = environment.rank_settings(False, "10.0.0.0/8")
     assert (asked["OMPI_MCA_btl"], asked["OMPI_MCA_btl_tcp_if_include"]) == ("^ofi", "10.0.0.0/8")
