@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 def near(name: str, names: Iterable[str]) -> str:
     """Return words that suggest the name that was probably meant; none where there is none like it."""
+    import difflib
+
     known = {n.lower(): n for n in names}
     found = difflib.get_close_matches(name.lower(), known, 1, 0.7)
     return f"did you mean {known[found[0]]!r}?" if found else ""

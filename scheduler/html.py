@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,6 +26,13 @@ def size_text(count: int) -> str:
         if value < 1024:
             return f"{value:.1f} {unit}"
     return f"{value / 1024:.1f} PiB"
+
+
+def escape(text: str) -> str:
+    """Return text as HTML; the library's entities are loaded when first needed."""
+    import html
+
+    return html.escape(text)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]], left: Sequence[int] = (0,)) -> str:

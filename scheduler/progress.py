@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-import shutil
 import sys
 import threading
 import time
@@ -68,6 +67,8 @@ def _columns() -> int:
                 return os.get_terminal_size(terminal).columns
             finally:
                 os.close(terminal)
+    import shutil
+
     return shutil.get_terminal_size().columns
 
 

@@ -228,6 +228,7 @@ _instances: dict[int, tuple[Any, str]] = {}
 """Public objects that are called or indexed, by identity: `sum`, `mgrid`."""
 
 
+@functools.cache
 def _publish_class(kind: type, plain: bool, single: bool, indexed: str) -> None:
     """Make a class's methods public; `single`: its instances have names of their own."""
     for name, value in list(vars(kind).items()):

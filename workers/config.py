@@ -6,11 +6,9 @@ variable for each setting: WINDROW_CHUNK_BYTES, WINDROW_THREADS and so on.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import threading
-import tomllib
 import warnings
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -174,6 +172,8 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     if named and not path.exists():
         raise ConfigError(f"WINDROW_CONFIG: there is no file {named!r}")
     if (named or named is None) and path.exists():
+        import tomllib
+
         try:
             with path.open("rb") as file:
                 settings = replace(settings, **_read(str(path), tomllib.load(file)))
@@ -181,6 +181,8 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
             raise ConfigError(f"{path}: {error}") from error
     names = {f"{PREFIX}{field.name.upper()}": field.name for field in fields(Settings)}
     for variable in sorted(v for v in environment if v.startswith(PREFIX) and v not in {*names, *_NO_SETTINGS}):
+        import difflib
+
         close = difflib.get_close_matches(variable.removeprefix(PREFIX), [n.removeprefix(PREFIX) for n in names], 1)
         hint = f"did you mean {PREFIX}{close[0]}?" if close else f"expected one of {', '.join(names)}"
         warnings.warn(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-import socket
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ class EmbeddedTransport:
     size = 1
 
     def __init__(self, arena_bytes: int) -> None:
-        self.peers: tuple[Peer, ...] = (Peer(0, socket.gethostname(), os.getpid(), True, "own"),)
+        self.peers: tuple[Peer, ...] = (Peer(0, os.uname().nodename, os.getpid(), True, "own"),)
         self._wakes: SimpleQueue[None] = SimpleQueue()
         self._spills: dict[int, Bytes] = {}
         self._memory = mmap.mmap(-1, arena_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE)

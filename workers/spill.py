@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import tempfile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +25,7 @@ class SpillFile:
         padded = np.array([-(-slab.nbytes // ALIGN) * ALIGN for slab in slabs], np.int64)
         ends = np.cumsum(padded)
         self.offsets = ends - padded
-        self.descriptor = _nameless(folder or tempfile.gettempdir())
+        self.descriptor = _nameless(folder)
         try:
             with open(os.dup(self.descriptor), "wb") as file:
                 for slab, begin in zip(slabs, self.offsets.tolist(), strict=True):
@@ -44,7 +43,10 @@ class SpillFile:
         os.close(self.descriptor)
 
 
-def _nameless(folder: str) -> int:
+def _nameless(folder: str | None) -> int:
+    import tempfile
+
+    folder = folder or tempfile.gettempdir()
     try:
         return os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import numpy as np
 from ...graph.expr import walk
 from ...graph.lower import lower
 from ...scheduler.cluster import running
-from ...scheduler.html import size_text, table
+from ...scheduler.html import escape, size_text, table
 from ...scheduler.kept import Kept
 from ..execution.deferred import outline_plan
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 from dataclasses import dataclass
-from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, bad
-from ...scheduler.html import size_text
+from ...scheduler.html import escape, size_text
 from ..base import ArrayBase
 from .graph_layout import lay_out
 from .operation_graph import operations

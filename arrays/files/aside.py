@@ -13,8 +13,6 @@ import fcntl
 import glob
 import hashlib
 import os
-import secrets
-import shutil
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -76,7 +74,7 @@ def aside(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool
     """
     _remove_left(path)
     _refuse(operation, path, overwrite, ours)
-    hidden = f"{_stem(path)}.{secrets.token_hex(4)}.partial"
+    hidden = f"{_stem(path)}.{os.urandom(4).hex()}.partial"
     alone = threading.Lock()  # two Ctrl-C let the folder be removed while the swap still runs
     try:
         with suppress(FileNotFoundError):
@@ -181,9 +179,15 @@ def _remove_left(path: str) -> None:
         with suppress(OSError), open(os.path.join(hidden, MODE), "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _put_back(hidden, path)
-            shutil.rmtree(hidden, ignore_errors=True)
+            _remove_folder(hidden)
     for gone in glob.glob(f"{stem}.????????.partial.gone"):
-        shutil.rmtree(gone, ignore_errors=True)
+        _remove_folder(gone)
+
+
+def _remove_folder(path: str) -> None:
+    import shutil
+
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _refuse(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool]) -> None:
@@ -224,7 +228,7 @@ def _remove(alone: threading.Lock, hidden: str, path: str) -> None:
         except OSError:
             gone = hidden
     for _ in range(100):
-        shutil.rmtree(gone, ignore_errors=True)
+        _remove_folder(gone)
         if not os.path.exists(gone):
             return
         time.sleep(0.02)

@@ -72,7 +72,10 @@ def test_ranks_that_a_driver_spawns_meet_over_the_loopback_interface(jobs, mpi):
     assert (done.returncode, done.stdout.split()) == (0, ["True", "None"]), done.stderr
 
 
-def test_a_socket_that_is_confined_is_no_open_door():
+def test_a_socket_that_is_confined_is_no_open_door(monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+
     with socket.socket() as wide, socket.socket() as narrow, socket.socket(socket.AF_INET6) as loop:
         for each, address in ((wide, "0.0.0.0"), (narrow, "127.0.0.1"), (loop, "::1")):
             try:
@@ -84,6 +87,10 @@ def test_a_socket_that_is_confined_is_no_open_door():
         found = {x.descriptor: x for x in doors([os.getpid()]) if x.descriptor in mine}
         assert {fd: x.port for fd, x in found.items()} == mine
         assert [found[each.fileno()].open for each in (wide, narrow, loop)] == [True, False, False]
+        with monkeypatch.context() as patch:  # another user's process: the kernel's tables tell
+            patch.setattr(socket.socket, "getsockopt", refuse)
+            listed = {x.descriptor: x for x in doors([os.getpid()]) if x.descriptor in mine}
+        assert listed == found
         confine(found.values())
         with socket.create_connection(("127.0.0.1", wide.getsockname()[1]), 5):
             pass

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import ipaddress
 import os
 import socket
@@ -43,13 +44,21 @@ class Door:
 
 
 def doors(pids: Iterable[int]) -> list[Door]:
-    """Return the sockets on which processes listen, as far as the kernel shows them to this user."""
-    tables = _listening()
+    """Return the sockets on which processes listen, as far as the kernel shows them to this user.
+
+    A socket is asked itself where this user may have it: the kernel takes 10 ms and more to list those of a host.
+    """
     found = []
+    listed = functools.cache(_listed)
     for pid in pids:
         for descriptor, inode in _sockets(pid):
-            if inode in tables:
-                found.append(Door(pid, descriptor, *tables[inode], _device(pid, descriptor)))
+            try:
+                with _duplicate_socket(pid, descriptor) as taken:
+                    known = _listener(taken)
+            except OSError:
+                known = listed().get(inode)
+            if known is not None:
+                found.append(Door(pid, descriptor, *known))
     return found
 
 
@@ -61,8 +70,21 @@ def confine(found: Iterable[Door], device: str = LOOPBACK) -> None:
                 taken.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
 
 
-def _listening() -> dict[str, tuple[str, int]]:
-    """Return address and port by the inode of each socket that listens."""
+def _listener(taken: socket.socket) -> tuple[str, int, str] | None:
+    """Return address, port and interface of a socket that listens to networks."""
+    if taken.family not in (socket.AF_INET, socket.AF_INET6):
+        return None
+    if not taken.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        return None
+    address, port = taken.getsockname()[:2]
+    device = b""
+    with contextlib.suppress(OSError):
+        device = taken.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16)
+    return address, port, device.rstrip(b"\0").decode()
+
+
+def _listed() -> dict[str, tuple[str, int, str]]:
+    """Return address and port by the inode of each socket of this host that listens; the interface isn't told."""
     found = {}
     for table in _TABLES:
         with contextlib.suppress(OSError), open(table, encoding="ascii") as file:
@@ -70,7 +92,7 @@ def _listening() -> dict[str, tuple[str, int]]:
                 words = line.split()
                 if words[3] == _LISTENS:
                     address, _, port = words[1].partition(":")
-                    found[words[9]] = (_address(bytes.fromhex(address)), int(port, 16))
+                    found[words[9]] = (_address(bytes.fromhex(address)), int(port, 16), "")
     return found
 
 
@@ -109,11 +131,3 @@ def _duplicate_socket(pid: int, descriptor: int) -> Iterator[socket.socket]:
             raise OSError(ctypes.get_errno(), "pidfd_getfd")
     with socket.socket(fileno=mine) as found:
         yield found
-
-
-def _device(pid: int, descriptor: int) -> str:
-    """Return the interface that a socket is bound to; empty for all, or where the kernel doesn't tell."""
-    with contextlib.suppress(OSError), _duplicate_socket(pid, descriptor) as taken:
-        name = taken.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16)
-        return name.rstrip(b"\0").decode()
-    return ""

@@ -7,7 +7,6 @@ name of its own and then renamed, so that one file is never half of one attempt 
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -31,6 +30,8 @@ Where = tuple[slice, ...]
 @contextmanager
 def _whole(folder: str, name: str) -> Iterator[str]:
     """Give a path to write to; what was written becomes `folder/data/name` at once."""
+    import tempfile
+
     descriptor, path = tempfile.mkstemp(prefix=f"{name}.", dir=folder)
     os.close(descriptor)
     try:

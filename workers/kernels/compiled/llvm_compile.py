@@ -11,7 +11,6 @@ import hashlib
 import logging
 import os
 import stat
-import tempfile
 import threading
 from collections.abc import Callable
 from functools import lru_cache
@@ -113,6 +112,8 @@ def _write(folder: Path | None, digest: str, code: bytes) -> None:
     """Write aside and rename: several ranks may do it at once."""
     if folder is None:
         return
+    import tempfile
+
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".", delete=False) as file:
             file.write(hashlib.sha256(code).digest() + code)
