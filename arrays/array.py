@@ -128,9 +128,9 @@ class Array(Operators, Methods):
 
     graph = graph
 
-    def visualize(self, filename: Any = None) -> Any:
+    def visualize(self, filename: Any = None, level: str | None = None, limit: int = 500) -> Any:
         """See `windrow.visualize`."""
-        return visualize(self, filename=filename)
+        return visualize(self, filename=filename, level=level, limit=limit)
 
     def to_arrow(self, names: Sequence[str] | None = None) -> pyarrow.Array | pyarrow.Table:
         """See `windrow.to_arrow`."""

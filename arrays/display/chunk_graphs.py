@@ -9,22 +9,27 @@ import numpy as np
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
 from ...scheduler.record import State
-from ..base import ArrayBase
+from ..base import check_arrays
 from ..execution.deferred import sketch_plan
 from .directed import sort_inputs_first
 from .operation_graph import operation_graph
 from .planned import Traced, count_bytes_read, trace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import networkx
 
     from ...graph.access import Rows
     from ...graph.grid import Index
+    from ..base import ArrayBase
 
 __all__ = [
     "stage_graph",
     "task_graph",
 ]
+
+LEVELS = ("operations", "stages", "tasks")
 
 PLANNED = "planned"
 """The state of a task that the ledger doesn't know."""
@@ -65,7 +70,7 @@ def graph(array: ArrayBase, level: str = "operations", limit: int = 10_000) -> n
         return stage_graph(array)
     if level == "tasks":
         return task_graph(array, limit=limit)
-    raise ArgumentError(bad("graph", "level", level, "'operations', 'stages' or 'tasks'"))
+    raise ArgumentError(bad("graph", "level", level, ", ".join(map(repr, LEVELS))))
 
 
 def stage_graph(*arrays: ArrayBase) -> networkx.DiGraph:
@@ -114,7 +119,7 @@ def stage_graph(*arrays: ArrayBase) -> networkx.DiGraph:
     """
     import networkx
 
-    traced = _trace("stage_graph", arrays)
+    traced = _trace_in_order("stage_graph", arrays)
     found: Any = networkx.DiGraph(arrays=tuple(sketch_plan(a).token for a in arrays))
     for token, one in traced.items():
         chunks = _owners(one).repeat(one.blocks_per_task)[: one.stage.grid.nblocks]
@@ -182,12 +187,17 @@ def task_graph(*arrays: ArrayBase, limit: int = 10_000) -> networkx.DiGraph:
     >>> len(nx.ancestors(tasks, one)), tasks.nodes[one]["state"]
     (3, 'planned')
     """
+    return make_task_graph("task_graph", arrays, limit)
+
+
+def make_task_graph(operation: str, arrays: Sequence[ArrayBase], limit: int) -> networkx.DiGraph:
+    """Return the graph of tasks; errors name the operation."""
     import networkx
 
-    check_integer("task_graph", "limit", limit, 1)
-    traced = _trace("task_graph", arrays)
+    check_integer(operation, "limit", limit, 1)
+    traced = _trace_in_order(operation, arrays)
     wanted = tuple(sketch_plan(a).token for a in arrays)
-    tasks, edges = _find_tasks(traced, wanted, limit)
+    tasks, edges = _find_tasks(operation, traced, wanted, limit)
     found: Any = networkx.DiGraph(arrays=wanted)
     for token, numbers in tasks.items():
         _add_tasks(found, token, traced[token], numbers)
@@ -197,18 +207,16 @@ def task_graph(*arrays: ArrayBase, limit: int = 10_000) -> networkx.DiGraph:
     return found
 
 
-def _trace(operation: str, arrays: tuple[ArrayBase, ...]) -> dict[str, Traced]:
+def _trace_in_order(operation: str, arrays: Sequence[ArrayBase]) -> dict[str, Traced]:
     """Return the stages, inputs before their readers."""
-    for array in arrays:
-        if not isinstance(array, ArrayBase):
-            raise ArgumentError(bad(operation, "arrays", array, "Windrow arrays"))
+    check_arrays(operation, arrays)
     traced = trace(arrays)
     order = sort_inputs_first(reversed(traced), {token: one.inputs for token, one in traced.items()})
     return {token: traced[token] for token in order}
 
 
 def _find_tasks(
-    traced: dict[str, Traced], wanted: tuple[str, ...], limit: int
+    operation: str, traced: dict[str, Traced], wanted: tuple[str, ...], limit: int
 ) -> tuple[dict[str, Index], dict[tuple[str, str], tuple[Index, Index]]]:
     """Return the tasks of each stage that have part in what is wanted, and the pairs (read, reader) of two stages."""
     need = {token: np.zeros(one.ntasks, bool) for token, one in traced.items() if token not in wanted}
@@ -220,7 +228,7 @@ def _find_tasks(
         if count > limit:
             total = sum(each.ntasks for each in traced.values())
             raise ArgumentError(
-                f"task_graph: argument 'limit' is {limit}, and the stages have {total:,} tasks; expected a limit as "
+                f"{operation}: argument 'limit' is {limit}, and the stages have {total:,} tasks; expected a limit as "
                 "high, or fewer chunks, such as those of x.blocks[0]"
             )
         tasks[token] = np.arange(one.ntasks) if token in wanted else np.flatnonzero(need[token])

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, bad
 from ...graph.expr import walk
 from ...scheduler.cluster import session
 from ...scheduler.html import size_text
 from ...scheduler.timings import find_seconds
-from ..base import ArrayBase
+from ..base import check_arrays
 from ..execution.deferred import sketch_plan
 from .directed import find_longest_path
 from .html import explanation_html
@@ -223,9 +222,7 @@ def explain(*arrays: Any) -> Explanation:
     >>> [stage.name for stage in plan.critical_path.stages]
     ['ones+add+sum (partial)', 'sum']
     """
-    for array in arrays:
-        if not isinstance(array, ArrayBase):
-            raise ArgumentError(bad("explain", "arrays", array, "Windrow arrays"))
+    check_arrays("explain", arrays)
     stages, waiting = plan_stages(arrays)
     notes = [f"{node.label}: planned when it runs, from values found then" for node in waiting]
     notes += [note for node in walk([sketch_plan(a) for a in arrays]) if (note := _describe_widening(node))]

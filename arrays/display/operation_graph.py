@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...graph.errors import ArgumentError, bad
 from ...graph.expr import Expr, walk
-from ..base import ArrayBase
+from ..base import check_arrays
 from ..execution.deferred import sketch_plan
 
 if TYPE_CHECKING:
     import networkx
+
+    from ..base import ArrayBase
 
 __all__ = [
     "operation_graph",
@@ -61,9 +62,7 @@ def operation_graph(*arrays: ArrayBase) -> networkx.DiGraph:
     """
     import networkx
 
-    for array in arrays:
-        if not isinstance(array, ArrayBase):
-            raise ArgumentError(bad("operation_graph", "arrays", array, "Windrow arrays"))
+    check_arrays("operation_graph", arrays)
     found: Any = networkx.DiGraph(arrays=tuple(sketch_plan(a).token for a in arrays))
     for node in operations(*arrays):
         found.add_node(

@@ -74,6 +74,12 @@ class Traced:
 
 def trace(arrays: Sequence[ArrayBase]) -> dict[str, Traced]:
     """Return what arrays are made from, by token: what the ledger knows, and else what is planned. Nothing runs."""
+    while (found := _trace_now(arrays)) is None:  # chunks were released meanwhile: then they are planned
+        pass
+    return found
+
+
+def _trace_now(arrays: Sequence[ArrayBase]) -> dict[str, Traced] | None:
     stages, waiting = plan_stages(arrays)
     planned, later = {stage.token: stage for stage in stages}, {node.token for node in waiting}
     tokens = [sketch_plan(a).token for a in arrays]
@@ -85,13 +91,13 @@ def trace(arrays: Sequence[ArrayBase]) -> dict[str, Traced]:
         token = tokens.pop()
         if token in found:
             continue
-        if token not in known and token not in planned:
-            return trace(arrays)  # chunks were released meanwhile
         if token in known:
             inputs = tuple(each for each, _ in known[token].reads)
             found[token] = Traced(known[token].stage, inputs, known[token])
-        else:
+        elif token in planned:
             found[token] = Traced(planned[token], planned[token].inputs, None, token in later)
+        else:
+            return None
         tokens += found[token].inputs
     return found
 

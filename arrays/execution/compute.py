@@ -15,7 +15,7 @@ from ...graph.expr import remove_pins, walk
 from ...scheduler.cluster import session
 from ...scheduler.kept import Kept
 from ...scheduler.lineage import locate_chunks
-from ..base import ArrayBase, wrap
+from ..base import ArrayBase, check_arrays, wrap
 from .deferred import evaluate, expand_recipes
 from .scalar_reads import element
 from .scalar_results import stays_array
@@ -138,11 +138,7 @@ def persist(*arrays: Any) -> Any:
     >>> x.sum().compute()
     np.float64(2000.0)
     """
-    if not arrays:
-        raise ArgumentError(bad("persist", "arrays", arrays, "at least one array"))
-    for array in arrays:
-        if not isinstance(array, ArrayBase):
-            raise ArgumentError(bad("persist", "arrays", array, "Windrow arrays"))
+    check_arrays("persist", arrays)
     plain = expand_recipes([a.expr for a in arrays])
     pins = session().keep(plain)
     kept: tuple[Array, ...] = tuple(

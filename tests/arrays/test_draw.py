@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.arrays.display.graph_layout import lay_out
-from windrow.arrays.display.visualize import LETTER, LINE, bends, break_lines, picture
+from windrow.arrays.display.picture import LETTER, LINE, bends, break_lines
 
 SPACE = "{http://www.w3.org/2000/svg}"
 
@@ -71,7 +71,7 @@ def some():
 
 def test_the_whole_picture():
     array = some()
-    drawn = picture(array)
+    drawn = wr.visualize(array)
     check([(b.x, b.y, b.width, b.height) for b in drawn.boxes], drawn.arrows)
     for box in drawn.boxes:
         assert max(map(len, box.lines)) * LETTER < box.width
@@ -91,7 +91,7 @@ def test_the_whole_picture():
 
 def test_what_is_planned_later_is_between_what_it_reads_and_its_reader():
     x = wr.from_array(np.random.default_rng(0).random(100_000), chunks=10_000)
-    drawn = picture(wr.sort(x * 2) + 1)
+    drawn = wr.visualize(wr.sort(x * 2) + 1)
     (later,) = [b for b in drawn.boxes if b.lines[1].startswith("planned when it runs, ")]
     middle = later.y + later.height / 2
     assert any(np.allclose(points[-1], (later.x, middle)) for points in drawn.arrows)
@@ -103,6 +103,27 @@ def test_long_names_are_broken_and_whole():
     assert "".join(break_lines(name)) == name
     assert max(map(len, break_lines(name))) <= 34
     assert break_lines("x" * 99) == ["x" * 99]
+
+
+def test_each_level_is_drawn():
+    x = wr.map_blocks(abs, wr.from_array(np.arange(4.0), chunks=2)).persist()
+    wr.wait(x)
+    y = x + x.sum()
+    both, operations, stages, tasks = (y.visualize(level=level) for level in (None, "operations", "stages", "tasks"))
+    assert len(both.boxes) == len(operations.boxes) + len(stages.boxes)
+    assert [title for title, _ in both.titles] == ["operations", "stages"]
+    assert [title for title, _ in tasks.titles] == ["tasks"]
+    graph = wr.task_graph(y)
+    assert (len(tasks.boxes), len(tasks.arrows)) == (graph.number_of_nodes(), graph.number_of_edges())
+    check([(b.x, b.y, b.width, b.height) for b in tasks.boxes], tasks.arrows)
+    lines = [" ".join(box.lines) for box in tasks.boxes]
+    for number in (0, 1):
+        assert sum(f"({number},)" in line and "stored on rank 0, 16 B" in line for line in lines) == 1
+    assert sum("the user's array, 32 B" in line for line in lines) == 1
+    with pytest.raises(wr.ArgumentError, match="visualize: argument 'level' is 'chunks'; expected None, 'operations'"):
+        y.visualize(level="chunks")
+    with pytest.raises(wr.ArgumentError, match="visualize: argument 'limit' is 2, and the stages have"):
+        y.visualize(level="tasks", limit=2)
 
 
 def test_files_and_refusals(tmp_path):
@@ -127,7 +148,7 @@ def test_a_large_graph_takes_no_long_time():
     x = y = wr.ones(10, chunks=5)
     for _ in range(300):
         y = y * 2 + x  # each step is reached from the first box
-    drawn = picture(y)
+    drawn = wr.visualize(y)
     assert len(drawn.boxes) > 600
 
 
