@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import time
 from typing import TYPE_CHECKING, Any
@@ -286,8 +287,9 @@ class Distributed:
                         _keep(self.model, rounds, checkpoint, epoch + 1)
                     if last:
                         break
-        except KeyboardInterrupt:
-            Variables(self.model).put(rounds.state)
+        except BaseException:
+            with contextlib.suppress(Exception):  # what failed may be what makes them
+                Variables(self.model).put(rounds.state)
             raise
         finally:
             listeners.on_train_end()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..averaging.shuffling import order_of
 from ..averaging.tasks import RoundMetrics
 from .backends import backend
 from .replicas import borrow_replica
@@ -50,7 +51,7 @@ class Epoch:
     def __call__(self, state: Any, mine: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
         count, size = len(rows[0]), self.size
         whole = count // size
-        order = at.generator().permutation(whole) if self.shuffle else np.arange(whole)
+        order = order_of(at, whole) if self.shuffle else np.arange(whole)
         first, end = at.number * self.period, (at.number + 1) * self.period
         blocks = order[first:end]
         rest = slice(whole * size, count) if count % size and first <= max(whole - 1, 0) < end else None

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, bad
 from ..averaging.rounds import Rounds
+from ..averaging.shuffling import order_of
 from ..averaging.tasks import RoundMetrics, Update
 from .replicas import borrow_replica
 
@@ -71,7 +72,7 @@ class Gradient:
             return self.zero, mine, RoundMetrics(0.0)
         block = at.number
         if self.shuffle and block < whole:
-            block = int(at.generator().permutation(whole)[block])
+            block = int(order_of(at, whole)[block])
         some = tuple(r[block * self.size : (block + 1) * self.size] for r in rows)
         with borrow_replica(self.recipe) as copy:
             copy.variables.put(state)

@@ -19,6 +19,7 @@ if importlib.util.find_spec("tensorflow") is None:
 import keras
 
 from windrow.ml import distribute
+from windrow.ml.averaging.rounds import Rounds
 from windrow.ml.keras.recipe import Recipe
 from windrow.ml.keras.replicas import Replica, borrow_replica
 from windrow.ml.keras.state import Variables
@@ -323,3 +324,21 @@ def test_averaged_gradients_are_one_process_with_one_optimizer(data, optimizer):
     assert int(ours.optimizer.iterations) == int(theirs.optimizer.iterations)
     for a, b in zip(ours.get_weights(), theirs.get_weights(), strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_what_was_averaged_before_an_error_is_in_the_model(data, error, monkeypatch):
+    X, y = data
+    model, whole = linear(), linear()
+    distribute(whole).fit(X, y, epochs=1, shards=2)
+    epoch = Rounds.epoch
+
+    def fail(self, number, *more):
+        if number == 1:
+            raise error
+        return epoch(self, number, *more)
+
+    monkeypatch.setattr(Rounds, "epoch", fail)
+    with pytest.raises(error):
+        distribute(model).fit(X, y, epochs=3, shards=2)
+    assert bits(model) == bits(whole)
