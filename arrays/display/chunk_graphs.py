@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.arguments import check_integer
-from ...graph.errors import ArgumentError, bad
+from ...graph.arguments import check_integer, is_integer
+from ...graph.errors import ArgumentError, IndexingError, bad
 from ...scheduler.record import State
 from ..base import check_arrays
 from ..execution.deferred import sketch_plan
@@ -33,9 +33,13 @@ LEVELS = ("operations", "stages", "tasks")
 
 PLANNED = "planned"
 """The state of a task that the ledger doesn't know."""
+_LARGEST = 10_000_000
+"""Tasks of the largest stage of which a few are looked at: what its tasks read is found for all of them."""
 
 
-def graph(array: ArrayBase, level: str = "operations", limit: int = 10_000) -> networkx.DiGraph:
+def graph(
+    array: ArrayBase, level: str = "operations", limit: int = 10_000, block: int | tuple[int, ...] | None = None
+) -> networkx.DiGraph:
     """Return what the array is made from as a graph: by operation, by stage, or by chunk task; nothing is computed.
 
     Parameters
@@ -46,6 +50,8 @@ def graph(array: ArrayBase, level: str = "operations", limit: int = 10_000) -> n
         Which graph: that of `windrow.operation_graph`, `windrow.stage_graph` or `windrow.task_graph`.
     limit : int
         How many tasks a graph of tasks may have.
+    block : int or tuple of int, optional
+        The index of a chunk: a graph of tasks has what that chunk alone is made from.
 
     Returns
     -------
@@ -55,7 +61,9 @@ def graph(array: ArrayBase, level: str = "operations", limit: int = 10_000) -> n
     Raises
     ------
     ArgumentError
-        There is no such level, or there are more tasks than `limit`.
+        There is no such level, there are more tasks than `limit`, or `block` is given at another level.
+    IndexingError
+        There is no such chunk.
 
     Examples
     --------
@@ -64,12 +72,14 @@ def graph(array: ArrayBase, level: str = "operations", limit: int = 10_000) -> n
     >>> [x.graph(level).number_of_nodes() for level in ("operations", "stages", "tasks")]
     [2, 1, 1]
     """
+    if block is not None and level != "tasks":
+        raise ArgumentError(bad("graph", "block", block, f"None, or level='tasks' where level is {level!r}"))
     if level == "operations":
         return operation_graph(array)
     if level == "stages":
         return stage_graph(array)
     if level == "tasks":
-        return task_graph(array, limit=limit)
+        return task_graph(array, limit=limit, block=block)
     raise ArgumentError(bad("graph", "level", level, ", ".join(map(repr, LEVELS))))
 
 
@@ -140,7 +150,7 @@ def stage_graph(*arrays: ArrayBase) -> networkx.DiGraph:
     return found
 
 
-def task_graph(*arrays: ArrayBase, limit: int = 10_000) -> networkx.DiGraph:
+def task_graph(*arrays: ArrayBase, limit: int = 10_000, block: int | tuple[int, ...] | None = None) -> networkx.DiGraph:
     """Return the graph of the tasks that make the chunks of arrays; nothing is computed.
 
     It is the lineage of the chunks: of those that are stored, too. The edges are what the scheduler goes by. So
@@ -152,6 +162,9 @@ def task_graph(*arrays: ArrayBase, limit: int = 10_000) -> networkx.DiGraph:
         The arrays.
     limit : int
         How many tasks the graph may have.
+    block : int or tuple of int, optional
+        The index of a chunk of the one array that is given: the graph has the task that makes it, and what that is made
+        from. None: all chunks of all arrays.
 
     Returns
     -------
@@ -160,12 +173,15 @@ def task_graph(*arrays: ArrayBase, limit: int = 10_000) -> networkx.DiGraph:
         with label, operations, dtype, block (index of the first block that it makes), blocks (numbers, in C order, of
         all that it makes), bytes, state, owner (the rank that has its chunks, or runs it; None: there is none), place
         ("arena", "disk" or "user": your own array or file; None: the chunks aren't there) and origin. An edge leads
-        from each task to those that read its chunks. The graph's own attribute `arrays` has the tokens of the arrays.
+        from each task to those that read its chunks. The graph's own attribute `arrays` has the tokens of the arrays,
+        and `task`, where a block is given, the name of the task that makes it.
 
     Raises
     ------
     ArgumentError
-        An argument is not a Windrow array, or there are more tasks than `limit`.
+        An argument is not a Windrow array, there are more tasks than `limit`, or a block is wanted of several arrays.
+    IndexingError
+        The array has no such chunk.
     ImportError
         networkx isn't installed.
 
@@ -186,25 +202,49 @@ def task_graph(*arrays: ArrayBase, limit: int = 10_000) -> networkx.DiGraph:
     ['arange+map_blocks(abs) (0,)', 'arange+map_blocks(abs) (1,)', 'sum', 'add (0,) to (1,)']
     >>> len(nx.ancestors(tasks, one)), tasks.nodes[one]["state"]
     (3, 'planned')
+    >>> first = wr.task_graph(x, block=0)
+    >>> [data["block"] for _, data in first.nodes(data=True)]
+    [(0,)]
     """
-    return make_task_graph("task_graph", arrays, limit)
+    return make_task_graph("task_graph", arrays, limit, block)
 
 
-def make_task_graph(operation: str, arrays: Sequence[ArrayBase], limit: int) -> networkx.DiGraph:
+def make_task_graph(
+    operation: str, arrays: Sequence[ArrayBase], limit: int, block: int | tuple[int, ...] | None = None
+) -> networkx.DiGraph:
     """Return the graph of tasks; errors name the operation."""
     import networkx
 
     check_integer(operation, "limit", limit, 1)
     traced = _trace_in_order(operation, arrays)
-    wanted = tuple(sketch_plan(a).token for a in arrays)
+    names = tuple(sketch_plan(a).token for a in arrays)
+    wanted: dict[str, Index | None] = dict.fromkeys(names)
+    found: Any = networkx.DiGraph(arrays=names)
+    if block is not None:
+        if len(arrays) != 1:
+            raise ArgumentError(bad(operation, "block", block, f"None, since {len(arrays)} arrays are given"))
+        one = traced[names[0]]
+        task = _read_block(operation, block, one.stage.grid.counts) // one.blocks_per_task
+        wanted, found.graph["task"] = {names[0]: np.array([task])}, (names[0], task)
     tasks, edges = _find_tasks(operation, traced, wanted, limit)
-    found: Any = networkx.DiGraph(arrays=wanted)
     for token, numbers in tasks.items():
         _add_tasks(found, token, traced[token], numbers)
     for (source, token), (read, readers) in edges.items():
-        names = zip(read.tolist(), readers.tolist(), strict=True)
-        found.add_edges_from(((source, a), (token, b)) for a, b in names)
+        pairs = zip(read.tolist(), readers.tolist(), strict=True)
+        found.add_edges_from(((source, a), (token, b)) for a, b in pairs)
     return found
+
+
+def _read_block(operation: str, block: int | tuple[int, ...], counts: tuple[int, ...]) -> int:
+    """Return the number, in C order, of a chunk that is named by its index."""
+    index = block if isinstance(block, tuple) else (block,)
+    given = len(index) == len(counts) and all(map(is_integer, index))
+    if not given or not all(-n <= k < n for k, n in zip(index, counts, strict=True)):
+        raise IndexingError(bad(operation, "block", block, f"the index of a chunk, of {counts} along the axes"))
+    number = 0
+    for k, n in zip(index, counts, strict=True):
+        number = number * n + int(k) % n
+    return number
 
 
 def _trace_in_order(operation: str, arrays: Sequence[ArrayBase]) -> dict[str, Traced]:
@@ -216,22 +256,23 @@ def _trace_in_order(operation: str, arrays: Sequence[ArrayBase]) -> dict[str, Tr
 
 
 def _find_tasks(
-    operation: str, traced: dict[str, Traced], wanted: tuple[str, ...], limit: int
+    operation: str, traced: dict[str, Traced], wanted: dict[str, Index | None], limit: int
 ) -> tuple[dict[str, Index], dict[tuple[str, str], tuple[Index, Index]]]:
-    """Return the tasks of each stage that have part in what is wanted, and the pairs (read, reader) of two stages."""
+    """Return the tasks of each stage that have part in the wanted ones, and the pairs (read, reader) of two stages."""
     need = {token: np.zeros(one.ntasks, bool) for token, one in traced.items() if token not in wanted}
     tasks: dict[str, Index] = {}
     edges: dict[tuple[str, str], tuple[Index, Index]] = {}
     count = 0
     for token, one in reversed(traced.items()):
-        count += one.ntasks if token in wanted else int(need[token].sum())
-        if count > limit:
+        chosen = wanted[token] if token in wanted else np.flatnonzero(need[token])
+        count += one.ntasks if chosen is None else len(chosen)
+        if count > limit or one.ntasks > max(limit, _LARGEST):
             total = sum(each.ntasks for each in traced.values())
             raise ArgumentError(
                 f"{operation}: argument 'limit' is {limit}, and the stages have {total:,} tasks; expected a limit as "
                 "high, or fewer chunks, such as those of x.blocks[0]"
             )
-        tasks[token] = np.arange(one.ntasks) if token in wanted else np.flatnonzero(need[token])
+        tasks[token] = np.arange(one.ntasks) if chosen is None else chosen
         others = [traced[each] for each in one.inputs]
         for each, rows in zip(one.inputs, one.reads(others), strict=True):
             read, readers = _pairs(rows, tasks[token])

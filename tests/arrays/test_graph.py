@@ -247,6 +247,40 @@ def test_too_many_tasks():
             function(x, 3)
 
 
+def test_what_one_chunk_is_made_from():
+    x = wr.random.default_rng(0).random((1000, 1500), chunks=500).persist()
+    y = (x[::-1] - x[:, :1]).persist()
+    wr.wait(x, y)
+    whole, part = y.graph("tasks"), y.graph("tasks", block=(1, 2))
+    task = part.graph["task"]
+    assert part.nodes[task]["block"] == (1, 2)
+    assert set(part) == nx.ancestors(whole, task) | {task}
+    assert nx.utils.graphs_equal(part, nx.DiGraph(whole.subgraph(part), arrays=whole.graph["arrays"], task=task))
+    assert sorted(d["block"] for t, d in part.nodes(data=True) if t[0] == x.expr.token) == [(0, 2), (1, 0)]
+    assert set(y.graph("tasks", block=(np.int64(-1), -1))) == set(part)
+    assert len(y.graph("tasks", block=(1, 2), limit=len(part))) == len(part)
+    with pytest.raises(wr.ArgumentError, match="'limit' is 2, and the stages have"):
+        y.graph("tasks", block=(1, 2), limit=2)
+    small = wr.arange(1000, chunks=10).persist()
+    assert 70 in wr.task_graph(small, block=70).nodes[wr.task_graph(small, block=70).graph["task"]]["blocks"]
+    later = wr.sort(wr.from_array(np.arange(100_000.0), chunks=10_000))
+    assert list(wr.task_graph(later, block=3).nodes(data="blocks"))[-1][1] == range(10)
+    assert len(wr.ones(()).graph("tasks", block=())) == 1
+
+
+def test_no_such_chunk():
+    x = wr.ones((4, 4), chunks=2)
+    for wrong in (0, (0,), (0, 2), (-3, 0), (0, 1.0), (True, 0), [0, 0], "a"):
+        with pytest.raises(wr.IndexingError, match=r"task_graph: argument 'block' is .* of \(2, 2\) along the axes"):
+            x.graph("tasks", block=wrong)
+    with pytest.raises(wr.ArgumentError, match=r"graph: argument 'block' is .*'operations'"):
+        x.graph(block=(0, 0))
+    with pytest.raises(wr.ArgumentError, match=r"'block' is .* 2 arrays"):
+        wr.task_graph(x, x, block=(0, 0))
+    with pytest.raises(wr.ArgumentError, match=r"'limit' is 10000, and the stages have 1,073,741,824 tasks"):
+        wr.map_blocks(np.negative, wr.ones(1 << 30, chunks=1)).graph("tasks", block=5)
+
+
 def test_several_arrays_share_what_they_have_in_common():
     x = wr.random.default_rng(0).random((1000, 1000), chunks=500)
     a, b = x.sum(), x.T.max(axis=0)
