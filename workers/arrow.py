@@ -75,7 +75,7 @@ def value_type(dtype: DType) -> Any:
     own = dtype.newbyteorder("=")
     if own.names is not None:
         fields = [(name, value_type(own[name])) for name in own.names]
-        return None if any(t is None for _, t in fields) else arrow().struct(fields)
+        return None if not fields or any(t is None for _, t in fields) else arrow().struct(fields)
     if own.subdtype is not None:
         return None
     stored = stored_type(own)
@@ -248,36 +248,6 @@ def pieces_of(x: Any) -> list[Any]:
     return [arrow().array(x)]
 
 
-def settle_nulls(pieces: list[Any], nulls: str) -> list[Any]:
-    """Return the pieces of an array such that `to_numpy` makes NaN or NaT of nulls, or raise where there are some.
-
-    Parameters
-    ----------
-    pieces : list of pyarrow.Array
-        The pieces, of one type.
-    nulls : str
-        "raise"; "nan": integers and booleans with nulls are cast to float64; or "zero": nulls become NaN and NaT where
-        the type has these, and 0, False and "" else.
-
-    Raises
-    ------
-    ValueError
-        When there are nulls that mustn't be there, or that are of a type without NaN.
-    """
-    count = sum(map(count_nulls, pieces))
-    types, kind = arrow("types"), pieces[0].type
-    if not count or nulls == "zero":
-        return pieces
-    dtype = dtype_of(kind)
-    if nulls != "nan" or (not types.is_null(kind) and (dtype is None or dtype.kind not in "biufmM")):
-        raise ValueError(f"{count} nulls in {kind}")
-    if dtype is None or dtype.kind in "fmM":
-        return pieces
-    if dtype.kind == "b":
-        pieces = [(p if types.is_boolean(kind) else p.storage).cast("uint8") for p in pieces]
-    return [p.cast("float64", safe=False) for p in pieces]
-
-
 def to_numpy(values: Any) -> Array:
     """Return the elements of an Arrow array, in place where the bytes are the same.
 
@@ -290,10 +260,7 @@ def to_numpy(values: Any) -> Array:
     """
     types, kind = arrow("types"), values.type
     if isinstance(kind, arrow().FixedShapeTensorType):
-        order = kind.permutation or range(len(kind.shape))
-        rows = to_numpy(values.storage)
-        parts = rows.reshape(len(values), *kind.shape, *rows.shape[2:])
-        return parts.transpose(0, *(1 + i for i in order), *range(1 + len(order), parts.ndim))
+        return shape_tensors(kind, to_numpy(values.storage))
     if kind == arrow().bool8():
         whole = values.storage.fill_null(0) if values.null_count else values.storage
         flags: Array = whole.to_numpy().view(np.bool_)
@@ -324,25 +291,18 @@ def to_numpy(values: Any) -> Array:
     return made.astype(dtype, copy=False)
 
 
+def shape_tensors(kind: Any, rows: Array) -> Array:
+    """Return what tensors of a type hold, which lies in rows, with their axes."""
+    order = kind.permutation or range(len(kind.shape))
+    parts = rows.reshape(len(rows), *kind.shape, *rows.shape[2:])
+    return parts.transpose(0, *(1 + i for i in order), *range(1 + len(order), parts.ndim))
+
+
 def _zero(kind: Any) -> Any:
     """Return what stands for a null where there is no NaN."""
     if arrow("types").is_fixed_size_binary(kind):
         return arrow().scalar(bytes(kind.byte_width), kind)
     return arrow().scalar(b"" if _is_binary(kind) else "" if _is_text(kind) else 0).cast(kind)
-
-
-def count_nulls(values: Any) -> int:
-    """Return the number of nulls in an Arrow array, those in lists and records too."""
-    types, kind = arrow("types"), values.type
-    if isinstance(kind, arrow().BaseExtensionType):
-        return count_nulls(values.storage)
-    if types.is_dictionary(kind):
-        return count_nulls(values.dictionary_decode())
-    if types.is_struct(kind):
-        return sum(map(count_nulls, values.flatten()))
-    if types.is_fixed_size_list(kind):
-        return int(values.null_count) + count_nulls(values.flatten())
-    return int(values.null_count)
 
 
 def _lists(values: Any) -> Array:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ...workers.arrow import arrow, give, pieces_of, settle_nulls, shape_rows, to_numpy, value_type
+from ...graph.errors import ArgumentError, BadValue, DTypeError, ShapeError, bad
+from ...workers.arrow import arrow, give, pieces_of, shape_rows, to_numpy, value_type
+from ...workers.arrow_nulls import settle_nulls
 from ..base import as_array_nocopy
 from ..execution.compute import compute
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pyarrow
 
     from ..base import ArrayBase
@@ -24,7 +23,10 @@ __all__ = [
     "to_arrow",
 ]
 
-_INSTEAD = "none; from_arrow(nulls=) makes NaN or a mask of them"
+_INSTEAD = {
+    "raise": "none; from_arrow(nulls=) makes NaN or a mask of them",
+    "nan": "none, since there is no NaN of that type; from_arrow(nulls='mask') tells where they were",
+}
 
 
 def to_arrow(x: Any, names: Sequence[str] | None = None) -> pyarrow.Array | pyarrow.Table:
@@ -54,7 +56,7 @@ def to_arrow(x: Any, names: Sequence[str] | None = None) -> pyarrow.Array | pyar
     ShapeError
         Arrays of a dict have no axes or not one length; `names` are given for an array that hasn't as many columns.
     ArgumentError
-        A dict is empty, or has names that are no text.
+        A dict is empty; names are no texts, or two are the same; `names` are given beside a dict.
     BadValue
         There are dates further away than Arrow counts.
     ImportError
@@ -70,6 +72,8 @@ def to_arrow(x: Any, names: Sequence[str] | None = None) -> pyarrow.Array | pyar
     >>> wr.to_arrow(wr.ones((2, 2)), names=["a", "b"]).to_pydict()
     {'a': [1.0, 1.0], 'b': [1.0, 1.0]}
     """
+    if names is not None:
+        _check_names(x, names)
     if isinstance(x, Mapping):
         return _table(*_columns(x))
     array = as_array_nocopy("to_arrow", "x", x)
@@ -82,10 +86,19 @@ def to_arrow(x: Any, names: Sequence[str] | None = None) -> pyarrow.Array | pyar
     return elements(array)
 
 
+def _check_names(x: Any, names: Any) -> None:
+    """Raise an error if names for columns are no texts, each another."""
+    if isinstance(x, Mapping):
+        raise ArgumentError(bad("to_arrow", "names", names, "None, since x, a dict, has names"))
+    listed = isinstance(names, Sequence | np.ndarray) and not isinstance(names, str | bytes)
+    if not listed or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise ArgumentError(bad("to_arrow", "names", names, "a list of texts, each another, one for each column"))
+
+
 def elements(x: ArrayBase) -> Any:
     """Compute an array and return it as an Arrow array."""
     _check("x", x)
-    return _give(x, *(_in_place(x) or (compute(x), None)))
+    return _give("x", x, *(_in_place(x) or (compute(x), None)))
 
 
 def _columns(x: Mapping[Any, Any]) -> tuple[list[str], list[ArrayBase]]:
@@ -104,8 +117,8 @@ def _table(names: list[str], arrays: list[ArrayBase]) -> Any:
     held = [_in_place(a) for a in arrays]
     rest = iter(compute([a for a, found in zip(arrays, held, strict=True) if found is None]))
     pieces = []
-    for array, found in zip(arrays, held, strict=True):
-        whole = _give(array, *(found or (next(rest), None)))
+    for name, array, found in zip(names, arrays, held, strict=True):
+        whole = _give(f"x[{name!r}]", array, *(found or (next(rest), None)))
         pieces.append(arrow().chunked_array(_cut(array, whole), whole.type))
     return arrow().Table.from_arrays(pieces, names=names)
 
@@ -125,8 +138,11 @@ def _in_place(x: ArrayBase) -> tuple[Any, object] | None:
     return session.chunk(x.expr, 0), kept
 
 
-def _give(x: ArrayBase, values: Any, owner: object) -> Any:
-    return shape_rows(give(np.asarray(values), owner), x.shape)
+def _give(argument: str, x: ArrayBase, values: Any, owner: object) -> Any:
+    try:
+        return shape_rows(give(np.asarray(values), owner), x.shape)
+    except BadValue as error:
+        raise BadValue(f"to_arrow: argument {argument!r}: {error}; expected nearer ones") from error
 
 
 def _cut(x: ArrayBase, whole: Any) -> list[Any]:
@@ -173,6 +189,6 @@ def plain_pieces(operation: str, argument: str, pieces: list[Any], nulls: str) -
     try:
         return [to_numpy(piece) for piece in settle_nulls(pieces, nulls)]
     except ValueError as error:
-        raise DTypeError(bad(operation, argument, f"an Arrow array with {error}", _INSTEAD)) from error
+        raise DTypeError(bad(operation, argument, f"an Arrow array with {error}", _INSTEAD[nulls])) from error
     except TypeError as error:
         raise DTypeError(bad(operation, argument, pieces[0].type, f"a type that a dtype has ({error})")) from error

@@ -9,13 +9,19 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...workers.arrow import arrow, is_arrow
-from ..base import ArrayBase
+from ...workers.arrow_nulls import mask_nulls
+from ..base import ArrayBase, grid_for
+from ..chunking.rechunk import regrid
 from ..ops.joining import concatenate, stack
 from .arrow import plain_pieces, read_pieces
 from .from_data import from_array
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from ..array import Array
+
+    Name = TypeVar("Name", str, None)
 
 __all__ = [
     "from_arrow",
@@ -44,8 +50,8 @@ def from_arrow(x: Any, chunks: Any = None, *, nulls: str = "raise", matrix: bool
         of more than 32 pieces neighbours are merged (copied), up to 1 MiB.
     nulls : str
         What becomes of nulls. "raise": they are an error. "nan": NaN and NaT; integers and booleans of columns with
-        nulls are cast to float64. "mask": arrays are paired with boolean ones that are True where a null was; there
-        stands NaN or NaT, or 0, False and "" where the dtype has neither.
+        nulls are cast to float64. "mask": arrays are paired with boolean ones of their shape that are True where a null
+        was, of a record or one of its fields; there stands NaN or NaT, or 0, False and "" where the dtype has neither.
     matrix : bool
         Whether a table becomes one 2-D array of the dtype that all its columns can be cast to.
 
@@ -83,7 +89,7 @@ def from_arrow(x: Any, chunks: Any = None, *, nulls: str = "raise", matrix: bool
     >>> names, matrix.shape, mask.sum().compute()
     (['n', 'x'], (3, 2), np.int64(1))
     """
-    if nulls not in NULLS:
+    if not isinstance(nulls, str) or nulls not in NULLS:
         raise ArgumentError(bad("from_arrow", "nulls", nulls, f"one of {', '.join(map(repr, NULLS))}"))
     whole = _frame_of_pandas(x)
     if isinstance(x, ArrayBase) or not is_arrow(whole):
@@ -92,8 +98,8 @@ def from_arrow(x: Any, chunks: Any = None, *, nulls: str = "raise", matrix: bool
     if not arrow("types").is_struct(pieces[0].type):
         if matrix:
             raise ArgumentError(bad("from_arrow", "matrix", matrix, f"False, since {type(x).__name__} is no table"))
-        found = _arrays({"x": pieces}, nulls, chunks)
-        return tuple(f["x"] for f in found) if nulls == "mask" else found[0]["x"]
+        found = _arrays({None: pieces}, nulls, chunks)
+        return tuple(f[None] for f in found) if nulls == "mask" else found[0][None]
     columns = _columns(pieces)
     if not matrix:
         made = _arrays(columns, nulls, chunks)
@@ -118,24 +124,31 @@ def _columns(pieces: list[Any]) -> dict[str, list[Any]]:
     return {name: [part[i] for part in parts] for i, name in enumerate(names)}
 
 
-def _arrays(columns: dict[str, list[Any]], nulls: str, chunks: Any) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return arrays and masks of columns, all with the same chunks along the first axis."""
+def _arrays(columns: dict[Name, list[Any]], nulls: str, chunks: Any) -> tuple[dict[Name, Array], dict[Name, Array]]:
+    """Return arrays and masks of columns, with the same chunks along the first axis; None names what is no table's."""
     how = "zero" if nulls == "mask" else nulls
-    plain = {name: plain_pieces("from_arrow", f"x[{name!r}]", pieces, how) for name, pieces in columns.items()}
+    plain = {
+        name: plain_pieces("from_arrow", "x" if name is None else f"x[{name!r}]", pieces, how)
+        for name, pieces in columns.items()
+    }
     runs = _runs(max(plain.values(), key=lambda pieces: sum(p.nbytes for p in pieces)))
     found = {name: _join(pieces, runs) for name, pieces in plain.items()}
-    masks = {}
+    masks: dict[Name, Array] = {}
     for name, pieces in columns.items() if nulls == "mask" else ():
-        masks[name] = _join([np.asarray(piece.is_null().to_numpy(zero_copy_only=False)) for piece in pieces], runs)
+        masks[name] = _join([mask_nulls(piece) for piece in pieces], runs)
     widest = max(found, key=lambda name: found[name].nbytes)
     if chunks is not None:
-        found[widest] = found[widest].rechunk(chunks)
+        found[widest] = _rechunk(found[widest], chunks)
     (axis, *_) = found[widest].chunks
 
-    def align(part: dict[str, Array]) -> dict[str, Array]:
+    def align(part: dict[Name, Array]) -> dict[Name, Array]:
         return {name: x if x.chunks[0] == axis else x.rechunk({0: axis}) for name, x in part.items()}
 
     return align(found), align(masks)
+
+
+def _rechunk(x: Array, chunks: Any) -> Array:
+    return regrid(x, grid_for("from_arrow", chunks, x.shape, x.dtype, x.expr.grid))
 
 
 def _runs(pieces: list[np.ndarray[Any, Any]]) -> list[slice]:
@@ -157,9 +170,12 @@ def _join(pieces: list[np.ndarray[Any, Any]], runs: list[slice]) -> Array:
 
 def _matrix(columns: dict[str, Array], chunks: Any) -> Array:
     """Return columns side by side."""
-    kinds = {"number" if x.dtype.kind in "biufc" else x.dtype.kind for x in columns.values()}
+    kinds = {
+        "number" if x.dtype.kind in "biufc" else str(x.dtype) if x.dtype.kind == "V" else x.dtype.kind
+        for x in columns.values()
+    }
     if len(kinds) > 1 or any(x.ndim > 1 for x in columns.values()):
         dtypes = {name: str(x.dtype) for name, x in columns.items()}
         raise DTypeError(bad("from_arrow", "matrix", True, f"columns of one kind; these have {dtypes}"))
     made = stack(list(columns.values()), axis=1)
-    return made.rechunk({1: -1} if chunks is None else chunks)
+    return _rechunk(made, {1: -1} if chunks is None else chunks)

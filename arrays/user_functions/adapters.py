@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, DTypeError
-from ...workers.arrow import give_block, is_arrow, pieces_of, settle_nulls, to_numpy
+from ...graph.errors import ArgumentError, BadValue, DTypeError
+from ...workers.arrow import give_block, is_arrow, pieces_of, to_numpy
+from ...workers.arrow_nulls import settle_nulls
 from ...workers.kernels.user_results import check_kept, plain
 
 if TYPE_CHECKING:
@@ -75,11 +76,14 @@ class ArrowBlocks:
 
     def __call__(self, *blocks: Any, **keywords: Any) -> Any:
         """Call the function; return a NumPy array, over the same bytes where it can be."""
-        given = [give_block(np.asarray(block)) for block in blocks[: self.count]]
+        try:
+            given = [give_block(np.asarray(block)) for block in blocks[: self.count]]
+        except BadValue as error:
+            raise BadValue(f"map_blocks: argument 'blocks' is 'arrow', and {error}; expected 'numpy'") from error
         made = self.function(*given, *blocks[self.count :], **keywords)
         if isinstance(made, np.ndarray | np.generic) or not is_arrow(made):
             return made
-        missing = "nan" if self.dtype is None or self.dtype.kind in "fcmM" else "raise"
+        missing = "nan" if self.dtype is None or self.dtype.kind in "fcmMV" else "raise"
         try:
             pieces = [to_numpy(piece) for piece in settle_nulls(pieces_of(made), missing)]
         except (TypeError, ValueError) as error:

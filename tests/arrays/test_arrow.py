@@ -164,6 +164,27 @@ def test_nulls_that_a_function_returns():
     assert np.isnat(days.compute()).all()
 
 
+RECORDS = [("t", "M8[s]"), ("z", "c8"), ("n", [("d", "m8[s]"), ("s", "U2")])]
+
+
+@pytest.mark.parametrize("dtype", ["M8[s]", "M8[D]", "m8[ns]", RECORDS], ids=str)
+@pytest.mark.parametrize("shape", [(), (3,), (4, 3), (2, 3, 2), (0, 2)])
+def test_nat_comes_back_in_tensors_and_records(dtype, shape):
+    data = values(dtype, shape)
+    for part in (data,) if data.dtype.names is None else (data["t"], data["n"]["d"]):
+        part[(..., *[slice(-1, None)] * bool(shape))] = "NaT"
+    x = wr.from_array(data, chunks=2) if shape else wr.from_array(data)
+    for told in (None, dtype):
+        found = wr.map_blocks(lambda block: block, x, dtype=told, blocks="arrow").compute()
+        assert (found.dtype, found.tobytes()) == (data.dtype, data.tobytes())
+
+
+def test_blocks_of_dates_that_arrow_cannot_count():
+    x = wr.asarray(np.array([10**12], "M8[D]"))
+    with pytest.raises(wr.BadValue, match=r"map_blocks: argument 'blocks' is 'arrow', and there are .* further"):
+        wr.map_blocks(lambda block: block, x, dtype="M8[D]", blocks="arrow").compute()
+
+
 def test_blocks_are_read_only():
     x = wr.arange(6, chunks=3).persist()
     assert (
@@ -217,6 +238,47 @@ def test_masks():
     assert found["s"].compute().tolist() == ["a", "", "bcd", "", ""]
     column, mask = wr.from_arrow(TABLE["n"], nulls="mask")
     assert (column.dtype, mask.sum().compute()) == (np.int64, 1)
+
+
+INNER = {
+    "list": (pa.array([[1, None], [3, 4]], pa.list_(pa.int64(), 2)), [[False, True], [False, False]]),
+    "tensor": (
+        pa.ExtensionArray.from_storage(
+            pa.fixed_shape_tensor(pa.int64(), [2, 1], permutation=[1, 0]),
+            pa.array([[1, None], [3, 4]], pa.list_(pa.int64(), 2)),
+        ),
+        [[[False, True]], [[False, False]]],
+    ),
+    "record": (pa.array([{"x": 1, "y": None}, {"x": 2, "y": 3}]), [True, False]),
+    "null record": (pa.array([{"x": 1, "y": 5}, None]), [False, True]),
+    "dictionary": (pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array([7, None])), [False, True, True]),
+    "complex": (pa.array([[1, None], [3, 4]], pa.list_(pa.field("complex", pa.float64()), 2)), [True, False]),
+}
+
+
+@pytest.mark.parametrize("kind", INNER)
+def test_nulls_within_lists_records_and_dictionaries(kind):
+    column, expected = INNER[kind]
+    found, masks = wr.from_arrow(pa.table({"v": column}), nulls="mask")
+    assert found["v"].shape == masks["v"].shape
+    assert masks["v"].compute().tolist() == expected
+    made = wr.from_arrow(pa.table({"v": column}), nulls="nan")["v"].compute()
+    if made.dtype.names:
+        made = made["x"] + made["y"]
+    assert np.isnan(made).tolist() == expected
+    with pytest.raises(wr.DTypeError, match="nulls"):
+        wr.from_arrow(pa.table({"v": column}))
+
+
+def test_what_is_no_table_has_no_column():
+    with pytest.raises(wr.DTypeError, match=r"argument 'x' is .*1 nulls in string.*nulls='mask'"):
+        wr.from_arrow(TABLE["s"], nulls="nan")
+
+
+@pytest.mark.parametrize("matrix", [False, True])
+def test_chunks_are_refused_by_name(matrix):
+    with pytest.raises(wr.ChunksError, match="from_arrow: argument 'chunks'"):
+        wr.from_arrow(TABLE.select(["x"]), chunks=-5, matrix=matrix)
 
 
 def test_a_matrix_and_its_names():
@@ -340,6 +402,19 @@ def test_tables_go_out_with_names_and_chunks():
 def test_what_makes_no_table(x, names):
     with pytest.raises(wr.ShapeError, match="to_arrow"):
         wr.to_arrow(x, names=names)
+
+
+@pytest.mark.parametrize("names", ["ab", 5, [1, 2], ["a", "a"], [None, "b"], iter("ab"), {"a", "b"}], ids=str)
+def test_what_makes_no_names(names):
+    with pytest.raises(wr.ArgumentError, match="to_arrow: argument 'names'"):
+        wr.to_arrow(wr.ones((3, 2)), names=names)
+    with pytest.raises(wr.ArgumentError, match=r"'names' .*; expected None, since x, a dict, has names"):
+        wr.to_arrow({"a": wr.ones(3)}, names=names)
+
+
+def test_dates_that_go_nowhere_are_named():
+    with pytest.raises(wr.BadValue, match=r"to_arrow: argument \"x\['d'\]\": .* further away"):
+        wr.to_arrow({"d": np.array([10**12], "M8[D]")})
 
 
 # ---------------------------------------------------------------------- folders of before
