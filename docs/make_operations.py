@@ -227,7 +227,7 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "where": lambda f, a: f(a["b"], a["x"], a["y"]),
     **dict.fromkeys(("compute", "persist", "wait", "owners", "release", "explain", "visualize", "operation_graph")),
     **dict.fromkeys(("to_arrow", "store", "stage_graph", "task_graph")),
-    **dict.fromkeys(("save", "to_npy", "to_parquet", "cluster", "config")),
+    **dict.fromkeys(("save", "to_npy", "to_parquet", "cluster", "arena", "config")),
     "load": lambda f, a: read_back(f, "x", a["x"].save),
     "from_npy": lambda f, a: read_back(f, "x.npy", a["x"].to_npy),
     "ravel_multi_index": lambda f, a: f((a["whole"], a["whole"]), (8, 8)),

@@ -101,7 +101,7 @@ class Cluster:
             For each rank its number `rank`, its `host` and `pid`; `arena_used` of the `arena_size` bytes for chunks;
             how many `chunks` it holds, in memory or on its disk; its `state`: "busy" or "idle";
             `window`, the MPI window that exposes the arena, as the rank's MPI tells it: `base`, the arena's address
-            there, `size`, the `model` of memory and the `flavor`. On the embedded engine it is None.
+            there, `size`, `unit`, `model`, `flavor` and `alone`, see `windrow.arena`; None on the embedded engine.
 
         Raises
         ------
@@ -192,7 +192,7 @@ def adopt_ranks(transport: Transport, arena: int, threads: int) -> Cluster:
     return made
 
 
-_WINDOW = ("base", "size", "model", "flavor")
+_WINDOW = ("base", "size", "unit", "model", "flavor", "alone")
 
 
 def _info(engine: Engine) -> list[dict[str, Any]]:

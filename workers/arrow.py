@@ -248,6 +248,27 @@ def pieces_of(x: Any) -> list[Any]:
     return [arrow().array(x)]
 
 
+def is_plain(x: Any) -> bool:
+    """Tell whether an object is an array of Arrow's own."""
+    return isinstance(x, arrow().Array)
+
+
+def find_bytes(values: Any) -> tuple[int, int]:
+    """Return where the elements of an Arrow array begin in memory, and end; where its texts do."""
+    types = arrow("types")
+    while isinstance(values.type, arrow().BaseExtensionType) or types.is_fixed_size_list(values.type):
+        values = values.flatten() if types.is_fixed_size_list(values.type) else values.storage
+    found = [buffer for buffer in values.buffers() if buffer is not None]
+    if not found or not len(values):
+        return 0, 0
+    begin = int(found[-1].address)
+    try:
+        width = values.type.bit_width
+    except ValueError:  # texts
+        return begin, begin + int(found[-1].size)
+    return begin + values.offset * width // 8, begin - (-(values.offset + len(values)) * width // 8)
+
+
 def to_numpy(values: Any) -> Array:
     """Return the elements of an Arrow array, in place where the bytes are the same.
 

@@ -9,6 +9,7 @@ import traceback
 from collections import deque
 from typing import TYPE_CHECKING, NoReturn
 
+from . import own_arena
 from .mpi.reach import Reach
 from .output import name_tasks
 from .protocol import Command, Output, Pong, Setup, Stop
@@ -30,6 +31,7 @@ def serve(transport: Transport) -> bool:
     if not isinstance(setup, Setup):
         return setup is not None
     _adopt(setup)
+    own_arena.serve(transport)
     rank = Rank(transport, setup.threads, setup.spill_folder)
     request_short_timeslices()  # the threads that compute have begun, and don't inherit it
     name_tasks(rank.rank, lambda stream, text: rank.emit(Output(rank.rank, stream, text)))

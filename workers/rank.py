@@ -18,6 +18,7 @@ import numpy as np
 
 from ..graph.access import ByBlock
 from ..graph.program import Load, Product
+from . import own_arena
 from .blas import BlasLimit
 from .boundary import trim_context
 from .executor import Target, run_blocks, run_task
@@ -164,6 +165,7 @@ class Rank:
             self.emit(Refused(self.rank, batch))
 
     def _compute(self, slot: int) -> None:
+        own_arena.enter(self.transport)
         arena = self.transport.arena(self.rank)
         assert arena is not None
         while (number := self._work.get()) is not None:

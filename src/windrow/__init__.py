@@ -131,6 +131,7 @@ from .arrays.user_functions.overlap import map_overlap as map_overlap
 from .arrays.user_functions.reduction import *
 from .graph.errors import *
 from .scheduler.cluster import *
+from .scheduler.here import *
 from .workers.boundary import publish as _publish
 from .workers.config import config as config
 
