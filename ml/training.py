@@ -19,7 +19,7 @@ from .averaging.outer import check_outer, outer_update
 from .averaging.rounds import Rounds
 from .averaging.shards import Shards, cut_shards
 from .averaging.shuffling import order_of
-from .averaging.state import Layout
+from .averaging.state import Layout, map_leaves
 from .averaging.tasks import NEW, Round, RoundMetrics, Update
 from .progress import Progress
 
@@ -121,7 +121,8 @@ def train(
     average : {"epoch", "batch", "gradient", "async"}, int or ("async", int)
         When states are averaged: after each epoch, each batch, or so many batches. "gradient": `step` returns a
         gradient (arrays in any nesting) in the place of a state, or (gradient, metrics); gradients are averaged over
-        the shards by rows at each batch, and `update` makes the new state of the mean, in one place.
+        the shards by rows at each batch (integers as float64), and `update` makes the new state of the mean, in one
+        place.
         "async": no shard waits for another; 16 times in each of its epochs (after so many of its batches) it adds its
         change, by its share of the rows, to the state that all share, and goes on from there. When all keep step that
         comes to averaging as often.
@@ -281,8 +282,8 @@ def _told(
     tells = pair and (update is not None or not _is(layout, found))
     new, given = (found[0] if tells else found), None
     if update is not None:
-        gradients = Layout.of(new)
-        given = gradients.unpack(np.zeros(gradients.size, np.uint8))
+        gradients = Layout.of(map_leaves(_as_float, "", _zeros(Layout.of(new))))
+        given = _zeros(gradients)
         new = update(layout.unpack(layout.pack(state)), gradients.unpack(gradients.pack(new)))
     layout.pack(new, name=NEW)
     if not tells:
@@ -290,6 +291,15 @@ def _told(
     if "rows" in found[1] or not all(isinstance(name, str) for name in found[1]):
         raise ArgumentError(bad("train", "metrics of step", list(found[1]), "names as strings, none of them 'rows'"))
     return tuple(_numbers(found[1], tuple(found[1]))), given
+
+
+def _zeros(layout: Layout) -> Any:
+    return layout.unpack(np.zeros(layout.size, np.uint8))
+
+
+def _as_float(_: str, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array of a gradient; integers as floats, since the mean of these would be the greatest."""
+    return array.astype(np.float64) if array.dtype.kind in "biu" else array
 
 
 @dataclass(frozen=True)

@@ -149,6 +149,19 @@ def test_estimators_that_step_by_rows_have_no_gradient():
         Averaged(network, average="gradient").fit(np.ones((4, 1)), np.arange(4.0))
 
 
+def test_gradients_of_integers_are_averaged():
+    def count(state, X):
+        return {"n": X.astype(int).sum(axis=0), "any": X[0] > 0}
+
+    def take(state, gradient):
+        return {"n": gradient["n"].astype(float), "any": gradient["any"].astype(float)}
+
+    start = {"n": np.zeros(1), "any": np.zeros(1)}
+    X = np.array([[1.0], [4.0], [0.0], [0.0]])
+    found, _ = train(count, start, X, average="gradient", update=take, batch_size=4, shards=2, shuffle=False)
+    assert (found["n"].tolist(), found["any"].tolist()) == ([2.5], [0.5])
+
+
 def test_what_gradients_need_is_said():
     with pytest.raises(wr.ArgumentError, match="update"):
         train(gradient, {"w": np.zeros(1)}, np.ones((4, 1)), np.ones(4), average="gradient")
