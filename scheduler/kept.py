@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,8 +10,12 @@ from typing import TYPE_CHECKING
 from .result_collector import ResultCollector, insist
 
 if TYPE_CHECKING:
+    from .engine import Engine
     from .job import Job
     from .session import Session
+
+PAUSE = 0.01
+"""Seconds between looks at what is made again."""
 
 
 class Kept:
@@ -42,6 +47,17 @@ class Kept:
     def wait(self, deadline: float | None = None) -> bool:
         """Wait until all chunks are stored, at most until `deadline`; tell whether they are.
 
-        What stopped the computation is raised.
+        Those that a dead rank took with it are waited for again. What stopped the computation is raised.
         """
-        return ResultCollector(self.session.engine, self.job, []).run(deadline)
+        engine = self.session.engine
+        while ResultCollector(engine, self.job, []).run(deadline):
+            if not engine.losses or engine.ask(self._is_whole):
+                return True
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+            time.sleep(PAUSE)
+        return False
+
+    def _is_whole(self, engine: Engine) -> bool:
+        record = engine.ledger.records.get(self.token)
+        return record is None or record.complete

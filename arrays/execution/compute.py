@@ -148,7 +148,7 @@ def persist(*arrays: Any) -> Any:
 
 
 def wait(*arrays: Any, timeout: float | None = None) -> None:
-    """Wait until persisted arrays are there.
+    """Wait until persisted arrays are there; chunks that were lost with a rank are waited for again.
 
     Parameters
     ----------

@@ -35,6 +35,33 @@ except ZeroDivisionError:
     print("raised")
 """
 
+LOST = """
+import os
+import signal
+import time
+
+import numpy as np
+import windrow as wr
+
+def slow(block):
+    time.sleep(0.05)
+    return block + 1
+
+x = wr.map_blocks(slow, wr.ones(30, chunks=1), dtype=float).persist()
+wr.wait(x)
+victim = x.owners().max()
+os.kill(wr.cluster().info()[victim]["pid"], signal.SIGKILL)
+while not wr.cluster().losses:
+    time.sleep(0.001)
+try:
+    wr.wait(x, timeout=0.01)
+except wr.WaitTimeout:
+    print("not yet")
+wr.wait(x, timeout=30)
+print(victim > 0, sorted(set(x.owners().tolist()) & {-1, victim}))
+wr.wait(x, timeout=0)
+"""
+
 
 @pytest.fixture
 def gate(tmp_path):
@@ -108,3 +135,10 @@ def test_on_ranks(launch, tmp_path):
     assert ended.status == 0, ended.err[-2000:]
     assert ended.out.split() == ["True", "True", "True", "True", "raised"]
     assert time.monotonic() - begin < 40
+
+
+@pytest.mark.ranks
+def test_chunks_that_were_lost_are_waited_for(launch):
+    ended = launch(3, "-c", LOST)
+    assert ended.status == 0, ended.err[-2000:]
+    assert ended.out.splitlines() == ["not yet", "True []"]
