@@ -16,6 +16,7 @@ from .expr import walk
 from .generated import find_generated, is_cheap
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise, Scalar
+from .kinds.gang import Filled, Gang, Shares
 from .kinds.mapping import BlockFunction, MapBlocks
 from .kinds.move import Move
 from .kinds.points import PutPoints, TakePoints
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 DEPTH = 64
 """Longer chains are cut: a stage's program stays short."""
-_WHOLE = (Contract, MapBlocks, BlockFunction)
+_WHOLE = (Contract, MapBlocks, BlockFunction, Gang)
 
 
 def lower(roots: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
@@ -124,7 +125,7 @@ def _fuses(node: Expr, user: Expr, sources: dict[str, Source]) -> bool:
     if isinstance(user.op, BlockFunction | MapBlocks):
         if isinstance(node.op, Elementwise) or node.token in sources:
             return node.grid == user.grid and _along(node, user)
-        return isinstance(node.op, Move)
+        return isinstance(node.op, Move | Filled)
     return False
 
 
@@ -226,9 +227,12 @@ class _Writer:
         if isinstance(op, Contract):
             left, right = (self._input(child) for child in node.operands)
             return self._add(Product(op, (left, right), node.dtype, full))
-        if isinstance(op, Move | Reshape | TakePoints | PutPoints):
+        if isinstance(op, Move | Reshape | TakePoints | PutPoints | Filled):
             inputs = tuple(self._input(child) for child in node.operands)
             return self._add(Load(op, inputs, node.dtype, full, node.grid, axes))
+        if isinstance(op, Gang):
+            reads = [Load(Shares(op.members), (self._input(child),), child.dtype, ()) for child in node.operands]
+            return self._add(Call(op, tuple(self._add(load) for load in reads), node.dtype, full))
         assert isinstance(op, MapBlocks | BlockFunction), op
         args = []
         for i, child in enumerate(node.operands):
@@ -239,7 +243,7 @@ class _Writer:
         """Write an argument of a function of whole blocks: it keeps its own blocks' shape."""
         if not self._is_inlined(node):
             return self._add(Load(ByBlock(operand_axes), (self._input(node),), node.dtype, ()))
-        if isinstance(node.op, Move) and node.token not in self.sources:
+        if isinstance(node.op, Move | Filled) and node.token not in self.sources:
             inputs = tuple(self._input(child) for child in node.operands)
             return self._add(Load(node.op, inputs, node.dtype, (), node.grid, operand_axes))
         return self._value(node, axes)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .grid import Grid, Index
     from .kinds.contraction import Contract
     from .kinds.elementwise import Arg
+    from .kinds.gang import Filled, Gang, Shares
     from .kinds.mapping import BlockFunction, MapBlocks
     from .kinds.move import Move
     from .kinds.points import PutPoints, TakePoints
@@ -36,7 +37,7 @@ class Load:
     function of whole blocks takes, and what has no place in the domain's frame.
     """
 
-    access: ByBlock | Move | Reshape | TakePoints | PutPoints
+    access: ByBlock | Move | Reshape | TakePoints | PutPoints | Shares | Filled
     inputs: tuple[int, ...]
     dtype: DType
     full: Mask
@@ -78,7 +79,7 @@ class Apply:
 class Call:
     """A function of whole blocks."""
 
-    op: MapBlocks | BlockFunction
+    op: MapBlocks | BlockFunction | Gang
     args: tuple[int, ...]
     dtype: DType
     full: Mask

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .access import Rows, concatenate_ranges
+from .kinds.gang import Gang
 from .kinds.mapping import MapBlocks
 from .program import Call, Load, Product, Program
 
@@ -72,8 +73,14 @@ class Stage:
     @cached_property
     def functions(self) -> frozenset[tuple[str, str]]:
         """The users' functions that are called: their names, and the line that made the operation."""
-        calls = (v.op for v in self.program.values if isinstance(v, Call) and isinstance(v.op, MapBlocks))
+        calls = (v.op for v in self.program.values if isinstance(v, Call) and isinstance(v.op, MapBlocks | Gang))
         return frozenset((op.label, self.origin) for op in calls)
+
+    @cached_property
+    def gang(self) -> Gang | None:
+        """The rank program that all tasks run together, if it is one."""
+        result = self.program.result
+        return result.op if isinstance(result, Call) and isinstance(result.op, Gang) else None
 
     @cached_property
     def costly(self) -> bool:

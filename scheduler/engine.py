@@ -30,6 +30,8 @@ from ..workers.protocol import (
     Event,
     Failed,
     Forget,
+    GangOrder,
+    Meet,
     Output,
     Places,
     Pong,
@@ -100,6 +102,8 @@ class Engine:
         self.delivery = Delivery(self)
         self.heartbeat = Heartbeat(transport, heartbeat)
         self.losses: list[str] = []
+        self.returned: dict[str, list[bytes]] = {}
+        """What gangs' members returned, by stage, in the order of members."""
         self._moved = [0.0] * transport.size
         self._recalled: set[int] = set()
         self._inbox: SimpleQueue[Request] = SimpleQueue()
@@ -309,6 +313,9 @@ class Engine:
         if isinstance(event, Done):
             self._moved[event.rank] = time.monotonic()
             self._recalled.discard(event.batch)
+            if event.returned and (run := self.ledger.gangs.of(event.batch)) is not None:
+                mine = self.returned.setdefault(run.record.stage.token, [b""] * len(run.ranks))
+                mine[run.ranks.index(event.rank)] = event.returned
             done = self.ledger.done(event.batch, event.seconds)
             if done is not None:
                 self._on_stored(*done)
@@ -389,6 +396,7 @@ class Engine:
             self._give_up_deadly()
         now, given = time.monotonic(), self.ledger.given
         late = [not self.shared and bool(g) and now - t > LATE for g, t in zip(given, self._moved, strict=True)]
+        self._run_gangs()
         for depth in (1, 2):
             for rank, threads in enumerate(self.ledger.threads):
                 if not self.ledger.alive[rank] or (depth == 2 and late[rank]):
@@ -416,6 +424,21 @@ class Engine:
                 for rank, alive in enumerate(self.ledger.alive):
                     if alive:
                         self.send(rank, Drop(owner, source))
+
+    def _run_gangs(self) -> None:
+        """Start the gang that is ready; have one that came to nothing stop waiting."""
+        run = self.ledger.gangs.run
+        if run is not None and run.broken:
+            self._recall(run.left(self.ledger.batches))
+        if (run := self.ledger.gangs.take(self.ledger)) is None:
+            return
+        order = GangOrder(run.epoch, run.ranks, run.record.ntasks)
+        self.returned.pop(run.record.stage.token, None)
+        for batch in run.batches:
+            self.send(batch.rank, replace(self._command(batch), gang=order))
+        for rank, alive in enumerate(self.ledger.alive):
+            if alive and rank not in run.ranks:
+                self.send(rank, Meet(run.batches[0].number, order))
 
     def _take_back(self, late: list[int]) -> None:
         """Let idle ranks have what late ones have been given ahead."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..graph.access import distinct
+from .gangs import Gangs
 from .planning import Planner, Stopped, never
 from .ready_queue import SPARE
 from .record import Input, Record, State
@@ -78,6 +79,7 @@ class Ledger(Planner):
         self.batches: dict[int, Batch] = {}
         self.given: list[dict[int, Batch]] = [{} for _ in arenas]
         """Each rank's batches, the oldest first."""
+        self.gangs = Gangs()
         self.suspicion = Suspicion()
         self.timings = Timings()
         self._before = [0] * len(arenas)
@@ -124,6 +126,8 @@ class Ledger(Planner):
                 record.nstored = record.ntasks
             self.records[stage.token] = record
             self._loose[record] = None
+            if stage.gang is not None:
+                self.gangs.records[record] = None
             new.append(stage)
         return new
 
@@ -195,7 +199,7 @@ class Ledger(Planner):
 
     def is_unwanted(self, batch: Batch) -> bool:
         """Whether nobody is to read what a batch makes."""
-        return not batch.record.kept and not (batch.record.readers_left[batch.tasks] > 0).any()
+        return not batch.record.kept and not self._is_read(batch.record, batch.tasks).any()
 
     def forget(self) -> list[str]:
         """Drop stages that nothing held, owed or running depends on; return their tokens."""
@@ -208,6 +212,7 @@ class Ledger(Planner):
             if not record.idle or self.records.get(token) is not record:
                 continue
             del self.records[token]
+            self.gangs.records.pop(record, None)
             gone.append(token)
             self.timings.note(record)
             self._free(record, np.flatnonzero(record.state == State.STORED))
@@ -262,7 +267,7 @@ class Ledger(Planner):
                 record.put_back(queue, tasks[len(offsets) :])
             if len(offsets):
                 self.ready.update(record)
-                return self._give(rank, record, tasks[: len(offsets)], offsets)
+                return self.give(rank, record, tasks[: len(offsets)], offsets)
         return None
 
     def _share(self, record: Record) -> int:
@@ -275,7 +280,8 @@ class Ledger(Planner):
         work = stage.domain.largest * stage.dtype.itemsize * int(np.prod(stage.groups)) * stage.blocks_per_task
         return max(1, min(fair, FIRST_BYTES // max(1, work)))
 
-    def _give(self, rank: int, record: Record, tasks: Index, offsets: Index) -> Batch:
+    def give(self, rank: int, record: Record, tasks: Index, offsets: Index) -> Batch:
+        """Note that tasks are given to a rank, with these places for their slabs."""
         self._number += 1
         batch = Batch(self._number, rank, record, tasks, offsets)
         self.batches[batch.number] = self.given[rank][batch.number] = batch
@@ -295,7 +301,12 @@ class Ledger(Planner):
         return batch
 
     def done(self, number: int, seconds: float) -> tuple[Record, Index] | None:
-        """Note that a batch is stored; return what is stored now, None for a batch that doesn't count."""
+        """Note that a batch is stored; return what is stored now, None for a batch that doesn't count (yet)."""
+        run = self.gangs.of(number)
+        return self.note_stored(number, seconds) if run is None else self.gangs.done(self, run, number, seconds)
+
+    def note_stored(self, number: int, seconds: float) -> tuple[Record, Index] | None:
+        """Note that what a batch makes is there, and counts."""
         batch = self._end_batch(number)
         if batch is None:
             return None
@@ -328,6 +339,13 @@ class Ledger(Planner):
 
     def note_refused(self, number: int) -> None:
         """Note that a batch came to nothing (its inputs could not be read, it failed, it was recalled); `plan` next."""
+        if (run := self.gangs.of(number)) is not None:
+            self.gangs.break_up(self, run)
+        self.refuse(number)
+        self.gangs.rest(self)
+
+    def refuse(self, number: int) -> None:
+        """Note that what a batch was to make isn't there."""
         batch = self._end_batch(number)
         if batch is None:
             return
@@ -344,6 +362,7 @@ class Ledger(Planner):
         """Note a rank's death: what it held is lost, what it ran will be run again; plans anew."""
         self.alive[rank] = False
         before = self.waiting()
+        self.gangs.lose(self, rank)
         lost = again = 0
         suspects = self._suspects(rank)
         called = {function: batch.number for batch in suspects for function in batch.record.stage.functions}
@@ -366,9 +385,12 @@ class Ledger(Planner):
             lost += record.count_blocks(stored)
             record.nstored -= len(stored)
             record.state[stored] = State.LOST
+            if len(stored) and record.stage.gang is not None:
+                lost += self.gangs.expel(self, record)
             if not record.nstored:
                 del self.holding[record]
         self.slabs.lose(rank, self.batches)
+        self.gangs.rest(self)
         self._plan_again()
         return Loss(rank, lost, max(0, self.waiting() - before - again))
 

@@ -64,7 +64,7 @@ class Planner:
             When `stop` says so. What was wanted must be taken back at once then.
         """
         for record, tasks in self._refused:
-            wanted = np.ones(len(tasks), bool) if record.hold else record.readers_left[tasks] > 0
+            wanted = np.ones(len(tasks), bool) if record.hold else self._is_read(record, tasks)
             self._note_unread(record, tasks[wanted])
             mask = self._pending.setdefault(record, np.zeros(record.ntasks, bool))
             mask[tasks[wanted]] = True
@@ -73,14 +73,17 @@ class Planner:
         need, self._pending = self._pending, {}
         for record, mask in need.items():
             if not record.hold:
-                mask &= record.readers_left > 0
+                mask &= self._is_read(record, np.arange(record.ntasks))
         fresh: dict[Record, Index] = {}
         begun: list[Record] = []
         order = [(-record.number, record) for record in need]
         heapify(order)
         while order:
             _, record = heappop(order)
-            tasks = np.flatnonzero(need.pop(record) & (record.state != State.STORED))
+            mask = need.pop(record)
+            if record.stage.gang is not None:
+                mask |= mask.any()
+            tasks = np.flatnonzero(mask & (record.state != State.STORED))
             tasks = tasks[(record.state[tasks] == State.RELEASED) | (record.state[tasks] == State.LOST)]
             if not len(tasks):
                 continue
@@ -152,7 +155,7 @@ class Planner:
             tasks = found.pop(record)
             if record.hold:
                 continue
-            tasks = tasks[record.readers_left[tasks] <= 0]
+            tasks = tasks[~self._is_read(record, tasks)]
             if not record.kept:
                 self._free(record, tasks[record.state[tasks] == State.STORED])
             waiting = tasks[record.is_waiting[tasks]] if record.nwaiting else tasks[:0]
@@ -186,12 +189,23 @@ class Planner:
                         next_[user] = readers
         return found
 
+    @staticmethod
+    def _is_read(record: Record, tasks: Index) -> NDArray[np.bool_]:
+        """Return whether somebody is to read what tasks make; a gang's are read together."""
+        if record.stage.gang is not None:
+            return np.full(len(tasks), (record.readers_left > 0).any())
+        found: NDArray[np.bool_] = record.readers_left[tasks] > 0
+        return found
+
     def _enqueue(self, record: Record, tasks: Index) -> None:
-        if len(tasks):
-            record.enqueue(tasks, self._prefer_ranks(record, tasks))
+        if record.stage.gang is not None:
+            record.state[tasks] = State.READY
+            record.nready += len(tasks)
+        elif len(tasks):
+            record.enqueue(tasks, self.prefer_ranks(record, tasks))
             self.ready.update(record)
 
-    def _prefer_ranks(self, record: Record, tasks: Index) -> NDArray[np.int64]:
+    def prefer_ranks(self, record: Record, tasks: Index) -> NDArray[np.int64]:
         """Return the rank each task should run on: where its first input lies, else one of equal runs.
 
         It doesn't tell where more of its chunks are read than there are ranks, and the first and the last are apart: an
@@ -223,7 +237,9 @@ class Planner:
 
     def _release(self, record: Record, tasks: Index) -> None:
         if not record.kept:
-            self._free(record, tasks[(record.readers_left[tasks] <= 0) & (record.state[tasks] == State.STORED)])
+            if record.stage.gang is not None:
+                tasks = np.arange(record.ntasks)
+            self._free(record, tasks[~self._is_read(record, tasks) & (record.state[tasks] == State.STORED)])
 
     def _free(self, record: Record, tasks: Index) -> None:
         if not len(tasks) or record.in_place:

@@ -63,6 +63,27 @@ class Session:
             raise
         return [gather.results[root.token] for root in roots]
 
+    @property
+    def embedded(self) -> bool:
+        """Whether all is computed by threads of this process."""
+        return self.engine.shared
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks live."""
+        return sum(self.engine.ledger.alive)
+
+    @property
+    def threads(self) -> int:
+        """How many compute threads rank 0 has."""
+        return self.engine.ledger.threads[0]
+
+    def run_gang(self, root: Expr) -> list[bytes]:
+        """Run a gang, and return what its members returned, pickled, rank by rank."""
+        self.run([root])
+        found: list[bytes] = self.engine.ask(lambda engine: engine.returned.pop(root.token))
+        return found
+
     def prepare(self, root: Expr, listener: SimpleQueue[tuple[Job, Arrival | None]]) -> ResultCollector:
         """Return what computes an expression, to be started; the listener is told what arrives of it and of others."""
         self.check_open()

@@ -53,6 +53,16 @@ class Slabs:
             else:
                 self._leave(rank, source)
 
+    def expel(self, record: Record, tasks: Index, batches: Mapping[int, object]) -> None:
+        """Take back what tasks are stored in when the batches under way have ended, which may read it."""
+        columns = (record.owner[tasks], record.offset[tasks], record.source[tasks], record.bytes[tasks])
+        for rank, offset, source, nbytes in zip(*(c.tolist() for c in columns), strict=True):
+            if source < 0:
+                self.doomed.append((set(batches), rank, offset, nbytes))
+            else:
+                self._leave(rank, source)
+        self.bury(batches)
+
     def _leave(self, rank: int, source: int) -> None:
         self._files[rank, source] -= 1
         if not self._files[rank, source]:

@@ -33,7 +33,7 @@ class Spiller:
         ledger = self.engine.ledger
         if ledger.batches or self.pending:
             return
-        stuck = ledger.ready.first()
+        stuck = ledger.ready.first() or ledger.gangs.find_ready()
         if stuck is None or ledger.gathering():
             return
         needed = int(stuck.bytes.max())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .gangs.thread_meeting import ThreadMeeting
 from .transport import Bytes, Peer, Region
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class EmbeddedTransport:
 
     def __init__(self, arena_bytes: int) -> None:
         self.peers: tuple[Peer, ...] = (Peer(0, os.uname().nodename, os.getpid(), True, "own"),)
+        self.meeting = ThreadMeeting()
         self._wakes: SimpleQueue[None] = SimpleQueue()
         self._spills: dict[int, Bytes] = {}
         self._memory = mmap.mmap(-1, arena_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE)

@@ -53,11 +53,23 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
+class GangOrder:
+    """Who takes part in a gang, in order, and the state of the communicator that theirs is made from.
+
+    `members` is the number of its parts: where one rank alone takes part, each has a thread there.
+    """
+
+    epoch: int
+    ranks: tuple[int, ...]
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """Command: run these tasks; slab i goes to `offsets[i]` of the rank's arena.
 
     `sink` is the user's own result, written in place of the arena (only where memory is shared with the driver).
-    `fed` are the blocks' contents for stages whose data lie in the driver's memory.
+    `fed` are the blocks' contents for stages whose data lie in the driver's memory. `gang` is set for rank programs.
     """
 
     batch: int
@@ -67,11 +79,20 @@ class Run:
     inputs: tuple[Places, ...]
     sink: Array | None = None
     fed: tuple[Array, ...] = ()
+    gang: GangOrder | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Meet:
+    """Command: help to make a gang's communicator, without a part in it; `batch` is its first member's."""
+
+    batch: int
+    gang: GangOrder
 
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """Command: give these batches back; those that haven't begun are refused at once."""
+    """Command: give these batches back; those that haven't begun are refused at once, and gangs stop waiting."""
 
     batches: tuple[int, ...]
 
@@ -107,11 +128,12 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Event: a batch is stored; `seconds` is what its kernels took."""
+    """Event: a batch is stored; `seconds` is what its kernels took, `returned` what a gang's members returned."""
 
     rank: int
     batch: int
     seconds: float
+    returned: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,5 +183,5 @@ class Pong:
     rank: int
 
 
-Command = Setup | Define | Forget | Run | Recall | Spill | Drop | Ping | Stop
+Command = Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Ping | Stop
 Event = Done | Failed | Refused | Spilled | Output | Pong

@@ -22,6 +22,7 @@ from . import own_arena
 from .blas import BlasLimit
 from .boundary import trim_context
 from .executor import Target, run_blocks, run_task
+from .gangs.member import GangThread
 from .kernels.interpreter.block_calls import BlockError
 from .output import COMPUTE, finish_lines
 from .protocol import (
@@ -32,6 +33,7 @@ from .protocol import (
     Event,
     Failed,
     Forget,
+    Meet,
     Output,
     Ping,
     Pong,
@@ -70,6 +72,9 @@ class Rank:
         ]
         for thread in self._threads:
             thread.start()
+        arena = transport.arena(self.rank)
+        assert arena is not None
+        self._gangs = GangThread(self.rank, transport.meeting, arena, self.emit, _fail_member)
 
     def handle(self, command: Command) -> None:
         """Do what a command says, or start it."""
@@ -80,7 +85,10 @@ class Rank:
             self.stages.update((s.token, s) for s in command.stages)
         elif isinstance(command, Recall):
             for batch in command.batches:
+                self._gangs.recall(batch)
                 self.give_back(batch)
+        elif isinstance(command, Meet):
+            self._gangs.put(command, None)
         elif isinstance(command, Forget):
             for token in command.tokens:
                 self.stages.pop(token, None)
@@ -112,6 +120,7 @@ class Rank:
         """End the compute threads once their present batch is through."""
         for _ in self._threads:
             self._work.put(None)
+        self._gangs.close()
         for spill in self.spills.values():
             spill.close()
         self.spills.clear()
@@ -157,12 +166,20 @@ class Rank:
 
     def begin_soon(self, batch: int) -> None:
         """Have a batch run whose inputs are at hand."""
-        self._work.put(batch)
+        run, reader = self._waiting[batch]
+        if run.gang is None:
+            self._work.put(batch)
+        else:
+            del self._waiting[batch]
+            self._gangs.put(run, reader)
 
     def give_back(self, batch: int) -> None:
         """Refuse a batch, unless it has begun."""
-        if self._waiting.pop(batch, None) is not None:
+        found = self._waiting.pop(batch, None)
+        if found is not None:
             self.emit(Refused(self.rank, batch))
+            if found[0].gang is not None:  # the others wait for this rank
+                self._gangs.put(found[0], None)
 
     def _compute(self, slot: int) -> None:
         own_arena.enter(self.transport)
@@ -301,6 +318,10 @@ def _describe_blocks(stage: Stage, tasks: Index) -> str:
     first, last = (stage.grid.index(int(task)) for task in (tasks[0], tasks[-1]))
     blocks = f"block {first}" if len(tasks) == 1 else f"one of the blocks {first} to {last}"
     return f"{stage.name} on {blocks}" + (f", created at {stage.origin}" if stage.origin else "")
+
+
+def _fail_member(rank: int, batch: int, error: BaseException) -> Failed:
+    return _failure(rank, batch, -1, error)
 
 
 def _failure(rank: int, batch: int, block: int, error: BaseException) -> Failed:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .gangs.member import Meeting
+
 Bytes = NDArray[np.uint8]
 
 
@@ -75,6 +77,11 @@ class Transport(Protocol):
     rank: int
     size: int
     peers: tuple[Peer, ...]
+
+    @property
+    def meeting(self) -> Meeting:
+        """What makes communicators for gangs."""
+        ...
 
     def send(self, rank: int, message: object) -> None:
         """Queue a message for a rank. Never waits for the receiver; silently dropped when it is dead."""

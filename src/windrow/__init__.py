@@ -129,6 +129,7 @@ from .arrays.user_functions.gufunc import *
 from .arrays.user_functions.map_blocks import *
 from .arrays.user_functions.overlap import map_overlap as map_overlap
 from .arrays.user_functions.reduction import *
+from .arrays.user_functions.spmd import *
 from .graph.errors import *
 from .scheduler.cluster import *
 from .scheduler.here import *

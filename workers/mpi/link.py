@@ -19,6 +19,7 @@ from mpi4py import MPI
 from ..transport import Bytes, RanksLost, Region
 from .exits import die
 from .fetch import GONE, MESSAGE, REFUSED, REQUEST, Fetcher
+from .gang_comm import MpiMeeting
 from .gets import RING_EVERY
 from .guard import guard
 from .handshake import agree, greet
@@ -74,6 +75,7 @@ class MpiLink:
         near = [] if 0 in (self.rank, *roster.killable) else sorted(roster.killable)
         held = {r: open_process(self.peers[r].pid) for r in near}
         self._neighbours = {r: fd for r, fd in held.items() if fd is not None}
+        self.meeting = MpiMeeting(comm)
         self._mailbox = Mailbox(comm)
         self._fetcher = Fetcher(self._mailbox, roster.window, self._ring, self._find_own, fetch_limit)
         self._reported: set[int] = set()

@@ -7,7 +7,6 @@ A Get whose target has died may never return, so how it is used follows from wha
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import time
 from dataclasses import dataclass
@@ -18,16 +17,16 @@ from mpi4py import MPI
 
 from ..transport import Window
 from .environment import allows_btl, ulfm_enabled
+from .warnings_of_mpi import untested_quietly
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from .memory import Arena
 
 _SETTLE = 0.02  # until the sleeping half of the self-test surely sleeps
 _PATIENCE = 0.1  # for the Get of the self-test
 _SLEEP = 0.2
-_UNTESTED = b"module:untested:failundef"
 _MODELS = {MPI.WIN_UNIFIED: "unified", MPI.WIN_SEPARATE: "separate"}
 _FLAVORS = {
     MPI.WIN_FLAVOR_CREATE: "create",
@@ -35,8 +34,6 @@ _FLAVORS = {
     MPI.WIN_FLAVOR_DYNAMIC: "dynamic",
     MPI.WIN_FLAVOR_SHARED: "shared",
 }
-# int opal_show_help(file, topic, header, ...): what follows are the words of the message, at most so many
-_HELP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, *[ctypes.c_void_p] * 9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ def expose(comm: MPI.Intracomm, arena: Arena) -> Exposure | None:
 
 def _create(comm: MPI.Intracomm, arena: Arena) -> MPI.Win | None:
     memory = MPI.memory.fromaddress(arena.address, arena.size)
-    with _without_warning(), contextlib.suppress(MPI.Exception):
+    with untested_quietly(), contextlib.suppress(MPI.Exception):
         return MPI.Win.Create(memory, 1, MPI.INFO_NULL, comm)
     return None
 
@@ -79,32 +76,6 @@ def _describe(window: MPI.Win, seconds: float) -> Window:
         for key in (MPI.WIN_BASE, MPI.WIN_SIZE, MPI.WIN_DISP_UNIT, MPI.WIN_MODEL, MPI.WIN_CREATE_FLAVOR)
     )
     return Window(base, size, unit, _MODELS.get(model, str(model)), _FLAVORS.get(flavor, str(flavor)), seconds)
-
-
-@contextlib.contextmanager
-def _without_warning() -> Iterator[None]:
-    """Leave out Open MPI's warning that no kind of window is tested after failures; other messages are shown.
-
-    With fault tolerance it comes at each window, and no parameter turns it off. Its messages go through a pointer that
-    it keeps for others to set.
-    """
-    try:
-        pointer = ctypes.c_void_p.in_dll(ctypes.CDLL(MPI.__file__), "opal_show_help")
-    except (OSError, ValueError):  # another MPI
-        yield
-        return
-    before = pointer.value
-    show = _HELP(before or 0)
-
-    def pass_on(file: bytes, topic: bytes, *rest: int) -> int:
-        return 0 if topic == _UNTESTED else int(show(file, topic, *rest))
-
-    instead = _HELP(pass_on)
-    pointer.value = ctypes.cast(instead, ctypes.c_void_p).value
-    try:
-        yield
-    finally:
-        pointer.value = before
 
 
 def gets_are_safe() -> bool:

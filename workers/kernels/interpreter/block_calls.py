@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.errors import ShapeError
-from ....graph.kinds.mapping import BlockFunction
+from ....graph.kinds.mapping import BlockFunction, MapBlocks
 from ..blocks import block_function, fills
 from ..user_results import check_kept, plain
 
@@ -78,6 +78,7 @@ def call_function(value: Call, args: list[Array | list[Array]], stage: Stage, bl
             keywords["out"] = out
         made = np.asarray(built_in(*args, *op.params, **keywords))
     else:
+        assert isinstance(op, MapBlocks)
         function, extra, given = _unpickle(op.payload.pickled)
         keywords = dict(given)
         if "block_id" in op.wants:

@@ -1,0 +1,183 @@
+"""Rank programs: one function on all ranks at once, which communicate."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.arguments import check_integer
+from ...graph.errors import ArgumentError, ClusterError, bad
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.gang import Filled, Gang, Out
+from ...graph.kinds.mapping import BlockFunction
+from ...scheduler.cluster import session
+from ..base import ArrayBase, as_array, check_dtype, check_shape, grid_for, make
+from ..execution.deferred import expand_recipes
+from ..ops.reshaping import reshape
+from .pickling import payload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..array import Array
+
+__all__ = [
+    "Spec",
+    "spmd",
+]
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What an array is like that a rank program fills.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Its shape.
+    dtype : dtype
+        Of its elements.
+    chunks : int, str, tuple or dict
+        Its chunks.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.Spec((4, 2), "f8", chunks=(2, 2)).shape
+    (4, 2)
+    """
+
+    shape: Any
+    dtype: Any = np.float64
+    chunks: Any = "auto"
+
+
+def spmd(func: Callable[..., Any], *arrays: Any, out: Any = None, members: int | None = None) -> Any:
+    """Run a function on all ranks at once, in a communicator of their own, each with its own chunks of some arrays.
+
+    Parameters
+    ----------
+    func : callable
+        `func(comm, *locals)`. `comm` is an mpi4py communicator of the members; on the embedded engine members are
+        threads, and `comm` has the same methods. Each local holds the member's chunks of an array: a sequence of
+        read-only NumPy arrays, in place and in the order of blocks, with `blocks`, `slices` and `joined()`. The blocks
+        of an array are dealt out to members in runs of equal length.
+    *arrays : Array or array_like
+        What members have chunks of.
+    out : Spec, Array, or tuple of them, optional
+        What the function makes: arrays like these, lazily. For each it is handed a further local, whose chunks begin as
+        zeros, and which it fills. Each chunk has one writer.
+    members : int, optional
+        How many there are, up to the number of ranks; of threads, any number. None: all ranks; on the embedded engine
+        as many as it has threads.
+
+    Returns
+    -------
+    list
+        Without `out` what the function returned, by member: it is run now.
+    Array or tuple of Array
+        With `out` lazy arrays, in whose stead what the function returns is left out.
+
+    Raises
+    ------
+    ArgumentError
+        `func` is no function, or can't be pickled; `members` isn't positive; `out` is none of these.
+    ClusterError
+        There are fewer ranks than members.
+    Exception
+        What a member raises. The others' calls end, and it comes with the member's traceback.
+
+    See Also
+    --------
+    map_blocks : Where no chunk needs to know of another.
+
+    Notes
+    -----
+    When a rank dies the function runs again on those that are left, from its arrays; so it must not count on running
+    once. If there are fewer ranks then than members, one member has the chunks of several.
+    A gang's results are the same bits for the same number of members as far as the function's are.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> x = wr.arange(8, chunks=2)
+    >>> wr.spmd(lambda comm, x: comm.allreduce(int(sum(b.sum() for b in x))), x, members=2)
+    [28, 28]
+    >>> def scale(comm, x, y):
+    ...     largest = comm.allreduce(max(b.max() for b in x), op=max)
+    ...     for source, target in zip(x, y):
+    ...         target[...] = source / largest
+    >>> wr.spmd(scale, x, out=wr.Spec(x.shape, "f8", x.chunks), members=2).compute()[-1]
+    np.float64(1.0)
+    """
+    operands = tuple(as_array("spmd", f"arrays[{i}]", a) for i, a in enumerate(arrays))
+    outs = _outs(out)
+    count = _count(members)
+    packed = payload("spmd", func, (), {})
+    gang = Gang(packed, count, outs, 0 if outs else next(_numbers))
+    made = make(gang, operands, gang.grid(), np.uint8)
+    if not outs:
+        return _returned(made)
+    given = out if isinstance(out, tuple | list) else (out,)
+    filled = tuple(
+        reshape(_fill(gang, made, k, each), spec.shape) for k, (each, spec) in enumerate(zip(outs, given, strict=True))
+    )
+    return filled if isinstance(out, tuple | list) else filled[0]
+
+
+def _count(members: int | None) -> int:
+    found = session()
+    alive = found.ranks
+    if members is None:
+        return alive if alive > 1 else found.threads
+    check_integer("spmd", "members", members, 1)
+    if not found.embedded and members > alive:
+        raise ClusterError(f"spmd: argument 'members' is {members}, and the cluster has {alive} ranks")
+    return int(members)
+
+
+def _outs(out: Any) -> tuple[Out, ...]:
+    if out is None:
+        return ()
+    given = out if isinstance(out, tuple | list) else (out,)
+    if not given:
+        raise ArgumentError(bad("spmd", "out", out, "a Spec, an array, or a tuple of them"))
+    return tuple(_out(each) for each in given)
+
+
+def _out(spec: Any) -> Out:
+    if isinstance(spec, ArrayBase):
+        array = as_array("spmd", "out", spec)
+        return Out(_with_axis(array.expr.grid), array.dtype)
+    if not isinstance(spec, Spec):
+        raise ArgumentError(bad("spmd", "out", spec, "a Spec, an array, or a tuple of them"))
+    dtype = check_dtype("spmd", "out", spec.dtype)
+    shape = check_shape("spmd", spec.shape, "out")
+    return Out(_with_axis(grid_for("spmd", spec.chunks, shape, dtype)), dtype)
+
+
+def _with_axis(grid: Grid) -> Grid:
+    return grid if grid.ndim else Grid([Axis.whole(1)])
+
+
+def _fill(gang: Gang, made: Array, number: int, out: Out) -> Array:
+    """Return one of the arrays that members fill, but for axes that it hasn't got."""
+    *axes, last = out.grid.axes
+    wide = Grid([*axes, Axis.of_sizes(n * out.dtype.itemsize for n in last.sizes())])
+    raw = make(Filled(gang, number), (made,), wide, np.uint8)
+    return make(BlockFunction("unbuffered:view_as", (out.dtype,)), (raw,), out.grid, out.dtype)
+
+
+def _returned(made: Array) -> list[Any]:
+    """Run a gang, and return what its members returned."""
+    found = []
+    (root,) = expand_recipes([made.expr])
+    for pickled in session().run_gang(root):
+        found += pickle.loads(pickled)
+    return found

@@ -1,0 +1,44 @@
+"""Communicators for gangs of the embedded engine, whose members are threads."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..protocol import GangOrder
+
+
+class ThreadMeeting:
+    """Makes the communicators of all members, which run in this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._comms: list[Any] = []
+
+    def join(self, order: GangOrder) -> list[Any]:
+        """See `workers.gangs.member.Meeting`."""
+        from .thread_comm import make_comms
+
+        comms: list[Any] = list(make_comms(order.members))
+        with self._lock:
+            self._comms = comms
+        return comms
+
+    def revoke(self) -> None:
+        """See `workers.gangs.member.Meeting`."""
+        with self._lock:
+            comms = self._comms
+        if comms:
+            comms[0].revoke()
+
+    def is_loss(self, error: BaseException) -> bool | None:
+        """See `workers.gangs.member.Meeting`."""
+        from .thread_comm import Revoked
+
+        return isinstance(error, Revoked)
+
+    def leave(self, comms: list[Any]) -> None:
+        """See `workers.gangs.member.Meeting`."""
+        with self._lock:
+            self._comms = []

@@ -1,0 +1,140 @@
+"""Communicators for gangs, over MPI: made from one of all ranks, of which the dead are left behind first.
+
+`Comm_split` was chosen since it costs some 30 us and ends with an error where a rank has died or the communicator has
+been revoked; `Comm_create_group` hangs then. `Comm_shrink`, which leaves the dead behind, ends whoever dies meanwhile,
+but waits for all that live: so the scheduler sends each gang to all ranks, and kills those that are silent. What a
+member makes of its communicator is revoked with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+from mpi4py import MPI
+
+from .environment import ulfm_enabled
+from .warnings_of_mpi import untested_quietly
+
+if TYPE_CHECKING:
+    from ..protocol import GangOrder
+
+_NAMES = ("ERR_PROC_FAILED", "ERR_PROC_FAILED_PENDING", "ERR_REVOKED")
+_LOST = frozenset(getattr(MPI, name) for name in _NAMES if hasattr(MPI, name))
+
+
+class GangComm(MPI.Intracomm):
+    """mpi4py's communicator, which knows what was made of it."""
+
+    def __new__(cls, comm: MPI.Comm) -> Self:
+        found = super().__new__(cls, comm)
+        found.made = []
+        return found
+
+    made: list[MPI.Comm]
+
+    def _keep(self, comm: Any) -> Any:
+        if comm != MPI.COMM_NULL:
+            comm.Set_errhandler(MPI.ERRORS_RETURN)
+            self.made.append(comm)
+        return comm
+
+    def _child(self, comm: MPI.Comm) -> Any:
+        if comm == MPI.COMM_NULL:
+            return comm
+        child = GangComm(comm)
+        child.made = self.made
+        return self._keep(child)
+
+    def Dup(self, info: Any = None) -> Any:
+        """See mpi4py."""
+        return self._child(super().Dup(info))
+
+    def Clone(self) -> Any:
+        """See mpi4py."""
+        return self._child(super().Clone())
+
+    def Split(self, color: int = 0, key: int = 0) -> Any:
+        """See mpi4py."""
+        return self._child(super().Split(color, key))
+
+    def Split_type(self, split_type: int, key: int = 0, info: Any = MPI.INFO_NULL) -> Any:
+        """See mpi4py."""
+        return self._child(super().Split_type(split_type, key, info))
+
+    def Create(self, group: MPI.Group) -> Any:
+        """See mpi4py."""
+        return self._child(super().Create(group))
+
+    def Create_cart(self, dims: Any, periods: Any = None, reorder: bool = False) -> Any:
+        """See mpi4py."""
+        with untested_quietly():
+            return self._keep(super().Create_cart(dims, periods, reorder))
+
+
+class MpiMeeting:
+    """Makes a rank's communicators; see the module's docstring.
+
+    Parameters
+    ----------
+    comm : MPI.Intracomm
+        Of all ranks. What is made of it here is collective over them.
+    """
+
+    def __init__(self, comm: MPI.Intracomm) -> None:
+        self._base: MPI.Comm = comm.Dup()
+        self._base.Set_errhandler(MPI.ERRORS_RETURN)
+        self._ranks = list(range(comm.size))
+        self._own = comm.rank
+        self._all = comm.Get_group()
+        self._epoch = 0
+        self._current: GangComm | None = None
+        self._lock = threading.Lock()
+        self._free: list[MPI.Comm] = []
+
+    def join(self, order: GangOrder) -> list[Any]:
+        """See `workers.gangs.member.Meeting`."""
+        if order.epoch != self._epoch:
+            base = self._base.Shrink()
+            base.Set_errhandler(MPI.ERRORS_RETURN)
+            with self._lock:
+                self._base, self._epoch = base, order.epoch
+        part = self._own in order.ranks
+        key = order.ranks.index(self._own) if part else 0
+        assert isinstance(self._base, MPI.Intracomm)
+        found = self._base.Split(0 if part else MPI.UNDEFINED, key)
+        if found == MPI.COMM_NULL:
+            return []
+        comm = GangComm(found)
+        comm.Set_errhandler(MPI.ERRORS_RETURN)
+        with self._lock:
+            self._current = comm
+        return [comm]
+
+    def revoke(self) -> None:
+        """See `workers.gangs.member.Meeting`."""
+        if not ulfm_enabled():
+            return
+        with self._lock:
+            current = self._current
+            every = [self._base, *([current, *current.made] if current is not None else [])]
+        for comm in every:
+            with contextlib.suppress(MPI.Exception):
+                comm.Revoke()
+
+    def is_loss(self, error: BaseException) -> bool | None:
+        """See `workers.gangs.member.Meeting`."""
+        if not isinstance(error, MPI.Exception):
+            return False
+        return True if error.Get_error_class() in _LOST else None
+
+    def leave(self, comms: list[Any]) -> None:
+        """See `workers.gangs.member.Meeting`."""
+        with self._lock:
+            self._current = None
+        for comm in comms:
+            for each in (*comm.made, comm):
+                with contextlib.suppress(MPI.Exception):
+                    if each != MPI.COMM_NULL:
+                        each.Free()
