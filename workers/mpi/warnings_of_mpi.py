@@ -20,8 +20,8 @@ _HELP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.
 def untested_quietly() -> Iterator[None]:
     """Leave out Open MPI's warning that what it makes isn't tested after failures; other messages are shown.
 
-    With fault tolerance it comes at each window and each Cartesian communicator, and no parameter turns it off. Its messages go through a pointer that
-    it keeps for others to set.
+    With fault tolerance it comes at each window and each Cartesian communicator, and no parameter turns it off. Its
+    messages go through a pointer that it keeps for others to set.
     """
     try:
         pointer = ctypes.c_void_p.in_dll(ctypes.CDLL(MPI.__file__), "opal_show_help")

@@ -1,0 +1,251 @@
+"""Gangs in the ledger: all members at once or none, and what they make counts together, is lost and made together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windrow.graph.expr import Expr
+from windrow.graph.grid import Axis, Grid
+from windrow.graph.kinds.elementwise import Elementwise
+from windrow.graph.kinds.gang import Filled, Gang, Out, share
+from windrow.graph.kinds.mapping import BlockFunction, Payload
+from windrow.graph.kinds.source import Random
+from windrow.graph.lower import lower
+from windrow.scheduler.ledger import Ledger
+from windrow.scheduler.record import State
+
+F8 = np.dtype("f8")
+MIB = 1 << 17
+
+
+def source(chunks: int, key: int = 0) -> Expr:
+    return Expr(Random("random", (key, 1), 0), (), Grid([Axis.regular(chunks * MIB, MIB)]), F8)
+
+
+def gang(*operands: Expr, members: int = 3, number: int = 0) -> tuple[Expr, Expr]:
+    """A gang, and the array of six chunks that it fills."""
+    out = Out(Grid([Axis.regular(6 * MIB, MIB)]), F8)
+    op = Gang(Payload("f", b"", "f"), members, (out,), number)
+    node = Expr(op, operands, op.grid(), np.dtype("u1"))
+    raw = Expr(Filled(op, 0), (node,), Grid([Axis.regular(48 * MIB, 8 * MIB)]), np.dtype("u1"))
+    return node, Expr(BlockFunction("unbuffered:view_as", (F8,)), (raw,), out.grid, F8)
+
+
+def held(*nodes: Expr, ranks: int = 3, arena: int = 1 << 30) -> Ledger:
+    ledger = Ledger([arena] * ranks, [1] * ranks)
+    ledger.add(lower(list(nodes), lambda token: False), False)
+    for node in nodes:
+        ledger.hold(node.token)
+    ledger.plan()
+    return ledger
+
+
+def run_tasks(ledger: Ledger) -> None:
+    """Run all that is no gang."""
+    given = True
+    while given:
+        given = False
+        for rank, alive in enumerate(ledger.alive):
+            batch = ledger.take(rank) if alive else None
+            if batch is not None:
+                assert batch.record.stage.gang is None
+                ledger.done(batch.number, 0.01)
+                given = True
+
+
+def finish(ledger: Ledger) -> int:
+    """Run everything to its end; return how many gangs ran."""
+    runs = 0
+    while any(record.busy for record in ledger.records.values()):
+        run_tasks(ledger)
+        if (run := ledger.gangs.take(ledger)) is not None:
+            runs += 1
+            for batch in run.batches:
+                ledger.done(batch.number, 0.01)
+        ledger.forget()
+    return runs
+
+
+def used(ledger: Ledger) -> int:
+    return sum(arena.used for arena, alive in zip(ledger.arenas, ledger.alive, strict=True) if alive)
+
+
+def test_members_begin_together_when_all_inputs_are_there():
+    x = source(6)
+    node, y = gang(x)
+    ledger = held(x, y)
+    assert ledger.gangs.take(ledger) is None
+    run_tasks(ledger)
+    run = ledger.gangs.take(ledger)
+    assert sorted(run.ranks) == [0, 1, 2]
+    assert [batch.tasks.tolist() for batch in run.batches] == [[0], [1], [2]]
+    assert ledger.gangs.take(ledger) is None, "one at a time"
+    record = ledger.records[node.token]
+    for batch in run.batches[:2]:
+        assert ledger.done(batch.number, 0.01) is None
+        assert (record.state == State.RUNNING).all()
+    found, tasks = ledger.done(run.batches[2].number, 0.01)
+    assert (found, tasks.tolist()) == (record, [0, 1, 2])
+    assert record.complete
+    assert finish(ledger) == 0
+    assert record.nstored == 0, "what is read by nobody any more is freed together"
+
+
+def test_members_sit_where_their_chunks_are():
+    x = source(6)
+    node, y = gang(x)
+    ledger = held(x, y)
+    run_tasks(ledger)
+    owners = ledger.records[x.token].owner
+    run = ledger.gangs.take(ledger)
+    wanted = owners[share(6, 3)[:3]].tolist()
+    assert len(set(wanted)) < 3 or list(run.ranks) == wanted
+    assert node.token
+
+
+@pytest.mark.parametrize("arrived", [0, 1, 2])
+def test_a_member_that_comes_to_nothing_takes_all_along(arrived):
+    x = source(6)
+    node, y = gang(x)
+    ledger = held(x, y)
+    run_tasks(ledger)
+    before = used(ledger)
+    run = ledger.gangs.take(ledger)
+    for batch in run.batches[:arrived]:
+        ledger.done(batch.number, 0.01)
+    ledger.note_refused(run.batches[2].number)
+    ledger.plan()
+    assert run.broken
+    assert [batch.number for batch in run.left(ledger.batches)] == [batch.number for batch in run.batches[arrived:2]]
+    for batch in run.left(ledger.batches):
+        assert ledger.gangs.take(ledger) is None
+        ledger.done(batch.number, 0.01)  # it was through before it heard
+    assert used(ledger) == before
+    assert ledger.gangs.epoch == 1
+    assert finish(ledger) == 1
+    assert ledger.records[y.token].complete
+    assert node.token
+
+
+@pytest.mark.parametrize("arrived", [(), (0,), (1,), (0, 1, 2)[:2]])
+def test_a_rank_lost_meanwhile(arrived):
+    x = source(6)
+    node, y = gang(x)
+    ledger = held(x, y)
+    run_tasks(ledger)
+    run = ledger.gangs.take(ledger)
+    for k in arrived:
+        ledger.done(run.batches[k].number, 0.01)
+    ledger.lose(1)
+    for batch in run.left(ledger.batches):
+        ledger.note_refused(batch.number)
+    ledger.plan()
+    assert finish(ledger) == 1
+    assert ledger.records[y.token].complete
+    assert ledger.records[x.token].complete
+    assert (ledger.records[y.token].owner != 1).all()
+
+
+def test_fewer_ranks_than_members_share_them():
+    x = source(6)
+    _, y = gang(x)
+    ledger = held(x, y)
+    ledger.lose(2)
+    run_tasks(ledger)
+    run = ledger.gangs.take(ledger)
+    assert [batch.tasks.tolist() for batch in run.batches] == [[0, 1], [2]]
+    assert run.epoch == 1
+
+
+def test_a_result_of_which_a_part_is_lost_is_made_again_as_a_whole():
+    x = source(6)
+    node, _ = gang(x)
+    ledger = held(x, node)
+    assert finish(ledger) == 1
+    record = ledger.records[node.token]
+    loss = ledger.lose(int(record.owner[1]))
+    assert loss.lost >= 3
+    assert not record.nstored
+    assert finish(ledger) == 1
+    assert record.complete
+
+
+def test_what_reads_a_lost_gangs_result_reads_it_to_its_end():
+    x = source(6)
+    node, _ = gang(x)
+    reader = Expr(Elementwise("invert", (0,)), (node,), node.grid, np.dtype("u1"))
+    ledger = held(node, reader)
+    while ledger.gangs.run is None:
+        run_tasks(ledger)
+        ledger.gangs.take(ledger)
+    for batch in ledger.gangs.run.batches:
+        ledger.done(batch.number, 0.01)
+    record = ledger.records[node.token]
+    batch = next(batch for rank in (0, 2) if (batch := ledger.take(rank)) is not None)
+    task = int(batch.tasks[0])
+    owner, offset = int(record.owner[task]), int(record.offset[task])
+    dead = next(rank for rank in (1, 2, 0) if rank not in (batch.rank, owner))
+    ledger.lose(dead)
+    if record.nstored == 0:  # the dead rank had a part of it
+        assert any(rank == owner and at == offset for _, rank, at, _ in ledger.slabs.doomed)
+    ledger.done(batch.number, 0.01)
+    finish(ledger)
+    assert record.complete
+    assert ledger.records[reader.token].complete
+
+
+def test_results_that_do_not_fit_are_given_back():
+    x = source(2)
+    _, y = gang(x, members=2)
+    ledger = held(y, ranks=2, arena=3 << 20)
+    run_tasks(ledger)
+    before = used(ledger)
+    assert ledger.gangs.find_ready() is not None
+    assert ledger.gangs.take(ledger) is None
+    assert used(ledger) == before
+
+
+@given(
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.lists(st.tuples(st.sampled_from(["refuse", "lose", "release"]), st.integers(0, 5)), max_size=4),
+)
+def test_whatever_happens_everything_wanted_is_stored_in_the_end(members, ranks, events):
+    x = source(4)
+    first, y = gang(x, members=members)
+    second, z = gang(y, members=members, number=1)
+    ledger = held(y, z, ranks=ranks)
+    wanted = {y.token, z.token}
+    for kind, when in events:
+        for _ in range(when):
+            run_tasks(ledger)
+            run = ledger.gangs.run or ledger.gangs.take(ledger)
+            if run is not None and (left := run.left(ledger.batches)):
+                ledger.done(left[0].number, 0.01)
+        run = ledger.gangs.run
+        if kind == "refuse" and run is not None and (left := run.left(ledger.batches)):
+            ledger.note_refused(left[-1].number)
+        elif kind == "lose" and any(ledger.alive[1:]):
+            ledger.lose(max(rank for rank, alive in enumerate(ledger.alive) if alive))
+        elif kind == "release" and y.token in wanted:
+            wanted.discard(y.token)
+            ledger.unhold(y.token)
+        ledger.plan()
+        run = ledger.gangs.run
+        for batch in run.left(ledger.batches) if run is not None and run.broken else ():
+            ledger.note_refused(batch.number)
+        ledger.plan()
+    run = ledger.gangs.run
+    for batch in run.left(ledger.batches) if run is not None else ():
+        ledger.done(batch.number, 0.01)
+    finish(ledger)
+    assert all(ledger.records[token].complete for token in wanted)
+    for token in wanted:
+        ledger.unhold(token)
+    ledger.forget()
+    assert not ledger.records
+    assert used(ledger) == 0
+    assert first.token != second.token
