@@ -108,3 +108,13 @@ def test_functions_are_where_pages_say():
                 place = getattr(place, part)
             found += 1
     assert found >= 30
+
+
+def test_tests_that_show_what_is_said_are_there():
+    text = (DOCS / "engine.md").read_text(encoding="utf-8")
+    paths = set(re.findall(r"`(tests/[\w/.]+\.py)`", text))
+    assert len(paths) >= 15
+    assert [path for path in sorted(paths) if not (DOCS.parent / path).is_file()] == []
+    for word in ("Arrow buffers", "MPI window", "task graph", "lineage", "a reduction,"):
+        shown = [part for part in text.split("\n\n") if word in part]
+        assert any("`tests/" in part for part in shown), word

@@ -128,10 +128,12 @@ def wrap(values: Array, owner: object = None) -> Any:
     """Return the elements in C order as a flat Arrow array of `stored_type`; not copied where they lie so.
 
     The buffer begins at a multiple of 64 bytes where the memory reaches back so far, as arenas do: an array that begins
-    between is one with an offset, as Arrow has it. It keeps `values` alive, and `owner`.
+    between is one with an offset, as Arrow has it; what becomes tensors has none. It keeps `values` alive, and `owner`.
     """
     flat = np.ascontiguousarray(values).reshape(-1)
     address, before = _begin(flat)
+    if values.ndim > 1:  # FixedShapeTensorArray.to_numpy_ndarray of pyarrow 26 and before leaves out its values' offset
+        before = 0
     buffer = arrow().foreign_buffer(address - before, before + flat.nbytes, (flat, owner))
     return _over(stored_type(values.dtype), flat.size, buffer, before // flat.itemsize)
 

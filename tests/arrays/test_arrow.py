@@ -82,6 +82,16 @@ def test_arrow_and_back(data):
         np.testing.assert_array_equal(back.reshape(part.shape).astype(array.dtype), part)
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "f8"])
+def test_tensors_that_begin_anywhere_are_read_by_arrow(dtype):
+    data = np.arange(64 * 3).reshape(64, 3).astype(dtype)
+    for start in range(9):
+        made = give_block(data[start:])
+        np.testing.assert_array_equal(made.to_numpy_ndarray(), data[start:])
+        np.testing.assert_array_equal(made[0].to_numpy(), data[start])
+        assert np.shares_memory(made.to_numpy_ndarray(), data)
+
+
 def test_nat_is_null_over_the_same_bytes():
     data = np.array(["2020", "NaT", "2021"], "M8[s]")
     for part in (data, data[1:]):

@@ -291,6 +291,20 @@ def test_several_arrays_share_what_they_have_in_common():
     assert len([t for t in inner if t[0] == x.expr.token]) == 4
 
 
+def test_no_program_makes_a_cycle():
+    x = wr.arange(24.0, chunks=5)
+    y = x
+    x[3:] = x[:-3]
+    x += x
+    x[x > 5] = x.mean()
+    wr.add(x, y, out=x)
+    np.sqrt(x, out=y)
+    x[0] = y[-1] + x.sum()
+    for level in ("operations", "stages", "tasks"):
+        assert nx.is_directed_acyclic_graph(x.graph(level)), level
+    assert np.isfinite(x.compute()).all()
+
+
 def test_a_long_history():
     with wr.Cluster(threads=1):
         x = wr.ones(1000, chunks=500)

@@ -61,6 +61,21 @@ def test_a_reduction_on_the_ranks_has_the_bits_of_the_drivers_mean(monkeypatch, 
     assert found[0] == found[1]
 
 
+def test_lineage_is_cut_after_some_rounds(monkeypatch):
+    monkeypatch.setattr(rounds_module, "SMALL", 0)
+    monkeypatch.setattr(rounds_module, "KEPT_ROUNDS", 4)
+    parts = cut_shards("test", [np.random.default_rng(1).normal(size=(31, 3))], 3, True, 0)
+    rounds = Rounds(work, START, {"seen": np.zeros(2)}, parts, 0, ("some",))
+    depths = []
+    for number in range(12):
+        rounds.run(0, number)
+        behind = rounds._state
+        depths.append(0 if isinstance(behind, np.ndarray) else wr.stage_graph(behind).number_of_nodes())
+    assert 0 < depths[0] < depths[1] < depths[2], "a round is made from those before it"
+    assert depths[3] == 0, "the driver has read the state"
+    assert depths == depths[:4] * 3
+
+
 @pytest.mark.parametrize("nesterov", [False, True])
 def test_outer_steps_are_those_of_the_papers(nesterov):
     """BMUF, and NBM, which goes on from where the momentum leads (Chen and Huo, 2016)."""

@@ -70,6 +70,9 @@ def test_parts_of_blocks_and_tensors():
 
     x = (wr.ones((90, 100), chunks=(30, 50)) + 1).persist()
     assert wr.map_blocks(look_in_vain, wr.ones(100, chunks=50), dtype=bool).all(), "what is made in the same pass"
+    assert not wr.map_blocks(look_in_vain, x[7:], dtype=bool).any(), "rows of chunks are contiguous"
+    for moved in (x.T, x.rechunk((45, 100))):
+        assert wr.map_blocks(look_in_vain, moved, dtype=bool).all(), "other parts are brought together"
     found = wr.map_blocks(look, x, dtype=np.int64).compute()
     np.testing.assert_array_equal(found, wr.map_blocks(look_at_tensors, x, dtype=np.int64, blocks="arrow").compute())
 

@@ -17,6 +17,10 @@ region = Region(0, (1024,), (512,), 8)
 link.send(3, ("echo", "ready"))
 assert collect(link, 1) == ["ready"]
 
+plain, counts = Region(0, (4096,), (1,), 1), link._fetcher.counts
+assert read(link, 1, plain)[0]
+assert counts["get"] == (transport == "get"), counts
+
 ended = []
 into = np.zeros(8192, np.uint8)
 if transport == "service":  # a read is under way when its owner dies; a Get might not even return
@@ -42,6 +46,8 @@ for i in range(300):
         link.send(rank, ("echo", (rank, i)))
 assert len(collect(link, 600)) == 600
 assert read(link, 1, region)[0]
+assert read(link, 1, plain)[0]
+assert counts["get"] == (transport == "get"), "after a death nobody gets, from the living either"
 
 link.declare_dead(2)  # it does nothing wrong, and is ended all the same
 events = collect(link, 2, 3.0)

@@ -17,11 +17,15 @@ import windrow as wr
 
 SHARED = sys.argv[1] == "map"  # whether ranks have each other's arenas in memory
 x = (wr.random.default_rng(0).normal(size=(1200, 800), chunks=(100, 200)) + 1).persist()
-wr.wait(x)
+one = wr.full((1, 1), 7.0).persist()
+wr.wait(x, one)
 
 
-def look(block):
-    """Return (rank, pid, arena's address, its size, window's base, its size, unit, owner, offset, block's address)."""
+def look(block, single):
+    """Return (rank, pid, arena's address, its size, window's base, its size, unit, owner, offset, block's address).
+
+    And the owner of the single chunk that all read.
+    """
     time.sleep(0.005)  # so that every rank gets some
     answers = []
     thread = threading.Thread(target=lambda: answers.append(wr.arena()))
@@ -35,7 +39,8 @@ def look(block):
     where = own.locate(block) or (-1, -1)
     address = block.__array_interface__["data"][0]
     row = (own.rank, os.getpid(), own.address, own.size, window.base, window.size, window.unit, *where, address)
-    return np.array([[row]])
+    shared = own.locate(single) or (-1, -1)
+    return np.array([[[*row, shared[0]]]])
 
 
 def memory(pid, size):
@@ -48,13 +53,15 @@ def memory(pid, size):
     raise AssertionError(f"process {pid} has no arena")
 
 
-shape = (*((1,) * n for n in x.numblocks), (10,))
-found = wr.map_blocks(look, x, dtype=np.int64, chunks=shape, new_axis=2).compute()
+shape = (*((1,) * n for n in x.numblocks), (11,))
+found = wr.map_blocks(look, x, one, dtype=np.int64, chunks=shape, new_axis=2).compute()
 info = {row["rank"]: row for row in wr.cluster().info()}
 owners, values = x.owners(), x.compute()
 seen = set()
 for index in np.ndindex(*x.numblocks):
-    rank, pid, address, size, base, exposed, unit, owner, offset, at = found[index].tolist()
+    rank, pid, address, size, base, exposed, unit, owner, offset, at, shared = found[index].tolist()
+    home = int(one.owners()[0, 0])
+    assert shared == (home if SHARED or rank == home else -1), "a peer's memory is read in place where it is mapped"
     assert pid == info[rank]["pid"]
     assert (address, size, unit) == (base, exposed, 1)
     assert {"base": base, "size": size, "unit": 1}.items() <= info[rank]["window"].items()
