@@ -72,9 +72,7 @@ class Rank:
         ]
         for thread in self._threads:
             thread.start()
-        arena = transport.arena(self.rank)
-        assert arena is not None
-        self._gangs = GangThread(self.rank, transport.meeting, arena, self.emit, _fail_member)
+        self._gangs = GangThread(transport, self.emit, _fail_member)
 
     def handle(self, command: Command) -> None:
         """Do what a command says, or start it."""

@@ -133,7 +133,7 @@ def test_a_member_that_comes_to_nothing_takes_all_along(arrived):
 @pytest.mark.parametrize("arrived", [(), (0,), (1,), (0, 1, 2)[:2]])
 def test_a_rank_lost_meanwhile(arrived):
     x = source(6)
-    node, y = gang(x)
+    _, y = gang(x)
     ledger = held(x, y)
     run_tasks(ledger)
     run = ledger.gangs.take(ledger)

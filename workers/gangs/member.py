@@ -18,6 +18,7 @@ import cloudpickle
 import numpy as np
 
 from ...graph.kinds.gang import share
+from .. import own_arena
 from ..kernels.interpreter.block_calls import read_only
 from ..output import COMPUTE
 from ..protocol import Done, Meet, Refused, Run
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from ...graph.stage import Stage
     from ..protocol import Event, GangOrder
     from ..reader import Reader
-    from ..transport import Bytes
+    from ..transport import Transport
 
 Array = np.ndarray[Any, Any]
 _GRACE = 1.0  # seconds in which an error of MPI's may turn out to be a death's
@@ -60,13 +61,12 @@ class GangThread:
 
     def __init__(
         self,
-        rank: int,
-        meeting: Meeting,
-        arena: Bytes,
+        transport: Transport,
         emit: Callable[[Event], None],
         fail: Callable[[int, int, BaseException], Event],
     ) -> None:
-        self.rank, self.meeting, self.arena, self.emit, self.fail = rank, meeting, arena, emit, fail
+        self.transport, self.rank, self.meeting = transport, transport.rank, transport.meeting
+        self.emit, self.fail = emit, fail
         self._orders: SimpleQueue[tuple[Run | Meet, Reader | None] | None] = SimpleQueue()
         self._held: set[int] = set()
         self._recalled: set[int] = set()
@@ -138,6 +138,7 @@ class GangThread:
         errors: list[BaseException] = []
 
         def member(number: int) -> None:
+            own_arena.enter(self.transport)
             tasks, offsets = run.tasks[parts[number]], run.offsets[parts[number]]
             try:
                 given = [*operands(stage, gang, reader, tasks), *self._outs(gang, tasks, offsets)]
@@ -166,6 +167,8 @@ class GangThread:
 
     def _outs(self, gang: Gang, tasks: Index, offsets: Index) -> list[LocalChunks]:
         """Return what members fill."""
+        arena = self.transport.arena(self.rank)
+        assert arena is not None
         made = []
         for number, out in enumerate(gang.outs):
             borders = share(out.grid.nblocks, gang.members).tolist()
@@ -175,7 +178,7 @@ class GangThread:
                 for block, at in zip(range(borders[task], borders[task + 1]), places, strict=False):
                     shape = out.grid.block_shape(block)
                     size = int(np.prod(shape, dtype=np.int64)) * out.dtype.itemsize
-                    view = self.arena[offset + at : offset + at + size].view(out.dtype).reshape(shape)
+                    view = arena[offset + at : offset + at + size].view(out.dtype).reshape(shape)
                     view[...] = np.zeros((), out.dtype)
                     chunks.append(view)
                     numbers.append(block)

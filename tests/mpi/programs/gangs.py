@@ -1,0 +1,80 @@
+"""Rank programs: collectives, neighbours, results in place, an error in a member. Prints what each gave, as JSON."""
+
+import json
+import os
+import sys
+
+import numpy as np
+from mpi4py import MPI
+
+import windrow as wr
+
+
+def sums(comm, x):
+    mine = float(sum(block.sum() for block in x))
+    total = np.zeros(1)
+    comm.Allreduce(np.array([mine]), total, op=MPI.SUM)
+    return comm.rank, comm.size, mine, float(total[0])
+
+
+def halo(comm, x, y):
+    """A moving sum of three over chunks, with the neighbours' rims."""
+    mine = x.joined()
+    left, right = np.zeros(1), np.zeros(1)
+    below = comm.rank - 1 if comm.rank else MPI.PROC_NULL
+    above = comm.rank + 1 if comm.rank < comm.size - 1 else MPI.PROC_NULL
+    comm.Sendrecv(mine[-1:].copy(), above, recvbuf=left, source=below)
+    comm.Sendrecv(mine[:1].copy(), below, recvbuf=right, source=above)
+    wide = np.concatenate([left, mine, right])
+    made = wide[:-2] + wide[1:-1] + wide[2:]
+    for chunk, (where,) in zip(y, y.slices, strict=True):
+        begin = where.start - y.slices[0][0].start
+        chunk[...] = made[begin : begin + len(chunk)]
+
+
+def cart(comm):
+    grid = comm.Create_cart([comm.size], periods=[True])
+    source, target = grid.Shift(0, 1)
+    return grid.sendrecv(comm.rank, target, source=source)
+
+
+def wrong(comm):
+    if comm.rank == 1:
+        raise LookupError("of the member's own")
+    comm.Barrier()
+
+
+def misused(comm):
+    comm.Send(np.zeros(1), dest=comm.size + 5)
+
+
+def addresses(comm, x):
+    here = wr.arena()
+    return [(here.rank, here.locate(block) is not None, block.flags.writeable) for block in x]
+
+
+found = {}
+x = wr.arange(24, chunks=2, dtype="f8").persist()
+wr.wait(x)
+found["sums"] = wr.spmd(sums, x)
+found["halo"] = wr.spmd(halo, x, out=wr.Spec(x.shape, "f8", (4, 4, 4, 4, 4, 4))).compute().tolist()
+found["two members"] = wr.spmd(sums, x, members=2)
+found["cart"] = wr.spmd(cart)
+errors = {}
+for name, program in (("own", wrong), ("mpi", misused)):
+    try:
+        wr.spmd(program)
+    except Exception as error:
+        errors[name] = [type(error).__name__, str(error), *error.__notes__]
+found["errors"] = errors
+try:
+    wr.spmd(sums, x, members=9)
+except wr.ClusterError as error:
+    found["many"] = str(error)
+found["after"] = wr.spmd(sums, x)
+found["twice"] = [float((wr.spmd(halo, x, out=x) * k).sum()) for k in (1, 2)]
+found["large"] = [len(each) for each in wr.spmd(lambda comm: bytes(comm.rank * 1_000_000))]
+found["owned"] = sorted(wr.spmd(addresses, x))
+found["pid"] = len(set(wr.spmd(lambda comm: os.getpid()))) == len(found["sums"])
+json.dump(found, sys.stdout)
+print()

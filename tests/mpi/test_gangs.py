@@ -1,0 +1,60 @@
+"""Rank programs on real ranks: communicators, chunks in place, results; errors, deaths and silence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+pytestmark = pytest.mark.ranks
+
+
+def test_rank_programs(launch, nothing_left):
+    ended = launch(3, str(PROGRAMS / "gangs.py"))
+    assert ended.status == 0, ended.err[-3000:]
+    found = json.loads(ended.last)
+    x = np.arange(24.0)
+    parts = np.split(x, 3)
+    assert found["sums"] == [[k, 3, part.sum(), x.sum()] for k, part in enumerate(parts)]
+    assert found["after"] == found["sums"], "an error of a member harms nobody later"
+    assert found["two members"] == [[k, 2, part.sum(), x.sum()] for k, part in enumerate(np.split(x, 2))]
+    halo = np.convolve(x, [1, 1, 1], "same")
+    assert found["halo"] == halo.tolist()
+    assert found["twice"] == [halo.sum(), 2 * halo.sum()]
+    assert found["cart"] == [2, 0, 1]
+    assert found["large"] == [0, 1_000_000, 2_000_000]
+    assert found["pid"]
+    assert "'members' is 9" in found["many"]
+    kind, text, *notes = found["errors"]["own"]
+    assert (kind, text) == ("LookupError", "of the member's own")
+    assert any("in wrong" in note for note in notes), "the member's line"
+    kind, text, *_ = found["errors"]["mpi"]
+    assert kind == "Exception"
+    assert "RANK" in text.upper()
+    owned = [block for member in found["owned"] for block in member]
+    assert {rank for rank, *_ in owned} == {0, 1, 2}
+    assert not any(writable for *_, writable in owned)
+
+
+def check(launch, seed: int, name: str, **more: str) -> None:
+    ended = launch(4, str(PROGRAMS / "gang_deaths.py"), str(seed), name, limit=90, **more)
+    assert (ended.status, ended.last) == (0, "1 right"), ended.err[-3000:]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rank_killed_amid_gangs(launch, nothing_left, seed):
+    check(launch, seed, "SIGKILL")
+
+
+def test_a_rank_stopped_amid_gangs(launch, nothing_left):
+    check(launch, 1, "SIGSTOP", WINDROW_HEARTBEAT="1.5")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_twenty_kills_amid_gangs(launch, nothing_left):
+    for seed in range(100, 120):
+        check(launch, seed, "SIGKILL")
