@@ -33,6 +33,7 @@ from windrow.graph.expr import Expr, walk
 from windrow.graph.kinds.contraction import Contract
 from windrow.graph.kinds.deferred import Deferred
 from windrow.graph.kinds.elementwise import Elementwise
+from windrow.graph.kinds.gang import Filled, Gang
 from windrow.graph.kinds.mapping import BlockFunction, MapBlocks
 from windrow.graph.kinds.move import Move
 from windrow.graph.kinds.reduction import Level, Reduce
@@ -51,10 +52,10 @@ SECTIONS = (*SPACES[:5], "random.Generator", "testing")
 KINDS: tuple[tuple[Any, str], ...] = (
     (Elementwise, "elementwise"),
     ((Reduce, Level), "reduction"),
-    ((Move, Reshape), "move"),
+    ((Move, Reshape, Filled), "move"),
     (Contract, "product"),
     (BlockFunction, "blocks"),
-    (MapBlocks, "own function"),
+    ((MapBlocks, Gang), "own function"),
     (Deferred, "planned"),
     (Source, "source"),
 )
@@ -196,6 +197,7 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "pad": lambda f, a: f(a["x"], 1),
     "percentile": lambda f, a: f(a["x"], 50, axis=0),
     "quantile": lambda f, a: f(a["x"], 0.5, axis=0),
+    "spmd": lambda f, a: f(print, a["line"], out=a["line"], members=2),
     "nanpercentile": lambda f, a: f(a["x"], 50, axis=0),
     "nanquantile": lambda f, a: f(a["x"], 0.5, axis=0),
     "piecewise": lambda f, a: f(a["x"], [a["b"]], [1.0, 0.0]),
