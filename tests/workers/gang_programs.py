@@ -1,0 +1,488 @@
+"""Functions of a communicator, for mpi4py's and for that of threads: test_thread_comm.py compares what they return.
+
+Run as a script it makes them run: over the ranks of a job, or with `threads` over threads beside mpi4py's module.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import threading
+import time
+
+import numpy as np
+
+SIZES = (1, 2, 3, 5)
+PROGRAMS = {}
+DERIVED = {}
+
+
+def program(function):
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def derived(function):
+    """For what needs mpi4py: derived types, operations."""
+    DERIVED[function.__name__] = function
+    return function
+
+
+def fingerprint(x):
+    """What compares by ==, with the bits of floats."""
+    if isinstance(x, np.ndarray):
+        return (x.dtype.str, x.shape, x.tobytes())
+    if isinstance(x, list | tuple):
+        return [fingerprint(y) for y in x]
+    if isinstance(x, dict):
+        return {k: fingerprint(v) for k, v in x.items()}
+    return x
+
+
+def floats(comm, n=7):
+    return np.random.default_rng(comm.rank).standard_normal(n)
+
+
+@program
+def identity(comm, MPI):
+    return comm.rank, comm.size, comm.Get_rank(), comm.Get_size(), comm.Is_inter(), comm.is_intra, comm.is_topo
+
+
+@program
+def objects(comm, MPI):
+    mine = {"rank": comm.rank, "rows": [comm.rank] * 2, "array": floats(comm)}
+    found = [comm.bcast(mine, root=comm.size - 1), comm.gather(mine, root=0), comm.allgather(mine)]
+    found.append(comm.scatter([(i, "part") for i in range(comm.size)] if comm.rank == 0 else None))
+    found.append(comm.alltoall([[comm.rank, i] for i in range(comm.size)]))
+    found[0]["rows"].append(comm.rank)  # nobody else's
+    found.append(mine["rows"])
+    comm.barrier()
+    return fingerprint(found)
+
+
+@program
+def reductions_of_objects(comm, MPI):
+    x = float(floats(comm)[0])
+    found = [comm.allreduce(x), comm.allreduce(x, op=MPI.PROD), comm.reduce(x, op=MPI.MAX, root=comm.size - 1)]
+    found += [comm.allreduce([comm.rank], op=MPI.SUM), comm.allreduce((x, comm.rank), op=MPI.MINLOC)]
+    found += [comm.allreduce((x, comm.rank), op=MPI.MAXLOC), comm.allreduce(comm.rank % 2, op=MPI.LOR)]
+    found += [comm.allreduce(comm.rank, op=MPI.BXOR), comm.allreduce(7, op=MPI.BAND), comm.allreduce(x, op=MPI.MIN)]
+    found += [comm.allreduce(True, op=MPI.LAND), comm.allreduce(True, op=MPI.LXOR), comm.allreduce(1, op=MPI.BOR)]
+    found += [comm.scan(x), comm.exscan(x), comm.scan([comm.rank]), comm.exscan([comm.rank], op=MPI.SUM)]
+    found += [comm.allreduce(floats(comm)), comm.allreduce(str(comm.rank), op=lambda a, b: f"({a}{b})")]
+    return fingerprint(found)
+
+
+@program
+def reductions_of_buffers(comm, MPI):
+    n, size, rank = 2 * comm.size, comm.size, comm.rank
+    mine = np.arange(n) * (rank + 1) % 7 + 1
+    found = []
+    for op in (MPI.SUM, MPI.PROD, MPI.MIN, MPI.MAX, MPI.LAND, MPI.LOR, MPI.LXOR, MPI.BAND, MPI.BOR, MPI.BXOR):
+        got = np.full(n, -1)
+        comm.Allreduce(mine, got, op=op)
+        found.append(got)
+    for kind in ("f4", "f8", "c16", "i4", "u1"):
+        got = np.zeros(n, kind)
+        comm.Reduce(mine.astype(kind), got if rank == 0 else None, op=MPI.SUM, root=0)
+        found.append(got)
+    for call in (comm.Scan, comm.Exscan):
+        got = np.full(n, -1)
+        call(mine, got)
+        found.append(got)
+    for call in (comm.Allreduce, comm.Scan, comm.Reduce_scatter):
+        got = mine.copy()
+        if call == comm.Reduce_scatter:
+            got, counts = np.zeros(rank + 1, np.int64), [i + 1 for i in range(size)]
+            call(np.arange(sum(counts)), got, counts)
+        else:
+            call(MPI.IN_PLACE, got)
+        found.append(got)
+    got = np.empty(2)
+    comm.Reduce_scatter_block(mine.astype(float), got)
+    found.append(got)
+    got = mine.copy()
+    comm.Reduce(MPI.IN_PLACE if rank == size - 1 else got, got if rank == size - 1 else None, root=size - 1)
+    found.append(got)
+    got = np.zeros(3)
+    comm.Allreduce([np.arange(9.0), (3, 2), MPI.DOUBLE], [got, MPI.DOUBLE])
+    found.append(got)
+    return fingerprint(found)
+
+
+@program
+def large_reductions(comm, MPI):
+    mine = (np.arange(300_000) % 1000 + comm.rank).astype("f4")
+    total, running = np.empty_like(mine), np.empty_like(mine)
+    comm.Allreduce(mine, total, op=MPI.MAX)
+    comm.Scan(mine, running)
+    comm.Allreduce(MPI.IN_PLACE, mine)
+    return fingerprint([total, running, mine])
+
+
+@program
+def moves_of_buffers(comm, MPI):
+    size, rank = comm.size, comm.rank
+    mine = np.arange(4.0) + 10 * rank
+    found = []
+    got = mine.copy()
+    comm.Bcast(got, root=size - 1)
+    found.append(got)
+    raw = bytearray([rank] * 3)
+    comm.Bcast([raw, MPI.BYTE], root=0)
+    found.append(bytes(raw))
+    got = np.zeros((size, 4))
+    comm.Gather(mine, got if rank == 0 else None, root=0)
+    found.append(got.copy())
+    comm.Allgather([mine, MPI.DOUBLE], [got, MPI.DOUBLE])
+    found.append(got.copy())
+    got[:] = -1
+    got[rank] = mine
+    comm.Allgather(MPI.IN_PLACE, got)
+    found.append(got.copy())
+    part = np.zeros(4)
+    comm.Scatter([got, 4, MPI.DOUBLE] if rank == 0 else None, [part, 4, MPI.DOUBLE], root=0)
+    found.append(part)
+    whole = np.arange(3 * size, dtype="i4").reshape(size, 3) + 100 * rank
+    got = np.zeros_like(whole)
+    comm.Alltoall(whole, got)
+    found.append(got.copy())
+    comm.Alltoall(MPI.IN_PLACE, got)
+    found.append(got)
+    got = np.arange(size) if rank == 0 else np.zeros(1, np.int64)
+    comm.Scatter(got if rank == 0 else None, MPI.IN_PLACE if rank == 0 else got, root=0)
+    comm.Gather(MPI.IN_PLACE if rank == 0 else got, got if rank == 0 else None, root=0)
+    found.append(got)
+    return fingerprint(found)
+
+
+@program
+def vectors(comm, MPI):
+    size, rank = comm.size, comm.rank
+    counts = [i + 1 for i in range(size)]
+    starts = [2 * sum(counts[:i]) for i in range(size)]
+    mine = np.full(rank + 1, float(rank))
+    total = np.full(2 * sum(counts), -1.0)
+    found = []
+    comm.Gatherv(mine, [total, (counts, starts), MPI.DOUBLE] if rank == 0 else None, root=0)
+    found.append(total.copy())
+    comm.Allgatherv(mine, [total, counts, starts, MPI.DOUBLE])
+    found.append(total.copy())
+    got = np.zeros(rank + 1)
+    comm.Scatterv([total, (counts, starts), MPI.DOUBLE] if rank == 0 else None, got, root=0)
+    found.append(got)
+    dealt = np.zeros(sum(counts))
+    comm.Allgatherv([mine, MPI.DOUBLE], [dealt, (counts, None)])
+    found.append(dealt)
+    sends, gets = [(rank + i) % 3 for i in range(size)], [(i + rank) % 3 for i in range(size)]
+    out, into = np.arange(sum(sends)) + 50 * rank, np.zeros(sum(gets), np.int64)
+    comm.Alltoallv([out, sends], [into, gets])
+    found.append(into)
+    even = np.zeros(3)
+    comm.Scatterv([np.arange(3.0 * size), MPI.DOUBLE] if rank == 0 else None, even)
+    found.append(even)
+    return fingerprint(found)
+
+
+@program
+def messages(comm, MPI):
+    size, rank = comm.size, comm.rank
+    right, left = (rank + 1) % size, (rank - 1) % size
+    status = MPI.Status()
+    found = [comm.sendrecv({"from": rank}, right, source=left)]
+    if rank == 0:
+        for i in range(1, size):
+            comm.send(("to", i), dest=i, tag=i)
+        got = [comm.recv(source=MPI.ANY_SOURCE, tag=5, status=status) for _ in range(1, size)]
+        found += [sorted(got), status.Get_tag()]
+    else:
+        found.append(comm.recv(source=0, tag=rank, status=status))
+        found += [status.Get_source(), status.Get_tag()]
+        comm.send(rank * 2, dest=0, tag=5)
+    requests = [comm.isend([rank, i], right, tag=i) for i in range(4)]
+    requests += [comm.irecv(source=left, tag=i) for i in (3, 1, 2, 0)]
+    found.append(requests[0].waitall(requests)[4:])
+    comm.send("nowhere", MPI.PROC_NULL)
+    found.append(comm.recv(source=MPI.PROC_NULL, status=status))
+    found += [status.Get_source() == MPI.PROC_NULL, status.Get_tag() == MPI.ANY_TAG]
+    request = comm.issend(rank, left)
+    found.append(comm.recv(source=right))
+    found.append(request.wait())
+    return found
+
+
+@program
+def messages_of_buffers(comm, MPI):
+    size, rank = comm.size, comm.rank
+    right, left = (rank + 1) % size, (rank - 1) % size
+    status = MPI.Status()
+    found = []
+    for n in (0, 3, 10_000, 300_000):
+        mine, got = np.arange(n, dtype=float) + rank, np.zeros(n + 2)
+        comm.Sendrecv(mine, right, 3, got, left, 3, status)
+        found += [got, status.Get_source(), status.Get_tag()]
+        requests = [comm.Irecv([got, n, MPI.DOUBLE], left, n), comm.Isend([mine, MPI.DOUBLE], right, n)]
+        requests[0].Waitall(requests)
+        found.append(got.copy())
+        comm.Sendrecv_replace(mine, left, source=right)
+        found.append(mine)
+    mine, got = np.arange(6, dtype="i4"), np.zeros(6, "i4")
+    request = comm.Isend([mine, (2, 3), MPI.INT], right, 9)
+    comm.Probe(left, 9, status)
+    found += [status.Get_source(), status.Get_tag(), comm.Iprobe(left, 10)]
+    comm.Recv([got, (2, 1), MPI.INT], left, 9, status)
+    request.Wait()
+    found += [got, status.Get_tag()]
+    request = comm.Issend(mine, right)
+    comm.Recv(got, left)
+    while not request.Test():
+        pass
+    comm.Recv(got, MPI.PROC_NULL, status=status)
+    return fingerprint([*found, got, status.Get_source() == MPI.PROC_NULL])
+
+
+@program
+def any_of_requests(comm, MPI):
+    if comm.rank == 0:
+        requests = [comm.irecv(source=i) for i in range(1, comm.size)]
+        found = []
+        for _ in range(1, comm.size):
+            i, value = requests[0].waitany(requests)
+            found.append((i, value))
+        return sorted(found)
+    comm.send(comm.rank, 0)
+    return None
+
+
+@program
+def nonblocking_collectives(comm, MPI):
+    size, rank = comm.size, comm.rank
+    a, b, c, d = np.full(2, rank), np.zeros(2, int), np.zeros((size, 2), int), np.full(3, rank)
+    requests = [comm.Iallreduce(a, b), comm.Iallgather(a, c), comm.Ibcast(d, root=size - 1), comm.Ibarrier()]
+    requests[0].Waitall(requests)
+    e, f = np.zeros(2, int), np.zeros((size, 2), int)
+    comm.Iscatter(c if rank == 0 else None, e).Wait()
+    comm.Igather(e, f if rank == 0 else None).Wait()
+    g = np.zeros_like(c)
+    comm.Ialltoall(c, g).Wait()
+    h = np.zeros(2, int)
+    comm.Ireduce(a, h if rank == 0 else None).Wait()
+    return fingerprint([b, c, d, e, f, g, h])
+
+
+@program
+def parts(comm, MPI):
+    half = comm.Split(comm.rank % 2, -comm.rank)
+    found = [half.rank, half.size, half.allgather(comm.rank)]
+    none = comm.Split(MPI.UNDEFINED if comm.rank else 0)
+    found += [none == MPI.COMM_NULL, bool(none)]
+    again = comm.Dup()
+    again.send("kept apart", again.rank)
+    found += [comm.iprobe(), again.recv(source=again.rank), again.allreduce(1)]
+    half.Free()
+    again.Free()
+    return found
+
+
+@program
+def grids(comm, MPI):
+    n = {1: (1, 1), 2: (2, 1), 3: (1, 3), 5: (2, 2)}[comm.size]
+    cart = comm.Create_cart(n, periods=[True, False], reorder=False)
+    if cart == MPI.COMM_NULL:
+        return "outside"
+    found = [cart.Get_topo(), cart.dims, cart.periods, cart.coords, cart.dim, cart.ndim, cart.is_topo]
+    found += [cart.Shift(0, 1), cart.Shift(1, 1), cart.Shift(0, -1), cart.Shift(1, 0), cart.Get_coords(cart.size - 1)]
+    found += [cart.Get_cart_rank([5, 0]), cart.Get_cart_rank(cart.coords)]
+    for remain in ([True, False], [False, True], [False, False]):
+        part = cart.Sub(remain)
+        found += [part.rank, part.size, part.topo, part.allgather(cart.rank)]
+    found.append(cart.Dup().coords)
+    return fingerprint(found)
+
+
+@program
+def ring(comm, MPI):
+    """The mpi4py tutorial's token, once around."""
+    token = np.zeros(1, "i4")
+    if comm.rank == 0:
+        token[0] = 42
+        comm.Send([token, MPI.INT], dest=1 % comm.size, tag=77)
+    comm.Recv([token, MPI.INT], source=(comm.rank - 1) % comm.size, tag=77)
+    if comm.rank:
+        comm.Send([token, MPI.INT], dest=(comm.rank + 1) % comm.size, tag=77)
+    return int(token[0])
+
+
+@program
+def matrix_vector(comm, MPI):
+    """The tutorial's parallel product of a matrix and a vector, ten times."""
+    m = 4
+    rows = np.random.default_rng(comm.rank).integers(0, 3, (m, m * comm.size)).astype(float)
+    x, whole, y = np.ones(m), np.zeros(m * comm.size), np.zeros(m)
+    for _ in range(10):
+        comm.Allgather([x, MPI.DOUBLE], [whole, MPI.DOUBLE])
+        y = rows @ whole
+        x = y / comm.allreduce(y.max(), op=MPI.MAX)
+    return fingerprint(x)
+
+
+@program
+def pi(comm, MPI):
+    """The tutorial's pi by the midpoint rule."""
+    n = np.array(1000 if comm.rank == 0 else 0, "i")
+    comm.Bcast([n, MPI.INT], root=0)
+    h = 1.0 / int(n)
+    part = sum(4.0 / (1.0 + (h * (i + 0.5)) ** 2) for i in range(comm.rank, int(n), comm.size))
+    mine, total = np.array(part * h, "d"), np.zeros((), "d")
+    comm.Reduce([mine, MPI.DOUBLE], [total, MPI.DOUBLE], op=MPI.SUM, root=0)
+    return round(float(total), 12)
+
+
+@program
+def halo(comm, MPI):
+    """A Cartesian halo exchange: 20 steps of diffusion."""
+    cart = comm.Create_cart([comm.size], periods=[True])
+    up, down = cart.Shift(0, 1)
+    u = np.zeros((6, 8))
+    u[1:-1] = np.arange(32.0).reshape(4, 8) + cart.rank
+    for _ in range(20):
+        cart.Sendrecv(u[-2], down, 1, u[0], up, 1)
+        cart.Sendrecv(u[1], up, 2, u[-1], down, 2)
+        u[1:-1] += 0.1 * (u[:-2] + u[2:] - 2 * u[1:-1])
+    return fingerprint(u)
+
+
+@derived
+def columns(comm, MPI):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    column = MPI.DOUBLE.Create_vector(4, 1, 6).Commit()
+    a = np.arange(24.0).reshape(4, 6) + 100 * comm.rank
+    comm.Sendrecv([a.ravel()[4:], 1, column], right, 0, [a, 1, column], left, 0)
+    b = a.copy()
+    comm.Bcast([b, 1, column], root=comm.size - 1)
+    inner = MPI.DOUBLE.Create_subarray([4, 6], [2, 2], [1, 2]).Commit()
+    c = np.zeros((comm.size, 4, 6))
+    comm.Gather([a, 1, inner], [c, 1, inner] if comm.rank == 0 else None)
+    return fingerprint([a, b, c])
+
+
+@derived
+def tiles(comm, MPI):
+    """Blocks of columns by Scatterv of a type whose extent was changed."""
+    tile = MPI.DOUBLE.Create_vector(3, 2, 2 * comm.size).Create_resized(0, 16).Commit()
+    whole = np.arange(6.0 * comm.size).reshape(3, 2 * comm.size)
+    mine = np.zeros((3, 2))
+    spec = [whole, ([1] * comm.size, list(range(comm.size))), tile]
+    comm.Scatterv(spec if comm.rank == 0 else None, mine)
+    mine += comm.rank
+    comm.Gatherv(mine, spec if comm.rank == 0 else None)
+    return fingerprint([mine, whole if comm.rank == 0 else None])
+
+
+@derived
+def operations(comm, MPI):
+    def last(a, b, datatype):
+        x, y = (np.frombuffer(m, "d") for m in (a, b))
+        y[:] = 2 * x + y
+
+    op = MPI.Op.Create(last, commute=False)
+    found = np.zeros(3)
+    comm.Allreduce(np.arange(3.0) + comm.rank, found, op=op)
+    pairs = np.zeros(2, np.dtype("d,i4", align=True))
+    best = pairs.copy()
+    pairs["f0"], pairs["f1"] = [comm.rank % 2, -comm.rank], comm.rank
+    comm.Allreduce([pairs, MPI.DOUBLE_INT], [best, MPI.DOUBLE_INT], op=MPI.MAXLOC)
+    objects = comm.allreduce(comm.rank + 1, op=MPI.Op.Create(lambda x, y, _: 10 * x + y))
+    # An association of its own is each MPI's affair where a function isn't associative.
+    return fingerprint([found if comm.size < 3 else None, best["f0"], best["f1"], objects if comm.size < 3 else None])
+
+
+@derived
+def counts(comm, MPI):
+    status = MPI.Status()
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    got = np.zeros(10)
+    comm.Sendrecv(np.arange(4.0), right, 0, got, left, 0, status)
+    return status.Get_count(MPI.DOUBLE), status.Get_count(), status.Get_elements(MPI.INT), status.count
+
+
+def over_threads(n, function, make=None):
+    """What the members returned, or the error of the first that raised one."""
+    comms = (make or communicators())(n)
+    found, errors = [None] * n, []
+
+    def member(comm):
+        try:
+            found[comm.rank] = function(comm)
+        except BaseException as error:
+            errors.append(error)
+            comm.gang.revoke(error)
+        comm.finish()
+
+    threads = [threading.Thread(target=member, args=(comm,), daemon=True) for comm in comms]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    if errors:
+        raise errors[0]
+    return found
+
+
+def communicators():
+    from windrow.workers.gangs.thread_comm import make_comms
+
+    return make_comms
+
+
+def errors(n, function, *, seconds=1.0, **options):
+    """What each member's function raised, which must be soon; nobody revokes."""
+    comms = communicators()(n, **options)
+    found = [None] * n
+
+    def member(comm):
+        try:
+            function(comm)
+        except Exception as error:
+            found[comm.rank] = error
+        comm.finish()
+
+    threads = [threading.Thread(target=member, args=(comm,), daemon=True) for comm in comms]
+    begin = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert not any(x.is_alive() for x in threads)
+    assert time.monotonic() - begin < seconds
+    return found
+
+
+def run_job(path, MPI):
+    world = MPI.COMM_WORLD
+    found = {}
+    for n in SIZES:
+        comm = world.Split(0 if world.rank < n else MPI.UNDEFINED)
+        if comm == MPI.COMM_NULL:
+            continue
+        for name, function in (PROGRAMS | DERIVED).items():
+            found[name, n] = comm.gather(function(comm, MPI))
+    if world.rank == 0:
+        with open(path, "wb") as file:
+            pickle.dump(found, file)
+
+
+def run_threads(path, MPI):
+    found = {}
+    for n in SIZES:
+        for name, function in (PROGRAMS | DERIVED).items():
+            found[name, n] = over_threads(n, lambda comm, f=function: f(comm, MPI))
+    with open(path, "wb") as file:
+        pickle.dump(found, file)
+
+
+if __name__ == "__main__":
+    from mpi4py import MPI
+
+    (run_threads if sys.argv[1] == "threads" else run_job)(sys.argv[2], MPI)

@@ -1,0 +1,306 @@
+"""Communicators of threads: beside mpi4py's on ranks; who waits for whom; what ends a wait."""
+
+from __future__ import annotations
+
+import pickle
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from windrow.graph.errors import ArgumentError, BadValue, ClusterError
+from windrow.workers.gangs import thread_comm
+from windrow.workers.gangs.thread_comm import IN_PLACE, Status, make_comms
+
+FILE = Path(__file__).parent / "gang_programs.py"
+FOUND = runpy.run_path(str(FILE))
+PROGRAMS, SIZES = FOUND["PROGRAMS"], FOUND["SIZES"]
+run, errors = FOUND["over_threads"], FOUND["errors"]
+
+pytestmark = pytest.mark.timeout(60)
+
+OPERATIONS = ["SUM", "PROD", "MIN", "MAX", "LAND", "LOR", "LXOR", "BAND", "BOR", "BXOR", "MINLOC", "MAXLOC"]
+NAMES = SimpleNamespace(
+    **{x: x.lower() for x in OPERATIONS},
+    **{"DOUBLE": "d", "INT": "i4", "BYTE": "u1", "IN_PLACE": IN_PLACE, "COMM_NULL": None, "Status": Status},
+    **{"ANY_SOURCE": -1, "ANY_TAG": -1, "PROC_NULL": -2, "UNDEFINED": -32766},
+)
+
+
+@pytest.fixture
+def without_mpi4py(monkeypatch):
+    """Whatever other tests have imported."""
+    monkeypatch.delitem(sys.modules, "mpi4py.MPI", raising=False)
+
+
+@pytest.mark.ranks
+@pytest.mark.timeout(120)
+def test_threads_give_what_ranks_give(programs, launch, tmp_path):
+    job, threads = tmp_path / "job", tmp_path / "threads"
+    words = [*programs.mpirun(max(SIZES)), sys.executable, str(FILE), "job", str(job)]
+    done = subprocess.run(["timeout", "60", *words], env=programs.environment(), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    ended = launch(0, str(FILE), "threads", str(threads))
+    assert ended.status == 0, ended.err
+    expected, found = pickle.loads(job.read_bytes()), pickle.loads(threads.read_bytes())
+    assert len(expected) > 80
+    assert [x for x in expected if found[x] != expected[x]] == []
+    # The same without mpi4py, by names.
+    other = "import sys, pickle; sys.path.insert(0, sys.argv[1]); import test_thread_comm as t; t.write(sys.argv[2])"
+    ended = launch(0, "-c", other, str(FILE.parent), str(tmp_path / "names"))
+    assert ended.status == 0, ended.err
+    found = pickle.loads((tmp_path / "names").read_bytes())
+    assert [x for x in found if found[x] != expected[x]] == []
+    assert len(found) == len(PROGRAMS) * len(SIZES)
+
+
+def write(path):
+    """What all programs return over threads, in a process without mpi4py."""
+    found = {}
+    for n in SIZES:
+        for name, function in PROGRAMS.items():
+            found[name, n] = run(n, lambda comm, f=function: f(comm, NAMES))
+    assert "mpi4py" not in sys.modules
+    Path(path).write_bytes(pickle.dumps(found))
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_run_without_mpi4py(name, n, without_mpi4py):
+    assert len(run(n, lambda comm: PROGRAMS[name](comm, NAMES))) == n
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_pi_and_matrix_vector(n, without_mpi4py):
+    assert run(n, lambda comm: PROGRAMS["pi"](comm, NAMES))[0] == pytest.approx(np.pi, abs=1e-6)
+    assert run(n, lambda comm: PROGRAMS["ring"](comm, NAMES)) == [42] * n
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_messages_of_a_source_and_tag_dont_overtake(data):
+    """What one sends to another arrives in its order whatever receives are posted, for each source and tag."""
+    n = data.draw(st.integers(1, 3))
+    message = st.tuples(st.integers(0, n - 1), st.integers(0, 2), st.sampled_from([1, 20_000]))  # to, tag, elements
+    sent = [data.draw(st.lists(message, max_size=6)) for _ in range(n)]
+    orders = []
+    for rank in range(n):
+        coming = [(source, tag) for source in range(n) for to, tag, _ in sent[source] if to == rank]
+        orders.append(data.draw(st.permutations(coming)))
+    early = data.draw(st.booleans())
+
+    def receive(comm):
+        got = []
+        for source, tag in orders[comm.rank]:
+            into = np.zeros(20_000)
+            got.append((source, tag, into, comm.Irecv(into, source, tag)))
+        return got
+
+    def member(comm):
+        got = receive(comm) if early else []
+        requests = [comm.Isend(np.full(size, float(i)), to, tag) for i, (to, tag, size) in enumerate(sent[comm.rank])]
+        got = got or receive(comm)
+        for _, _, _, request in got:
+            request.Wait()
+        thread_comm.Request.Waitall(requests)
+        return [(source, tag, int(into[0])) for source, tag, into, _ in got]
+
+    for rank, got in enumerate(run(n, member)):
+        for source in range(n):
+            for tag in range(3):
+                expected = [i for i, (to, t, _) in enumerate(sent[source]) if (to, t) == (rank, tag)]
+                assert [i for s, t, i in got if (s, t) == (source, tag)] == expected
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_any_source_and_any_tag_take_all_in_order(data):
+    n = data.draw(st.integers(1, 4))
+    sent = [data.draw(st.lists(st.integers(0, 3), max_size=6)) for _ in range(n)]  # tags, all to the first
+    probe = data.draw(st.booleans())
+
+    def member(comm):
+        for i, tag in enumerate(sent[comm.rank]):
+            comm.send((comm.rank, i), 0, tag)
+        got = []
+        for _ in range(sum(map(len, sent)) if comm.rank == 0 else 0):
+            status = Status()
+            if probe:
+                comm.probe(status=status)
+                seen = status.source, status.tag
+                source, i = comm.recv(source=status.source, tag=status.tag, status=status)
+                assert seen == (status.source, status.tag)
+            else:
+                source, i = comm.recv(status=status)
+            assert (status.source, status.tag) == (source, sent[source][i])
+            got.append((source, i))
+        return got
+
+    got = run(n, member)[0]
+    assert sorted(got) == [(source, i) for source in range(n) for i in range(len(sent[source]))]
+    for source in range(n):
+        assert [i for s, i in got if s == source] == list(range(len(sent[source])))
+
+
+def test_a_message_is_what_it_was_when_it_was_sent():
+    def member(comm):
+        x, rows = np.arange(3.0), [1, [2]]
+        if comm.rank == 0:
+            comm.Send(x, 1)
+            comm.send(rows, 1)
+            comm.send(x, 1)
+            request = comm.Isend(x, 1, tag=1)
+            request.Wait()
+            x[:] = -1
+            rows[1].append(3)
+            comm.barrier()
+            return None
+        comm.barrier()
+        into, late = np.zeros(3), np.zeros(3)
+        comm.Recv(into, 0, 0)
+        found = [comm.recv(source=0), comm.recv(source=0).tolist()]
+        comm.Recv(late, 0, 1)
+        return [into.tolist(), *found, late.tolist()]
+
+    assert run(2, member)[1] == [[0, 1, 2], [1, [2]], [0, 1, 2], [0, 1, 2]]
+
+
+def test_objects_are_nobody_elses():
+    def member(comm):
+        shared = {"a": np.zeros(2), "b": []}
+        found = [comm.bcast(shared), comm.allgather(shared)[0], comm.allreduce(np.zeros(2)), shared]
+        found[0]["a"] += comm.rank
+        found[0]["b"].append(comm.rank)
+        found[1]["a"] += 10 * comm.rank
+        found[2] += comm.rank
+        comm.barrier()
+        return [found[0]["a"][0], found[0]["b"], found[1]["a"][0], found[2][0], found[3]["a"][0]]
+
+    assert run(3, member) == [[r, [r], 10 * r, r, 0] for r in range(3)]
+
+
+def test_an_error_in_a_function_of_a_reduction_is_raised_in_all():
+    found = errors(3, lambda comm: comm.allreduce(1, op=lambda x, y: x / 0))
+    assert all(isinstance(x, ZeroDivisionError) for x in found)
+
+
+def test_gaps_types_and_sizes_are_refused():
+    comm = make_comms(1)[0]
+    a = np.zeros((4, 4))
+    frozen = np.zeros(2)
+    frozen.flags.writeable = False
+    for error, text, call in [
+        (BadValue, "with gaps", lambda: comm.Send(a[:, 1], 0)),
+        (ArgumentError, "Python objects", lambda: comm.Bcast(np.zeros(2, object))),
+        (BadValue, "read-only", lambda: comm.Recv(frozen, 0)),
+        (ArgumentError, "of type int", lambda: comm.Send(3, 0)),
+        (ArgumentError, "expected a type, as MPI.DOUBLE", lambda: comm.Send([a, 1, 2, 3], 0)),
+        (BadValue, "no more than the buffer's 128 bytes", lambda: comm.Send([a, 17, "d"], 0)),
+        (BadValue, "dest.*5.*below 1, or PROC_NULL", lambda: comm.send(1, 5)),
+        (BadValue, "tag.*-7", lambda: comm.send(1, 0, -7)),
+        (BadValue, "root.*1.*below 1", lambda: comm.bcast(1, root=1)),
+        (ArgumentError, "op.*'mean'.*sum, prod", lambda: comm.allreduce(1, op="mean")),
+        (ArgumentError, "'op' is minloc", lambda: comm.Allreduce(frozen, np.zeros(2), op="minloc")),
+        (BadValue, "Scatterv: 2 counts", lambda: comm.Scatterv([a, [1, 2], "d"], np.zeros(1))),
+        (BadValue, "expected 1, one for each member", lambda: comm.scatter([1, 2])),
+        (BadValue, "Create_cart.*dims", lambda: comm.Create_cart([2, 2])),
+        (BadValue, "Reduce_scatter: 2 elements", lambda: comm.Reduce_scatter(np.zeros(2), np.zeros(2), [1])),
+    ]:
+        with pytest.raises(error, match=text):
+            call()
+    with pytest.raises(AttributeError, match=r"ThreadComm.*has no 'Create_group'"):
+        comm.Create_group(None)
+    with pytest.raises(TypeError, match="can't be pickled"):
+        pickle.dumps(comm)
+    part = comm.Dup()
+    part.Free()
+    with pytest.raises(ClusterError, match=r"Barrier.*freed"):
+        part.Barrier()
+
+
+def test_a_message_longer_than_its_buffer_is_the_receiver_s_error():
+    def member(comm):
+        if comm.rank:
+            comm.Send(np.zeros(3), 0)
+        else:
+            comm.Recv(np.zeros(2), 1)
+
+    found = errors(2, member)
+    assert found[1] is None
+    assert "Recv(source=1): a message of 24 bytes; expected no more than the buffer's 16 bytes" in str(found[0])
+    found = errors(2, lambda comm: comm.Bcast(np.zeros(2 - comm.rank)))
+    assert all("16 bytes are sent to rank 1; expected no more than the 8 bytes" in str(x) for x in found)
+    found = errors(2, lambda comm: comm.Allreduce(np.zeros(1 + comm.rank), np.zeros(2)))
+    assert all("rank 0 brings 8 bytes of float64, rank 1 16 bytes of float64" in str(x) for x in found)
+
+
+def test_lower_and_upper_case_dont_meet():
+    found = errors(2, lambda comm: comm.Send(np.zeros(1), 1) if comm.rank == 0 else comm.recv())
+    assert "a buffer has come; expected an object" in str(found[1])
+    found = errors(2, lambda comm: comm.send(1, 1) if comm.rank == 0 else comm.Recv(np.zeros(1)))
+    assert "an object has come" in str(found[1])
+
+
+def test_buffers_may_be_fortran_s_bytearrays_or_memory():
+    comm = make_comms(1)[0]
+    source, target = np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.zeros((2, 3), order="F")
+    comm.Sendrecv(source, 0, 0, target, 0, 0)
+    assert (target == source).all()
+    raw = bytearray(3)
+    comm.Sendrecv(b"abc", 0, 0, memoryview(raw), 0)
+    assert raw == b"abc"
+    empty = np.zeros((0, 3))
+    comm.Allreduce(empty, empty.copy())
+    status = Status()
+    comm.isend({"a": 1}, 0, 3)
+    comm.probe(status=status)
+    assert (status.Get_source(), status.Get_tag(), status.Get_count() > 0) == (0, 3, True)
+    comm.Isend(np.zeros(3), 0, 4)
+    comm.Probe(tag=4, status=status)
+    assert (status.Get_count("d"), status.Get_count(), status.Get_elements("V7")) == (3, 24, NAMES.UNDEFINED)
+    assert (status.Get_error(), status.Is_cancelled(), status.count) == (0, False, 24)
+
+
+def test_requests_of_several_kinds():
+    def member(comm):
+        other = 1 - comm.rank
+        into = np.zeros(2)
+        requests = [comm.Irecv(into, other, 1), comm.irecv(source=other, tag=2), comm.isend("word", other, 2)]
+        all_of, some = requests[0].testall, requests[0].Testsome
+        assert not all_of(requests)[0]
+        comm.barrier()
+        assert some(requests) == [1, 2]
+        assert requests[0].Testany(requests[1:]) == (NAMES.UNDEFINED, True)
+        assert requests[0].Waitsome(requests[1:]) is None
+        assert not requests[0].Get_status()
+        assert requests[0].Testany(requests)[1] is False
+        comm.barrier()
+        comm.Send(np.full(2, 7.0), other, 1)
+        comm.barrier()
+        assert requests[0].Get_status()
+        assert requests[0].waitsome(requests) == ([0], [None])
+        assert requests[0].wait() is None
+        lonely = comm.irecv(source=other, tag=9)
+        lonely.Cancel()
+        lonely.Free()
+        return into.tolist(), bool(requests[0])
+
+    assert run(2, member) == [([7, 7], False)] * 2
+
+
+def test_names_and_comparisons():
+    def member(comm):
+        part, turned = comm.Dup(), comm.Split(0, -comm.rank)
+        comm.name = "ours"
+        part.Set_name("copy")
+        cart = comm.Create_cart([comm.size])
+        kinds = [comm.Compare(x) for x in (comm, part, turned, comm.Split(comm.rank))]
+        return [comm.Get_name(), part.name, kinds, cart.topology, repr(turned), comm.Split_type(0).size]
+
+    assert run(2, member)[0] == ["ours", "copy", [0, 1, 2, 3], 1, "<ThreadComm: rank 1 of 2>", 2]
