@@ -34,9 +34,9 @@ class ThreadMeeting:
 
     def is_loss(self, error: BaseException) -> bool | None:
         """See `workers.gangs.member.Meeting`."""
-        from .thread_comm import Revoked
+        from .group import Deadlock, Overdue, Revoked
 
-        return isinstance(error, Revoked)
+        return isinstance(error, Revoked) and not isinstance(error, Deadlock | Overdue)
 
     def leave(self, comms: list[Any]) -> None:
         """See `workers.gangs.member.Meeting`."""

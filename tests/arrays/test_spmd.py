@@ -1,0 +1,170 @@
+"""Rank programs on the embedded engine: members are threads, chunks come in place, results are lazy."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow.graph.kinds.gang import share
+
+
+def copy(comm, x, y):
+    for source, target in zip(x, y, strict=True):
+        target[...] = source
+
+
+@given(
+    st.integers(1, 5),
+    st.tuples(st.integers(0, 7), st.integers(1, 5)),
+    st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    st.sampled_from(["f8", "i1", "c16", "?", "M8[s]", "U3"]),
+)
+def test_members_have_all_chunks_once_in_order(members, shape, chunks, dtype):
+    data = np.arange(np.prod(shape)).reshape(shape).astype("i8").astype(dtype)
+    x = wr.from_array(data, chunks=chunks)
+
+    def look(comm, x):
+        return comm.rank, x.blocks, x.slices, [b.copy() for b in x], (x.shape, x.dtype)
+
+    told = wr.spmd(look, x, members=members)
+    assert [rank for rank, *_ in told] == list(range(members))
+    assert [len(blocks) for _, blocks, *_ in told] == np.diff(share(x.npartitions, members)).tolist()
+    assert [b for _, blocks, *_ in told for b in blocks] == list(np.ndindex(x.numblocks))
+    assert all(about == (x.shape, x.dtype) for *_, about in told)
+    for _, _, slices, found, _ in told:
+        for where, block in zip(slices, found, strict=True):
+            np.testing.assert_array_equal(block, data[where])
+    made = wr.spmd(copy, x, out=x, members=members)
+    assert (made.chunks, made.dtype) == (x.chunks, x.dtype)
+    np.testing.assert_array_equal(made.compute(), data)
+
+
+def test_several_results_of_other_shapes():
+    def fill(comm, x, y, z, w):
+        for chunk in y:
+            chunk[...] = comm.rank + 1
+        for block, (index,) in zip(z, z.blocks, strict=True):
+            block[...] = index
+        if len(w):
+            w[0][...] = 7
+
+    specs = (wr.Spec((5, 4), "f4", (2, 4)), wr.Spec((9,), "i2", 2), wr.Spec((), "c8"))
+    y, z, w = wr.spmd(fill, wr.arange(3), out=specs, members=2)
+    np.testing.assert_array_equal(y.compute(), np.repeat([1, 2, 2], [2, 2, 1])[:, None] * np.ones(4, "f4"))
+    np.testing.assert_array_equal(z.compute(), np.arange(9) // 2)
+    assert w.shape == ()
+    assert w.compute() == 7
+
+
+def test_what_is_not_filled_is_zero_and_results_are_named_by_what_made_them():
+    calls = []
+
+    def fill(comm, y):
+        calls.append(comm.rank)
+
+    a, b = (wr.spmd(fill, out=wr.Spec((4,), "f8", 2), members=2) for _ in range(2))
+    assert a.expr.token == b.expr.token
+    assert wr.spmd(fill, out=wr.Spec((4,), "f8", 2), members=3).expr.token != a.expr.token
+    np.testing.assert_array_equal(a.compute(), np.zeros(4))
+
+
+def test_operands_are_read_only_and_in_place():
+    x = wr.arange(200_000, chunks=50_000, dtype="f8").persist()
+    wr.wait(x)
+
+    def look(comm, x):
+        whole = x.joined()
+        here = wr.arena()
+        return [b.flags.writeable for b in x], [here.locate(b) for b in x], np.shares_memory(whole, x[0])
+
+    ((writable, places, shared),) = wr.spmd(look, x, members=1)
+    assert not any(writable)
+    assert all(place is not None for place in places)
+    assert shared, "chunks of 400 kB lie one behind the other"
+
+
+def test_joined_is_a_copy_where_chunks_are_apart():
+    x = wr.arange(24, chunks=(2,)).reshape(4, 6).rechunk((2, 3))
+
+    def join(comm, x):
+        try:
+            return x.joined().tolist()
+        except wr.ShapeError as error:
+            return str(error)
+
+    assert wr.spmd(join, x, members=1) == [np.arange(24).reshape(4, 6).tolist()]
+    told = wr.spmd(join, x, members=3)
+    assert told[0] == np.arange(24).reshape(4, 6)[:2, :3].tolist()
+    assert "don't make up a rectangle" in wr.spmd(join, wr.ones((6, 6), chunks=2), members=2)[0]
+
+
+def test_a_members_error_ends_the_others():
+    def wrong(comm):
+        if comm.rank == 1:
+            raise LookupError("mine")
+        comm.recv(source=1)
+
+    for _ in range(3):
+        with pytest.raises(LookupError, match="mine") as caught:
+            wr.spmd(wrong, members=3)
+        assert any("in wrong" in note for note in caught.value.__notes__)
+    assert wr.spmd(lambda comm: comm.allreduce(1), members=3) == [3, 3, 3]
+
+
+def test_a_deadlock_is_told():
+    with pytest.raises(wr.WindrowError, match="recv"):
+        wr.spmd(lambda comm: comm.recv(source=1 - comm.rank), members=2)
+
+
+def test_gangs_behind_each_other_and_beside_other_work():
+    x = wr.random.default_rng(0).random(10_000, chunks=1000)
+    total = float(x.sum())
+
+    def shift(comm, x, y):
+        known = comm.allreduce(sum(float(b.sum()) for b in x))
+        for source, target in zip(x, y, strict=True):
+            target[...] = source - known
+
+    y = wr.spmd(shift, x, out=x, members=3)
+    z = wr.spmd(shift, y * 2, out=x, members=2)
+    np.testing.assert_allclose(y.compute(), x.compute() - total)
+    expected = 2 * (x - total)
+    np.testing.assert_allclose(z.compute(), (expected - expected.sum()).compute())
+
+
+def test_two_threads_of_a_script_run_gangs():
+    found = []
+
+    def run(k):
+        found.extend(wr.spmd(lambda comm: comm.allreduce(k), members=2))
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(found) == [0, 0, 2, 2, 4, 4, 6, 6]
+
+
+WRONG = {
+    "no function": (lambda: wr.spmd(3), wr.ArgumentError, "spmd: argument 'func' is 3"),
+    "no members": (lambda: wr.spmd(print, members=0), wr.ArgumentError, "spmd: argument 'members' is 0"),
+    "no spec": (lambda: wr.spmd(print, out=5), wr.ArgumentError, "spmd: argument 'out' is 5"),
+    "empty out": (lambda: wr.spmd(print, out=()), wr.ArgumentError, r"spmd: argument 'out' is \(\)"),
+    "no shape": (lambda: wr.spmd(print, out=wr.Spec(-1)), wr.ShapeError, "spmd: argument 'out'"),
+    "objects": (lambda: wr.spmd(print, out=wr.Spec(1, object)), wr.DTypeError, "spmd: argument 'out'"),
+    "no array": (lambda: wr.spmd(print, object()), wr.ArgumentError, r"spmd: argument 'arrays\[0\]'"),
+    "a lock": (lambda: wr.spmd(lambda comm, lock=threading.Lock(): 0), wr.ArgumentError, "can't be pickled"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_calls_are_refused(name):
+    call, error, message = WRONG[name]
+    with pytest.raises(error, match=message):
+        call()
