@@ -151,6 +151,14 @@ def test_two_threads_of_a_script_run_gangs():
     assert sorted(found) == [0, 0, 2, 2, 4, 4, 6, 6]
 
 
+LOCK = threading.Lock()
+
+
+def locked(lock):
+    return lambda comm: lock
+
+
+LOCKED = locked(LOCK)
 WRONG = {
     "no function": (lambda: wr.spmd(3), wr.ArgumentError, "spmd: argument 'func' is 3"),
     "no members": (lambda: wr.spmd(print, members=0), wr.ArgumentError, "spmd: argument 'members' is 0"),
@@ -159,7 +167,7 @@ WRONG = {
     "no shape": (lambda: wr.spmd(print, out=wr.Spec(-1)), wr.ShapeError, "spmd: argument 'out'"),
     "objects": (lambda: wr.spmd(print, out=wr.Spec(1, object)), wr.DTypeError, "spmd: argument 'out'"),
     "no array": (lambda: wr.spmd(print, object()), wr.ArgumentError, r"spmd: argument 'arrays\[0\]'"),
-    "a lock": (lambda: wr.spmd(lambda comm, lock=threading.Lock(): 0), wr.ArgumentError, "can't be pickled"),
+    "a lock": (lambda: wr.spmd(LOCKED), wr.ArgumentError, "can't be pickled"),
 }
 
 
