@@ -75,17 +75,19 @@ def test_what_is_not_filled_is_zero_and_results_are_named_by_what_made_them():
 
 def test_operands_are_read_only_and_in_place():
     x = wr.arange(200_000, chunks=50_000, dtype="f8").persist()
-    wr.wait(x)
+    small = wr.arange(20, chunks=5).persist()
+    wr.wait(x, small)
 
     def look(comm, x):
         whole = x.joined()
         here = wr.arena()
         return [b.flags.writeable for b in x], [here.locate(b) for b in x], np.shares_memory(whole, x[0])
 
-    ((writable, places, shared),) = wr.spmd(look, x, members=1)
-    assert not any(writable)
-    assert all(place is not None for place in places)
-    assert shared, "chunks of 400 kB lie one behind the other"
+    for each in (x, small):
+        ((writable, places, shared),) = wr.spmd(look, each, members=1)
+        assert not any(writable)
+        assert all(place is not None for place in places)
+        assert shared is (each is small), "small chunks are made by one task, and lie one behind the other"
 
 
 def test_joined_is_a_copy_where_chunks_are_apart():

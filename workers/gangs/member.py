@@ -45,7 +45,7 @@ class Meeting(Protocol):
         """Return the communicators of this rank's members; collective over all ranks."""
         ...
 
-    def revoke(self) -> None:
+    def revoke(self, error: BaseException | None = None) -> None:
         """Have all calls on these communicators end with an error, on all ranks; from any thread."""
 
     def is_loss(self, error: BaseException) -> bool | None:
@@ -147,7 +147,7 @@ class GangThread:
             except BaseException as error:
                 errors.append(error)
                 if len(comms) > 1:
-                    self.meeting.revoke()
+                    self.meeting.revoke(error)
             finally:
                 if len(comms) > 1:
                     comms[number].finish()

@@ -25,12 +25,14 @@ class ThreadMeeting:
             self._comms = comms
         return comms
 
-    def revoke(self) -> None:
+    def revoke(self, error: BaseException | None = None) -> None:
         """See `workers.gangs.member.Meeting`."""
+        from .group import Revoked
+
         with self._lock:
             comms = self._comms
         if comms:
-            comms[0].revoke()
+            comms[0].gang.revoke(error or Revoked("the computation was cancelled"))
 
     def is_loss(self, error: BaseException) -> bool | None:
         """See `workers.gangs.member.Meeting`."""

@@ -112,7 +112,7 @@ class MpiMeeting:
             self._current = comm
         return [comm]
 
-    def revoke(self) -> None:
+    def revoke(self, error: BaseException | None = None) -> None:
         """See `workers.gangs.member.Meeting`."""
         if not ulfm_enabled():
             return
