@@ -22,7 +22,7 @@ from ..resources import arena_bytes, usable_cores, usable_memory
 from .probe import listening, probe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 WIDTH = 17
@@ -200,16 +200,21 @@ def _job(made: Report) -> Iterator[str]:
     peers = session().engine.transport.peers
     hosts = Counter(peer.host for peer in peers)
     yield made.line("ranks", f"{len(peers)} of one job: " + ", ".join(f"{n} on {host}" for host, n in hosts.items()))
-    yield made.line("between them", _routes(made, [peer.route for peer in peers[1:]]))
+    near = [peer.route for peer in peers[1:] if peer.same_node]
+    yield made.line("between them", _routes(made, near, [peer.route for peer in peers[1:] if not peer.same_node]))
     yield made.line("window", _describe_window(None if peers[0].window is None else asdict(peers[0].window)))
     here = [peer.pid for peer in peers if peer.same_node]
     yield made.line("network", _network(made, listening([*here, os.getppid()]), "mpirun"))
 
 
-def _routes(made: Report, routes: list[str]) -> str:
-    if any(route != "map" for route in routes):
+def _routes(made: Report, near: list[str], far: Iterable[str] = ()) -> str:
+    """Tell how ranks read each other's chunks, on this host and from others."""
+    routes = dict.fromkeys([*near, *far])
+    if config.transport != "auto":
+        return "; ".join(f"{route}: the setting transport is {config.transport!r}" for route in routes)
+    if any(route != "map" for route in near):
         made.problem("the ranks can't map each other's memory: run them as one user, in one container")
-    return "; ".join(ROUTES.get(route, route) for route in dict.fromkeys(routes))
+    return "; ".join(ROUTES.get(route, route) for route in routes)
 
 
 def _describe_window(window: dict[str, Any] | None) -> str:

@@ -89,6 +89,23 @@ def test_problems_have_a_line_of_advice(jobs):
 
 
 @pytest.mark.ranks
+def test_a_way_that_was_chosen_is_no_problem(jobs):
+    jobs.environment["WINDROW_TRANSPORT"] = "service"
+    done = jobs.run(PYTHON, "doctor")
+    check_screen(done)
+    assert "between them     service: the setting transport is 'service'" in done.stdout
+    assert "can't map" not in done.stdout
+
+
+def test_ranks_of_other_hosts_need_not_be_mapped():
+    made = doctor.Report()
+    assert doctor._routes(made, ["map"], ["service"]).count(";") >= 1
+    assert not made.advice
+    doctor._routes(made, ["map", "service"])
+    assert len(made.advice) == 1
+
+
+@pytest.mark.ranks
 def test_under_mpirun_it_reports_the_ranks_that_it_is_part_of(jobs, mpi):
     begin = time.monotonic()
     done = jobs.run(jobs.command("mpirun"), "doctor")

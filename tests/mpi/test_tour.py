@@ -28,7 +28,7 @@ def masked(text):
 
 @pytest.mark.ranks
 @pytest.mark.parametrize("way", ["python -m windrow -n 3", "mpirun -n 3", "wr.Cluster(ranks=3)"])
-def test_the_tour_prints_what_stands_on_its_page(launch, tmp_path, way):
+def test_the_tour_prints_what_stands_on_its_page(launch, nothing_left, tmp_path, way):
     code, expected = read()
     assert code.count("cluster = wr.cluster()\n") == 1
     if way.startswith("wr"):
