@@ -44,18 +44,34 @@ class Spec:
     dtype : dtype
         Of its elements.
     chunks : int, str, tuple or dict
-        Its chunks.
+        Its chunks; then a tuple of sizes for each axis.
+
+    Raises
+    ------
+    ShapeError
+        `shape` is no shape.
+    DTypeError
+        `dtype` is none that chunks can have.
+    ChunksError
+        `chunks` can't be read or doesn't fit the shape.
 
     Examples
     --------
     >>> import windrow as wr
-    >>> wr.Spec((4, 2), "f8", chunks=(2, 2)).shape
-    (4, 2)
+    >>> wr.Spec((4, 2), "f8", chunks=(2, 2)).chunks
+    ((2, 2), (2,))
     """
 
     shape: Any
     dtype: Any = np.float64
     chunks: Any = "auto"
+
+    def __post_init__(self) -> None:
+        dtype = check_dtype("Spec", "dtype", self.dtype)
+        shape = check_shape("Spec", self.shape, "shape")
+        grid = grid_for("Spec", self.chunks, shape, dtype)
+        for name, value in (("shape", shape), ("dtype", dtype), ("chunks", grid.chunks)):
+            object.__setattr__(self, name, value)
 
 
 def spmd(func: Callable[..., Any], *arrays: Any, out: Any = None, members: int | None = None) -> Any:
@@ -157,9 +173,7 @@ def _out(spec: Any) -> Out:
         return Out(_with_axis(array.expr.grid), array.dtype)
     if not isinstance(spec, Spec):
         raise ArgumentError(bad("spmd", "out", spec, "a Spec, an array, or a tuple of them"))
-    dtype = check_dtype("spmd", "out", spec.dtype)
-    shape = check_shape("spmd", spec.shape, "out")
-    return Out(_with_axis(grid_for("spmd", spec.chunks, shape, dtype)), dtype)
+    return Out(_with_axis(grid_for("spmd", spec.chunks, spec.shape, spec.dtype)), spec.dtype)
 
 
 def _with_axis(grid: Grid) -> Grid:

@@ -166,8 +166,8 @@ WRONG = {
     "no members": (lambda: wr.spmd(print, members=0), wr.ArgumentError, "spmd: argument 'members' is 0"),
     "no spec": (lambda: wr.spmd(print, out=5), wr.ArgumentError, "spmd: argument 'out' is 5"),
     "empty out": (lambda: wr.spmd(print, out=()), wr.ArgumentError, r"spmd: argument 'out' is \(\)"),
-    "no shape": (lambda: wr.spmd(print, out=wr.Spec(-1)), wr.ShapeError, "spmd: argument 'out'"),
-    "objects": (lambda: wr.spmd(print, out=wr.Spec(1, object)), wr.DTypeError, "spmd: argument 'out'"),
+    "no shape": (lambda: wr.Spec(-1), wr.ShapeError, "Spec: argument 'shape'"),
+    "objects": (lambda: wr.Spec(1, object), wr.DTypeError, "Spec: argument 'dtype'"),
     "no array": (lambda: wr.spmd(print, object()), wr.ArgumentError, r"spmd: argument 'arrays\[0\]'"),
     "a lock": (lambda: wr.spmd(LOCKED), wr.ArgumentError, "can't be pickled"),
 }
