@@ -1,6 +1,7 @@
 """Functions of a communicator, for mpi4py's and for that of threads: test_thread_comm.py compares what they return.
 
-Run as a script it makes them run: over the ranks of a job, or with `threads` over threads beside mpi4py's module.
+Run as a script it makes them run: over the ranks of a job; with `threads` over threads beside mpi4py's module; with
+`uninitialized` beside one that has not initialised MPI.
 """
 
 from __future__ import annotations
@@ -476,13 +477,16 @@ def run_job(path, MPI):
 def run_threads(path, MPI):
     found = {}
     for n in SIZES:
-        for name, function in (PROGRAMS | DERIVED).items():
+        for name, function in (PROGRAMS | (DERIVED if MPI.Is_initialized() else {})).items():
             found[name, n] = over_threads(n, lambda comm, f=function: f(comm, MPI))
     with open(path, "wb") as file:
         pickle.dump(found, file)
 
 
 if __name__ == "__main__":
+    import mpi4py
+
+    mpi4py.rc.initialize = sys.argv[1] != "uninitialized"
     from mpi4py import MPI
 
-    (run_threads if sys.argv[1] == "threads" else run_job)(sys.argv[2], MPI)
+    (run_job if sys.argv[1] == "job" else run_threads)(sys.argv[2], MPI)

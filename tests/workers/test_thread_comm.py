@@ -51,6 +51,10 @@ def test_threads_give_what_ranks_give(programs, launch, tmp_path):
     expected, found = pickle.loads(job.read_bytes()), pickle.loads(threads.read_bytes())
     assert len(expected) > 80
     assert [x for x in expected if found[x] != expected[x]] == []
+    ended = launch(0, str(FILE), "uninitialized", str(threads))
+    assert ended.status == 0, ended.err
+    found = pickle.loads(threads.read_bytes())
+    assert [x for x in found if found[x] != expected[x]] == []
     # The same without mpi4py, by names.
     other = "import sys, pickle; sys.path.insert(0, sys.argv[1]); import test_thread_comm as t; t.write(sys.argv[2])"
     ended = launch(0, "-c", other, str(FILE.parent), str(tmp_path / "names"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
@@ -100,6 +101,25 @@ def test_a_wait_within_a_part_tells_the_group_s_members():
 def test_a_receive_from_oneself_is_told():
     assert "member 0 waits in recv(source=0) for member 0" in str(errors(1, lambda comm: comm.recv(source=0))[0])
     assert "waits in recv() for nobody" in str(errors(1, lambda comm: comm.recv())[0])
+
+
+def test_no_message_comes_between_a_look_and_a_wait():
+    """Threads are switched all the time, so that messages come at any moment of a wait for the first of several."""
+
+    def member(comm):
+        for i in range(200):
+            if comm.rank:
+                comm.send(i, 0, i)
+            else:
+                requests = [comm.irecv(source=source, tag=i) for source in range(1, comm.size)]
+                assert sorted(requests[0].waitany(requests)[1] for _ in requests) == [i] * (comm.size - 1)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        run(3, member)
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_messages_outlive_their_sender():

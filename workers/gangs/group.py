@@ -65,6 +65,10 @@ class Pending:
         """Tell whether the owner, who waits for this, may go on once `other` is done."""
         return other is self
 
+    def is_done(self) -> bool:
+        """Tell whether the owner, who waits for this, may go on."""
+        return self.done
+
     def is_busy(self) -> bool:
         """Tell whether another member completes this in any case, and uses the owner's buffers until then."""
         return self.busy
@@ -101,7 +105,7 @@ class Group:
         """Sleep until something is done, and raise what it ended with. The lock is not held."""
         if not pending.done:
             with self.lock:
-                asleep = not pending.done
+                asleep = not pending.is_done()
                 if asleep:
                     if self.failure is not None and not pending.is_busy():
                         raise self._error()
@@ -110,7 +114,7 @@ class Group:
                         self._find_deadlock()
             if asleep:
                 self._sleep(member, pending)
-            if not pending.done:
+            if not pending.is_done():
                 raise self._error()
         if pending.error is not None:
             raise pending.error
@@ -120,7 +124,6 @@ class Group:
         pending.done = True
         wait = self._waits[pending.owner]
         if wait is not None and wait.is_ended_by(pending):
-            wait.done = True
             self._wake(pending.owner)
 
     def finish(self, member: int) -> None:

@@ -136,8 +136,10 @@ class Fold:
 
     def total(self, sources: list[Any]) -> Any:
         """Return all contributions in one."""
-        total = sources[0].copy()
-        for source in sources[1:]:
+        if len(sources) == 1:
+            return sources[0].copy()
+        total = self._function(sources[0], sources[1], np.empty_like(sources[0]))
+        for source in sources[2:]:
             total = self._function(total, source, total)
         return total
 

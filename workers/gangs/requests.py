@@ -38,6 +38,9 @@ class _AnyOf(Pending):
     def is_ended_by(self, other: Pending) -> bool:
         return other in self.parts
 
+    def is_done(self) -> bool:
+        return any(part.done for part in self.parts)
+
     def is_busy(self) -> bool:
         return any(part.busy for part in self.parts)
 
