@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import runpy
 import signal
-import sys
 import threading
 import time
 from pathlib import Path
@@ -12,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from windrow.workers.gangs import thread_comm
-from windrow.workers.gangs.thread_comm import Deadlock, Overdue, Revoked, make_comms
+from windrow.workers.gangs.thread_comm import Deadlock, Group, Overdue, Request, Revoked, make_comms
 
 FOUND = runpy.run_path(str(Path(__file__).parent / "gang_programs.py"))
 run, errors = FOUND["over_threads"], FOUND["errors"]
@@ -75,7 +73,7 @@ def test_a_deadlock_of_some_is_told_while_another_computes():
         (lambda c: c.irecv(source=2).wait(), "irecv(source=2) for member 2"),
         (lambda c: c.allreduce(1), "allreduce() for members 1, 2"),
         (lambda c: c.Bcast(np.zeros(1), root=1), "Bcast(root=1) for members 1, 2"),
-        (lambda c: thread_comm.Request.waitany([c.irecv(source=1), c.irecv(source=2)]), "Waitany of irecv(source=1), "),
+        (lambda c: Request.waitany([c.irecv(source=1), c.irecv(source=2)]), "Waitany of irecv(source=1), "),
         (lambda c: c.Split(0, 0), "Split() for members 1, 2"),
         (lambda c: c.Ibarrier().Wait(), "Ibarrier() for members 1, 2"),
         (lambda c: c.issend(1, 2, 7).wait(), "issend(dest=2, tag=7) for member 2"),
@@ -103,23 +101,28 @@ def test_a_receive_from_oneself_is_told():
     assert "waits in recv() for nobody" in str(errors(1, lambda comm: comm.recv())[0])
 
 
-def test_no_message_comes_between_a_look_and_a_wait():
-    """Threads are switched all the time, so that messages come at any moment of a wait for the first of several."""
+def test_no_message_is_missed_between_a_look_and_a_wait(monkeypatch):
+    """The message comes after the requests were looked at, and before the member waits for the first of them."""
+    looked, sent = threading.Event(), threading.Event()
+    wait = Group.wait
+
+    def late(group, member, pending):
+        if member == 0:
+            looked.set()
+            assert sent.wait(5)
+        wait(group, member, pending)
 
     def member(comm):
-        for i in range(200):
-            if comm.rank:
-                comm.send(i, 0, i)
-            else:
-                requests = [comm.irecv(source=source, tag=i) for source in range(1, comm.size)]
-                assert sorted(requests[0].waitany(requests)[1] for _ in requests) == [i] * (comm.size - 1)
+        if comm.rank:
+            assert looked.wait(5)
+            comm.send("here", 0)
+            sent.set()
+            time.sleep(0.05)
+            return None
+        return Request.waitany([comm.irecv(source=1, tag=7), comm.irecv(source=1, tag=0)])
 
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        run(3, member)
-    finally:
-        sys.setswitchinterval(before)
+    monkeypatch.setattr(Group, "wait", late)
+    assert run(2, member)[0] == (1, "here")
 
 
 def test_messages_outlive_their_sender():
@@ -156,7 +159,7 @@ def test_other_calls_than_the_others_are_told():
         lambda c: c.sendrecv(1, 0, source=0),
         lambda c: c.Allreduce(np.zeros(100_000), np.zeros(100_000)),
         lambda c: c.Irecv(np.zeros(2)).Wait(),
-        lambda c: thread_comm.Request.Waitany([c.irecv(), c.irecv()]),
+        lambda c: Request.Waitany([c.irecv(), c.irecv()]),
         lambda c: c.Dup(),
         lambda c: [c.Iprobe() for _ in iter(int, 1)],
         lambda c: [x.Test() for x in [c.irecv()] for _ in iter(int, 1)],
