@@ -70,7 +70,7 @@ class Spec:
         dtype = check_dtype("Spec", "dtype", self.dtype)
         shape = check_shape("Spec", self.shape, "shape")
         grid = grid_for("Spec", self.chunks, shape, dtype)
-        for name, value in (("shape", shape), ("dtype", dtype), ("chunks", grid.chunks)):
+        for name, value in (("shape", shape), ("dtype", dtype), ("chunks", grid.chunks())):
             object.__setattr__(self, name, value)
 
 
