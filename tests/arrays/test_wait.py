@@ -39,24 +39,30 @@ LOST = """
 import os
 import signal
 import time
+from pathlib import Path
 
-import numpy as np
 import windrow as wr
 
+gate = Path("closed")
+
 def slow(block):
-    time.sleep(0.05)
+    time.sleep(0.03)
+    while gate.exists():
+        time.sleep(0.01)
     return block + 1
 
 x = wr.map_blocks(slow, wr.ones(30, chunks=1), dtype=float).persist()
 wr.wait(x)
 victim = x.owners().max()
+gate.touch()
 os.kill(wr.cluster().info()[victim]["pid"], signal.SIGKILL)
 while not wr.cluster().losses:
     time.sleep(0.001)
 try:
-    wr.wait(x, timeout=0.01)
+    wr.wait(x, timeout=0.05)
 except wr.WaitTimeout:
     print("not yet")
+gate.unlink()
 wr.wait(x, timeout=30)
 print(victim > 0, sorted(set(x.owners().tolist()) & {-1, victim}))
 wr.wait(x, timeout=0)
