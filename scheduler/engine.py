@@ -46,6 +46,7 @@ from ..workers.rank import Rank
 from ..workers.transport import RanksLost, Transport
 from ..workers.urgency import request_short_timeslices
 from .delivery import Delivery
+from .doubts import Doubts
 from .failure import deadly_function, exception_of
 from .heartbeat import Heartbeat
 from .job import Ask, Close, EndJob, Gathered, Job, Release, Request, Submit, Uncache, Watch
@@ -100,6 +101,7 @@ class Engine:
         self.sinks: dict[str, Array] = {}
         self.spiller = Spiller(self)
         self.delivery = Delivery(self)
+        self.doubts = Doubts(self)
         self.heartbeat = Heartbeat(transport, heartbeat)
         self.losses: list[str] = []
         self.returned: dict[str, list[bytes]] = {}
@@ -331,6 +333,8 @@ class Engine:
             show(event.stream, event.text)
         else:
             assert isinstance(event, Pong)
+            if (failed := self.doubts.answer(event)) is not None and failed.batch in self.ledger.batches:
+                self._believe(failed)
 
     def _on_stored(self, record: Record, tasks: Index) -> None:
         token = record.stage.token
@@ -350,9 +354,11 @@ class Engine:
     def _on_failed(self, event: Failed) -> None:
         self._moved[event.rank] = time.monotonic()
         self._recalled.discard(event.batch)
-        batch = self.ledger.batches.get(event.batch)
-        if batch is None:
-            return
+        if event.batch in self.ledger.batches and self.doubts.weigh(event):
+            self._believe(event)
+
+    def _believe(self, event: Failed) -> None:
+        batch = self.ledger.batches[event.batch]
         stage = batch.record.stage
         tasks = np.array([event.block // stage.blocks_per_task]) if event.block >= 0 else batch.tasks
         self.ledger.note_refused(event.batch)
@@ -378,6 +384,7 @@ class Engine:
             )
             self.losses.append(text)
             log.warning(text)
+        self.doubts.lose(ranks)
         self.spiller.on_lost(ranks)
         self._recalled &= self.ledger.batches.keys()
         self.jobs.watch_again(self.ledger.records)

@@ -118,7 +118,9 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """Command: say that you are there."""
+    """Command: say that you are there; the answer has the same number."""
+
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,7 @@ class Pong:
     """Event: a rank is there."""
 
     rank: int
+    number: int = 0
 
 
 Command = Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Ping | Stop

@@ -98,7 +98,7 @@ class Rank:
             else:
                 self.transport.forget(command.rank, command.source)
         elif isinstance(command, Ping):
-            self._events.put(Pong(self.rank))
+            self._events.put(Pong(self.rank, command.number))
 
     def events(self) -> list[Event]:
         """Return what has happened since the last call."""

@@ -41,7 +41,7 @@ def test_rank_programs(launch, nothing_left):
 
 def check(launch, seed: int, name: str, **more: str) -> None:
     ended = launch(4, str(PROGRAMS / "gang_deaths.py"), str(seed), name, limit=90, **more)
-    assert (ended.status, ended.last) == (0, "1 right"), ended.err[-3000:]
+    assert (ended.status, ended.out.strip()) == (0, "1 right"), ended.err[-3000:]
 
 
 @pytest.mark.parametrize("seed", range(3))

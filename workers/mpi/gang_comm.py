@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from mpi4py import MPI
 
+from ..gangs.payloads import Frozen
+from ..gangs.reductions import fold_objects, operation, scan_objects
 from .environment import ulfm_enabled
 from .warnings_of_mpi import untested_quietly
 
@@ -24,53 +26,95 @@ _NAMES = ("ERR_PROC_FAILED", "ERR_PROC_FAILED_PENDING", "ERR_REVOKED")
 _LOST = frozenset(getattr(MPI, name) for name in _NAMES if hasattr(MPI, name))
 
 
-class GangComm(MPI.Intracomm):
-    """mpi4py's communicator, which knows what was made of it."""
+class _Made:
+    """What a gang's communicators have beside mpi4py's: what was made of them, and reductions of objects on themselves.
 
-    def __new__(cls, comm: MPI.Comm) -> Self:
-        found = super().__new__(cls, comm)
-        found.made = []
-        return found
+    mpi4py reduces objects on a duplicate of its own, which nobody could revoke; here they are gathered, and paired as
+    mpi4py pairs them.
+    """
 
     made: list[MPI.Comm]
+    rank: int
 
-    def _keep(self, comm: Any) -> Any:
-        if comm != MPI.COMM_NULL:
-            comm.Set_errhandler(MPI.ERRORS_RETURN)
-            self.made.append(comm)
-        return comm
-
-    def _child(self, comm: MPI.Comm) -> Any:
+    def _keep(self, kind: Any, comm: Any) -> Any:
+        """Return a communicator as one of ours."""
         if comm == MPI.COMM_NULL:
             return comm
-        child = GangComm(comm)
+        comm.Set_errhandler(MPI.ERRORS_RETURN)
+        child = kind(comm)
         child.made = self.made
-        return self._keep(child)
+        self.made.append(child)
+        return child
+
+    def allreduce(self, sendobj: Any, op: Any = MPI.SUM) -> Any:
+        """See mpi4py."""
+        comm: Any = self
+        return fold_objects(operation("allreduce()", op), comm.allgather(sendobj))
+
+    def reduce(self, sendobj: Any, op: Any = MPI.SUM, root: int = 0) -> Any:
+        """See mpi4py."""
+        comm: Any = self
+        found = comm.gather(sendobj, root)
+        return None if found is None else fold_objects(operation(f"reduce(root={root})", op), found)
+
+    def scan(self, sendobj: Any, op: Any = MPI.SUM) -> Any:
+        """See mpi4py."""
+        return self._scan("scan()", sendobj, op, False)
+
+    def exscan(self, sendobj: Any, op: Any = MPI.SUM) -> Any:
+        """See mpi4py."""
+        return self._scan("exscan()", sendobj, op, True)
+
+    def _scan(self, name: str, sendobj: Any, op: Any, exclusive: bool) -> Any:
+        comm: Any = self
+        gathered = [Frozen(each) for each in comm.allgather(sendobj)]
+        found = scan_objects(operation(name, op), gathered, exclusive)[comm.rank]
+        return None if found is None else found.thaw()
+
+
+class GangCart(_Made, MPI.Cartcomm):
+    """mpi4py's Cartesian communicator, of a gang."""
+
+    def Sub(self, remain_dims: Any) -> Any:
+        """See mpi4py."""
+        return self._keep(GangCart, super().Sub(remain_dims))
 
     def Dup(self, info: Any = None) -> Any:
         """See mpi4py."""
-        return self._child(super().Dup(info))
-
-    def Clone(self) -> Any:
-        """See mpi4py."""
-        return self._child(super().Clone())
+        return self._keep(GangCart, super().Dup(info))
 
     def Split(self, color: int = 0, key: int = 0) -> Any:
         """See mpi4py."""
-        return self._child(super().Split(color, key))
+        return self._keep(GangComm, super().Split(color, key))
+
+
+class GangComm(_Made, MPI.Intracomm):
+    """mpi4py's communicator, of a gang."""
+
+    def Dup(self, info: Any = None) -> Any:
+        """See mpi4py."""
+        return self._keep(GangComm, super().Dup(info))
+
+    def Clone(self) -> Any:
+        """See mpi4py."""
+        return self._keep(GangComm, super().Clone())
+
+    def Split(self, color: int = 0, key: int = 0) -> Any:
+        """See mpi4py."""
+        return self._keep(GangComm, super().Split(color, key))
 
     def Split_type(self, split_type: int, key: int = 0, info: Any = MPI.INFO_NULL) -> Any:
         """See mpi4py."""
-        return self._child(super().Split_type(split_type, key, info))
+        return self._keep(GangComm, super().Split_type(split_type, key, info))
 
     def Create(self, group: MPI.Group) -> Any:
         """See mpi4py."""
-        return self._child(super().Create(group))
+        return self._keep(GangComm, super().Create(group))
 
     def Create_cart(self, dims: Any, periods: Any = None, reorder: bool = False) -> Any:
         """See mpi4py."""
         with untested_quietly():
-            return self._keep(super().Create_cart(dims, periods, reorder))
+            return self._keep(GangCart, super().Create_cart(dims, periods, reorder))
 
 
 class MpiMeeting:
@@ -107,6 +151,7 @@ class MpiMeeting:
         if found == MPI.COMM_NULL:
             return []
         comm = GangComm(found)
+        comm.made = []
         comm.Set_errhandler(MPI.ERRORS_RETURN)
         with self._lock:
             self._current = comm
