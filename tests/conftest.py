@@ -43,6 +43,9 @@ STARTS = {"job", "jobs", "launch", "mpi", "nothing_left", "programs"}  # fixture
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that start processes are one group, and the first one: two workers run them beside the others."""
+    unlike = [x.nodeid for x in items if " at 0x" in x.nodeid]
+    if unlike:
+        raise pytest.UsageError(f"each worker must see the same names, these have addresses: {unlike[:3]}")
     starting = [x for x in items if x.get_closest_marker("ranks") or STARTS & set(getattr(x, "fixturenames", ()))]
     grouped = set(map(id, starting))
     for item in items:

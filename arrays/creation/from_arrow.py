@@ -89,6 +89,8 @@ def from_arrow(x: Any, chunks: Any = None, *, nulls: str = "raise", matrix: bool
     >>> names, matrix.shape, mask.sum().compute()
     (['n', 'x'], (3, 2), np.int64(1))
     """
+    if not isinstance(matrix, bool):
+        raise ArgumentError(bad("from_arrow", "matrix", matrix, "True or False"))
     if not isinstance(nulls, str) or nulls not in NULLS:
         raise ArgumentError(bad("from_arrow", "nulls", nulls, f"one of {', '.join(map(repr, NULLS))}"))
     whole = _frame_of_pandas(x)

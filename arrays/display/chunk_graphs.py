@@ -72,15 +72,14 @@ def graph(
     >>> [x.graph(level).number_of_nodes() for level in ("operations", "stages", "tasks")]
     [2, 1, 1]
     """
-    if block is not None and level != "tasks":
-        raise ArgumentError(bad("graph", "block", block, f"None, or level='tasks' where level is {level!r}"))
-    if level == "operations":
-        return operation_graph(array)
-    if level == "stages":
-        return stage_graph(array)
+    if not isinstance(level, str) or level not in LEVELS:
+        raise ArgumentError(bad("graph", "level", level, ", ".join(map(repr, LEVELS))))
+    check_integer("graph", "limit", limit, 1)
     if level == "tasks":
         return task_graph(array, limit=limit, block=block)
-    raise ArgumentError(bad("graph", "level", level, ", ".join(map(repr, LEVELS))))
+    if block is not None:
+        raise ArgumentError(bad("graph", "block", block, f"None, or level='tasks' where level is {level!r}"))
+    return operation_graph(array) if level == "operations" else stage_graph(array)
 
 
 def stage_graph(*arrays: ArrayBase) -> networkx.DiGraph:

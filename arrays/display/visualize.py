@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from ...graph.errors import ArgumentError, bad
+from ...graph.errors import ArgumentError, MissingFile, bad
 from ...scheduler.html import size_text
 from ..base import check_arrays
 from .chunk_graphs import LEVELS, make_task_graph
@@ -110,6 +110,8 @@ def visualize(*arrays: Any, filename: Any = None, level: str | None = None, limi
     ArgumentError
         An argument is not a Windrow array, there is none, there is no such level, there are more tasks than `limit`,
         the path has another ending, or matplotlib is missing for .png.
+    MissingFile
+        There is no folder to write the file in.
     OSError
         The file can't be written.
 
@@ -135,6 +137,9 @@ def visualize(*arrays: Any, filename: Any = None, level: str | None = None, limi
     path = None if filename is None else os.fspath(filename)
     if path is not None and not path.lower().endswith((".svg", ".png")):
         raise ArgumentError(bad("visualize", "filename", path, "a name ending in .svg or .png"))
+    folder = "" if path is None else os.path.dirname(path)
+    if folder and not os.path.isdir(folder):
+        raise MissingFile(f"visualize: argument 'filename' is {path!r}; there is no folder {folder!r} to write it in")
     drawn = _draw(found, level, limit)
     if path is None:
         return drawn
@@ -147,7 +152,7 @@ def visualize(*arrays: Any, filename: Any = None, level: str | None = None, limi
 
 
 def _draw(arrays: list[ArrayBase], level: str | None, limit: int) -> Picture:
-    if level not in (None, *LEVELS):
+    if level is not None and (not isinstance(level, str) or level not in LEVELS):
         raise ArgumentError(bad("visualize", "level", level, f"None, {', '.join(map(repr, LEVELS))}"))
     if level == "tasks":
         return stack([draw_tasks(*arrays, limit=limit)])

@@ -148,7 +148,7 @@ def map_blocks(
 
 def as_arrow(blocks: Any, arrays: list[Array]) -> bool:
     """Tell whether blocks are to come as Arrow, which must have a type for them."""
-    if blocks not in ("numpy", "arrow"):
+    if not isinstance(blocks, str) or blocks not in ("numpy", "arrow"):
         raise ArgumentError(bad("map_blocks", "blocks", blocks, "'numpy' or 'arrow'"))
     if blocks == "arrow":
         for array in arrays:

@@ -414,7 +414,18 @@ def test_what_makes_no_table(x, names):
         wr.to_arrow(x, names=names)
 
 
-@pytest.mark.parametrize("names", ["ab", 5, [1, 2], ["a", "a"], [None, "b"], iter("ab"), {"a", "b"}], ids=str)
+NO_NAMES = {
+    "a text": "ab",
+    "a number": 5,
+    "numbers": [1, 2],
+    "twice": ["a", "a"],
+    "none": [None, "b"],
+    "an iterator": iter("ab"),
+    "a set": {"a", "b"},
+}
+
+
+@pytest.mark.parametrize("names", NO_NAMES.values(), ids=NO_NAMES)
 def test_what_makes_no_names(names):
     with pytest.raises(wr.ArgumentError, match="to_arrow: argument 'names'"):
         wr.to_arrow(wr.ones((3, 2)), names=names)

@@ -124,6 +124,14 @@ def test_each_level_is_drawn():
         y.visualize(level="chunks")
     with pytest.raises(wr.ArgumentError, match="visualize: argument 'limit' is 2, and the stages have"):
         y.visualize(level="tasks", limit=2)
+    with pytest.raises(wr.MissingFile, match=r"visualize: argument 'filename' is '/nowhere/a\.svg'"):
+        y.visualize("/nowhere/a.svg")
+    with pytest.raises(wr.ArgumentError, match="graph: argument 'level'"):
+        y.graph(np.array([1, 2]))
+    with pytest.raises(wr.ArgumentError, match="graph: argument 'limit' is -1"):
+        y.graph(limit=-1)
+    with pytest.raises(wr.ArgumentError, match="map_blocks: argument 'blocks'"):
+        wr.map_blocks(abs, y, blocks=np.array([1, 2]))
 
 
 def test_files_and_refusals(tmp_path):

@@ -238,7 +238,7 @@ def test_too_many_tasks():
     with pytest.raises(wr.ArgumentError, match=r"'limit' is 10000, and the stages have 1,073,741,824 tasks"):
         many.graph("tasks")
     for wrong in (0, 1.5, None):
-        with pytest.raises(wr.ArgumentError, match="task_graph: argument 'limit' is"):
+        with pytest.raises(wr.ArgumentError, match="graph: argument 'limit' is"):
             x.graph("tasks", limit=wrong)
     with pytest.raises(wr.ArgumentError, match="graph: argument 'level' is 'chunks'"):
         x.graph("chunks")

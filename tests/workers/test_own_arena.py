@@ -121,7 +121,18 @@ def test_a_thread_of_a_function_asks_too():
         assert made.compute()[0, 0] == 0
 
 
-@pytest.mark.parametrize("wrong", [None, 3, [1.0], "x", wr.ones(3), np.float64(1), memoryview(b"abc")], ids=str)
+NO_BLOCKS = {
+    "none": None,
+    "a number": 3,
+    "a list": [1.0],
+    "a text": "x",
+    "a lazy array": wr.ones(3),
+    "a scalar": np.float64(1),
+    "a buffer": memoryview(b"abc"),
+}
+
+
+@pytest.mark.parametrize("wrong", NO_BLOCKS.values(), ids=NO_BLOCKS)
 def test_what_is_no_block(wrong):
     with pytest.raises(wr.ArgumentError, match=r"locate: argument 'block' is .*; expected a NumPy array or a pyarrow"):
         wr.arena().locate(wrong)
