@@ -339,7 +339,9 @@ class Engine:
     def _on_stored(self, record: Record, tasks: Index) -> None:
         token = record.stage.token
         self.jobs.count_stored(token, tasks)
+        returned = self.returned.pop(token, [])
         for job, number in self.jobs.wanting(token):
+            job.returned = returned
             if job.results is None:
                 self._check(job)
             else:

@@ -55,6 +55,8 @@ class Job:
     """What makes the targets, for people."""
     blocks_per_task: int = 1
     """Blocks that a task of the held target covers."""
+    returned: list[bytes] = field(default_factory=list)
+    """What the members of a gang returned, pickled, rank by rank."""
     claims: dict[str, Claim] = field(default_factory=dict)
     held: bool = False
     listener: SimpleQueue[tuple[Job, Arrival | None]] | None = None

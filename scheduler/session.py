@@ -54,14 +54,18 @@ class Session:
         if not roots:
             return []
         unique = {root.token: root for root in roots}
-        gather = self._gather(list(unique.values()))
+        gather = self._see_through(list(unique.values()))
+        return [gather.results[root.token] for root in roots]
+
+    def _see_through(self, roots: list[Expr]) -> ResultCollector:
+        gather = self._gather(roots)
         try:
             gather.start()
             gather.run()
         except BaseException:  # an interrupt outside of `gather.run`: the job must not stay
             gather.cancel()
             raise
-        return [gather.results[root.token] for root in roots]
+        return gather
 
     @property
     def embedded(self) -> bool:
@@ -80,9 +84,8 @@ class Session:
 
     def run_gang(self, root: Expr) -> list[bytes]:
         """Run a gang, and return what its members returned, pickled, rank by rank."""
-        self.run([root])
-        found: list[bytes] = self.engine.ask(lambda engine: engine.returned.pop(root.token))
-        return found
+        self.check_open()
+        return self._see_through([root]).job.returned
 
     def prepare(self, root: Expr, listener: SimpleQueue[tuple[Job, Arrival | None]]) -> ResultCollector:
         """Return what computes an expression, to be started; the listener is told what arrives of it and of others."""

@@ -224,7 +224,8 @@ def make_task_graph(
             raise ArgumentError(bad(operation, "block", block, f"None, since {len(arrays)} arrays are given"))
         one = traced[names[0]]
         task = _read_block(operation, block, one.stage.grid.counts) // one.blocks_per_task
-        wanted, found.graph["task"] = {names[0]: np.array([task])}, (names[0], task)
+        wanted[names[0]] = np.array([task])
+        found.graph["task"] = names[0], task
     tasks, edges = _find_tasks(operation, traced, wanted, limit)
     for token, numbers in tasks.items():
         _add_tasks(found, token, traced[token], numbers)
