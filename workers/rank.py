@@ -163,13 +163,13 @@ class Rank:
             self.begin_soon(run.batch)
 
     def begin_soon(self, batch: int) -> None:
-        """Have a batch run whose inputs are at hand."""
-        run, reader = self._waiting[batch]
-        if run.gang is None:
-            self._work.put(batch)
-        else:
+        """Have a batch run whose inputs are at hand, unless it was given back meanwhile."""
+        run, reader = self._waiting.get(batch, (None, None))
+        if run is not None and run.gang is not None:
             del self._waiting[batch]
             self._gangs.put(run, reader)
+        elif run is not None:
+            self._work.put(batch)
 
     def give_back(self, batch: int) -> None:
         """Refuse a batch, unless it has begun."""

@@ -1,0 +1,34 @@
+"""A rank's batches: what was given back while its inputs came isn't begun."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from windrow.graph.expr import Expr
+from windrow.graph.grid import Axis, Grid
+from windrow.graph.kinds.source import Random
+from windrow.graph.lower import lower
+from windrow.workers.embedded import EmbeddedTransport
+from windrow.workers.protocol import Define, Done, Recall, Refused, Run
+from windrow.workers.rank import Rank
+
+
+def test_inputs_that_come_after_a_batch_was_recalled_begin_nothing():
+    (stage,) = lower(
+        [Expr(Random("random", (1, 1), 0), (), Grid([Axis.regular(8, 8)]), np.dtype("f8"))], lambda t: False
+    )
+    rank = Rank(EmbeddedTransport(1 << 20), 1)
+    rank.handle(Define((stage,)))
+    begin = rank.begin_soon
+    rank.begin_soon = lambda batch: None  # the inputs are under way
+    rank.handle(Run(7, stage.token, np.array([0]), np.array([0]), ()))
+    rank.handle(Recall((7,)))
+    begin(7)
+    rank.begin_soon = begin
+    rank.handle(Run(8, stage.token, np.array([0]), np.array([0]), ()))
+    found = []
+    while len(found) < 2:
+        rank.transport.poll(5)
+        found += rank.events()
+    rank.close()
+    assert [(type(event), event.batch) for event in found] == [(Refused, 7), (Done, 8)]
