@@ -12,6 +12,7 @@ from ..graph.errors import ArgumentError, ClusterError, bad
 from ..workers.config import config
 from ..workers.embedded import EmbeddedTransport
 from ..workers.output import COMPUTE
+from ..workers.shared_objects import count_bytes
 from .cli.launch import check_launch, end_ranks, start_ranks
 from .engine import Engine
 from .html import cluster_html
@@ -99,7 +100,7 @@ class Cluster:
         -------
         list of dict
             For each rank its number `rank`, its `host` and `pid`; `arena_used` of the `arena_size` bytes for chunks;
-            how many `chunks` it holds, in memory or on its disk; its `state`: "busy" or "idle";
+            how many `chunks` it holds, in memory or on its disk; its `state`: "busy" or "idle"; bytes it has `shared`;
             `window`, the MPI window that exposes the arena, as the rank's MPI tells it: `base`, the arena's address
             there, `size`, `unit`, `model`, `flavor` and `alone`, see `windrow.arena`; None on the embedded engine.
 
@@ -210,6 +211,7 @@ def _info(engine: Engine) -> list[dict[str, Any]]:
                 "arena_size": arena.size,
                 "chunks": engine.ledger.count_chunks(rank),
                 "state": "busy" if engine.ledger.given[rank] else "idle",
+                "shared": count_bytes() if rank == 0 else 0,
                 "window": None if peer.window is None else {x: getattr(peer.window, x) for x in _WINDOW},
             }
         )
@@ -281,6 +283,12 @@ def running() -> Session | None:
     """Return the present cluster's session where there is one; none is started."""
     with _guard:
         return _clusters[-1]._session if _clusters else None
+
+
+def engines() -> list[Engine]:
+    """Return the engines of all clusters that are open."""
+    with _guard:
+        return [each._session.engine for each in _clusters]
 
 
 @atexit.register

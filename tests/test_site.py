@@ -21,7 +21,7 @@ PAGES = [page for page in sorted(DOCS.rglob("*.md")) if BLOCK.search(page.read_t
 ON_RANKS = {"ranks", "failures"}
 ELSEWHERE = {"inside"}
 """What differs from run to run on its page is left out by tests/mpi/test_tour.py."""
-SPACES = ("linalg", "fft", "random", "overlap", "testing", "ml")
+SPACES = ("linalg", "fft", "random", "overlap", "shared", "testing", "ml")
 LEARNERS = ("linear_model", "naive_bayes", "neural_network", "preprocessing", "cluster", "decomposition", "search")
 
 

@@ -9,7 +9,7 @@ import traceback
 from collections import deque
 from typing import TYPE_CHECKING, NoReturn
 
-from . import own_arena
+from . import own_arena, shared_objects
 from .mpi.reach import Reach
 from .output import name_tasks
 from .protocol import Command, Output, Pong, Setup, Stop
@@ -33,6 +33,7 @@ def serve(transport: Transport) -> bool:
     _adopt(setup)
     own_arena.serve(transport)
     rank = Rank(transport, setup.threads, setup.spill_folder)
+    shared_objects.attach(rank)
     request_short_timeslices()  # the threads that compute have begun, and don't inherit it
     name_tasks(rank.rank, lambda stream, text: rank.emit(Output(rank.rank, stream, text)))
     reach = None if transport.peers[0].same_node else Reach(setup.heartbeat)

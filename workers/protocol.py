@@ -117,6 +117,13 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
+class Unshare:
+    """Command: the driver has let go of a shared object."""
+
+    token: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Ping:
     """Command: say that you are there; the answer has the same number."""
 
@@ -186,5 +193,5 @@ class Pong:
     number: int = 0
 
 
-Command = Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Ping | Stop
+Command = Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Unshare | Ping | Stop
 Event = Done | Failed | Refused | Spilled | Output | Pong

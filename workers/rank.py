@@ -17,8 +17,9 @@ import cloudpickle
 import numpy as np
 
 from ..graph.access import ByBlock
+from ..graph.errors import ClusterError
 from ..graph.program import Load, Product
-from . import own_arena
+from . import own_arena, shared_objects
 from .blas import BlasLimit
 from .boundary import trim_context
 from .executor import Target, run_blocks, run_task
@@ -42,16 +43,23 @@ from .protocol import (
     Run,
     Spill,
     Spilled,
+    Unshare,
 )
 from .reader import HOST, Located, Place, Reader, region_of, spacing, take_key, view_strided
 from .spill import SpillFile
+from .transport import Region
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..graph.grid import Index
     from ..graph.stage import Stage
+    from .shared_objects import SharedName
     from .transport import Bytes, Transport
 
 Array = np.ndarray[Any, Any]
+SHARED_LIMIT = 60.0
+"""Seconds in which a shared object comes from another host."""
 
 
 class Rank:
@@ -67,6 +75,7 @@ class Rank:
         self._folder = spill_folder
         self._work: SimpleQueue[int | None] = SimpleQueue()
         self._events: SimpleQueue[Event] = SimpleQueue()
+        self._asked: SimpleQueue[tuple[int, Region, Bytes, Callable[[bool], None]]] = SimpleQueue()
         self._threads = [
             threading.Thread(target=self._compute, args=(i,), name=f"{COMPUTE}{i}", daemon=True) for i in range(threads)
         ]
@@ -97,11 +106,15 @@ class Rank:
                 self.spills.pop(command.source).close()
             else:
                 self.transport.forget(command.rank, command.source)
+        elif isinstance(command, Unshare):
+            shared_objects.forget(command.token)
         elif isinstance(command, Ping):
             self._events.put(Pong(self.rank, command.number))
 
     def events(self) -> list[Event]:
         """Return what has happened since the last call."""
+        while not self._asked.empty():
+            self.transport.fetch(*self._asked.get())
         found = []
         while not self._events.empty():
             found.append(self._events.get())
@@ -132,6 +145,30 @@ class Rank:
         if place.owner == self.rank:
             return self.spills[place.source].memory
         return self.transport.map_spill_file(place.owner, place.source)
+
+    def read_shared(self, name: SharedName) -> Bytes:
+        """Return the bytes of an object that the driver shares: in place on its host, else a copy; from any thread.
+
+        Raises
+        ------
+        ClusterError
+            The driver didn't give them in time.
+        """
+        memory = self.transport.map_spill_file(0, name.descriptor)
+        if memory is not None:
+            return memory
+        into, ended, told = np.empty(name.nbytes, np.uint8), threading.Event(), []
+
+        def done(ok: bool) -> None:
+            told.append(ok)
+            ended.set()
+
+        self._asked.put((0, Region(0, (name.nbytes,), (1,), 1, name.descriptor), into, done))
+        self.transport.wake()
+        if not ended.wait(SHARED_LIMIT) or not told[0]:
+            raise ClusterError(f"a shared object of {name.nbytes:,} bytes was not to be had from the driver")
+        into.flags.writeable = False
+        return into
 
     def _accept(self, run: Run) -> None:
         stage = self.stages[run.token]

@@ -14,6 +14,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.mapping import Payload
 from ...workers.kernels.user_results import plain
+from ...workers.shared_objects import noting
 from ..base import ArrayBase, check_dtype
 
 if TYPE_CHECKING:
@@ -56,13 +57,14 @@ def payload(
     name = name or name_of(function)
     refuse_captured(operation, function)
     try:
-        pickled = importlib.import_module("cloudpickle").dumps((function, extra, keywords))
+        with noting() as used:
+            pickled = importlib.import_module("cloudpickle").dumps((function, extra, keywords))
     except Exception as error:
         raise ArgumentError(
             f"{operation}: argument 'func', the function {name!r} with its arguments, can't be pickled: "
             f"{type(error).__name__}: {error}; expected one that can travel to other processes"
         ) from error
-    return Payload(shown, pickled, blake2b(pickled, digest_size=16).hexdigest())
+    return Payload(shown, pickled, blake2b(pickled, digest_size=16).hexdigest(), tuple(used))
 
 
 def refuse_captured(operation: str, function: Any) -> None:

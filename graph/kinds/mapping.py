@@ -11,11 +11,15 @@ from ..expr import Op
 class Payload:
     """A user's function with its arguments, pickled when the operation was made, so that it fails there.
 
-    `name` is empty for a function of Windrow's own.
+    `name` is empty for a function of Windrow's own. `used` is kept as long as the function is: shared objects that are
+    pickled by name. It doesn't travel.
     """
 
-    def __init__(self, name: str, pickled: bytes, digest: str) -> None:
-        self.name, self.pickled, self.digest = name, pickled, digest
+    def __init__(self, name: str, pickled: bytes, digest: str, used: tuple[object, ...] = ()) -> None:
+        self.name, self.pickled, self.digest, self.used = name, pickled, digest, used
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Payload, (self.name, self.pickled, self.digest)
 
     def token_key(self) -> tuple[Any, ...]:
         """Name by content."""

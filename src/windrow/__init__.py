@@ -122,6 +122,7 @@ from .arrays.statistics.nan_positions import *
 from .arrays.statistics.nan_spreads import *
 from .arrays.statistics.nans import *
 from .arrays.user_functions import overlap as overlap
+from .arrays.user_functions import shared as shared
 from .arrays.user_functions.along_axis import *
 from .arrays.user_functions.blockwise import *
 from .arrays.user_functions.coarsen import *
@@ -146,7 +147,7 @@ def _missing(space: str, name: str) -> _typing.Any:
     raise _importlib.import_module(".arrays.interop.unsupported", __name__).missing_function(name, space)
 
 
-for _space in (fft, linalg, overlap, random, testing):  # so that `from windrow.linalg import norm` works as with NumPy
+for _space in (fft, linalg, overlap, random, shared, testing):  # so that `from windrow.linalg import norm` works
     _name = _space.__name__.rpartition(".")[2]
     _sys.modules[f"{__name__}.{_name}"] = _space
     _publish(_space.__name__, plain=True)

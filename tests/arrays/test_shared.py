@@ -1,0 +1,153 @@
+"""Objects that ranks share: read-only views of one copy, kept as long as something needs them."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow.workers.shared_objects import count_bytes, read, write
+
+
+def back(value):
+    """What an object is after it was written and read."""
+    token = os.urandom(16)
+    descriptor, nbytes = write(value, token)
+    try:
+        raw = np.frombuffer(os.pread(descriptor, nbytes, 0), np.uint8)
+    finally:
+        os.close(descriptor)
+    assert raw.nbytes == nbytes
+    return read(raw, token), raw
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["f8", "i1", "c16", "?", "U3", "M8[s]"]), st.integers(0, 50), st.booleans()),
+        max_size=5,
+    )
+)
+def test_arrays_are_views_of_what_was_written(arrays):
+    given = {f"{k}": np.arange(n).astype("i8").astype(t) for k, (t, n, _) in enumerate(arrays)}
+    given |= {f"{k} every other": np.arange(2 * n)[::2] for k, (_, n, apart) in enumerate(arrays) if apart}
+    found, raw = back({"arrays": given, "more": [1, "x", None]})
+    assert found["more"] == [1, "x", None]
+    for name, expected in given.items():
+        array = found["arrays"][name]
+        np.testing.assert_array_equal(array, expected)
+        assert array.dtype == expected.dtype
+        if array.size and "every" not in name:
+            assert not array.flags.writeable
+            assert np.shares_memory(array, raw)
+
+
+def test_other_peoples_objects():
+    from scipy.spatial import cKDTree
+    from sklearn.linear_model import LinearRegression
+
+    points = np.random.default_rng(0).random((500, 3))
+    tree, _ = back(cKDTree(points))
+    np.testing.assert_array_equal(tree.query(points[:5])[1], np.arange(5))
+    model, _ = back(LinearRegression().fit(points, points @ [1, 2, 3]))
+    np.testing.assert_allclose(model.predict(points[:3]), points[:3] @ [1, 2, 3])
+    table, _ = back(pa.table({"a": [1, 2, None], "b": ["x", "y", "z"]}))
+    assert table.column("b").to_pylist() == ["x", "y", "z"]
+
+
+def test_functions_use_it_as_what_it_is():
+    table = wr.shared.object({"square": np.arange(100) ** 2})
+    x = wr.arange(10, chunks=3)
+
+    def look(block):
+        assert type(table) in (dict, wr.shared.Shared)
+        return table["square"][block]
+
+    np.testing.assert_array_equal(wr.map_blocks(look, x).compute(), np.arange(10) ** 2)
+    np.testing.assert_array_equal(wr.map_blocks(lambda b, t: t["square"][b], x, table).compute(), np.arange(10) ** 2)
+    told = wr.spmd(lambda comm: (type(table).__name__, table["square"].flags.writeable), members=2)
+    assert told == [("dict", False)] * 2
+
+
+def test_it_stands_for_the_object_in_the_driver():
+    listed = wr.shared.object([3, 1, 2])
+    assert (len(listed), listed[0], sorted(listed), 2 in listed, listed.index(1)) == (3, 3, [1, 2, 3], True, 1)
+    assert listed.value == [3, 1, 2]
+    assert "list" in repr(listed)
+    assert wr.shared.object(np.sqrt)(4.0) == 2
+    assert wr.shared.object(listed) is listed
+    array = np.arange(3.0)
+    shared = wr.shared.object(array)
+    array[0] = 9
+    np.testing.assert_array_equal(np.asarray(shared), [0, 1, 2])
+    with pytest.raises(AttributeError):
+        shared.nonsense
+
+
+def test_it_goes_with_the_last_that_needs_it():
+    gc.collect()
+    before = count_bytes()
+    table = wr.shared.object(np.arange(10_000))
+    assert count_bytes() - before >= 80_000
+    assert wr.cluster().info()[0]["shared"] == count_bytes()
+    x = wr.map_blocks(lambda block: table[block], wr.arange(10, chunks=5), dtype=int)
+    table = None
+    gc.collect()
+    assert count_bytes() > before, "a lazy array needs it"
+    y = x.persist()
+    wr.wait(y)
+    x = None
+    gc.collect()
+    assert count_bytes() > before, "what was lost would be made again with it"
+    np.testing.assert_array_equal(y.compute(), np.arange(10))
+    y = None
+    for _ in range(50):
+        gc.collect()
+        if count_bytes() == before:
+            break
+        wr.ones(3).sum().compute()  # the engine lets go of the stages when it looks at them next
+    assert count_bytes() == before
+
+
+def test_many_threads_load_it_once():
+    loads = []
+
+    class Loud:
+        def __init__(self):
+            self.numbers = np.arange(5)
+
+        def __setstate__(self, state):
+            loads.append(1)
+            self.__dict__.update(state)
+
+    shared = wr.shared.object(Loud())
+    threads = [threading.Thread(target=lambda: shared.numbers.sum()) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert shared.numbers.sum() == 10
+
+
+def test_what_cannot_be_shared_is_refused():
+    with pytest.raises(wr.ArgumentError, match="object: argument 'value', 'lock', can't be pickled"):
+        wr.shared.object(threading.Lock())
+    with pytest.raises(wr.ArgumentError, match="object: argument 'value'"):
+        wr.shared.object(wr.ones(3))
+
+
+def test_a_name_is_worth_nothing_elsewhere():
+    shared = wr.shared.object([1])
+    name = pickle.dumps(shared)
+    assert pickle.loads(name) == [1]
+    del shared
+    gc.collect()
+    with pytest.raises(wr.ClusterError, match="shared object"):
+        pickle.loads(name)

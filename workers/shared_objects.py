@@ -1,0 +1,254 @@
+"""Objects that all ranks see, each once a host: a pickle whose buffers lie in memory that every process maps.
+
+The driver writes the object into a sealed file without a name: an index, the pickle's head, and the buffers of protocol
+5, aligned. Wherever a function that uses it is unpickled, its name becomes the object: read-only arrays over the mapped
+bytes, and private memory for the rest alone. Ranks of the driver's host map the driver's file, others fetch a copy.
+A process loads an object once, and keeps it until the driver lets go of it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import mmap
+import os
+import pickle
+import threading
+import weakref
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+import numpy as np
+
+from ..graph.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .rank import Rank
+    from .transport import Bytes
+
+LINE = 64
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
+
+
+@dataclass(frozen=True, slots=True)
+class SharedName:
+    """What is pickled for an object: the driver's file descriptor and its size; the file begins with `token`."""
+
+    token: bytes
+    descriptor: int
+    nbytes: int
+
+
+class Shared:
+    """An object that every rank sees, once a host; `windrow.shared.object` returns it.
+
+    In functions that run on ranks it is the object itself. In the driver it has the object's attributes, items and
+    calls.
+
+    Parameters
+    ----------
+    value : object
+        Anything that pickles.
+
+    Attributes
+    ----------
+    value : object
+        The object, its arrays read-only.
+    nbytes : int
+        What it takes, once a host.
+
+    Raises
+    ------
+    OSError
+        There is no memory for it.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> shared = wr.shared.object([3, 1, 2])
+    >>> type(shared).__name__, shared.value, len(shared)
+    ('Shared', [3, 1, 2], 3)
+    """
+
+    def __init__(self, value: Any) -> None:
+        token = os.urandom(16)
+        descriptor, nbytes = write(value, token)
+        self._name = SharedName(token, descriptor, nbytes)
+        self._lock = threading.Lock()
+        self._loaded: list[Any] = []
+        self._close = weakref.finalize(self, os.close, descriptor)
+        _own[token] = self
+
+    @property
+    def token(self) -> bytes:
+        """What stands at the beginning of its file."""
+        return self._name.token
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes, once a host."""
+        return self._name.nbytes
+
+    @property
+    def value(self) -> Any:
+        """The object, its arrays read-only."""
+        with self._lock:
+            if not self._loaded:
+                self._loaded.append(read(_map(self._name.descriptor), self._name.token))
+            return self._loaded[0]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        for used in getattr(_threads, "used", ()):
+            used.append(self)
+        return resolve, (self._name,)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_name", "_lock", "_loaded"):
+            raise AttributeError(name)
+        return getattr(self.value, name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.value[key]
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.value)
+
+    def __contains__(self, item: Any) -> bool:
+        return item in self.value
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.value(*args, **kwargs)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.asarray(self.value, dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        return f"<shared {type(self.value).__name__}: {self.nbytes:,} bytes>"
+
+
+_own: weakref.WeakValueDictionary[bytes, Shared] = weakref.WeakValueDictionary()
+_loaded: dict[bytes, Any] = {}
+_guard = threading.Lock()
+_threads = threading.local()
+_ranks: list[Rank] = []
+
+
+def attach(rank: Rank) -> None:
+    """Note whose rank this process is: by it objects are found that another process has shared."""
+    _ranks[:] = [rank]
+
+
+@contextmanager
+def noting() -> Iterator[list[Shared]]:
+    """Give the list of what is pickled within by its name, to be kept as long as the pickle is."""
+    used: list[Shared] = []
+    outer = getattr(_threads, "used", ())
+    _threads.used = (*outer, used)
+    try:
+        yield used
+    finally:
+        _threads.used = outer
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc] # it has no types
+    """Leaves out of the pickle the bytes of times, too, which NumPy doesn't hand out as buffers."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        """See `pickle.Pickler`."""
+        if type(obj) is np.ndarray and obj.dtype.kind in "mM":
+            return _as_times, (obj.view(np.int64), obj.dtype)
+        return super().reducer_override(obj)
+
+
+def _as_times(numbers: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    return numbers.view(dtype)
+
+
+def write(value: Any, token: bytes) -> tuple[int, int]:
+    """Write an object to a new sealed file in memory; return its descriptor and size."""
+    buffers: list[pickle.PickleBuffer] = []
+    head = io.BytesIO()
+    _Pickler(head, protocol=5, buffer_callback=buffers.append).dump(value)
+    parts = [head.getbuffer(), *(buffer.raw() for buffer in buffers)]
+    lengths = np.array([part.nbytes for part in parts], np.int64)
+    index = np.array([len(parts), *lengths], np.int64).tobytes()
+    begins = _begins(len(index), lengths)
+    nbytes = int(begins[-1])
+    descriptor = os.memfd_create("windrow-shared", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        os.ftruncate(descriptor, nbytes)
+        os.pwrite(descriptor, token + index, 0)
+        for part, at in zip(parts, begins.tolist(), strict=False):
+            done = 0
+            while done < part.nbytes:
+                done += os.pwrite(descriptor, part[done:], at + done)
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor, nbytes
+
+
+def _begins(index: int, lengths: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return where the parts begin behind the index, and the end."""
+    first = -(-(16 + index) // LINE) * LINE
+    begins: np.ndarray[Any, Any] = first + np.concatenate([[0], np.cumsum(-(-lengths // LINE) * LINE)])
+    return begins
+
+
+def read(memory: Bytes, token: bytes) -> Any:
+    """Return the object that lies in some memory, which must not be written as long as it is used.
+
+    Raises
+    ------
+    ClusterError
+        It is another object's.
+    """
+    if memory[:16].tobytes() != token:
+        raise ClusterError("a shared object is gone: the driver has let go of it")
+    count = int(memory[16:24].view(np.int64)[0])
+    lengths = memory[24 : 24 + 8 * count].view(np.int64)
+    begins = _begins(8 + 8 * count, lengths).tolist()
+    head, *buffers = (memory[at : at + n] for at, n in zip(begins, lengths.tolist(), strict=False))
+    return pickle.loads(head.data, buffers=[part.data for part in buffers])
+
+
+def _map(descriptor: int) -> Bytes:
+    return np.frombuffer(mmap.mmap(descriptor, 0, prot=mmap.PROT_READ), np.uint8)
+
+
+def resolve(name: SharedName) -> Any:
+    """Return the object that a name stands for, in whatever process of the job.
+
+    Raises
+    ------
+    ClusterError
+        This process is no rank of the job, or the object is gone.
+    """
+    own = _own.get(name.token)
+    if own is not None:
+        return own.value
+    with _guard:
+        if name.token not in _loaded:
+            if not _ranks:
+                raise ClusterError("a shared object is known to the ranks of its own job alone")
+            _loaded[name.token] = read(_ranks[0].read_shared(name), name.token)
+        return _loaded[name.token]
+
+
+def forget(token: bytes) -> None:
+    """Let go of an object that the driver has let go of; functions that hold it still keep its memory."""
+    with _guard:
+        _loaded.pop(token, None)
+
+
+def count_bytes() -> int:
+    """Return how many bytes of objects this process shares."""
+    return sum(each.nbytes for each in list(_own.values()))
