@@ -368,6 +368,8 @@ class Engine:
 
     def fail(self, record: Record, tasks: Index, error: BaseException) -> None:
         """End all jobs that need some tasks with an exception; what was persisted and needs them is there no more."""
+        if record.stage.gang is not None:
+            tasks = np.arange(record.ntasks)
         for job in self.jobs.find_affected(self.ledger.dependents(record, tasks)):
             job.spoil(error)
             self._end(job)
@@ -455,7 +457,9 @@ class Engine:
         free = [
             n - len(g) for n, g, ok in zip(ledger.threads, ledger.given, ledger.alive, strict=True) if ok and len(g) < n
         ]
-        ahead = [b for rank in late for b in list(ledger.given[rank].values())[ledger.threads[rank] :]]
+        ahead = []
+        for rank in late:  # gangs have threads of their own
+            ahead += [b for b in ledger.given[rank].values() if b.record.stage.gang is None][ledger.threads[rank] :]
         if free and ahead:
             self._recall(ahead[: sum(free)])
 

@@ -118,6 +118,16 @@ def test_a_members_error_ends_the_others():
     assert wr.spmd(lambda comm: comm.allreduce(1), members=3) == [3, 3, 3]
 
 
+def test_an_error_reaches_who_needs_other_members_alone():
+    def wrong(comm, y):
+        if comm.rank == 1:
+            raise LookupError("mine")
+
+    y = wr.spmd(wrong, out=wr.Spec((4,), "f8", 1), members=2)
+    with pytest.raises(LookupError, match="mine"):
+        y[:1].compute()
+
+
 def test_a_deadlock_is_told():
     with pytest.raises(wr.WindrowError, match="recv"):
         wr.spmd(lambda comm: comm.recv(source=1 - comm.rank), members=2)

@@ -27,6 +27,8 @@ def test_rank_programs(launch, nothing_left):
     assert found["cart"] == [2, 0, 1]
     assert found["large"] == [0, 1_000_000, 2_000_000]
     assert found["pid"]
+    assert found["others"] == "of the member's own", "who needs another member's chunks alone hears of it, too"
+    assert found["runs"] == "xx", "what ranks compute beside it takes no gang back"
     assert "'members' is 9" in found["many"]
     kind, text, *notes = found["errors"]["own"]
     assert (kind, text) == ("LookupError", "of the member's own")

@@ -52,8 +52,8 @@ class Meeting(Protocol):
         """Tell whether an error is that of a revoked communicator, or a dead rank; None: it may be."""
         ...
 
-    def leave(self, comms: list[Any]) -> None:
-        """Free communicators after use."""
+    def leave(self, comms: list[Any], harmed: bool) -> None:
+        """Free communicators after use; those of a gang that failed are `harmed`."""
 
 
 class GangThread:
@@ -99,11 +99,13 @@ class GangThread:
             batch = command.batch
             begin = time.perf_counter()
             comms: list[Any] = []
+            harmed = True
             try:
                 assert command.gang is not None
                 comms = self.meeting.join(command.gang)
                 if isinstance(command, Run) and reader is not None and batch not in self._recalled:
                     returned = self._run(command, reader, comms)
+                    harmed = batch in self._recalled
                     if batch in self._recalled:
                         self.emit(Refused(self.rank, batch))
                     else:
@@ -114,7 +116,7 @@ class GangThread:
                 if isinstance(command, Run) and reader is not None:
                     lost = self._is_lost(batch, error)
                     self.emit(Refused(self.rank, batch) if lost else self.fail(self.rank, batch, error))
-            self.meeting.leave(comms)
+            self.meeting.leave(comms, harmed)
             self._held.discard(batch)
             self._recalled.discard(batch)
             item = command = reader = None  # type: ignore[assignment] # a gang keeps the user's arrays alive

@@ -40,7 +40,7 @@ class ThreadMeeting:
 
         return isinstance(error, Revoked) and not isinstance(error, Deadlock | Overdue)
 
-    def leave(self, comms: list[Any]) -> None:
+    def leave(self, comms: list[Any], harmed: bool) -> None:
         """See `workers.gangs.member.Meeting`."""
         with self._lock:
             self._comms = []

@@ -135,7 +135,6 @@ class MpiMeeting:
         self._epoch = 0
         self._current: GangComm | None = None
         self._lock = threading.Lock()
-        self._free: list[MPI.Comm] = []
 
     def join(self, order: GangOrder) -> list[Any]:
         """See `workers.gangs.member.Meeting`."""
@@ -174,11 +173,14 @@ class MpiMeeting:
             return False
         return True if error.Get_error_class() in _LOST else None
 
-    def leave(self, comms: list[Any]) -> None:
-        """See `workers.gangs.member.Meeting`."""
+    def leave(self, comms: list[Any], harmed: bool) -> None:
+        """See `workers.gangs.member.Meeting`.
+
+        What may have been revoked isn't freed: a late message for it would end the process, in Open MPI.
+        """
         with self._lock:
             self._current = None
-        for comm in comms:
+        for comm in comms if not harmed else ():
             for each in (*comm.made, comm):
                 with contextlib.suppress(MPI.Exception):
                     if each != MPI.COMM_NULL:

@@ -3,6 +3,8 @@
 import json
 import os
 import sys
+import threading
+import time
 
 import numpy as np
 from mpi4py import MPI
@@ -38,7 +40,7 @@ def cart(comm):
     return grid.sendrecv(comm.rank, target, source=source)
 
 
-def wrong(comm):
+def wrong(comm, *outs):
     if comm.rank == 1:
         raise LookupError("of the member's own")
     comm.Barrier()
@@ -68,11 +70,40 @@ for name, program in (("own", wrong), ("mpi", misused)):
         errors[name] = [type(error).__name__, str(error), *error.__notes__]
 found["errors"] = errors
 try:
+    wr.spmd(wrong, out=wr.Spec(240_000, "f8", 40_000))[:1].compute()
+except LookupError as error:
+    found["others"] = str(error)
+try:
     wr.spmd(sums, x, members=9)
 except wr.ClusterError as error:
     found["many"] = str(error)
 found["after"] = wr.spmd(sums, x)
 found["twice"] = [float((wr.spmd(halo, x, out=x) * k).sum()) for k in (1, 2)]
+
+
+def slow(comm):
+    with open("runs", "a", encoding="ascii") as file:
+        file.write("x")
+    comm.Barrier()
+    time.sleep(0.4)
+
+
+def uneven(block, block_id):
+    time.sleep(0.1 + 0.6 * (block_id == (0,)))
+    return block
+
+
+def beside():
+    wr.map_blocks(uneven, wr.ones(2, chunks=1), dtype=float).sum().compute()
+
+
+worker = threading.Thread(target=beside)
+worker.start()
+time.sleep(0.1)
+wr.spmd(slow, members=2)
+worker.join()
+with open("runs", encoding="ascii") as file:
+    found["runs"] = file.read()
 found["large"] = [len(each) for each in wr.spmd(lambda comm: bytes(comm.rank * 1_000_000))]
 found["owned"] = sorted(wr.spmd(addresses, x))
 found["pid"] = len(set(wr.spmd(lambda comm: os.getpid()))) == len(found["sums"])
