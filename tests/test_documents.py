@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
 import inspect
 import operator
 import pkgutil
@@ -138,6 +139,8 @@ def test_every_part_is_there(name):
     assert missing(name, PUBLIC[name]) == []
 
 
+if importlib.util.find_spec("mpi4py"):  # modules are looked at: MPI would leave shared memory behind
+    importlib.import_module("mpi4py").rc.initialize = False
 MODULES = [m.name for m in pkgutil.walk_packages(wr.__path__, "windrow.") if "__main__" not in m.name]
 
 
