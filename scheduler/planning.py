@@ -155,7 +155,7 @@ class Planner:
             tasks = found.pop(record)
             if record.hold:
                 continue
-            tasks = tasks[~self._is_read(record, tasks)]
+            tasks = self._unread(record, tasks)
             if not record.kept:
                 self._free(record, tasks[record.state[tasks] == State.STORED])
             waiting = tasks[record.is_waiting[tasks]] if record.nwaiting else tasks[:0]
@@ -197,6 +197,12 @@ class Planner:
         found: NDArray[np.bool_] = record.readers_left[tasks] > 0
         return found
 
+    def _unread(self, record: Record, tasks: Index) -> Index:
+        """Return those of some tasks that nobody is to read; of a gang all that it has, or none."""
+        if record.stage.gang is not None:
+            tasks = np.arange(record.ntasks)
+        return tasks[~self._is_read(record, tasks)]
+
     def _enqueue(self, record: Record, tasks: Index) -> None:
         if record.stage.gang is not None:
             record.state[tasks] = State.READY
@@ -237,9 +243,8 @@ class Planner:
 
     def _release(self, record: Record, tasks: Index) -> None:
         if not record.kept:
-            if record.stage.gang is not None:
-                tasks = np.arange(record.ntasks)
-            self._free(record, tasks[~self._is_read(record, tasks) & (record.state[tasks] == State.STORED)])
+            tasks = self._unread(record, tasks)
+            self._free(record, tasks[record.state[tasks] == State.STORED])
 
     def _free(self, record: Record, tasks: Index) -> None:
         if not len(tasks) or record.in_place:
