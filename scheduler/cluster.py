@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, ClusterError, bad
+from ..workers.calls import fall_back
 from ..workers.config import config
 from ..workers.embedded import EmbeddedTransport
 from ..workers.output import COMPUTE
@@ -277,6 +278,9 @@ def _present() -> Cluster:
 def session() -> Session:
     """Return the present cluster's session."""
     return _present()._session
+
+
+fall_back(lambda: session().engine.local.calls)
 
 
 def running() -> Session | None:

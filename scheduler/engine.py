@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.access import distinct
 from ..graph.errors import ClusterError
-from ..workers import host
 from ..workers.output import show
 from ..workers.protocol import (
+    Answered,
+    Asked,
     Command,
     Define,
     Done,
@@ -33,11 +33,9 @@ from ..workers.protocol import (
     GangOrder,
     Meet,
     Output,
-    Places,
     Pong,
     Recall,
     Refused,
-    Run,
     Setup,
     Spilled,
     Stop,
@@ -52,6 +50,7 @@ from .heartbeat import Heartbeat
 from .job import Ask, Close, EndJob, Gathered, Job, Release, Request, Submit, Uncache, Watch
 from .job_index import Jobs
 from .ledger import Batch, Ledger
+from .orders import order
 from .planning import Stopped
 from .record import Record, State
 from .spiller import Spiller
@@ -310,6 +309,10 @@ class Engine:
         if isinstance(event, RanksLost):
             self._on_lost(event.ranks)
             return
+        if isinstance(event, Asked | Answered):
+            self.heartbeat.heard(event.rank, time.monotonic())
+            self.local.handle(event)
+            return
         assert isinstance(event, Event), event
         self.heartbeat.heard(event.rank, time.monotonic())
         if isinstance(event, Done):
@@ -388,6 +391,7 @@ class Engine:
             )
             self.losses.append(text)
             log.warning(text)
+        self.local.lose(ranks)
         self.doubts.lose(ranks)
         self.spiller.on_lost(ranks)
         self._recalled &= self.ledger.batches.keys()
@@ -443,13 +447,13 @@ class Engine:
             self._recall(run.left(self.ledger.batches))
         if (run := self.ledger.gangs.take(self.ledger)) is None:
             return
-        order = GangOrder(run.epoch, run.ranks, run.record.ntasks)
+        gang = GangOrder(run.epoch, run.ranks, run.record.ntasks)
         self.returned.pop(run.record.stage.token, None)
         for batch in run.batches:
-            self.send(batch.rank, replace(self._command(batch), gang=order))
+            self.send(batch.rank, replace(order(batch, None), gang=gang))
         for rank, alive in enumerate(self.ledger.alive):
             if alive and rank not in run.ranks:
-                self.send(rank, Meet(run.batches[0].number, order))
+                self.send(rank, Meet(run.batches[0].number, gang))
 
     def _take_back(self, late: list[int]) -> None:
         """Let idle ranks have what late ones have been given ahead."""
@@ -465,34 +469,12 @@ class Engine:
 
     def _start(self, batch: Batch) -> None:
         try:
-            command = self._command(batch)
+            command = order(batch, self.sink(batch.record))
         except Exception as error:  # the user's array or file could not be read
             self.ledger.note_refused(batch.number)
             self.fail(batch.record, batch.tasks, error)
             return
         self.send(batch.rank, command)
-
-    def _command(self, batch: Batch) -> Run:
-        record, tasks = batch.record, batch.tasks
-        data = record.stage.data
-        if data is not None:
-            fed = tuple(np.ascontiguousarray(self._block(record, t)) for t in tasks.tolist())
-            return Run(batch.number, record.stage.token, tasks, batch.offsets, (), None, fed)
-        inputs = []
-        for edge in record.inputs:
-            need = edge.reads.of(tasks)
-            need = distinct(need) if len(tasks) > 1 else need
-            other = edge.record
-            inputs.append(Places(need, other.owner[need], other.offset[need], other.source[need]))
-        return Run(batch.number, record.stage.token, tasks, batch.offsets, tuple(inputs), self.sink(record))
-
-    def _block(self, record: Record, task: int) -> Array:
-        data = record.stage.data
-        assert data is not None
-        blocks = [host.read(data, record.stage.grid.block_slices(b)) for b in record.stage.blocks(task)]
-        if len(blocks) == 1:
-            return blocks[0]
-        return np.concatenate([np.ascontiguousarray(b).reshape(-1) for b in blocks], dtype=blocks[0].dtype)
 
     def sink(self, record: Record) -> Array | None:
         """Return the user's own result, where kernels may write straight into it."""

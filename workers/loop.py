@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from . import own_arena, shared_objects
 from .mpi.reach import Reach
 from .output import name_tasks
-from .protocol import Command, Output, Pong, Setup, Stop
+from .protocol import Answered, Asked, Command, Output, Pong, Setup, Stop
 from .rank import Rank
 from .transport import RanksLost, Transport
 from .urgency import request_short_timeslices
@@ -44,8 +44,10 @@ def serve(transport: Transport) -> bool:
             if stop or (isinstance(message, RanksLost) and 0 in message.ranks):
                 sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
                 return stop
-            if isinstance(message, Command):
-                if reach is not None:
+            if isinstance(message, RanksLost):
+                rank.lose(message.ranks)
+            elif isinstance(message, Command):
+                if reach is not None and not isinstance(message, Asked | Answered):  # those may be others'
                     reach.heard()
                 rank.handle(message)
         if reach is not None and reach.check(lambda: transport.send(0, Pong(rank.rank))):

@@ -193,5 +193,24 @@ class Pong:
     number: int = 0
 
 
-Command = Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Unshare | Ping | Stop
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Between any two ranks: a question to a service of the other; number 0 wants no answer. See `workers.calls`."""
+
+    rank: int
+    number: int
+    service: str
+    packed: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Between any two ranks: the answer to a question."""
+
+    rank: int
+    number: int
+    packed: Any
+
+
+Command = Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Unshare | Ping | Stop | Asked | Answered
 Event = Done | Failed | Refused | Spilled | Output | Pong

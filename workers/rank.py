@@ -22,11 +22,14 @@ from ..graph.program import Load, Product
 from . import own_arena, shared_objects
 from .blas import BlasLimit
 from .boundary import trim_context
+from .calls import Calls, Recalled, attach, computing, detach
 from .executor import Target, run_blocks, run_task
 from .gangs.member import GangThread
 from .kernels.interpreter.block_calls import BlockError
 from .output import COMPUTE, finish_lines
 from .protocol import (
+    Answered,
+    Asked,
     Command,
     Define,
     Done,
@@ -72,6 +75,8 @@ class Rank:
         self.spills: dict[int, SpillFile] = {}
         self.blas = BlasLimit()
         self._waiting: dict[int, tuple[Run, Reader]] = {}
+        self.calls = Calls(transport)
+        attach(transport, self.calls)
         self._folder = spill_folder
         self._work: SimpleQueue[int | None] = SimpleQueue()
         self._events: SimpleQueue[Event] = SimpleQueue()
@@ -91,9 +96,12 @@ class Rank:
             self.blas.before(command.stages)
             self.stages.update((s.token, s) for s in command.stages)
         elif isinstance(command, Recall):
+            self.calls.recall(command.batches)
             for batch in command.batches:
                 self._gangs.recall(batch)
                 self.give_back(batch)
+        elif isinstance(command, Asked | Answered):
+            self.calls.take(command)
         elif isinstance(command, Meet):
             self._gangs.put(command, None)
         elif isinstance(command, Forget):
@@ -112,7 +120,8 @@ class Rank:
             self._events.put(Pong(self.rank, command.number))
 
     def events(self) -> list[Event]:
-        """Return what has happened since the last call."""
+        """Return what has happened since the last call; send what goes to other ranks."""
+        self.calls.send()
         while not self._asked.empty():
             self.transport.fetch(*self._asked.get())
         found = []
@@ -127,8 +136,14 @@ class Rank:
         self._events.put(event)
         self.transport.wake()
 
+    def lose(self, ranks: tuple[int, ...]) -> None:
+        """Note that other ranks are lost."""
+        self.calls.lose(ranks)
+
     def close(self) -> None:
         """End the compute threads once their present batch is through."""
+        self.calls.close()
+        detach(self.transport)
         for _ in self._threads:
             self._work.put(None)
         self._gangs.close()
@@ -229,11 +244,15 @@ class Rank:
             if told:
                 self.transport.note(slot, _describe_blocks(reader.stage, run.tasks))
             begin = time.perf_counter()
+            computing(number)
             try:
                 self._run(run, reader, arena)
                 self.emit(Done(self.rank, run.batch, time.perf_counter() - begin))
             except BlockError as error:
-                self.emit(_failure(self.rank, run.batch, error.block, error.error))
+                recalled = isinstance(error.error, Recalled)
+                self.emit(
+                    Refused(self.rank, number) if recalled else _failure(self.rank, number, error.block, error.error)
+                )
             except BaseException as error:
                 self.emit(_failure(self.rank, run.batch, -1, error))
             if told:

@@ -19,6 +19,7 @@ import numpy as np
 
 from ...graph.kinds.gang import share
 from .. import own_arena
+from ..calls import Recalled, computing
 from ..kernels.interpreter.block_calls import read_only
 from ..output import COMPUTE
 from ..protocol import Done, Meet, Refused, Run
@@ -123,7 +124,7 @@ class GangThread:
 
     def _is_lost(self, batch: int, error: BaseException) -> bool:
         """Tell whether an error comes from what happened to others, of which the scheduler may not have heard yet."""
-        told = self.meeting.is_loss(error)
+        told = isinstance(error, Recalled) or self.meeting.is_loss(error)
         deadline = time.monotonic() + _GRACE
         while told is None and batch not in self._recalled and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -141,6 +142,7 @@ class GangThread:
 
         def member(number: int) -> None:
             own_arena.enter(self.transport)
+            computing(run.batch)
             tasks, offsets = run.tasks[parts[number]], run.offsets[parts[number]]
             try:
                 given = [*operands(stage, gang, reader, tasks), *self._outs(gang, tasks, offsets)]

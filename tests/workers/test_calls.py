@@ -1,0 +1,89 @@
+"""Questions between ranks: answered at once, later, by an error, or not at all."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+import windrow as wr
+from windrow.graph.errors import ClusterError
+from windrow.workers.calls import own_calls
+
+
+@pytest.fixture
+def calls():
+    with wr.Cluster(threads=2):
+        yield own_calls()
+
+
+def test_a_question_is_answered(calls):
+    calls.serve("double", lambda question: question.reply((question.rank, 2 * question.what[0])))
+    assert calls.ask(0, "double", 21) == (0, 42)
+
+
+def test_an_answer_may_come_later(calls):
+    calls.serve("later", lambda question: threading.Timer(0.05, question.reply, ("at last",)).start())
+    assert calls.ask(0, "later") == "at last"
+
+
+def test_a_service_raises_where_it_was_asked(calls):
+    def refuse(question):
+        raise KeyError("no such thing")
+
+    calls.serve("refuse", refuse)
+    with pytest.raises(KeyError, match="no such thing"):
+        calls.ask(0, "refuse")
+    with pytest.raises(ClusterError, match="knows no service 'missing'"):
+        calls.ask(0, "missing")
+
+
+def test_a_wait_has_a_limit_and_a_name(calls):
+    calls.serve("silence", lambda question: None)
+    begin = time.monotonic()
+    with pytest.raises(ClusterError, match=r"silence: rank 0 hasn't answered within 0\.1 s"):
+        calls.ask(0, "silence", limit=0.1)
+    assert time.monotonic() - begin < 5
+
+
+def test_what_is_told_is_not_waited_for(calls):
+    heard = []
+    calls.serve("hear", lambda question: heard.append(question.what))
+    calls.serve("heard", lambda question: question.reply(heard))
+    calls.tell(0, "hear", 1, 2)
+    assert calls.ask(0, "heard") == [(1, 2)]
+
+
+def test_closing_ends_what_waits():
+    made = wr.Cluster(threads=1)
+    calls = own_calls()
+    calls.serve("silence", lambda question: None)
+    threading.Timer(0.1, made.close).start()
+    with pytest.raises(ClusterError, match="silence: the cluster was closed"):
+        calls.ask(0, "silence", limit=30)
+    with pytest.raises(ClusterError, match="the cluster is closed"):
+        calls.ask(0, "silence")
+
+
+def test_blocks_ask_for_their_own_rank(calls):
+    calls.serve("who", lambda question: question.reply(question.rank))
+    x = wr.zeros(4, chunks=2, dtype="i8")
+    assert wr.map_blocks(lambda block: block + own_calls().ask(0, "who"), x).compute().tolist() == [0] * 4
+
+
+def test_cancelling_ends_what_a_block_waits_for(calls):
+    asked = threading.Event()
+    calls.serve("never", lambda question: asked.set())
+    x = wr.map_blocks(lambda block: block + own_calls().ask(0, "never", limit=60), wr.zeros(4), dtype="f8")
+    persisted = x.persist()
+    assert asked.wait(10)
+    begin = time.monotonic()
+    del persisted
+    assert wr.arange(3).sum().compute() == 3
+    assert time.monotonic() - begin < 5
+    calls._transport.wake()
+    deadline = time.monotonic() + 5
+    while calls._waiting and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not calls._waiting

@@ -1,0 +1,264 @@
+"""Questions between ranks: a thread of one asks, the other's I/O thread answers, at once or later.
+
+A service is a name and a function, the same on all ranks. Which rank a question goes to is the caller's to know. Nobody
+waits for ever: an asker is told when the rank it asks is lost, when its limit is over, when the cluster is closed, and
+when the batch that it computes is recalled, which then is refused.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+
+from ..graph.errors import ClusterError
+from . import own_arena
+from .protocol import Answered, Asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from .transport import Transport
+
+LIMIT = 60.0
+"""Seconds in which a rank answers, where the asker says nothing else."""
+
+
+class Recalled(ClusterError):
+    """Who asked computes what nobody wants any more."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a service.
+
+    Attributes
+    ----------
+    rank : int
+        Who asks.
+    what : tuple
+        What it says.
+    """
+
+    rank: int
+    what: tuple[Any, ...]
+    _answer: Callable[[Any, BaseException | None], None] = field(repr=False)
+
+    def reply(self, value: Any = None) -> None:
+        """Answer; from any thread, once."""
+        self._answer(value, None)
+
+    def fail(self, error: BaseException) -> None:
+        """Have the asker raise an exception."""
+        self._answer(None, error)
+
+
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    rank: int
+    service: str
+    batch: int
+    ended: threading.Event
+    value: Any = None
+    error: BaseException | None = None
+
+
+class Calls:
+    """A rank's questions to others, and its answers to theirs.
+
+    Parameters
+    ----------
+    transport : Transport
+        The rank's.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport, self.rank = transport, transport.rank
+        self._services: dict[str, Callable[[Question], None]] = {}
+        self._waiting: dict[int, _Waiting] = {}
+        self._out: deque[tuple[int, Asked | Answered]] = deque()
+        self._lock = threading.Lock()
+        self._number = 0
+        self._dead: set[int] = set()
+        self._listeners: list[Callable[[tuple[int, ...]], None]] = []
+        self._closed = False
+
+    def serve(self, service: str, handler: Callable[[Question], None]) -> None:
+        """Have a function answer a service's questions: on the I/O thread, quickly, without waiting for anybody."""
+        self._services[service] = handler
+
+    def when_lost(self, listener: Callable[[tuple[int, ...]], None]) -> None:
+        """Have a function told of ranks that are lost, on the I/O thread."""
+        self._listeners.append(listener)
+
+    # ---------------------------------------------------------------- the asking threads
+
+    def ask(self, rank: int, service: str, *what: Any, limit: float | None = LIMIT) -> Any:
+        """Return a rank's answer; it may be the own one. Not to be called on the I/O thread.
+
+        Raises
+        ------
+        ClusterError
+            The rank is lost, or hasn't answered within so many seconds; the cluster is closed.
+        Exception
+            What the service raised there.
+        """
+        waiting = _Waiting(rank, service, getattr(_threads, "batch", -1), threading.Event())
+        with self._lock:
+            self._check()
+            self._number += 1
+            number = self._number
+            self._waiting[number] = waiting
+        try:
+            self._post(rank, Asked(self.rank, number, service, self._pack(rank, what)))
+            if not waiting.ended.wait(limit):
+                raise ClusterError(f"{service}: rank {rank} hasn't answered within {limit:g} s")
+        finally:
+            self._waiting.pop(number, None)
+        if waiting.error is not None:
+            raise waiting.error
+        return waiting.value
+
+    def tell(self, rank: int, service: str, *what: Any) -> None:
+        """Send a question whose answer nobody waits for."""
+        with self._lock:
+            self._check()
+        self._post(rank, Asked(self.rank, 0, service, self._pack(rank, what)))
+
+    def _check(self) -> None:
+        if self._closed:
+            raise ClusterError("the cluster is closed")
+
+    def _pack(self, rank: int, value: Any) -> Any:
+        return value if rank == self.rank else cloudpickle.dumps(value, 5)
+
+    def _unpack(self, rank: int, value: Any) -> Any:
+        return value if rank == self.rank else pickle.loads(value)
+
+    def _post(self, rank: int, message: Asked | Answered) -> None:
+        self._out.append((rank, message))
+        self._transport.wake()
+
+    # ---------------------------------------------------------------- the I/O thread
+
+    def send(self) -> None:
+        """Hand what is to go out to the transport."""
+        while self._out:
+            rank, message = self._out.popleft()
+            if rank == self.rank:
+                self.take(message)
+            elif rank in self._dead:
+                if isinstance(message, Asked):
+                    self._fail([message.number], _gone)
+            else:
+                self._transport.send(rank, message)
+
+    def take(self, message: Asked | Answered) -> None:
+        """Take a question, or an answer."""
+        if isinstance(message, Asked):
+            self._answer(message)
+            return
+        waiting = self._waiting.pop(message.number, None)
+        if waiting is not None:
+            try:
+                waiting.value, waiting.error = self._unpack(message.rank, message.packed)
+            except Exception as error:  # what came can't be unpickled here
+                waiting.error = error
+            waiting.ended.set()
+
+    def _answer(self, ask: Asked) -> None:
+        def answer(value: Any, error: BaseException | None) -> None:
+            if not ask.number:
+                return
+            try:
+                packed = self._pack(ask.rank, (value, error))
+            except Exception as trouble:
+                told = ClusterError(f"{ask.service}: rank {self.rank}'s answer can't be pickled: {trouble}")
+                packed = self._pack(ask.rank, (None, told))
+            self._post(ask.rank, Answered(self.rank, ask.number, packed))
+
+        try:
+            handler = self._services.get(ask.service)
+            if handler is None:
+                raise ClusterError(f"rank {self.rank} knows no service {ask.service!r}")
+            handler(Question(ask.rank, self._unpack(ask.rank, ask.packed), answer))
+        except Exception as error:
+            answer(None, error)
+
+    def recall(self, batches: Iterable[int]) -> None:
+        """End what the threads wait for that compute some batches."""
+        wanted = set(batches)
+        found = [number for number, each in list(self._waiting.items()) if each.batch in wanted]
+        self._fail(found, lambda each: Recalled(f"{each.service}: the computation was cancelled"))
+
+    def lose(self, ranks: tuple[int, ...]) -> None:
+        """Note that ranks are lost."""
+        self._dead.update(ranks)
+        for number, each in list(self._waiting.items()):
+            if each.rank in self._dead:
+                self._fail([number], _gone)
+        for listener in self._listeners:
+            listener(ranks)
+
+    def close(self) -> None:
+        """End all that waits."""
+        with self._lock:
+            self._closed = True
+        self._fail(list(self._waiting), lambda each: ClusterError(f"{each.service}: the cluster was closed"))
+
+    def _fail(self, numbers: Iterable[int], error: Callable[[_Waiting], BaseException]) -> None:
+        for number in numbers:
+            waiting = self._waiting.pop(number, None)
+            if waiting is not None:
+                waiting.error = error(waiting)
+                waiting.ended.set()
+
+
+def _gone(waiting: _Waiting) -> ClusterError:
+    return ClusterError(f"{waiting.service}: rank {waiting.rank} was lost before it answered")
+
+
+_threads = threading.local()
+_of: dict[int, Calls] = {}
+_default: list[Callable[[], Calls]] = []
+
+
+def computing(batch: int) -> None:
+    """Note which batch this thread computes."""
+    _threads.batch = batch
+
+
+def attach(transport: Transport, calls: Calls) -> None:
+    """Note whose calls a transport's threads make."""
+    _of[id(transport)] = calls
+
+
+def detach(transport: Transport) -> None:
+    """Forget a transport."""
+    _of.pop(id(transport), None)
+
+
+def fall_back(default: Callable[[], Calls]) -> None:
+    """Have threads that compute for no rank ask as this says: the driver's."""
+    _default[:] = [default]
+
+
+def own_calls() -> Calls:
+    """Return the calls of the rank that this thread, or else this process, computes for.
+
+    Raises
+    ------
+    ClusterError
+        The process is no rank of any cluster.
+    """
+    transport = own_arena.own_transport()
+    found = None if transport is None else _of.get(id(transport))
+    if found is None:
+        if not _default:
+            raise ClusterError("this process is no rank of a cluster")
+        found = _default[0]()
+    return found
