@@ -212,7 +212,7 @@ def _info(engine: Engine) -> list[dict[str, Any]]:
                 "arena_size": arena.size,
                 "chunks": engine.ledger.count_chunks(rank),
                 "state": "busy" if engine.ledger.given[rank] else "idle",
-                "shared": count_bytes() if rank == 0 else 0,
+                "shared": count_bytes() + engine.spaces.count_bytes() if rank == 0 else 0,
                 "window": None if peer.window is None else {x: getattr(peer.window, x) for x in _WINDOW},
             }
         )

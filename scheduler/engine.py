@@ -53,6 +53,7 @@ from .ledger import Batch, Ledger
 from .orders import order
 from .planning import Stopped
 from .record import Record, State
+from .spaces import Spaces
 from .spiller import Spiller
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class Engine:
         self.spiller = Spiller(self)
         self.delivery = Delivery(self)
         self.doubts = Doubts(self)
+        self.spaces = Spaces(self)
         self.heartbeat = Heartbeat(transport, heartbeat)
         self.losses: list[str] = []
         self.returned: dict[str, list[bytes]] = {}
@@ -147,6 +149,7 @@ class Engine:
                     self._event(event)
                 for _ in range(self._inbox.qsize()):  # what comes meanwhile has its own wake
                     self._request(self._inbox.get())
+                self.spaces.settle()
                 self.heartbeat.check(time.monotonic(), self.ledger.alive)
                 self._dispatch()
                 self._forget()

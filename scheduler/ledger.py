@@ -79,6 +79,8 @@ class Ledger(Planner):
         self.batches: dict[int, Batch] = {}
         self.given: list[dict[int, Batch]] = [{} for _ in arenas]
         """Each rank's batches, the oldest first."""
+        self.ended: list[tuple[int, bool]] = []
+        """Batches that have ended, and whether what they made counts; taken by who undoes what the others did."""
         self.gangs = Gangs()
         self.suspicion = Suspicion()
         self.timings = Timings()
@@ -310,6 +312,7 @@ class Ledger(Planner):
         batch = self._end_batch(number)
         if batch is None:
             return None
+        self.ended.append((number, True))
         record, tasks = batch.record, batch.tasks
         each = seconds / len(tasks)
         record.spent += seconds
@@ -349,6 +352,7 @@ class Ledger(Planner):
         batch = self._end_batch(number)
         if batch is None:
             return
+        self.ended.append((number, False))
         record = batch.record
         record.state[batch.tasks] = State.LOST
         self.slabs.give(batch.rank, batch.offsets, record.bytes[batch.tasks])
@@ -374,6 +378,7 @@ class Ledger(Planner):
         for batch in self.given[rank].values():
             record, tasks = batch.record, batch.tasks
             del self.batches[batch.number]
+            self.ended.append((batch.number, False))
             record.state[tasks] = State.LOST
             record.nrunning -= len(tasks)
             again += record.count_blocks(tasks)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from ..graph.errors import ClusterError
+from ..graph.errors import ClusterError, WaitTimeout
 from . import own_arena
 from .protocol import Answered, Asked
 
@@ -57,14 +57,38 @@ class Question:
         self._answer(None, error)
 
 
-@dataclass(eq=False, slots=True)
-class _Waiting:
-    rank: int
-    service: str
-    batch: int
-    ended: threading.Event
-    value: Any = None
-    error: BaseException | None = None
+class Pending:
+    """A question that is under way."""
+
+    def __init__(self, calls: Calls, number: int, rank: int, service: str) -> None:
+        self.rank, self.service, self.batch = rank, service, current_batch()
+        self._calls, self._number = calls, number
+        self._ended = threading.Event()
+        self._value: Any = None
+        self._error: BaseException | None = None
+
+    def result(self, limit: float | None = LIMIT) -> Any:
+        """Wait for the answer, and return it; see `Calls.ask`.
+
+        Raises
+        ------
+        WaitTimeout
+            It isn't there within so many seconds. It may be waited for again.
+        """
+        if not self._ended.wait(limit):
+            raise WaitTimeout(f"{self.service}: rank {self.rank} hasn't answered within {limit:g} s")
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def end(self, value: Any, error: BaseException | None = None) -> None:
+        """Note the answer."""
+        self._value, self._error = value, error
+        self._ended.set()
+
+    def drop(self) -> None:
+        """Let go of the answer."""
+        self._calls.drop(self._number)
 
 
 class Calls:
@@ -79,13 +103,15 @@ class Calls:
     def __init__(self, transport: Transport) -> None:
         self._transport, self.rank = transport, transport.rank
         self._services: dict[str, Callable[[Question], None]] = {}
-        self._waiting: dict[int, _Waiting] = {}
+        self._waiting: dict[int, Pending] = {}
         self._out: deque[tuple[int, Asked | Answered]] = deque()
         self._lock = threading.Lock()
         self._number = 0
         self._dead: set[int] = set()
         self._listeners: list[Callable[[tuple[int, ...]], None]] = []
         self._closed = False
+        self._running: set[int] = set()
+        self._recalled: set[int] = set()
 
     def serve(self, service: str, handler: Callable[[Question], None]) -> None:
         """Have a function answer a service's questions: on the I/O thread, quickly, without waiting for anybody."""
@@ -107,21 +133,29 @@ class Calls:
         Exception
             What the service raised there.
         """
-        waiting = _Waiting(rank, service, getattr(_threads, "batch", -1), threading.Event())
+        pending = self.begin(rank, service, *what)
+        try:
+            return pending.result(limit)
+        except WaitTimeout as error:
+            raise ClusterError(str(error)) from None
+        finally:
+            pending.drop()
+
+    def begin(self, rank: int, service: str, *what: Any) -> Pending:
+        """Send a question, and return what its answer comes to; whoever asks drops that in the end."""
         with self._lock:
             self._check()
+            if current_batch() in self._recalled:
+                raise _recalled(service)
             self._number += 1
             number = self._number
-            self._waiting[number] = waiting
-        try:
-            self._post(rank, Asked(self.rank, number, service, self._pack(rank, what)))
-            if not waiting.ended.wait(limit):
-                raise ClusterError(f"{service}: rank {rank} hasn't answered within {limit:g} s")
-        finally:
-            self._waiting.pop(number, None)
-        if waiting.error is not None:
-            raise waiting.error
-        return waiting.value
+            pending = self._waiting[number] = Pending(self, number, rank, service)
+        self._post(rank, Asked(self.rank, number, service, self._pack(rank, what)))
+        return pending
+
+    def drop(self, number: int) -> None:
+        """Let go of an answer."""
+        self._waiting.pop(number, None)
 
     def tell(self, rank: int, service: str, *what: Any) -> None:
         """Send a question whose answer nobody waits for."""
@@ -165,10 +199,9 @@ class Calls:
         waiting = self._waiting.pop(message.number, None)
         if waiting is not None:
             try:
-                waiting.value, waiting.error = self._unpack(message.rank, message.packed)
+                waiting.end(*self._unpack(message.rank, message.packed))
             except Exception as error:  # what came can't be unpickled here
-                waiting.error = error
-            waiting.ended.set()
+                waiting.end(None, error)
 
     def _answer(self, ask: Asked) -> None:
         def answer(value: Any, error: BaseException | None) -> None:
@@ -189,11 +222,24 @@ class Calls:
         except Exception as error:
             answer(None, error)
 
+    def enter(self, batch: int) -> None:
+        """Note that a batch is computed, by this thread and perhaps others."""
+        self._running.add(batch)
+        computing(batch)
+
+    def leave(self, batch: int) -> None:
+        """Note that a batch is computed no more."""
+        with self._lock:
+            self._running.discard(batch)
+            self._recalled.discard(batch)
+
     def recall(self, batches: Iterable[int]) -> None:
-        """End what the threads wait for that compute some batches."""
-        wanted = set(batches)
+        """End what the threads wait for that compute some batches, now and later."""
+        with self._lock:
+            wanted = self._running.intersection(batches)
+            self._recalled |= wanted
         found = [number for number, each in list(self._waiting.items()) if each.batch in wanted]
-        self._fail(found, lambda each: Recalled(f"{each.service}: the computation was cancelled"))
+        self._fail(found, lambda each: _recalled(each.service))
 
     def lose(self, ranks: tuple[int, ...]) -> None:
         """Note that ranks are lost."""
@@ -210,21 +256,29 @@ class Calls:
             self._closed = True
         self._fail(list(self._waiting), lambda each: ClusterError(f"{each.service}: the cluster was closed"))
 
-    def _fail(self, numbers: Iterable[int], error: Callable[[_Waiting], BaseException]) -> None:
+    def _fail(self, numbers: Iterable[int], error: Callable[[Pending], BaseException]) -> None:
         for number in numbers:
             waiting = self._waiting.pop(number, None)
             if waiting is not None:
-                waiting.error = error(waiting)
-                waiting.ended.set()
+                waiting.end(None, error(waiting))
 
 
-def _gone(waiting: _Waiting) -> ClusterError:
+def _recalled(service: str) -> Recalled:
+    return Recalled(f"{service}: the computation was cancelled")
+
+
+def _gone(waiting: Pending) -> ClusterError:
     return ClusterError(f"{waiting.service}: rank {waiting.rank} was lost before it answered")
 
 
 _threads = threading.local()
 _of: dict[int, Calls] = {}
 _default: list[Callable[[], Calls]] = []
+
+
+def current_batch() -> int:
+    """Return the number of the batch that this thread computes; -1 in others."""
+    return int(getattr(_threads, "batch", -1))
 
 
 def computing(batch: int) -> None:

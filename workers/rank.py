@@ -22,7 +22,7 @@ from ..graph.program import Load, Product
 from . import own_arena, shared_objects
 from .blas import BlasLimit
 from .boundary import trim_context
-from .calls import Calls, Recalled, attach, computing, detach
+from .calls import Calls, Recalled, attach, detach
 from .executor import Target, run_blocks, run_task
 from .gangs.member import GangThread
 from .kernels.interpreter.block_calls import BlockError
@@ -86,7 +86,7 @@ class Rank:
         ]
         for thread in self._threads:
             thread.start()
-        self._gangs = GangThread(transport, self.emit, _fail_member)
+        self._gangs = GangThread(transport, self.calls, self.emit, _fail_member)
 
     def handle(self, command: Command) -> None:
         """Do what a command says, or start it."""
@@ -244,7 +244,7 @@ class Rank:
             if told:
                 self.transport.note(slot, _describe_blocks(reader.stage, run.tasks))
             begin = time.perf_counter()
-            computing(number)
+            self.calls.enter(number)
             try:
                 self._run(run, reader, arena)
                 self.emit(Done(self.rank, run.batch, time.perf_counter() - begin))
@@ -255,6 +255,7 @@ class Rank:
                 )
             except BaseException as error:
                 self.emit(_failure(self.rank, run.batch, -1, error))
+            self.calls.leave(number)
             if told:
                 self.transport.note(slot, "")
             item = run = reader = None  # type: ignore[assignment] # a batch keeps the user's arrays alive

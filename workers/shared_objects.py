@@ -102,8 +102,7 @@ class Shared:
             return self._loaded[0]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        for used in getattr(_threads, "used", ()):
-            used.append(self)
+        note_use(self)
         return resolve, (self._name,)
 
     def __getattr__(self, name: str) -> Any:
@@ -146,15 +145,21 @@ def attach(rank: Rank) -> None:
 
 
 @contextmanager
-def noting() -> Iterator[list[Shared]]:
+def noting() -> Iterator[list[Any]]:
     """Give the list of what is pickled within by its name, to be kept as long as the pickle is."""
-    used: list[Shared] = []
+    used: list[Any] = []
     outer = getattr(_threads, "used", ())
     _threads.used = (*outer, used)
     try:
         yield used
     finally:
         _threads.used = outer
+
+
+def note_use(thing: Any) -> None:
+    """Note that something is pickled by its name."""
+    for used in getattr(_threads, "used", ()):
+        used.append(thing)
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc] # it has no types
@@ -241,6 +246,21 @@ def resolve(name: SharedName) -> Any:
                 raise ClusterError("a shared object is known to the ranks of its own job alone")
             _loaded[name.token] = read(_ranks[0].read_shared(name), name.token)
         return _loaded[name.token]
+
+
+def read_once(name: SharedName) -> Any:
+    """Return an object that lies in the driver's memory for this reader alone.
+
+    Raises
+    ------
+    ClusterError
+        It is not to be had.
+    """
+    if not _ranks:
+        return read(_map(name.descriptor), name.token)
+    found = read(_ranks[0].read_shared(name), name.token)
+    _ranks[0].transport.forget(0, name.descriptor)
+    return found
 
 
 def forget(token: bytes) -> None:

@@ -7,11 +7,15 @@ from typing import Any
 from ...graph.errors import ArgumentError, bad
 from ...scheduler.sharing import share
 from ...workers.shared_objects import Shared
+from ...workers.space import Space
 from ..base import ArrayBase
+from .space import space
 
 __all__ = [
     "Shared",
+    "Space",
     "object",
+    "space",
 ]
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ...graph.grid import Index
     from ...graph.kinds.gang import Gang
     from ...graph.stage import Stage
+    from ..calls import Calls
     from ..protocol import Event, GangOrder
     from ..reader import Reader
     from ..transport import Transport
@@ -63,11 +64,12 @@ class GangThread:
     def __init__(
         self,
         transport: Transport,
+        calls: Calls,
         emit: Callable[[Event], None],
         fail: Callable[[int, int, BaseException], Event],
     ) -> None:
         self.transport, self.rank, self.meeting = transport, transport.rank, transport.meeting
-        self.emit, self.fail = emit, fail
+        self.calls, self.emit, self.fail = calls, emit, fail
         self._orders: SimpleQueue[tuple[Run | Meet, Reader | None] | None] = SimpleQueue()
         self._held: set[int] = set()
         self._recalled: set[int] = set()
@@ -103,6 +105,7 @@ class GangThread:
             harmed = True
             try:
                 assert command.gang is not None
+                self.calls.enter(batch)
                 comms = self.meeting.join(command.gang)
                 if isinstance(command, Run) and reader is not None and batch not in self._recalled:
                     returned = self._run(command, reader, comms)
@@ -117,6 +120,7 @@ class GangThread:
                 if isinstance(command, Run) and reader is not None:
                     lost = self._is_lost(batch, error)
                     self.emit(Refused(self.rank, batch) if lost else self.fail(self.rank, batch, error))
+            self.calls.leave(batch)
             self.meeting.leave(comms, harmed)
             self._held.discard(batch)
             self._recalled.discard(batch)
