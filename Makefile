@@ -46,7 +46,7 @@ endif
 # Tests start hundreds of Pythons, and each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all checks lint types mypy pyright imports size docs site conformance bench ml mutants clean
+.PHONY: help run test test-all checks lint types mypy pyright imports size docs site conformance bench ml seeds mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,10 +97,10 @@ conformance: .venv/.test ## the array API's test suite, SUITE=its checkout; ARGS
 	$(BIN)/pip install -q -r $(SUITE)/requirements.txt pytest-xdist
 	PATH=$(CURDIR)/$(BIN):$$PATH $(PY) tests/conformance/run.py $(SUITE) $(ARGS)
 
-bench: .venv/.bench $(if $(filter ml,$(MAKECMDGOALS)),.venv/.learn) ## measure against the peers; `make bench ml`: the training stage
-	$(PY) benchmarks/$(if $(filter ml,$(MAKECMDGOALS)),ml,run).py $(ARGS)
+bench: .venv/.bench $(if $(filter ml,$(MAKECMDGOALS)),.venv/.learn) ## measure against the peers; `make bench ml`: the training stage, `make bench seeds`: rank programs, loops, shared arrays
+	$(PY) benchmarks/$(if $(filter ml,$(MAKECMDGOALS)),ml.py,$(if $(filter seeds,$(MAKECMDGOALS)),seeds,run.py)) $(ARGS)
 
-ml: bench
+ml seeds: bench
 
 mutants: .venv/.mutants ## how many small changes of the program the tests notice; ARGS="--number 20 --folders graph"
 	$(PY) tests/mutants/run.py $(ARGS)

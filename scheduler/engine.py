@@ -446,6 +446,9 @@ class Engine:
     def _run_gangs(self) -> None:
         """Start the gang that is ready; have one that came to nothing stop waiting."""
         run = self.ledger.gangs.run
+        if run is not None and (late := run.overdue()) is not None:
+            self.ledger.note_refused(run.left(self.ledger.batches)[0].number)
+            self.fail(run.record, np.arange(run.record.ntasks), late)
         if run is not None and run.broken:
             self._recall(run.left(self.ledger.batches))
         if (run := self.ledger.gangs.take(self.ledger)) is None:

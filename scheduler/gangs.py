@@ -11,11 +11,13 @@ one leave the dead behind first (`workers/mpi/gang_comm.py`).
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..graph.errors import WaitTimeout
 from .record import State
 
 if TYPE_CHECKING:
@@ -35,11 +37,27 @@ class GangRun:
     epoch: int
     arrived: dict[int, float] = field(default_factory=dict)
     broken: bool = False
+    begun: float = field(default_factory=time.monotonic)
 
     @property
     def ranks(self) -> tuple[int, ...]:
         """The ranks, by their place in the gang."""
         return tuple(batch.rank for batch in self.batches)
+
+    def overdue(self) -> WaitTimeout | None:
+        """Return the error of a gang that has run for longer than it may."""
+        gang = self.record.stage.gang
+        assert gang is not None
+        if self.broken or gang.timeout is None or time.monotonic() - self.begun < gang.timeout:
+            return None
+        late = [str(k) for k, batch in enumerate(self.batches) if batch.number not in self.arrived]
+        who = f"member{'s' if len(late) > 1 else ''} {', '.join(late)} of {len(self.batches)}"
+        if len(self.batches) == 1:
+            who = "it"
+        return WaitTimeout(
+            f"spmd: function {gang.label!r} hasn't ended within {gang.timeout:g} s: {who} still ran"
+            + (f", created at {self.record.stage.origin}" if self.record.stage.origin else "")
+        )
 
     def left(self, batches: Mapping[int, Batch]) -> list[Batch]:
         """Return what hasn't been answered for."""

@@ -74,7 +74,13 @@ class Spec:
             object.__setattr__(self, name, value)
 
 
-def spmd(func: Callable[..., Any], *arrays: Any, out: Any = None, members: int | None = None) -> Any:
+def spmd(
+    func: Callable[..., Any],
+    *arrays: Any,
+    out: Any = None,
+    members: int | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Run a function on all ranks at once, in a communicator of their own, each with its own chunks of some arrays.
 
     Parameters
@@ -92,6 +98,8 @@ def spmd(func: Callable[..., Any], *arrays: Any, out: Any = None, members: int |
     members : int, optional
         How many there are, up to the number of ranks; of threads, any number. None: all ranks; on the embedded engine
         as many as it has threads.
+    timeout : float, optional
+        Seconds after which a run that hasn't ended is an error: its members' calls end. None: no limit.
 
     Returns
     -------
@@ -103,9 +111,11 @@ def spmd(func: Callable[..., Any], *arrays: Any, out: Any = None, members: int |
     Raises
     ------
     ArgumentError
-        `func` is no function, or can't be pickled; `members` isn't positive; `out` is none of these.
+        `func` is no function, or can't be pickled; `members` or `timeout` isn't positive; `out` is none of these.
     ClusterError
         There are fewer ranks than members.
+    WaitTimeout
+        The function, on whichever member, took longer than `timeout`.
     Exception
         What a member raises. The others' calls end, and it comes with the member's traceback.
 
@@ -136,7 +146,7 @@ def spmd(func: Callable[..., Any], *arrays: Any, out: Any = None, members: int |
     outs = _outs(out)
     count = _count(members)
     packed = payload("spmd", func, (), {})
-    gang = Gang(packed, count, outs, 0 if outs else next(_numbers))
+    gang = Gang(packed, count, outs, 0 if outs else next(_numbers), _limit(timeout))
     made = make(gang, operands, gang.grid(), np.uint8)
     if not outs:
         return _returned(made)
@@ -156,6 +166,14 @@ def _count(members: int | None) -> int:
     if not found.embedded and members > alive:
         raise ClusterError(f"spmd: argument 'members' is {members}, and the cluster has {alive} ranks")
     return int(members)
+
+
+def _limit(timeout: float | None) -> float | None:
+    if timeout is None:
+        return None
+    if not isinstance(timeout, int | float | np.number) or not timeout > 0:
+        raise ArgumentError(bad("spmd", "timeout", timeout, "a number of seconds above 0, or None"))
+    return float(timeout)
 
 
 def _outs(out: Any) -> tuple[Out, ...]:

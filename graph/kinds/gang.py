@@ -73,13 +73,14 @@ class Shares:
 class Gang(Op):
     """`function(comm, *locals, *outs)` by so many members at once, in a communicator of their own.
 
-    `number` tells calls apart whose results nobody names: they aren't lazy.
+    `number` tells calls apart whose results nobody names: they aren't lazy. `timeout` is in seconds.
     """
 
     payload: Payload
     members: int
     outs: tuple[Out, ...] = ()
     number: int = 0
+    timeout: float | None = None
 
     @property
     def label(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -133,6 +134,19 @@ def test_a_deadlock_is_told():
         wr.spmd(lambda comm: comm.recv(source=1 - comm.rank), members=2)
 
 
+def test_a_gang_that_takes_too_long_is_told_and_leaves_the_next_alone():
+    def slow(comm):
+        time.sleep(0.4 if comm.rank else 0)
+        comm.Barrier()
+
+    with pytest.raises(wr.WaitTimeout, match=r"spmd: function 'slow' hasn't ended within 0\.1 s: it still ran"):
+        wr.spmd(slow, members=2, timeout=0.1)
+    assert wr.spmd(lambda comm: comm.allreduce(1), members=2, timeout=60) == [2, 2]
+    y = wr.spmd(lambda comm, y: time.sleep(0.4), out=wr.Spec((2,), "f8", 1), members=2, timeout=0.1)
+    with pytest.raises(wr.WaitTimeout, match="hasn't ended"):
+        y.compute()
+
+
 def test_gangs_behind_each_other_and_beside_other_work():
     x = wr.random.default_rng(0).random(10_000, chunks=1000)
     total = float(x.sum())
@@ -179,6 +193,11 @@ WRONG = {
     "no shape": (lambda: wr.Spec(-1), wr.ShapeError, "Spec: argument 'shape'"),
     "objects": (lambda: wr.Spec(1, object), wr.DTypeError, "Spec: argument 'dtype'"),
     "no array": (lambda: wr.spmd(print, object()), wr.ArgumentError, r"spmd: argument 'arrays\[0\]'"),
+    "no time": (
+        lambda: wr.spmd(print, timeout=0),
+        wr.ArgumentError,
+        "spmd: argument 'timeout' is 0; expected a number",
+    ),
     "a lock": (lambda: wr.spmd(LOCKED), wr.ArgumentError, "can't be pickled"),
 }
 
