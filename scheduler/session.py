@@ -123,15 +123,23 @@ class Session:
                 Job([], [token], None, name=made[token].name, blocks_per_task=made[token].blocks_per_task)
                 for token in (root.token for root in fresh)
             )
+            if jobs:
+                jobs[0].stages, jobs[0].reads = stages, reads
+                jobs[0].relied = [kept.job for kept in relied.values()]
+            entered = {one.token: one for one in self.enter(jobs)}
+            return [
+                (entered.get(root.token) or self._another(root.token)) if one is None else one
+                for root, one in zip(roots, kept, strict=True)
+            ]
+
+    def enter(self, jobs: tuple[Job, ...]) -> list[Kept]:
+        """Hand in jobs that each keep one target; return what keeps these."""
+        with self._lock:
             try:
                 if jobs:
-                    jobs[0].stages, jobs[0].reads = stages, reads
-                    jobs[0].relied = [kept.job for kept in relied.values()]
                     self.engine.request(Submit(jobs))  # before others learn that it is stored
                     self._kept |= {job.targets[0]: (set(), job) for job in jobs}
-                return [
-                    self._another(root.token) if one is None else one for root, one in zip(roots, kept, strict=True)
-                ]
+                return [self._another(job.targets[0]) for job in jobs]
             except BaseException:  # an interrupt
                 for job in jobs:
                     self.drop(job.targets[0], job, -1)

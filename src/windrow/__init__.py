@@ -127,6 +127,7 @@ from .arrays.user_functions.along_axis import *
 from .arrays.user_functions.blockwise import *
 from .arrays.user_functions.coarsen import *
 from .arrays.user_functions.gufunc import *
+from .arrays.user_functions.loops import *
 from .arrays.user_functions.map_blocks import *
 from .arrays.user_functions.overlap import map_overlap as map_overlap
 from .arrays.user_functions.reduction import *

@@ -1,0 +1,197 @@
+"""Loops step by step: what a step makes is stored, the next one reads it, and nothing older is kept.
+
+The stages of a body are lowered once and repeated (`scheduler.repeated`). A body with an operation that must know
+values before it is planned, such as sorting, is planned anew in each step. A step is handed in while the one before it
+runs; the condition of a `while_loop` is computed where its value is, and looked at before the next.
+
+Now and then a snapshot is taken: the driver reads what the loop carries, and goes on from there. A chunk that a dead
+rank took along is made again from the last one, so lineage never leads back further. It is taken when the steps since
+the last one have taken `WORTH` times as long as it would; with `snapshot=k` after every k steps.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...graph.expr import Expr, walk
+from ...graph.kinds.deferred import Deferred
+from ...graph.kinds.source import Host, HostData
+from ...scheduler.cluster import session
+from ...scheduler.kept import Kept
+from ...scheduler.repeated import Repeated
+from ..base import ArrayBase, wrap
+from ..execution.compute import persist
+from ..execution.deferred import evaluate
+from .tracing import Stepped, Trace, Traced
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    import numpy as np
+
+    from ..array import Array
+
+WORTH = 20
+"""A snapshot may take one such part of the time."""
+SECONDS, RATE = 2e-3, 1e9
+"""What a snapshot takes: to begin with, and bytes a second."""
+MOST = 8 << 30
+"""Bytes of which the driver takes no snapshot by itself."""
+
+
+@dataclass(frozen=True)
+class Looped(Deferred):
+    """One of the arrays that a loop ends with.
+
+    It counts as a user's function: what it makes isn't remembered, since its steps hold chunks.
+    """
+
+    @property
+    def foreign(self) -> bool:
+        """See `Op`."""
+        return True
+
+
+@dataclass
+class Snapshots:
+    """When to take the next one."""
+
+    every: int | None
+    nbytes: int
+    steps: int = 0
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def cost(self) -> float:
+        """Seconds that one takes, about."""
+        return SECONDS + self.nbytes / RATE
+
+    def due(self) -> bool:
+        """Count a step; tell whether it is time."""
+        self.steps += 1
+        if self.every is not None:
+            return self.steps >= self.every
+        return self.nbytes <= MOST and time.monotonic() - self.since > WORTH * self.cost
+
+    def taken(self) -> None:
+        """Begin to count again."""
+        self.steps, self.since = 0, time.monotonic()
+
+
+@dataclass(eq=False)
+class Loop:
+    """A loop that can be run: a fixed number of steps, or as long as a condition holds."""
+
+    body: Trace
+    condition: Trace | None
+    steps: int
+    snapshot: int | None
+    _made: dict[int, Array] = field(default_factory=dict)
+    _of: tuple[str, ...] = ()
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def outside(self) -> tuple[Expr, ...]:
+        """What is taken from outside, of which a placeholder's values come."""
+        return self.body.outside + (self.condition.outside if self.condition is not None else ())
+
+    def recipe(self, *arguments: Any) -> Generator[Any, Any, Array]:
+        """Return one of the arrays that the loop ends with; all are made at once, and wait for being asked for.
+
+        The last arguments are the operation's parameters: what names it, and which array is wanted.
+        """
+        yield from ()
+        *given, _, number = arguments
+        with self._lock:
+            of = tuple(array.expr.token for array in given)
+            if of != self._of or number not in self._made:
+                self._of, self._made = (), {}
+                carried = len(self.body.carried)
+                self._made = dict(enumerate(self.run(list(given[:carried]), list(given[carried:]))))
+                self._of = of
+            return self._made.pop(number)
+
+    def run(self, first: list[Array], outside: list[Array]) -> list[Array]:
+        """Run the loop now; return what is carried, stored."""
+        return run_steps(self, first, outside)
+
+
+def run_steps(loop: Loop, first: list[Array], outside: list[Array]) -> list[Array]:
+    """Run a loop step by step."""
+    kept = _persist([*first, *outside])
+    state, captured = kept[: len(first)], kept[len(first) :]
+    own = len(loop.body.captured)
+    step = _stepper(loop.body, captured[:own])
+    test = None if loop.condition is None else _stepper(loop.condition, captured[own:])
+    counts = loop.body.counts
+    snapshots = Snapshots(loop.snapshot, sum(e.nbytes for e in state))
+    done = 0
+    while done < loop.steps if test is None else _truth(test(state[counts:])):
+        following = step(state)
+        _wait(state)
+        state, done = following, done + 1
+        del following
+        if snapshots.due():
+            state = _snapshot(state)
+            snapshots.taken()
+    _wait(state)
+    return [wrap(e) for e in state]
+
+
+def _persist(arrays: Sequence[ArrayBase]) -> list[Expr]:
+    if not arrays:
+        return []
+    kept = persist(*arrays)
+    return [a.expr for a in (kept if len(arrays) > 1 else [kept])]
+
+
+def _wait(state: Sequence[Expr]) -> None:
+    for e in state:
+        assert isinstance(e.pin, Kept)
+        e.pin.wait()
+
+
+def _truth(made: Sequence[Expr]) -> bool:
+    return bool(evaluate(made)[0])
+
+
+def _snapshot(state: Sequence[Expr]) -> list[Expr]:
+    """Read what is carried; return it as data of the driver's, from which lineage begins."""
+    return _persist([wrap(hosted(value, e)) for value, e in zip(evaluate(state), state, strict=True)])
+
+
+def hosted(value: np.ndarray[Any, Any], like: Expr) -> Expr:
+    """Return the expression of an array in the driver's memory."""
+    value.flags.writeable = False
+    return Expr(Host(HostData(value, in_place=True, label=like.label)), (), like.grid, like.dtype, like.origin)
+
+
+def _stepper(trace: Trace, captured: Sequence[Expr]) -> Any:
+    """Return a function that starts making a trace's results of what is carried, and returns them."""
+    nodes = list(walk(list(trace.roots)))
+    if any(node.op.deferred and not isinstance(node.op, Traced) for node in nodes):
+        return lambda state: _persist([wrap(e) for e in trace.bind(state, captured)])
+    own = dict(zip((e.token for e in trace.captured), captured, strict=True))
+    given = {e.token for e in trace.carried} | own.keys()
+    made = [e for e in trace.roots if e.token not in given]
+    repeated = Repeated(made, given) if made else None
+
+    def start(state: Sequence[Expr]) -> list[Expr]:
+        present = own | dict(zip((e.token for e in trace.carried), state, strict=True))
+        if repeated is None:
+            return [present[root.token] for root in trace.roots]
+        if len({e.token for e in present.values()}) < len(present):  # a stage has each of its inputs once
+            return _persist([wrap(e) for e in trace.bind(state, captured)])
+        pins: dict[str, Any] = {token: e.pin for token, e in present.items()}
+        found = repeated.start(session(), pins)
+        return [_stepped(trace, root, found) if root.token in found else present[root.token] for root in trace.roots]
+
+    return start
+
+
+def _stepped(trace: Trace, root: Expr, found: dict[str, Kept]) -> Expr:
+    kept = found[root.token]
+    return Expr(Stepped(trace.operation), (), root.grid, root.dtype, root.origin, kept, kept.token)

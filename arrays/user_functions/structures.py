@@ -1,0 +1,105 @@
+"""Nested structures of arrays: tuples, lists and dicts, taken apart and put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_LEAF = "leaf"
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What a nested structure is made of: its kind, its keys or fields, and the structures in it."""
+
+    kind: Any
+    keys: tuple[Any, ...] = ()
+    parts: tuple[Structure, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """The number of leaves."""
+        return 1 if self.kind is _LEAF else sum(part.count for part in self.parts)
+
+    def build(self, leaves: Sequence[Any]) -> Any:
+        """Return the structure with these leaves."""
+        return self._build(iter(leaves))
+
+    def _build(self, leaves: Iterator[Any]) -> Any:
+        if self.kind is _LEAF:
+            return next(leaves)
+        made = [part._build(leaves) for part in self.parts]
+        if self.kind is dict:
+            return dict(zip(self.keys, made, strict=True))
+        return self.kind._make(made) if self.keys else self.kind(made)
+
+    def paths(self, name: str) -> list[str]:
+        """Return what each leaf is called, where the whole is called `name`."""
+        if self.kind is _LEAF:
+            return [name]
+        keys = self.keys if self.kind is dict else range(len(self.parts))
+        return [path for key, part in zip(keys, self.parts, strict=True) for path in part.paths(f"{name}[{key!r}]")]
+
+    def __str__(self) -> str:
+        if self.kind is _LEAF:
+            return "array"
+        if self.kind is dict:
+            return "{" + ", ".join(f"{k!r}: {p}" for k, p in zip(self.keys, self.parts, strict=True)) + "}"
+        inner = ", ".join(map(str, self.parts))
+        if self.keys:
+            return f"{self.kind.__name__}({inner})"
+        return f"[{inner}]" if self.kind is list else f"({inner}{',' if len(self.parts) == 1 else ''})"
+
+
+LEAF = Structure(_LEAF)
+
+
+def take_apart(value: Any) -> tuple[list[Any], Structure]:
+    """Return the leaves of a nested structure, in order, and what it is made of. Dicts go by their keys' order.
+
+    Examples
+    --------
+    >>> leaves, structure = take_apart((1, {"a": 2, "b": [3]}))
+    >>> leaves, str(structure)
+    ([1, 2, 3], "(array, {'a': array, 'b': [array]})")
+    """
+    if type(value) is dict:
+        keys, values = tuple(value), list(value.values())
+    elif type(value) in (tuple, list):
+        keys, values = (), list(value)
+    elif isinstance(value, tuple) and (names := getattr(value, "_fields", ())):
+        keys, values = tuple(names), list(value)
+    else:
+        return [value], LEAF
+    leaves: list[Any] = []
+    parts = []
+    for each in values:
+        own, structure = take_apart(each)
+        leaves += own
+        parts.append(structure)
+    return leaves, Structure(type(value), keys, tuple(parts))
+
+
+def arrange(value: Any, structure: Structure) -> list[Any] | None:
+    """Return the leaves of a value of the same structure, in its order; None where it has another.
+
+    Dicts of the same keys are of one structure, whatever their order.
+    """
+    leaves, own = take_apart(value)
+    if own == structure:
+        return leaves
+    if structure.kind is _LEAF or own.kind is not structure.kind or len(own.parts) != len(structure.parts):
+        return None
+    if structure.kind is dict and set(own.keys) != set(structure.keys):
+        return None
+    items = [value[key] for key in structure.keys] if structure.kind is dict else list(value)
+    found: list[Any] = []
+    for item, part in zip(items, structure.parts, strict=True):
+        mine = arrange(item, part)
+        if mine is None:
+            return None
+        found += mine
+    return found

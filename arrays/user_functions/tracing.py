@@ -1,0 +1,169 @@
+"""Bodies of loops, called once on arrays that stand for what a step begins with.
+
+A `Trace` holds what a body made of them as expressions. Leaves are placeholders: what a step carries (`Traced`), and
+what the body takes from outside of the loop, which is the same in all steps and is computed once, before the first.
+What would need values, a recipe or a truth, finds none: a placeholder has a recipe that raises.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...graph.errors import ArgumentError, DTypeError, ShapeError
+from ...graph.expr import Expr, Op, rewrite, walk
+from ...graph.generated import is_cheap
+from ...graph.kinds.deferred import Deferred
+from ...graph.kinds.source import Source
+from ..base import ArrayBase, as_array, wrap
+from ..chunking.rechunk import regrid
+from .structures import Structure, arrange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Mapping
+
+    from ...graph.grid import Grid
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Traced(Deferred):
+    """What stands for an array while a loop's body is traced."""
+
+    number: int = 0
+
+
+def placeholder(operation: str, grid: Grid, dtype: Any) -> Expr:
+    """Return an expression of its own that stands for an array whose values nobody knows."""
+
+    def refuse() -> Generator[Any, Any, Any]:
+        yield from ()
+        raise ArgumentError(
+            f"{operation}: the body needs values while it is traced, which are known only when the loop runs; expected "
+            "operations that stay lazy: no `if`, `float()`, `compute` of what a step begins with; wr.where chooses"
+        )
+
+    return Expr(Traced(operation, refuse, (), next(_numbers)), (), grid, dtype)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A loop's body, or its condition, as expressions over placeholders.
+
+    `roots` are the results, on the chunks of what is carried; `carried` and `captured` are placeholders; `outside` are
+    the expressions that the latter stand for. `counts` tells that the first of what is carried is the step's number.
+    """
+
+    operation: str
+    roots: tuple[Expr, ...]
+    carried: tuple[Expr, ...]
+    captured: tuple[Expr, ...]
+    outside: tuple[Expr, ...]
+    counts: bool = False
+
+    def bind(self, carried: Iterable[Expr], captured: Iterable[Expr]) -> list[Expr]:
+        """Return the results over other expressions."""
+        pairs = zip((*self.carried, *self.captured), (*carried, *captured), strict=True)
+        return substitute(self.roots, {mine.token: other for mine, other in pairs})
+
+
+def substitute(roots: Iterable[Expr], others: Mapping[str, Expr]) -> list[Expr]:
+    """Return expressions in which others stand for some, by token."""
+
+    def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:
+        if all(a is b for a, b in zip(operands, node.operands, strict=True)):
+            return node
+        return Expr(node.op, operands, node.grid, node.dtype, node.origin)
+
+    return rewrite(list(roots), lambda node: others.get(node.token), build)
+
+
+def trace_body(
+    operation: str, body: Callable[..., Any], first: list[ArrayBase], structure: Structure, counter: ArrayBase | None
+) -> Trace:
+    """Call a loop's body once; `counter` is the first step's number where the body takes it."""
+    stands = [placeholder(operation, a.expr.grid, a.dtype) for a in first]
+    x = structure.build([wrap(e) for e in stands])
+    count = [] if counter is None else [placeholder(operation, counter.expr.grid, counter.dtype)]
+    made = arrange(body(*[wrap(e) for e in count], x), structure)
+    if made is None:
+        raise ArgumentError(
+            f"{operation}: argument 'body' made something else of x than it was given; expected {structure}"
+        )
+    leaves = [
+        _fit(operation, path, made_of, leaf)
+        for path, made_of, leaf in zip(structure.paths("x"), stands, made, strict=True)
+    ]
+    used = bool(count) and _uses([a.expr for a in leaves], count[0])
+    if used:
+        leaves.insert(0, as_array(operation, "i", wrap(count[0]) + 1))
+        stands.insert(0, count[0])
+    return _finish(operation, [a.expr for a in leaves], stands, used)
+
+
+def trace_condition(operation: str, cond: Callable[..., Any], first: list[ArrayBase], structure: Structure) -> Trace:
+    """Call a loop's condition once."""
+    stands = [placeholder(operation, a.expr.grid, a.dtype) for a in first]
+    made = cond(structure.build([wrap(e) for e in stands]))
+    found = as_array(operation, "cond", made)
+    if found.shape != () or found.dtype.kind != "b":
+        raise ShapeError(
+            f"{operation}: argument 'cond' returned an array of shape {found.shape} and dtype {found.dtype}; expected "
+            "one truth: shape () and dtype bool, such as x.max() > 1"
+        )
+    return _finish(operation, [found.expr], stands, False)
+
+
+def _fit(operation: str, path: str, given: Expr, made: Any) -> ArrayBase:
+    """Check what a step makes against what it began with; return it on the same chunks."""
+    array = as_array(operation, f"body's result for {path}", made)
+    if array.shape != given.shape:
+        raise ShapeError(
+            f"{operation}: argument 'body' made an array of shape {array.shape} of {path}; expected shape "
+            f"{given.shape}, as {path} has"
+        )
+    if array.dtype != given.dtype:
+        raise DTypeError(
+            f"{operation}: argument 'body' made an array of dtype {array.dtype} of {path}; expected dtype "
+            f"{given.dtype}, as {path} has; .astype({str(given.dtype)!r}) casts the one or the other"
+        )
+    return regrid(array, given.grid)
+
+
+def _uses(roots: list[Expr], node: Expr) -> bool:
+    return any(each is node or each.token == node.token for each in walk(roots))
+
+
+def _finish(operation: str, roots: list[Expr], stands: list[Expr], counts: bool) -> Trace:
+    """Find what a body takes from outside: the largest expressions in which no placeholder is."""
+    own = {e.token for e in stands}
+    inside: set[str] = set()
+    for node in walk(roots):
+        if node.token in own or any(child.token in inside for child in node.operands):
+            inside.add(node.token)
+    outside: dict[str, Expr] = {}
+    for node in walk(roots, lambda node: node.token not in inside):
+        for child in node.operands if node.token in inside else ():
+            if child.token not in inside:
+                outside[child.token] = child
+    for root in roots:
+        if root.token not in inside:
+            outside[root.token] = root
+    taken = [e for e in outside.values() if not (isinstance(e.op, Source) and is_cheap(e.op))]
+    captured = [placeholder(operation, e.grid, e.dtype) for e in taken]
+    bound = substitute(roots, {e.token: c for e, c in zip(taken, captured, strict=True)})
+    return Trace(operation, tuple(bound), tuple(stands), tuple(captured), tuple(taken), counts)
+
+
+@dataclass(frozen=True)
+class Stepped(Op):
+    """What a step of a loop has made, and is stored; nothing below tells how to make it again."""
+
+    name: str
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return self.name
