@@ -13,6 +13,7 @@ from ..arrays.user_functions.pickling import payload
 from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
 from ..workers.boundary import publish
+from ..workers.shared_objects import as_ranks_see
 from .averaging.asynchronous import PUSHES, STALENESS, Asynchronous
 from .averaging.batching import FIRST, double_batch, most_rows
 from .averaging.outer import check_outer, outer_update
@@ -215,8 +216,9 @@ def train(
     with Progress("train", epochs, shown=verbose) as progress:
         made = cut_shards("train", [X] if y is None else [X, y], shards, shuffle, int(seed))
         progress.rows = sum(made.sizes)
-        names, given = _told(step, state, made, FIRST if auto else int(batch_size), update)
-        size = _measured(step, state, made) if auto else int(batch_size)
+        tried, changes = as_ranks_see((step, update))
+        names, given = _told(tried, state, made, FIRST if auto else int(batch_size), changes)
+        size = _measured(tried, state, made) if auto else int(batch_size)
         batches = max(-(-n // size) for n in made.sizes)
         period = min(period_of("train", average, batches), batches)
         work, count = _Batches(step, size, period, shuffle, names, given), -(-batches // period)

@@ -171,6 +171,7 @@ class Rank:
         """
         memory = self.transport.map_spill_file(0, name.descriptor)
         if memory is not None:
+            self.transport.forget(0, name.descriptor)  # what was read keeps the mapping, and no longer
             return memory
         into, ended, told = np.empty(name.nbytes, np.uint8), threading.Event(), []
 

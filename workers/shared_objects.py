@@ -25,12 +25,13 @@ import numpy as np
 from ..graph.errors import ClusterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from .rank import Rank
     from .transport import Bytes
 
 LINE = 64
+_OWN = frozenset(["_name", "_used", "_lock", "_loaded", "_close"])
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
 
 
@@ -76,7 +77,9 @@ class Shared:
 
     def __init__(self, value: Any) -> None:
         token = os.urandom(16)
-        descriptor, nbytes = write(value, token)
+        with noting() as used:
+            descriptor, nbytes = write(value, token)
+        self._used = tuple(used)  # what is shared already is pickled as a name, and lives as long as this
         self._name = SharedName(token, descriptor, nbytes)
         self._lock = threading.Lock()
         self._loaded: list[Any] = []
@@ -106,12 +109,20 @@ class Shared:
         return resolve, (self._name,)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("_name", "_lock", "_loaded"):
+        if name.startswith("__") or name in _OWN:
             raise AttributeError(name)
         return getattr(self.value, name)
 
     def __getitem__(self, key: Any) -> Any:
         return self.value[key]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _OWN:
+            raise AttributeError(f"a shared object doesn't change: {name!r} can't be set; share a changed one anew")
+        super().__setattr__(name, value)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
 
     def __len__(self) -> int:
         return len(self.value)
@@ -134,9 +145,12 @@ class Shared:
 
 _own: weakref.WeakValueDictionary[bytes, Shared] = weakref.WeakValueDictionary()
 _loaded: dict[bytes, Any] = {}
-_guard = threading.Lock()
+_loading: set[bytes] = set()
+_guard = threading.RLock()  # while something is loaded, which may name another object
+_table = threading.Lock()  # of what is loaded: never for long, as a rank's loop asks for it
 _threads = threading.local()
 _ranks: list[Rank] = []
+_keepers: list[Callable[[bytes], None]] = []
 
 
 def attach(rank: Rank) -> None:
@@ -237,15 +251,23 @@ def resolve(name: SharedName) -> Any:
     ClusterError
         This process is no rank of the job, or the object is gone.
     """
+    for found in getattr(_threads, "found", ()):
+        found.add(name.token)
     own = _own.get(name.token)
     if own is not None:
         return own.value
     with _guard:
-        if name.token not in _loaded:
-            if not _ranks:
-                raise ClusterError("a shared object is known to the ranks of its own job alone")
-            _loaded[name.token] = read(_ranks[0].read_shared(name), name.token)
-        return _loaded[name.token]
+        with _table:
+            if name.token in _loaded:
+                return _loaded[name.token]
+            _loading.add(name.token)
+        if not _ranks:
+            raise ClusterError("a shared object is known to the ranks of its own job alone")
+        value = read(_ranks[0].read_shared(name), name.token)
+        with _table:
+            if name.token in _loading:
+                _loaded[name.token] = value
+        return value
 
 
 def read_once(name: SharedName) -> Any:
@@ -264,9 +286,45 @@ def read_once(name: SharedName) -> Any:
 
 
 def forget(token: bytes) -> None:
-    """Let go of an object that the driver has let go of; functions that hold it still keep its memory."""
-    with _guard:
-        _loaded.pop(token, None)
+    """Let go of an object that the driver has let go of; functions that run keep its memory until they return."""
+    with _table:
+        _loading.discard(token)
+        value = _loaded.pop(token, None)
+    for each in _keepers:
+        each(token)
+    del value  # what its end calls may take long, or ask for another
+
+
+def keeps(drop: Callable[[bytes], None]) -> None:
+    """Have a function called when an object goes, by one who keeps what was unpickled with it."""
+    _keepers.append(drop)
+
+
+@contextmanager
+def finding() -> Iterator[set[bytes]]:
+    """Give the set of the objects that are found by name within, in this thread."""
+    found: set[bytes] = set()
+    outer = getattr(_threads, "found", ())
+    _threads.found = (*outer, found)
+    try:
+        yield found
+    finally:
+        _threads.found = outer
+
+
+def as_ranks_see(function: Any) -> Any:
+    """Return a function, or several with arguments, with the objects themselves in the stead of shared ones.
+
+    It is for calls in the driver that stand for those on ranks. What can't be pickled comes back as it is.
+    """
+    if not _own:
+        return function
+    try:
+        with noting() as used:
+            pickled = cloudpickle.dumps(function)
+    except Exception:
+        return function
+    return pickle.loads(pickled) if used else function
 
 
 def count_bytes() -> int:

@@ -11,6 +11,7 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 from ...workers.kernels.user_results import plain
+from ...workers.shared_objects import as_ranks_see
 from ..base import as_array, check_axis, check_dtype, check_shape, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import drop_empty_chunks
@@ -87,9 +88,10 @@ def apply_along_axis(
     if any(n == 0 for i, n in enumerate(array.shape) if i != at):
         raise ShapeError(bad("apply_along_axis", "arr", array.shape, "at least one line"))
     if dtype is None or shape is None:
+        called, given, named = as_ranks_see((func1d, args, kwargs))
         try:
             with np.errstate(all="ignore"):
-                made = plain(name_of(func1d), func1d(np.ones(array.shape[at], array.dtype), *args, **kwargs))
+                made = plain(name_of(func1d), called(np.ones(array.shape[at], array.dtype), *given, **named))
         except Exception as error:
             raise ArgumentError(
                 f"apply_along_axis: calling {name_of(func1d)!r} on a line of ones raised {type(error).__name__}: "

@@ -10,6 +10,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, ChunksError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction, MapBlocks
+from ...workers.shared_objects import as_ranks_see
 from ..base import as_array, check_axis, check_dtype, make
 from ..chunking.coalesce import whole_grid
 from ..chunking.rechunk import regrid
@@ -347,9 +348,10 @@ def _results(
             np.ones((1,) * (a.ndim - len(c)) + tuple(sizes[n] for n in c), a.dtype)
             for a, c in zip(arrays, form.inputs, strict=True)
         ]
+        called, named = as_ranks_see((func, kwargs))
         try:
             with np.errstate(all="ignore"):
-                made = func(*samples, **kwargs)
+                made = called(*samples, **named)
         except Exception as error:
             raise ArgumentError(
                 f"apply_gufunc: 'output_dtypes' and 'output_sizes' don't tell all, and calling {name!r} on ones "

@@ -14,7 +14,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.mapping import Payload
 from ...workers.kernels.user_results import plain
-from ...workers.shared_objects import noting
+from ...workers.shared_objects import as_ranks_see, noting
 from ..base import ArrayBase, check_dtype
 
 if TYPE_CHECKING:
@@ -102,9 +102,10 @@ def call_on_samples(
     name: str = "",
 ) -> Any:
     """Return what a function gives for small arrays."""
+    called, given, named = as_ranks_see((function, extra, keywords))
     try:
         with np.errstate(all="ignore"):
-            return function(*samples, *extra, **keywords)
+            return called(*samples, *given, **named)
     except Exception as error:
         likely = f", such as dtype={str(samples[0].dtype)!r}" if samples else ""
         raise DTypeError(

@@ -6,6 +6,7 @@ import gc
 import os
 import pickle
 import threading
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.workers import shared_objects
 from windrow.workers.shared_objects import count_bytes, read, write
 
 
@@ -89,6 +91,9 @@ def test_it_stands_for_the_object_in_the_driver():
     np.testing.assert_array_equal(np.asarray(shared), [0, 1, 2])
     with pytest.raises(AttributeError):
         shared.nonsense
+    assert [bool(wr.shared.object(x)) for x in (0, None, [], 2, "a")] == [False, False, False, True, True]
+    with pytest.raises(AttributeError, match="'columns' can't be set; share a changed one anew"):
+        shared.columns = 1
 
 
 def test_it_goes_with_the_last_that_needs_it():
@@ -114,6 +119,86 @@ def test_it_goes_with_the_last_that_needs_it():
             break
         wr.ones(3).sum().compute()  # the engine lets go of the stages when it looks at them next
     assert count_bytes() == before
+
+
+def mapped():
+    """How many objects are in this process' memory."""
+    with open("/proc/self/maps", encoding="ascii") as file:
+        return sum("memfd:windrow-shared" in line for line in file)
+
+
+def test_its_memory_goes_with_it():
+    gc.collect()
+    before = mapped()
+    for _ in range(3):
+        table = wr.shared.object(np.arange(10_000))
+        nested = wr.shared.object({"table": table})
+        x = wr.map_blocks(lambda block, t=table, n=nested: t[block] + n["table"][block], wr.arange(10, chunks=5))
+        np.testing.assert_array_equal(x.compute(), np.arange(10) * 2)
+        assert mapped() > before
+        table = nested = x = None
+    deadline = time.monotonic() + 20
+    while mapped() > before and time.monotonic() < deadline:
+        gc.collect()
+        wr.ones(3).sum().compute()  # the engine lets go of the stages when it looks at them next
+    assert mapped() == before
+
+
+def test_what_another_names_lives_as_long():
+    inner = wr.shared.object(np.arange(5))
+    outer = wr.shared.object({"inner": inner, "look": lambda k: inner[k]})
+    inner = None
+    gc.collect()
+    assert outer["inner"][3] == outer["look"](3) == 3
+
+
+class Slow:
+    """What takes long to unpickle."""
+
+    begun, end = threading.Event(), threading.Event()
+
+    def __setstate__(self, state):
+        self.begun.set()
+        assert self.end.wait(20)
+
+
+def test_a_rank_lets_go_while_it_loads(monkeypatch):
+    class Rank:
+        def read_shared(self, name):
+            return np.frombuffer(os.pread(name.descriptor, name.nbytes, 0), np.uint8)
+
+    slow = Slow()
+    slow.table = np.arange(3)
+    name = write(slow, token := os.urandom(16))
+    monkeypatch.setattr(shared_objects, "_ranks", [Rank()])
+    thread = threading.Thread(target=lambda: shared_objects.resolve(shared_objects.SharedName(token, *name)))
+    thread.start()
+    assert Slow.begun.wait(20)
+    for each in (os.urandom(16), token):
+        shared_objects.forget(each)  # by the rank's loop, which answers nobody until it returns
+    Slow.end.set()
+    thread.join(20)
+    os.close(name[0])
+    assert token not in shared_objects._loaded
+
+
+def test_functions_called_in_the_driver_see_what_ranks_see():
+    table = wr.shared.object(np.arange(3.0))
+    x, y = wr.arange(4, chunks=2), wr.ones((4, 3), chunks=(2, 3))
+
+    def more(block, **_):
+        assert type(table) is np.ndarray
+        return block + (table + 1).sum()
+
+    for made in (
+        wr.map_blocks(more, x),
+        wr.map_blocks(lambda b, t, u: b + (t + u).sum(), x, table, u=table),
+        wr.apply_gufunc(more, "(i)->(i)", y),
+        wr.apply_along_axis(more, 1, y),
+        wr.reduction(x, lambda b, **how: more(b).sum(**how), np.sum),
+    ):
+        assert made.dtype == float
+        assert made.compute().dtype == float
 
 
 def test_many_threads_load_it_once():

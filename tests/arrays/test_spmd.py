@@ -106,6 +106,15 @@ def test_joined_is_a_copy_where_chunks_are_apart():
     assert "don't make up a rectangle" in wr.spmd(join, wr.ones((6, 6), chunks=2), members=2)[0]
 
 
+def test_a_copy_of_results_takes_nothing_that_would_be_lost():
+    def fill(comm, y):
+        y.joined()[...] = 1
+
+    with pytest.raises(ValueError, match="read-only"):
+        wr.spmd(fill, out=wr.Spec((4, 6), "f8", chunks=(2, 3)), members=1).compute()
+    assert (wr.spmd(fill, out=wr.Spec((16, 6), "f8", chunks=(8, 6)), members=1) == 1).all().compute()
+
+
 def test_a_members_error_ends_the_others():
     def wrong(comm):
         if comm.rank == 1:

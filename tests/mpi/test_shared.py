@@ -19,6 +19,7 @@ def test_objects_are_shared(launch, nothing_left, transport):
     assert found["right"]
     assert found["shared"][0] >= 1_600_000
     assert found["shared"][1:] == [0]
+    assert found["nested"] == [199_999**2] * 2
     assert found["left"] == 0, "ranks let go of what the driver has let go of"
     assert [rank for rank, *_ in found["places"]] == [0, 1, 2]
     assert not any(writable for _, writable, *_ in found["places"])

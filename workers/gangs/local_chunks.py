@@ -99,7 +99,7 @@ class LocalChunks(Sequence[Array]):
     def joined(self) -> Array:
         """Return the chunks as one array: in place where there is one, or they lie one behind the other; else a copy.
 
-        What is written to a copy isn't written to the chunks.
+        A copy is read-only: what is written to it would not reach the chunks.
 
         Returns
         -------
@@ -126,6 +126,7 @@ class LocalChunks(Sequence[Array]):
         out = np.empty(shape, self.dtype)
         for chunk, slices in zip(self._chunks, self.slices, strict=True):
             out[tuple(slice(s.start - w.start, s.stop - w.start) for s, w in zip(slices, where, strict=True))] = chunk
+        out.flags.writeable = False
         return out
 
     def _adjoining(self, shape: tuple[int, ...]) -> Array | None:

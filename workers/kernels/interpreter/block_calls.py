@@ -11,6 +11,7 @@ import numpy as np
 
 from ....graph.errors import ShapeError
 from ....graph.kinds.mapping import BlockFunction, MapBlocks
+from ... import shared_objects
 from ..blocks import block_function, fills
 from ..user_results import check_kept, plain
 
@@ -20,27 +21,47 @@ if TYPE_CHECKING:
     from ....graph.program import Call
     from ....graph.stage import Stage
 
+    _Loaded = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
 Array = np.ndarray[Any, Any]
 
 
 _KEPT_BYTES = 1 << 25
-_kept: OrderedDict[bytes, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = OrderedDict()
+_kept: OrderedDict[bytes, _Loaded] = OrderedDict()
+_sharers: dict[bytes, set[bytes]] = {}  # the shared objects that kept functions use
 _guard = threading.Lock()
 
 
-def _unpickle(pickled: bytes) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-    """Unpickle a function; those used last are kept, the last one and as many as fit some bytes."""
+def _unpickle(pickled: bytes) -> _Loaded:
+    """Unpickle a function; those used last are kept, the last one and as many as fit some bytes.
+
+    One that uses a shared object is kept no longer than that is.
+    """
     with _guard:
         found = _kept.get(pickled)
         if found is not None:
             _kept.move_to_end(pickled)
             return found
-    loaded: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] = pickle.loads(pickled)
+    with shared_objects.finding() as shared:
+        loaded: _Loaded = pickle.loads(pickled)
     with _guard:
         _kept[pickled] = loaded
+        if shared:
+            _sharers[pickled] = shared
         while len(_kept) > 1 and (len(_kept) > 512 or sum(map(len, _kept)) > _KEPT_BYTES):
-            _kept.popitem(last=False)
+            _sharers.pop(_kept.popitem(last=False)[0], None)
     return loaded
+
+
+def _drop(token: bytes) -> None:
+    """Keep no function that uses a shared object."""
+    with _guard:
+        names = [name for name, shared in _sharers.items() if token in shared]
+        gone = [(_sharers.pop(name), _kept.pop(name, None)) for name in names]
+    del gone
+
+
+shared_objects.keeps(_drop)
 
 
 class BlockError(Exception):
