@@ -23,6 +23,8 @@ class Kept:
 
     def __init__(self, session: Session, token: str, job: Job, number: int) -> None:
         self.session, self.token, self.job = session, token, job
+        self.counted = False
+        """Whether what its functions have added to shared arrays is due."""
         self._finalizer = weakref.finalize(self, insist, partial(session.drop, token, job, number))
 
     def release(self) -> None:

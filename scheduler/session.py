@@ -17,6 +17,7 @@ from ..graph.lower import lower
 from ..graph.stage import relations
 from .job import Close, Job, Release, Submit, Uncache
 from .kept import Kept
+from .pages.counting import count_additions, forget_additions
 from .record import State
 from .result_collector import ResultCollector, insist
 
@@ -64,7 +65,9 @@ class Session:
             gather.run()
         except BaseException:  # an interrupt outside of `gather.run`: the job must not stay
             gather.cancel()
+            forget_additions(roots)
             raise
+        count_additions(roots)
         return gather
 
     @property

@@ -27,6 +27,7 @@ from .executor import Target, run_blocks, run_task
 from .gangs.member import GangThread
 from .kernels.interpreter.block_calls import BlockError
 from .output import COMPUTE, finish_lines
+from .pages import service as pages
 from .protocol import (
     Answered,
     Asked,
@@ -77,6 +78,7 @@ class Rank:
         self._waiting: dict[int, tuple[Run, Reader]] = {}
         self.calls = Calls(transport)
         attach(transport, self.calls)
+        self.pages = pages.serve(self)
         self._folder = spill_folder
         self._work: SimpleQueue[int | None] = SimpleQueue()
         self._events: SimpleQueue[Event] = SimpleQueue()

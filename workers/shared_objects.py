@@ -101,7 +101,7 @@ class Shared:
         """The object, its arrays read-only."""
         with self._lock:
             if not self._loaded:
-                self._loaded.append(read(_map(self._name.descriptor), self._name.token))
+                self._loaded.append(read(map_file(self._name.descriptor), self._name.token))
             return self._loaded[0]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -159,9 +159,9 @@ def attach(rank: Rank) -> None:
 
 
 @contextmanager
-def noting() -> Iterator[list[Any]]:
+def noting() -> Iterator[list[object]]:
     """Give the list of what is pickled within by its name, to be kept as long as the pickle is."""
-    used: list[Any] = []
+    used: list[object] = []
     outer = getattr(_threads, "used", ())
     _threads.used = (*outer, used)
     try:
@@ -170,10 +170,12 @@ def noting() -> Iterator[list[Any]]:
         _threads.used = outer
 
 
-def note_use(thing: Any) -> None:
-    """Note that something is pickled by its name."""
-    for used in getattr(_threads, "used", ()):
+def note_use(thing: object) -> bool:
+    """Have something kept that is pickled by its name; tell whether somebody notes it."""
+    lists = getattr(_threads, "used", ())
+    for used in lists:
         used.append(thing)
+    return bool(lists)
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc] # it has no types
@@ -239,7 +241,7 @@ def read(memory: Bytes, token: bytes) -> Any:
     return pickle.loads(head.data, buffers=[part.data for part in buffers])
 
 
-def _map(descriptor: int) -> Bytes:
+def map_file(descriptor: int) -> Bytes:
     return np.frombuffer(mmap.mmap(descriptor, 0, prot=mmap.PROT_READ), np.uint8)
 
 
@@ -279,7 +281,7 @@ def read_once(name: SharedName) -> Any:
         It is not to be had.
     """
     if not _ranks:
-        return read(_map(name.descriptor), name.token)
+        return read(map_file(name.descriptor), name.token)
     found = read(_ranks[0].read_shared(name), name.token)
     _ranks[0].transport.forget(0, name.descriptor)
     return found

@@ -15,6 +15,7 @@ from ...graph.expr import remove_pins, walk
 from ...scheduler.cluster import session
 from ...scheduler.kept import Kept
 from ...scheduler.lineage import locate_chunks
+from ...scheduler.pages.counting import count_additions
 from ..base import ArrayBase, check_arrays, wrap
 from .deferred import evaluate, expand_recipes
 from .scalar_reads import element
@@ -200,6 +201,7 @@ def wait(*arrays: Any, timeout: float | None = None) -> None:
                 f"wait: after {timeout} s {len(kept) - place} of {len(kept)} persisted arrays may not be there yet: "
                 f"{node.label}{made}, {pin.job.done} of {pin.job.total} tasks are done"
             )
+    count_additions(list(kept.values()))
 
 
 def _is_settled(node: Expr) -> bool:

@@ -15,7 +15,7 @@ from ...workers.arrow import value_type
 from ..base import ArrayBase, as_array, check_axes, check_dtype, make
 from ..chunking.rechunk import common_axes, regrid
 from .adapters import ArrowBlocks, Informed, Interleaved
-from .pickling import find_wanted, infer_result, name_of, payload, refuse_captured
+from .pickling import find_wanted, infer_result, name_additions, name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,7 +143,8 @@ def map_blocks(
     if "block_info" in wants:
         called = Informed(called, sources, grid, known, "block_id" in wants)
     packed = payload("map_blocks", called, extra, kwargs, label)
-    return make(MapBlocks(packed, tuple(operand_axes), ("block_id",) if wants else ()), arrays, grid, known)
+    adds = name_additions(packed, arrays, grid)
+    return make(MapBlocks(packed, tuple(operand_axes), ("block_id",) if wants else (), adds), arrays, grid, known)
 
 
 def as_arrow(blocks: Any, arrays: list[Array]) -> bool:

@@ -27,7 +27,7 @@ from .map_blocks import (
     read_dtype,
     target_axes,
 )
-from .pickling import find_wanted, infer_result, name_of, payload
+from .pickling import find_wanted, infer_result, name_additions, name_of, payload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -177,7 +177,8 @@ def map_overlap(
         called = Trimmed(called, margins, grid, bool(wants))
         wants = ("block_id",)
     packed = payload("map_overlap", called, extra, kwargs, label)
-    return make(MapBlocks(packed, tuple(operand_axes), ("block_id",) if wants else ()), wide, grid, known)
+    adds = name_additions(packed, wide, grid)
+    return make(MapBlocks(packed, tuple(operand_axes), ("block_id",) if wants else (), adds), wide, grid, known)
 
 
 def _for_each(argument: str, spec: Any, arrays: list[Array]) -> list[Any]:

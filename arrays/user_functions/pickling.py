@@ -13,14 +13,18 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.mapping import Payload
+from ...graph.token import token_of
+from ...scheduler.pages.versions import Lease
 from ...workers.kernels.user_results import plain
+from ...workers.pages.additions import adder, trying
 from ...workers.shared_objects import as_ranks_see, noting
 from ..base import ArrayBase, check_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ...graph.expr import DType
+    from ..array import Array
 
 WANTS = ("block_id", "block_info")
 
@@ -67,6 +71,18 @@ def payload(
     return Payload(shown, pickled, blake2b(pickled, digest_size=16).hexdigest(), tuple(used))
 
 
+def name_additions(packed: Payload, arrays: Sequence[Array], more: Any) -> str:
+    """Return the name of what a function adds to shared arrays, which its payload then keeps; empty: it uses none.
+
+    Beside function and arrays `more` tells the operation from others.
+    """
+    if not any(isinstance(used, Lease) for used in packed.used):
+        return ""
+    key = token_of(packed.digest, [a.expr.token for a in arrays], more)
+    packed.used += (adder(key),)
+    return key
+
+
 def refuse_captured(operation: str, function: Any) -> None:
     """Raise where a function uses a lazy array of its module's, or of the function it stands in."""
     if not inspect.isfunction(function):
@@ -104,7 +120,7 @@ def call_on_samples(
     """Return what a function gives for small arrays."""
     called, given, named = as_ranks_see((function, extra, keywords))
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), trying():
             return called(*samples, *given, **named)
     except Exception as error:
         likely = f", such as dtype={str(samples[0].dtype)!r}" if samples else ""

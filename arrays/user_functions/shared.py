@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from ...graph.errors import ArgumentError, bad
+from ...scheduler.pages.shared_array import SharedArray
 from ...scheduler.sharing import share
 from ...workers.shared_objects import Shared
 from ...workers.space import Space
 from ..base import ArrayBase
+from .shared_arrays import array
 from .space import space
 
 __all__ = [
     "Shared",
+    "SharedArray",
     "Space",
+    "array",
     "object",
     "space",
 ]

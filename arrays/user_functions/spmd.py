@@ -18,7 +18,7 @@ from ...scheduler.cluster import session
 from ..base import ArrayBase, as_array, check_dtype, check_shape, grid_for, make
 from ..execution.deferred import expand_recipes
 from ..ops.reshaping import reshape
-from .pickling import payload
+from .pickling import name_additions, payload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,7 +146,8 @@ def spmd(
     outs = _outs(out)
     count = _count(members)
     packed = payload("spmd", func, (), {})
-    gang = Gang(packed, count, outs, 0 if outs else next(_numbers), _limit(timeout))
+    number = 0 if outs else next(_numbers)
+    gang = Gang(packed, count, outs, number, _limit(timeout), name_additions(packed, operands, (count, number)))
     made = make(gang, operands, gang.grid(), np.uint8)
     if not outs:
         return _returned(made)

@@ -73,7 +73,8 @@ class Shares:
 class Gang(Op):
     """`function(comm, *locals, *outs)` by so many members at once, in a communicator of their own.
 
-    `number` tells calls apart whose results nobody names: they aren't lazy. `timeout` is in seconds.
+    `number` tells calls apart whose results nobody names: they aren't lazy. `timeout` is in seconds. `adds` is as in
+    `MapBlocks`.
     """
 
     payload: Payload
@@ -81,6 +82,7 @@ class Gang(Op):
     outs: tuple[Out, ...] = ()
     number: int = 0
     timeout: float | None = None
+    adds: str = ""
 
     @property
     def label(self) -> str:

@@ -12,7 +12,7 @@ class Payload:
     """A user's function with its arguments, pickled when the operation was made, so that it fails there.
 
     `name` is empty for a function of Windrow's own. `used` is kept as long as the function is: shared objects that are
-    pickled by name. It doesn't travel.
+    pickled by name, versions of shared arrays. It doesn't travel.
     """
 
     def __init__(self, name: str, pickled: bytes, digest: str, used: tuple[object, ...] = ()) -> None:
@@ -31,12 +31,14 @@ class MapBlocks(Op):
     """`function(*blocks)` for each block index.
 
     `axes` gives, for each operand, the result's axis that each of its axes runs along (None: one block serves all).
-    `wants` are the keywords block_id and block_info that the function takes.
+    `wants` are the keywords block_id and block_info that the function takes. `adds` names what the blocks add to shared
+    arrays; empty where it uses none.
     """
 
     payload: Payload
     axes: tuple[tuple[int | None, ...], ...]
     wants: tuple[str, ...] = ()
+    adds: str = ""
 
     @property
     def label(self) -> str:

@@ -22,6 +22,7 @@ from .. import own_arena
 from ..calls import Recalled, computing
 from ..kernels.interpreter.block_calls import read_only
 from ..output import COMPUTE
+from ..pages.additions import collecting
 from ..protocol import Done, Meet, Refused, Run
 from .local_chunks import LocalChunks
 
@@ -139,6 +140,7 @@ class GangThread:
         stage = reader.stage
         gang = stage.gang
         assert gang is not None
+        attempt = 0 if run.gang is None else run.gang.epoch + 1
         function, extra, keywords = pickle.loads(gang.payload.pickled)
         parts = np.array_split(np.arange(len(run.tasks)), len(comms))
         found: list[Any] = [None] * len(comms)
@@ -150,7 +152,8 @@ class GangThread:
             tasks, offsets = run.tasks[parts[number]], run.offsets[parts[number]]
             try:
                 given = [*operands(stage, gang, reader, tasks), *self._outs(gang, tasks, offsets)]
-                with np.errstate(all="warn"):
+                place = comms[number].Get_rank()
+                with np.errstate(all="warn"), collecting(gang.adds, place, attempt):
                     found[number] = function(comms[number], *given, *extra, **keywords)
             except BaseException as error:
                 errors.append(error)

@@ -1,0 +1,105 @@
+"""Shared arrays: made from NumPy's and from lazy ones."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ...graph.chunks import parse_bytes
+from ...graph.errors import ArgumentError, bad
+from ...scheduler.pages.shared_array import SharedArray
+from ...workers.pages.files import UNIT
+from ...workers.pages.snapshot import Layout
+from ..base import ArrayBase, plain_array
+from ..execution.compute import persist, wait
+
+PAGE = "256 KiB"
+MOST = 1 << 30
+"""Bytes of the largest page."""
+
+
+def array(x: Any, page: int | str = PAGE, *, spread: bool = True) -> SharedArray:
+    """Put a large array where all ranks read parts of it, and where you update it between computations.
+
+    Functions that run on ranks use it by `v[index]`, which gathers rows or elements: in place on the driver's host;
+    elsewhere pages come over the network once a host, from any host that has them, and stay as long as they are
+    right. `v.update` and `v.add` change it; `v.add_at` in a function adds when the computation is through.
+
+    Parameters
+    ----------
+    x : array_like or Array
+        What it holds. A lazy array is computed. It is copied.
+    page : int or str
+        Bytes of a page, which is what is copied when something in it changes, and what travels: an integer, or text
+        such as "1 MiB". It is rounded up to a multiple of 4 KiB.
+    spread : bool
+        Whether ranks of other hosts keep pages and give them on to others. False: they ask the driver each time.
+
+    Returns
+    -------
+    SharedArray
+        Stands for the array in the script, and in functions.
+
+    Raises
+    ------
+    ArgumentError
+        `x` has no axis or holds Python's objects; `page` is no number of bytes.
+    OSError
+        There is no memory for it.
+
+    See Also
+    --------
+    object : What never changes, or isn't an array.
+
+    Notes
+    -----
+    A function sees the version that was there when its lazy array was made, also when a block is computed again after
+    a rank died. Pages that an earlier version and the present one differ in are there twice, as long as a lazy or
+    persisted array needs the earlier one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> v = wr.shared.array(np.arange(100.0))
+    >>> x = wr.arange(4, chunks=2) * 10
+    >>> wr.map_blocks(lambda block: v[block], x, dtype=float).compute()
+    array([ 0., 10., 20., 30.])
+    >>> v.add([10, 10], 0.5)
+    >>> v[10]
+    np.float64(11.0)
+    """
+    size = _read_page(page)
+    if isinstance(x, SharedArray):
+        raise ArgumentError(bad("array", "x", x, "an array; v[:] is one"))
+    if not isinstance(x, ArrayBase):
+        given = plain_array("array", "x", x)
+        made = _empty(given.shape, given.dtype, size, spread)
+        made._fill(..., given)
+        return made
+    made = _empty(x.shape, x.dtype, size, spread)
+    kept = persist(x)
+    wait(kept)
+    for block in np.ndindex(*kept.numblocks):
+        where = kept.expr.grid.block_slices(int(np.ravel_multi_index(block, kept.numblocks)))
+        made._fill(where, kept.blocks[block].compute())
+    return made
+
+
+def _empty(shape: tuple[int, ...], dtype: np.dtype[Any], page: int, spread: bool) -> SharedArray:
+    if not shape or dtype.hasobject:
+        came = f"of shape {shape} and dtype {dtype}"
+        raise ArgumentError(f"array: argument 'x' is {came}; expected at least one axis, and no Python objects")
+    return SharedArray(Layout(os.urandom(8).hex(), shape, dtype, page, spread))
+
+
+def _read_page(page: Any) -> int:
+    try:
+        found = 0 if isinstance(page, bool) else parse_bytes(page)
+    except (TypeError, ValueError):
+        found = 0
+    if not 0 < found <= MOST:
+        raise ArgumentError(bad("array", "page", page, "a number of bytes up to 1 GiB, such as 65536 or '256 KiB'"))
+    return -(-found // UNIT) * UNIT

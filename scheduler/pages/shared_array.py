@@ -1,0 +1,289 @@
+"""Shared arrays as a script sees them: read at any time, updated between computations."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...workers.pages.additions import check_addition, check_numbers, note
+from ...workers.pages.positions import integers, pages_of
+from ...workers.pages.snapshot import gather
+from ...workers.shared_objects import note_use
+from ..cluster import engines, running
+from .applying import apply_all
+from .counting import arrays
+from .versions import Pages
+
+if TYPE_CHECKING:
+    from ...workers.pages.additions import Noted
+    from ...workers.pages.snapshot import Layout
+
+Array = np.ndarray[Any, Any]
+
+
+class SharedArray:
+    """A large array that tasks read sparsely, updated between computations; `windrow.shared.array` returns it.
+
+    A function that uses it sees the version that was there when its lazy array was made, whenever it runs.
+    `v[index]` gathers what NumPy's indexing does: rows, elements, slices, as an array of its own. In functions
+    `v.add_at(index, values)` adds to it when the computation is through.
+
+    Parameters
+    ----------
+    layout : Layout
+        Shape, dtype and pages.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Shape.
+    dtype : numpy.dtype
+        The elements' dtype.
+    nbytes : int
+        Bytes of the elements.
+
+    Raises
+    ------
+    OSError
+        There is no memory for it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> v = wr.shared.array(np.zeros(4))
+    >>> before = wr.map_blocks(lambda block: v[block], wr.arange(4, chunks=2), dtype=float)
+    >>> v.update([0, 3], [1, 2])
+    >>> v[:], before.compute()
+    (array([1., 0., 0., 2.]), array([0., 0., 0., 0.]))
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._pages = Pages(self._layout, _let_engine_forget)
+        self._due: list[Noted] = []
+        self._lock = threading.RLock()
+        arrays[self._layout.token] = self
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array."""
+        return self._layout.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Its elements' dtype."""
+        return self._layout.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return self._layout.nbytes
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<shared array: {self.shape}, {self.dtype}>"
+
+    def __getitem__(self, index: Any) -> Any:
+        with self._lock:
+            return gather(self._settled().array, integers(index))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self[...], dtype=dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._lock:
+            lease = self._settled().lease()
+            if not note_use(lease):  # who knows how long this pickle is kept
+                weakref.finalize(self, _hold, lease)
+            return lease.version.shared.__reduce__()
+
+    def update(self, index: Any, values: Any) -> None:
+        """Write values at positions, as `v[index] = values` does for NumPy's arrays.
+
+        Lazy arrays made before go on with what was there.
+
+        Parameters
+        ----------
+        index : int, slice, array or tuple
+            Rows or elements.
+        values : array_like
+            What broadcasts to what the index picks.
+
+        Raises
+        ------
+        IndexingError
+            A position is out of bounds.
+        DTypeError
+            The values' dtype doesn't fit.
+        BadValue
+            The values' shape doesn't fit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import windrow as wr
+        >>> v = wr.shared.array(np.zeros((3, 2)))
+        >>> v.update(1, [5, 6])
+        >>> v[1]
+        array([5., 6.])
+        """
+        index = integers(index)
+        _, values = check_addition("update", self._layout, index, values)
+        with self._lock:
+            self._prepare(index)[index] = values
+
+    def add(self, index: Any, values: Any) -> None:
+        """Add values at positions; repeated positions count each, as in `numpy.add.at`.
+
+        Parameters
+        ----------
+        index : int, slice, array or tuple
+            Rows or elements.
+        values : array_like
+            What broadcasts to what the index picks.
+
+        Raises
+        ------
+        IndexingError
+            A position is out of bounds.
+        DTypeError
+            The values' dtype doesn't fit.
+        BadValue
+            The values' shape doesn't fit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import windrow as wr
+        >>> v = wr.shared.array(np.zeros(3))
+        >>> v.add([1, 1, 2], 1)
+        >>> v[:]
+        array([0., 2., 1.])
+        """
+        index = integers(index)
+        check_numbers("add", self._layout)
+        addition = check_addition("add", self._layout, index, values)
+        with self._lock:
+            apply_all(self._prepare(index), [[addition]])
+
+    def add_at(self, index: Any, values: Any) -> None:
+        """Add values at positions when the computation is through, in a function of `map_blocks` or `spmd`.
+
+        Each block of a lazy array counts once, however often it is computed; equal lazy arrays are one. Additions are
+        made in the order of blocks, and of calls within a block, whichever ranks computed them.
+
+        Parameters
+        ----------
+        index : int, slice, array or tuple
+            Rows or elements.
+        values : array_like
+            What broadcasts to what the index picks.
+
+        Raises
+        ------
+        ArgumentError
+            It is called elsewhere.
+        IndexingError, DTypeError, BadValue
+            As for `add`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import windrow as wr
+        >>> v = wr.shared.array(np.zeros(3, int))
+        >>> def count(block):
+        ...     v.add_at(block % 3, 1)
+        ...     return block
+        >>> _ = wr.map_blocks(count, wr.arange(10, chunks=4)).compute()
+        >>> v[:]
+        array([4, 3, 3])
+        """
+        note(self._layout, index, values)
+
+    def info(self) -> dict[str, int]:
+        """Tell what the array takes, and what has gone over networks.
+
+        Returns
+        -------
+        dict
+            "pages", "page" (bytes of one), "used" (bytes of memory that all versions take together on this host),
+            "copied" (pages that were copied, since an earlier version was needed), "sent" (bytes of pages that this
+            process has sent to other hosts).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import windrow as wr
+        >>> wr.shared.array(np.zeros(100)).info()["pages"]
+        1
+        """
+        with self._lock:
+            pages = self._settled()
+            layout = self._layout
+            sent = sum(engine.local.pages.sent.get(layout.token, 0) for engine in engines())
+            return {
+                "pages": layout.pages,
+                "page": layout.page,
+                "used": pages.used,
+                "copied": pages.copied,
+                "sent": sent,
+            }
+
+    def _fill(self, index: Any, values: Array) -> None:
+        """Write what an array begins with, which fits."""
+        with self._lock:
+            self._pages.array[index] = values
+
+    def _put_due(self, noted: Noted) -> None:
+        """Have additions made before the array is next used: later, fewer need what is there now."""
+        with self._lock:
+            self._due.append(noted)
+
+    def _prepare(self, index: Any) -> Array:
+        layout = self._layout
+        touched = pages_of(index, layout.shape, layout.dtype.itemsize, layout.page)
+        pages = self._settled()
+        pages.prepare(touched)
+        return pages.array
+
+    def _settled(self) -> Pages:
+        """Return the pages once all additions that are due are made."""
+        if self._due:
+            due, self._due = self._due, []
+            mine = [noted[self._layout.token] for noted in due]
+            layout = self._layout
+            touched = [
+                pages_of(index, layout.shape, layout.dtype.itemsize, layout.page)
+                for additions in mine
+                for index, _ in additions
+            ]
+            self._pages.prepare(np.unique(np.concatenate(touched)))
+            apply_all(self._pages.array, mine)
+        return self._pages
+
+
+def _hold(lease: object) -> None:
+    """Hold something as long as the finalizer that calls this."""
+
+
+def _let_engine_forget() -> None:
+    """Have the engine let go of the stages of what has ended."""
+    found = running()
+    if found is not None and not found.closed:
+        found.engine.ask(lambda engine: None)

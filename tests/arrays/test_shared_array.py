@@ -1,0 +1,241 @@
+"""Shared arrays: what is gathered, updated and added is NumPy's; versions stay what they were as long as needed."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import windrow as wr
+from windrow.workers.pages.positions import pages_of
+
+PAGE = 4096
+
+
+def picked(v, index, **more):
+    """Gather in a task."""
+    return wr.map_blocks(lambda block: v[index], wr.zeros(1), dtype=v.dtype, **more).compute()
+
+
+@st.composite
+def indexes(draw, shape):
+    """Integers, slices, arrays of integers or booleans, tuples."""
+    kinds = [
+        st.integers(-shape[0], shape[0] - 1),
+        st.slices(shape[0]),
+        hnp.arrays(np.int64, hnp.array_shapes(max_dims=2, max_side=4), elements=st.integers(-shape[0], shape[0] - 1)),
+        hnp.arrays(bool, shape[0]),
+        st.lists(st.integers(0, shape[0] - 1), max_size=4),
+        st.just(...),
+    ]
+    if len(shape) > 1:
+        kinds.append(hnp.basic_indices(shape, allow_newaxis=False))
+        kinds.append(hnp.integer_array_indices(shape))
+    return draw(st.one_of(kinds))
+
+
+@given(st.data())
+def test_versions_against_numpy(data):
+    shape = data.draw(st.sampled_from([(7,), (5000,), (40, 3), (30, 700), (3, 5000), (5, 4, 3)]))
+    expected = np.arange(np.prod(shape)).reshape(shape).astype(data.draw(st.sampled_from(["f8", "i4", "c8"])))
+    v = wr.shared.array(expected, page=PAGE)
+    kept = []
+    for _ in range(data.draw(st.integers(1, 5))):
+        index = data.draw(indexes(shape))
+        found = v[index]
+        np.testing.assert_array_equal(found, expected[index])
+        assert np.shape(found) == expected[index].shape
+        what = data.draw(st.sampled_from(["update", "add", "keep", "drop"]))
+        if what == "update":
+            v.update(index, 5)
+            expected[index] = 5
+        elif what == "add":
+            v.add(index, 2)
+            np.add.at(expected, index if not isinstance(index, list) else np.array(index, int), 2)
+        elif what == "keep":
+            kept.append((pickle.dumps(v), expected.copy()))
+        elif kept:
+            kept.pop()
+    np.testing.assert_array_equal(v[:], expected)
+    for name, old in kept:
+        np.testing.assert_array_equal(pickle.loads(name)[:], old)
+
+
+@given(st.data())
+def test_pages_of_an_index_cover_what_it_picks(data):
+    shape = data.draw(st.sampled_from([(7,), (5000,), (40, 3), (30, 700), (3, 5000)]))
+    array = np.arange(np.prod(shape)).reshape(shape)
+    index = data.draw(indexes(shape))
+    index = np.array(index, int) if isinstance(index, list) else index
+    touched = pages_of(index, shape, 8, PAGE)
+    assert set((array[index] * 8 // PAGE).reshape(-1).tolist()) <= set(touched.tolist())
+    assert set(touched.tolist()) <= set(range(-(-array.nbytes // PAGE)))
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_it_holds_what_it_was_made_of(lazy):
+    made = wr.arange(6000, chunks=700).reshape(60, 100)
+    v = wr.shared.array(made if lazy else made.compute(), page=PAGE)
+    np.testing.assert_array_equal(v[:], np.arange(6000).reshape(60, 100))
+    assert (v.shape, v.dtype, v.ndim, v.size, v.nbytes, len(v)) == ((60, 100), np.int64, 2, 6000, 48000, 60)
+    assert v.info()["pages"] == 12
+    v[:][...] = 0
+    assert v[1, 1] == 101, "what is gathered is the user's own"
+
+
+def test_tasks_see_the_version_that_was_there_when_they_were_made():
+    v = wr.shared.array(np.zeros(3000), page=PAGE)
+    x = wr.arange(3000, chunks=500)
+    look = lambda block: v[block]  # noqa: E731
+    lazy, same = (wr.map_blocks(look, x, dtype=float) for _ in range(2))
+    assert lazy.expr.token == same.expr.token
+    v.update(7, 1)
+    later = wr.map_blocks(look, x, dtype=float)
+    assert later.expr.token != lazy.expr.token
+    assert (lazy.sum().compute(), later.sum().compute()) == (0, 1)
+    assert v.info()["copied"] == 1
+
+
+def test_pages_go_that_nobody_needs():
+    v = wr.shared.array(np.zeros(3000), page=PAGE)
+    base = v.info()["used"]
+    y = wr.map_blocks(lambda block: v[block], wr.arange(10, chunks=5), dtype=float).persist()
+    wr.wait(y)
+    v.update(slice(None), 1)
+    assert v.info()["used"] == 2 * base, "what was lost would be made again with the old version"
+    np.testing.assert_array_equal(y.compute(), 0)
+    y = None
+    gc.collect()
+    v.update(0, 2)
+    assert v.info() | {"used": base, "copied": 6} == v.info(), "written in place, and the old pages are given back"
+    for k in range(100):
+        old = wr.map_blocks(lambda block: v[block], wr.arange(10, chunks=5), dtype=float)
+        v.update(k, 3)
+    assert old is not None
+    assert v.info()["used"] <= base + PAGE
+
+
+def test_additions_count_once_when_the_computation_is_through():
+    v = wr.shared.array(np.zeros((5, 2)))
+
+    def add(block):
+        v.add_at(np.array([1, 1, 4]), np.array([1.0, 2.0])[None] * block.sum())
+        v.add_at((0, 1), 1)
+        return block + v[1, 0]
+
+    x = wr.arange(6, chunks=2)
+    y = wr.map_blocks(add, x, dtype=float)
+    assert not v[:].any()
+    np.testing.assert_array_equal(y.compute(), np.arange(6), "it reads the version before")
+    expected = np.zeros((5, 2))
+    expected[1], expected[4], expected[0, 1] = [30, 60], [15, 30], 3
+    np.testing.assert_array_equal(v[:], expected)
+    np.testing.assert_array_equal(y.compute(), np.arange(6))
+    np.testing.assert_array_equal(v[:], expected)
+    again = wr.map_blocks(add, x, dtype=float).persist()
+    wr.wait(again)
+    np.testing.assert_array_equal(v[:], 2 * expected)
+    assert again[0].compute() == 30
+    np.testing.assert_array_equal(v[:], 2 * expected)
+
+
+def test_what_is_persisted_below_counts_whole_and_parts_count_once():
+    v = wr.shared.array(np.zeros(10, int))
+
+    def add(block):
+        v.add_at(block, 1)
+        return block
+
+    kept = wr.map_blocks(add, wr.arange(10, chunks=2), dtype=int).persist()
+    assert kept[:1].sum().compute() == 0
+    np.testing.assert_array_equal(v[:], 1)
+    lazy = wr.map_blocks(add, wr.arange(10, chunks=2), dtype=int)
+    assert lazy[:1].sum().compute() == 0
+    np.testing.assert_array_equal(v[:], [2, 2] + [1] * 8)
+    lazy.compute()
+    np.testing.assert_array_equal(v[:], 2)
+
+
+def test_a_computation_that_fails_adds_nothing():
+    v = wr.shared.array(np.zeros(10, int))
+
+    def add(block):
+        v.add_at(block, 1)
+        if block[0] == 8:
+            raise ValueError("eight")
+        return block
+
+    with pytest.raises(ValueError, match="eight"):
+        wr.map_blocks(add, wr.arange(10, chunks=2), dtype=int).compute()
+    wr.ones(3).sum().compute()
+    np.testing.assert_array_equal(v[:], 0)
+
+
+def test_order_of_additions_is_that_of_blocks():
+    values = np.random.default_rng(0).random(40) * 10.0 ** np.arange(40)
+    v = wr.shared.array(np.zeros(1))
+    x = wr.from_array(values, chunks=4)
+
+    def add(block):
+        v.add_at(np.zeros(len(block), int), block)
+        return block
+
+    wr.map_blocks(add, x, dtype=float).compute()
+    expected = np.zeros(1)
+    np.add.at(expected, np.zeros(40, int), values)
+    assert v[0] == expected[0]
+
+
+def test_members_of_gangs_read_and_add():
+    v = wr.shared.array(np.arange(6.0))
+
+    def member(comm, part):
+        v.add_at(np.arange(2), comm.rank + 1)
+        return float(v[part.joined()].sum())
+
+    assert wr.spmd(member, wr.arange(6, chunks=2), members=3) == [1, 5, 9]
+    np.testing.assert_array_equal(v[:], [6, 7, 2, 3, 4, 5])
+
+
+def test_a_function_that_is_tried_adds_nothing():
+    v = wr.shared.array(np.zeros(10, int))
+
+    def add(block):
+        v.add_at(block, 1)
+        return block
+
+    y = wr.map_blocks(add, wr.arange(10, chunks=2))
+    np.testing.assert_array_equal(v[:], 0)
+    y.compute()
+    np.testing.assert_array_equal(v[:], 1)
+
+
+def test_bad_input_is_refused_at_the_call():
+    v = wr.shared.array(np.zeros((5, 2)))
+    with pytest.raises(wr.ArgumentError, match=r"array: argument 'page' is '3 cows'"):
+        wr.shared.array(np.zeros(5), page="3 cows")
+    with pytest.raises(wr.ArgumentError, match="at least one axis"):
+        wr.shared.array(3.0)
+    with pytest.raises(wr.ArgumentError, match="no Python objects"):
+        wr.shared.array(np.array([{}, {}]))
+    with pytest.raises(IndexError, match=r"update: argument 'index': index 7 is out of bounds for axis 0 with size 5"):
+        v.update([1, 7], 0)
+    with pytest.raises(IndexError):
+        v[5]
+    with pytest.raises(IndexError):
+        v[[0, -6]]
+    with pytest.raises(wr.DTypeError, match="update: argument 'values' has dtype complex128"):
+        v.update(0, 1j)
+    with pytest.raises(wr.BadValue, match=r"add: argument 'values' has shape \(3,\); expected .* \(2,\)"):
+        v.add(0, [1, 2, 3])
+    with pytest.raises(wr.ArgumentError, match="add_at: it is for the function"):
+        v.add_at(0, 1)
+    with pytest.raises(wr.DTypeError, match="add: the shared array has dtype <U1"):
+        wr.shared.array(np.array(["a"])).add(0, "b")
+    with pytest.raises(IndexError, match="add_at: argument 'index'"):
+        wr.map_blocks(lambda block: v.add_at(9, 1), wr.ones(3), dtype=float).compute()

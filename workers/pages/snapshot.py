@@ -1,0 +1,158 @@
+"""What tasks see of a shared array: one version of it, whose pages are read in place or fetched."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import additions
+from .files import FileName, Space, pieces
+from .positions import integers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .service import PageService, View
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Shape and dtype of a shared array, and how many bytes a page has; the same for all its versions."""
+
+    token: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    page: int
+    spread: bool
+    """Whether ranks of other hosts keep pages and give them on."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+
+    @property
+    def pages(self) -> int:
+        """Number of pages."""
+        return max(-(-self.nbytes // self.page), 1)
+
+    def over(self, raw: Array) -> Array:
+        """Return the array over its bytes."""
+        return raw[: self.nbytes].view(self.dtype).reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Where the pages of a version lie: for each its file, its place there, and a number that no other page has."""
+
+    files: tuple[FileName, ...]
+    file: Array
+    slot: Array
+    number: Array
+
+
+class Snapshot:
+    """One version of a shared array, as functions that run on ranks see it: read-only.
+
+    `v[index]` gathers what NumPy's indexing does, as an array of its own.
+    """
+
+    def __init__(self, layout: Layout, table: Table) -> None:
+        self.layout, self.table = layout, table
+        self.view: View | None = None
+        """Where its pages are on another host than the driver's."""
+        self._lock = threading.Lock()
+        self._mapped: Array | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Snapshot, (self.layout, self.table)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array."""
+        return self.layout.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Its elements' dtype."""
+        return self.layout.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return self.layout.nbytes
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        index = integers(index)
+        return gather(self._ready(index), index)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self[...], dtype=dtype, copy=None)
+
+    def __repr__(self) -> str:
+        return f"<shared array: {self.shape}, {self.dtype}>"
+
+    def add_at(self, index: Any, values: Any) -> None:
+        """Add values at positions when the computation is through; what is read meanwhile doesn't change.
+
+        Repeated positions count each, as in `numpy.add.at`.
+        """
+        additions.note(self.layout, index, values)
+
+    def _ready(self, index: Any) -> Array:
+        """Return the array, in which what the index touches is at hand."""
+        if self.table.files[0].pid != os.getpid() and reader and not reader[0].near:
+            return reader[0].ready(self, index)
+        with self._lock:
+            if self._mapped is None:
+                self._mapped = self.layout.over(map_pages(self.layout, self.table, FileName.open))
+            return self._mapped
+
+
+def map_pages(layout: Layout, table: Table, open_file: Callable[[FileName], int]) -> Array:
+    """Return the bytes of a version's pages, one after the other, read-only."""
+    found = pieces(table.file, table.slot)
+    space = Space(layout.pages * layout.page)
+    opened: dict[int, int] = {}
+    try:
+        for first, count, file, slot in found:
+            if file not in opened:
+                opened[file] = open_file(table.files[file])
+            space.map(first * layout.page, count * layout.page, opened[file], slot * layout.page)
+    finally:
+        for descriptor in opened.values():
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+    return space.bytes
+
+
+def gather(array: Array, index: Any) -> Any:
+    """Return what an index picks, in memory of its own."""
+    if isinstance(index, np.ndarray) and index.dtype.kind in "iu":
+        return array.take(index, axis=0)
+    found = array[index]
+    return found.copy() if isinstance(found, np.ndarray) and np.may_share_memory(found, array) else found
+
+
+reader: list[PageService] = []
+"""What reads pages for this process's rank."""
