@@ -21,6 +21,7 @@ PAGES = [page for page in sorted(DOCS.rglob("*.md")) if BLOCK.search(page.read_t
 ON_RANKS = {"ranks", "failures"}
 ELSEWHERE = {"inside"}
 """What differs from run to run on its page is left out by tests/mpi/test_tour.py."""
+NEEDS = {"from-mpi4jax": "jax"}
 SPACES = ("linalg", "fft", "random", "overlap", "shared", "testing", "ml")
 LEARNERS = ("linear_model", "naive_bayes", "neural_network", "preprocessing", "cluster", "decomposition", "search")
 
@@ -36,6 +37,8 @@ def named(pages):
 
 @pytest.mark.parametrize("page", named(p for p in PAGES if p.stem not in ON_RANKS | ELSEWHERE))
 def test_code_prints_what_stands_below_it(page, tmp_path, monkeypatch):
+    if page.stem in NEEDS:
+        pytest.importorskip(NEEDS[page.stem])
     monkeypatch.chdir(tmp_path)
     space = {"__name__": "__main__"}
     for code, expected in blocks(page):
