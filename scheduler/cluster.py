@@ -13,10 +13,11 @@ from ..workers.calls import fall_back
 from ..workers.config import config
 from ..workers.embedded import EmbeddedTransport
 from ..workers.output import COMPUTE
-from ..workers.shared_objects import count_bytes
+from ..workers.shared_objects import count_bytes as count_objects
 from .cli.launch import check_launch, end_ranks, start_ranks
 from .engine import Engine
 from .html import cluster_html
+from .one_sided import count_bytes
 from .resources import read_memory, usable_cores
 from .session import Session
 
@@ -212,7 +213,8 @@ def _info(engine: Engine) -> list[dict[str, Any]]:
                 "arena_size": arena.size,
                 "chunks": engine.ledger.count_chunks(rank),
                 "state": "busy" if engine.ledger.given[rank] else "idle",
-                "shared": count_bytes() + engine.spaces.count_bytes() if rank == 0 else 0,
+                "shared": count_bytes(engine, rank)
+                + (count_objects() + engine.spaces.count_bytes() if rank == 0 else 0),
                 "window": None if peer.window is None else {x: getattr(peer.window, x) for x in _WINDOW},
             }
         )

@@ -82,6 +82,8 @@ class Ledger(Planner):
         self.ended: list[tuple[int, bool]] = []
         """Batches that have ended, and whether what they made counts; taken by who undoes what the others did."""
         self.gangs = Gangs()
+        self.void: set[int] = set()
+        """Batches that run, and don't count: what they did to arrays that all ranks write has been undone."""
         self.suspicion = Suspicion()
         self.timings = Timings()
         self._before = [0] * len(arenas)
@@ -304,6 +306,11 @@ class Ledger(Planner):
 
     def done(self, number: int, seconds: float) -> tuple[Record, Index] | None:
         """Note that a batch is stored; return what is stored now, None for a batch that doesn't count (yet)."""
+        if number in self.void:
+            self.void.discard(number)
+            self.note_refused(number)
+            self.plan()
+            return None
         run = self.gangs.of(number)
         return self.note_stored(number, seconds) if run is None else self.gangs.done(self, run, number, seconds)
 

@@ -17,6 +17,7 @@ from ..graph.lower import lower
 from ..graph.stage import relations
 from .job import Close, Job, Release, Submit, Uncache
 from .kept import Kept
+from .one_sided import note_use
 from .pages.counting import count_additions, forget_additions
 from .record import State
 from .result_collector import ResultCollector, insist
@@ -99,6 +100,7 @@ class Session:
 
     def _gather(self, roots: list[Expr]) -> ResultCollector:
         stages, relied = self._lower(roots)
+        note_use(stages)
         results = [np.empty(root.shape, root.dtype) for root in roots]
         names = [root.token for root in roots]
         sinks: dict[str, Array] = {}
@@ -138,6 +140,8 @@ class Session:
     def enter(self, jobs: tuple[Job, ...]) -> list[Kept]:
         """Hand in jobs that each keep one target; return what keeps these."""
         with self._lock:
+            for job in jobs:
+                note_use(job.stages)
             try:
                 if jobs:
                     self.engine.request(Submit(jobs))  # before others learn that it is stored

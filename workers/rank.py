@@ -26,6 +26,8 @@ from .calls import Calls, Recalled, attach, detach
 from .executor import Target, run_blocks, run_task
 from .gangs.member import GangThread
 from .kernels.interpreter.block_calls import BlockError
+from .one_sided.held import enter
+from .one_sided.site import Site
 from .output import COMPUTE, finish_lines
 from .pages import service as pages
 from .protocol import (
@@ -79,6 +81,7 @@ class Rank:
         self.calls = Calls(transport)
         attach(transport, self.calls)
         self.pages = pages.serve(self)
+        self.site = Site(self.calls, transport)
         self._folder = spill_folder
         self._work: SimpleQueue[int | None] = SimpleQueue()
         self._events: SimpleQueue[Event] = SimpleQueue()
@@ -144,6 +147,7 @@ class Rank:
 
     def close(self) -> None:
         """End the compute threads once their present batch is through."""
+        self.site.close()
         self.calls.close()
         detach(self.transport)
         for _ in self._threads:
@@ -239,6 +243,7 @@ class Rank:
         arena = self.transport.arena(self.rank)
         assert arena is not None
         while (number := self._work.get()) is not None:
+            enter(self.site.epoch)  # as long as the batch can be given back
             item = self._waiting.pop(number, None)
             if item is None:  # given back
                 continue

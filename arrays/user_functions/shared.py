@@ -10,16 +10,21 @@ from ...scheduler.sharing import share
 from ...workers.shared_objects import Shared
 from ...workers.space import Space
 from ..base import ArrayBase
+from .one_sided import Replicated, Symmetric, replicated, symmetric
 from .shared_arrays import array
 from .space import space
 
 __all__ = [
+    "Replicated",
     "Shared",
     "SharedArray",
     "Space",
+    "Symmetric",
     "array",
     "object",
+    "replicated",
     "space",
+    "symmetric",
 ]
 
 

@@ -21,6 +21,7 @@ from ...graph.kinds.gang import share
 from .. import own_arena
 from ..calls import Recalled, computing
 from ..kernels.interpreter.block_calls import read_only
+from ..one_sided.held import enter
 from ..output import COMPUTE
 from ..pages.additions import collecting
 from ..protocol import Done, Meet, Refused, Run
@@ -149,6 +150,7 @@ class GangThread:
         def member(number: int) -> None:
             own_arena.enter(self.transport)
             computing(run.batch)
+            enter(run.gang.epoch if run.gang is not None else 0, number, len(comms))
             tasks, offsets = run.tasks[parts[number]], run.offsets[parts[number]]
             try:
                 given = [*operands(stage, gang, reader, tasks), *self._outs(gang, tasks, offsets)]

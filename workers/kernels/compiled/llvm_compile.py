@@ -33,6 +33,20 @@ def compile_text(text: str, entry: str, inputs: int) -> Native:
     RuntimeError
         When LLVM doesn't take the text.
     """
+    address = load(text, [entry])[entry]
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (inputs + 2), *[ctypes.c_int64] * 4)(address)
+
+
+def load(text: str, entries: list[str]) -> dict[str, int]:
+    """Return the addresses of some functions of a text.
+
+    Raises
+    ------
+    ImportError
+        Without llvmlite.
+    RuntimeError
+        When LLVM doesn't take the text.
+    """
     with _lock:
         llvm, target, name = _llvm()
         digest = hashlib.sha256("\0".join([name, text]).encode()).hexdigest()
@@ -45,10 +59,11 @@ def compile_text(text: str, entry: str, inputs: int) -> Native:
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
         _engines.append(engine)
-        address = engine.get_function_address(entry)
-    if not address:
-        raise RuntimeError(f"compiled code has no function {entry!r}")
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (inputs + 2), *[ctypes.c_int64] * 4)(address)
+        found = {entry: engine.get_function_address(entry) for entry in entries}
+    for entry, address in found.items():
+        if not address:
+            raise RuntimeError(f"compiled code has no function {entry!r}")
+    return found
 
 
 @lru_cache(maxsize=1)

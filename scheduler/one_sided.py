@@ -1,0 +1,359 @@
+"""The driver's part in arrays that all ranks read and write: to make and keep them, to bring them back after deaths.
+
+All of it is done by one thread, one thing after the other. What `sync` keeps lies in the driver's memory, where no
+other rank's death takes it; copies, of which every rank has a whole one, are kept by each rank for itself.
+
+After a death every array is made anew on the ranks that are left, from what was kept. Computations that used it and
+aren't through fail, since what they have done is gone; but a rank program that began with what was kept runs again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import weakref
+from dataclasses import dataclass, field
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ..graph.errors import ClusterError, WaitTimeout
+from ..workers.one_sided.base import OneSided
+from ..workers.one_sided.held import Held, Layout, Spec, Undone
+from ..workers.one_sided.memory import Part, Place
+from ..workers.one_sided.replicated import Replicated
+from ..workers.one_sided.site import PREFIX, held
+from ..workers.one_sided.worker import Worker
+from .job import Ask
+from .record import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..graph.stage import Stage
+    from ..workers.calls import Question
+    from .engine import Engine
+
+log = logging.getLogger("windrow")
+Kind = TypeVar("Kind", bound=OneSided)
+_TRIES = 5
+
+
+@dataclass(eq=False)
+class _Entry:
+    """An array: what `sync` number `kept` has kept, and where; why it is not what it was, until the next `sync`."""
+
+    spec: Spec
+    layout: Layout | None = None
+    kept: int = 0
+    parts: dict[int, Part] = field(default_factory=dict)
+    undone: str = ""
+
+    @property
+    def place(self) -> Place | None:
+        """Where the driver keeps it."""
+        return self.parts[self.kept].place if self.kept in self.parts else None
+
+
+class Coordinator:
+    """See the module's docstring."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = weakref.ref(engine)
+        self.calls = engine.local.calls
+        self.entries: dict[bytes, _Entry] = {}
+        self.number = 0
+        """That of the last death, as the ledger counts what has harmed gangs."""
+        self._worker = Worker("windrow-arrays")
+        self.calls.when_lost(self._on_lost)
+        self.calls.serve(f"{PREFIX}together", self._take)
+        self.calls.serve(f"{PREFIX}put", self._put)
+        self.calls.serve(f"{PREFIX}take", lambda question: question.reply(self._give(*question.what)))
+
+    # ---------------------------------------------------------------- the thread
+
+    def work(self, what: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+        """Have the thread do something, and tell."""
+
+        def attempt() -> None:
+            try:
+                found = what()
+            except BaseException as error:
+                done(None, error)
+            else:
+                done(found, None)
+
+        self._worker.put(attempt)
+
+    def do(self, what: Callable[[], Any]) -> Any:
+        """Have the thread do something, and return what it found."""
+        told: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+        self.work(what, lambda value, error: told.put((value, error)))
+        value, error = told.get()
+        if error is not None:
+            raise error
+        return value
+
+    def _ask_all(self, ranks: Sequence[int], service: str, *what: Any, limit: float, each: Any = None) -> list[Any]:
+        """Ask several ranks at once, and return their answers; `each` has what is asked of one alone."""
+        asked = []
+        try:
+            for number, rank in enumerate(ranks):
+                more = () if each is None else each[number]
+                asked.append(self.calls.begin(rank, PREFIX + service, *what, *more))
+            return [pending.result(limit) for pending in asked]
+        except WaitTimeout as error:
+            raise ClusterError(str(error)) from None
+        finally:
+            for pending in asked:
+                pending.drop()
+
+    # ---------------------------------------------------------------- making and letting go
+
+    def add(self, spec: Spec) -> None:
+        """Make an array on all ranks; where one dies meanwhile, on the others."""
+        entry = _Entry(spec)
+        self.entries[spec.token] = entry
+        try:
+            for left in reversed(range(_TRIES)):
+                try:
+                    self._make(entry)
+                    return
+                except ClusterError:
+                    if not left or self._closed():
+                        raise
+        except BaseException:
+            self.drop(spec.token)
+            raise
+
+    def _closed(self) -> bool:
+        engine = self._engine()
+        return engine is None or not engine.thread.is_alive()
+
+    def _make(self, entry: _Entry) -> None:
+        """Make an array's memory, from what was kept of it."""
+        engine = self._engine()
+        if engine is None:
+            raise ClusterError("the cluster is closed")
+        spec = entry.spec
+        ranks = [rank for rank, alive in enumerate(engine.ledger.alive) if alive]
+        layout = Layout.deal(spec, self.number, ranks)
+        limit = 60 + spec.nbytes * (len(ranks) if spec.copies else 1) / 1e8
+        places = self._ask_all(ranks, "make", spec, layout, entry.kept, entry.place, limit=limit)
+        self._ask_all(ranks, "map", spec.token, layout, places, limit=60)
+        entry.layout = layout
+
+    def drop(self, token: bytes) -> None:
+        """Let go of an array on all ranks."""
+        entry = self.entries.pop(token, None)
+        engine = self._engine()
+        if entry is None or engine is None:
+            return
+        for rank, alive in enumerate(engine.ledger.alive):
+            if alive:
+                try:
+                    self.calls.tell(rank, f"{PREFIX}drop", token)
+                except ClusterError:  # closed
+                    return
+
+    # ---------------------------------------------------------------- what is done together
+
+    def _take(self, question: Question) -> None:
+        token, began, what = question.what
+
+        def done(value: Any, error: BaseException | None) -> None:
+            question.fail(error) if error is not None else question.reply(value)
+
+        self.work(partial(self._together, token, began, what), done)
+
+    def _together(self, token: bytes, began: int | None, what: tuple[str, Any]) -> None:
+        entry = self.entries.get(token)
+        if entry is None or entry.layout is None:
+            raise ClusterError("an array that all ranks share is gone")
+        if began is not None and began != self.number:
+            raise Undone(f"{entry.spec.text} is back at what its last sync() has kept: a rank was lost")
+        if what[0] == "keep":
+            self._keep(entry, began is not None)
+            return
+        ranks = entry.layout.ranks
+        limit = 60 + entry.spec.nbytes * len(ranks) / 1e8
+        each = [(k, len(ranks)) for k in range(len(ranks))]
+        self._ask_all(ranks, "fold", token, entry.layout.number, what[1], limit=limit, each=each)
+
+    def _keep(self, entry: _Entry, within: bool) -> None:
+        """Keep an array as it is; `within` a rank program, which goes on. What can't be kept is as it was before."""
+        spec, layout, mine = entry.spec, entry.layout, held(entry.spec.token)
+        assert layout is not None
+        if entry.undone:
+            text, entry.undone = entry.undone, ""
+            mine.wrote = False
+            self._make(entry)
+            raise ClusterError(f"sync: {text}; what was written since then is gone, too")
+        kept, place = entry.kept + 1, None
+        if not spec.copies:
+            entry.parts[kept] = Part(f"{spec.token.hex()}-kept-{kept}", spec.nbytes)
+            place = entry.parts[kept].place
+        limit = 60 + spec.nbytes / 1e8
+        before, mine.wrote = mine.wrote, within
+        try:
+            self._ask_all(layout.ranks, "keep", spec.token, layout.number, kept, entry.kept, place, limit=limit)
+        except BaseException:
+            mine.wrote = before
+            entry.parts.pop(kept, None)
+            raise
+        entry.parts.pop(entry.kept, None)
+        entry.kept = kept
+        mine.clean |= within
+
+    def _put(self, question: Question) -> None:
+        """Keep what a rank sends that can't write here itself."""
+        token, kept, begin, values = question.what
+        entry = self.entries[token]
+        entry.parts[kept].bytes.view(entry.spec.dtype)[begin : begin + len(values)] = values
+        question.reply()
+
+    def _give(self, token: bytes, kept: int, begin: int, end: int) -> Any:
+        entry = self.entries[token]
+        return entry.parts[kept].bytes.view(entry.spec.dtype)[begin:end].copy()
+
+    def count_bytes(self, rank: int) -> int:
+        """Return how many bytes of arrays a rank has, and of what was kept of them."""
+        found = 0
+        for entry in list(self.entries.values()):
+            if entry.layout is not None and rank in entry.layout.ranks:
+                begin, end = entry.layout.bounds(entry.spec, entry.layout.ranks.index(rank))
+                kept = entry.spec.copies and entry.kept > 0
+                found += (end - begin) * entry.spec.dtype.itemsize * (2 if kept else 1)
+            if rank == 0:
+                found += sum(part.place.nbytes for part in list(entry.parts.values()))
+        return found
+
+    # ---------------------------------------------------------------- deaths
+
+    def _on_lost(self, ranks: tuple[int, ...]) -> None:
+        """On the engine's thread: end what used arrays that are undone, and have these made anew."""
+        engine = self._engine()
+        if engine is None or not self.entries:
+            return
+        ledger, gangs = engine.ledger, engine.ledger.gangs
+        run = gangs.run
+        if run is not None and not run.broken and used(run.record.stage):
+            gangs.break_up(ledger, run)
+        single = (batch for batch in ledger.batches.values() if batch.record.stage.gang is None)
+        ledger.void.update(batch.number for batch in single if used(batch.record.stage))
+        self.number = max(self.number + 1, gangs.epoch)
+        gangs.epoch = self.number
+        lost = f"rank {', '.join(map(str, ranks))} was lost"
+        for entry in list(self.entries.values()):
+            self._undo(engine, entry, lost)
+        for rank, alive in enumerate(engine.ledger.alive):
+            if alive:
+                self.calls.tell(rank, f"{PREFIX}epoch", self.number)
+        self.calls.send()  # before ranks are given anything else to do
+        self.work(partial(self._restore, self.number), lambda _, error: None)
+
+    def _undo(self, engine: Engine, entry: _Entry, lost: str) -> None:
+        """Say that an array goes back, and end the computations that this spoils."""
+        what = f"what sync() number {entry.kept} has kept" if entry.kept else "what it was filled with"
+        text = f"{entry.spec.text} is back at {what}, since {lost}"
+        engine.losses.append(text)
+        log.warning(text)
+        mine = held(entry.spec.token)
+        again = False
+        for record in list(engine.ledger.records.values()):
+            if record.complete or not any(each._held is mine for each in used(record.stage)):
+                continue
+            if record.stage.gang is not None and mine.clean:
+                again = True
+                continue
+            engine.fail(record, np.flatnonzero(record.state != State.STORED), ClusterError(text))
+        if mine.wrote and not again:
+            entry.undone = text
+        mine.wrote = again
+
+    def _restore(self, number: int) -> None:
+        """Make all arrays anew, unless another death has asked for that again."""
+        for entry in list(self.entries.values()):
+            if number != self.number:
+                return
+            try:
+                self._make(entry)
+            except ClusterError as error:
+                if number == self.number and not self._closed():
+                    self._give_up(entry, error)
+            except BaseException as error:
+                self._give_up(entry, error)
+
+    def _give_up(self, entry: _Entry, error: BaseException) -> None:
+        text = f"it could not be made again after a rank's loss: {type(error).__name__}: {error}"
+        log.error("%s: %s", entry.spec.text, text)
+        engine = self._engine()
+        if engine is not None:
+            for rank, alive in enumerate(engine.ledger.alive):
+                if alive:
+                    self.calls.tell(rank, f"{PREFIX}drop", entry.spec.token, text)
+
+
+_coordinators: weakref.WeakKeyDictionary[Engine, Coordinator] = weakref.WeakKeyDictionary()
+_guard = threading.Lock()
+
+
+def coordinator(engine: Engine) -> Coordinator:
+    """Return an engine's coordinator."""
+    with _guard:
+        found = _coordinators.get(engine)
+        if found is None:
+            found = engine.ask(Coordinator)
+            _coordinators[engine] = found
+        return found
+
+
+def count_bytes(engine: Engine, rank: int) -> int:
+    """Return how many bytes a rank has of arrays that all read and write."""
+    found = _coordinators.get(engine)
+    return 0 if found is None else found.count_bytes(rank)
+
+
+def make(engine: Engine, kind: type[Kind], shape: tuple[int, ...], dtype: Any, fill: Any, text: str) -> Kind:
+    """Make an array, which is let go of when nothing refers to what is returned."""
+    driver = coordinator(engine)
+    spec = Spec(os.urandom(16), kind is Replicated, shape, dtype, fill, text)
+    driver.do(partial(driver.add, spec))
+    made = kind._of(spec.token)
+    weakref.finalize(made, _drop, weakref.ref(engine), spec.token).atexit = False
+    return made
+
+
+def _drop(which: weakref.ref[Engine], token: bytes) -> None:
+    """Wherever the last reference goes: nothing is waited for."""
+    engine = which()
+    if engine is not None and engine.thread.is_alive():
+        engine.request(Ask(partial(_drop_there, token), SimpleQueue()))
+
+
+def _drop_there(token: bytes, engine: Engine) -> None:
+    driver = _coordinators[engine]
+    driver.work(partial(driver.drop, token), lambda _, error: None)
+
+
+def used(stage: Stage) -> list[OneSided]:
+    """Return the arrays that a stage's functions name."""
+    payloads = [getattr(getattr(value, "op", None), "payload", None) for value in stage.program.values]
+    return [each for p in payloads if p is not None for each in p.used if isinstance(each, OneSided)]
+
+
+def note_use(stages: Sequence[Stage]) -> None:
+    """Note which arrays a computation may write."""
+    for stage in stages:
+        if stage.foreign:
+            for each in used(stage):
+                note(each._held, stage.gang is not None)
+
+
+def note(mine: Held, gang: bool) -> None:
+    """Note that an array may be written; a rank program that finds it as it was kept can run again."""
+    mine.clean = gang and not mine.wrote
+    mine.wrote = True

@@ -1,0 +1,494 @@
+"""Arrays that are dealt out over all ranks, and whose elements any of them changes atomically."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...graph.errors import DTypeError
+from .atomics import atomics
+from .base import OneSided
+from .batches import NONE, apply, gives
+from .held import threads
+from .positions import find_positions, find_values
+
+Array = np.ndarray[Any, Any]
+
+
+class Symmetric(OneSided):
+    """An array that lies on all ranks, read and changed by any of them at any time.
+
+    `windrow.shared.symmetric` makes it. Each operation takes one position or many. A position is an integer or, for
+    several axes, a tuple of them; many are an array of integers, or a tuple of arrays that broadcast. Negative ones
+    count from the end. With many positions values are one for all, or one for each.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Its shape.
+    dtype : numpy.dtype
+        Type of its elements.
+    size, nbytes : int
+        Number of elements, and their bytes.
+    local : numpy.ndarray
+        This rank's own part, writable, flat.
+    local_slice : slice
+        Which elements these are, counted flat in C order.
+
+    Notes
+    -----
+    An operation is through when it returns: others see what it did. Each element is changed atomically, but a batch is
+    no unit: others may see half of it. What several ranks add to a float depends on their order in the last bits.
+    """
+
+    def _prepare(self) -> None:
+        found = self._held
+        dtype = found.spec.dtype
+        self._one = {k: v for k, v in atomics(dtype).one.items() if dtype.kind != "b" or not k.endswith("add")}
+        self._size = found.spec.size if len(found.spec.shape) == 1 else -1
+        self._scalar = dtype.type
+        self._itemsize = dtype.itemsize
+        self._least: float = -math.inf
+        self._most: float = math.inf
+        self._plain: tuple[type, ...] = (float, int)
+        if dtype.kind in "iu":
+            info = np.iinfo(dtype)
+            self._least, self._most, self._plain = int(info.min), int(info.max), (int,)
+        elif dtype.kind == "b":
+            self._least, self._most, self._plain = 0, 1, (bool,)
+
+    def get(self, i: Any) -> Any:
+        """Return elements.
+
+        Parameters
+        ----------
+        i : int, tuple or array of int
+            Which.
+
+        Returns
+        -------
+        scalar or numpy.ndarray
+            One element, or as many as there are positions.
+
+        Raises
+        ------
+        IndexError
+            A position is out of bounds, or none.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> c = wr.shared.symmetric(4, "i8", fill=7)
+        >>> c.get(-1), c.get([0, 1])
+        (np.int64(7), array([7, 7]))
+        """
+        generation = self._held.generation
+        if type(i) is int and -self._size <= i < self._size and generation.live and threads.epoch >= generation.number:
+            part, at = divmod(i if i >= 0 else i + self._size, generation.run)
+            address = generation.addresses[part]
+            if address:
+                return self._scalar(self._one["get"](address + at * self._itemsize))
+        return self._many("get", i, NONE, False)
+
+    def set(self, i: Any, v: Any) -> None:
+        """Set elements.
+
+        Parameters
+        ----------
+        i : int, tuple or array of int
+            Which. Where one comes twice, the last value stays.
+        v : scalar or array
+            Their values.
+
+        Raises
+        ------
+        IndexError
+            A position is out of bounds, or none.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> c = wr.shared.symmetric((2, 2), "f8")
+        >>> c.set(([0, 1], [0, 1]), 1)
+        >>> c.to_numpy()
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        self._apply("set", i, v)
+
+    def add(self, i: Any, v: Any) -> None:
+        """Add to elements.
+
+        Parameters
+        ----------
+        i : int, tuple or array of int
+            Which. Where one comes twice, both values are added.
+        v : scalar or array
+            What. Integers wrap around.
+
+        Raises
+        ------
+        IndexError
+            A position is out of bounds, or none.
+        DTypeError
+            The elements are booleans.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> c = wr.shared.symmetric(3, "i8")
+        >>> c.add([0, 2, 2], 1)
+        >>> c.to_numpy()
+        array([1, 0, 2])
+        """
+        self._apply("add", i, v)
+
+    def fetch_add(self, i: Any, v: Any) -> Any:
+        """Add to elements, and return what they were before.
+
+        Parameters
+        ----------
+        i : int, tuple or array of int
+            Which.
+        v : scalar or array
+            What.
+
+        Returns
+        -------
+        scalar or numpy.ndarray
+            The elements, each as it was right before its addition.
+
+        Raises
+        ------
+        IndexError
+            A position is out of bounds, or none.
+        DTypeError
+            The elements are booleans.
+
+        Examples
+        --------
+        Numbers that no two callers get:
+
+        >>> import windrow as wr
+        >>> counter = wr.shared.symmetric(1, "i8")
+        >>> wr.spmd(lambda comm: sorted(int(counter.fetch_add(0, 1)) >= 0 for _ in range(2)), members=2)
+        [[True, True], [True, True]]
+        >>> counter.get(0)
+        np.int64(4)
+        """
+        return self._apply("fetch_add", i, v)
+
+    def bitwise_or(self, i: Any, v: Any) -> None:
+        """Set bits of elements.
+
+        Parameters
+        ----------
+        i : int, tuple or array of int
+            Which.
+        v : scalar or array
+            The bits.
+
+        Raises
+        ------
+        IndexError
+            A position is out of bounds, or none.
+        DTypeError
+            The elements are floats.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> c = wr.shared.symmetric(2, "u1", fill=1)
+        >>> c.bitwise_or([0, 1], [2, 4])
+        >>> c.to_numpy()
+        array([3, 5], dtype=uint8)
+        """
+        self._apply("or", i, v)
+
+    def bitwise_and(self, i: Any, v: Any) -> None:
+        """Keep bits of elements.
+
+        Parameters
+        ----------
+        i : int, tuple or array of int
+            Which.
+        v : scalar or array
+            The bits.
+
+        Raises
+        ------
+        IndexError
+            A position is out of bounds, or none.
+        DTypeError
+            The elements are floats.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> c = wr.shared.symmetric(2, "u1", fill=7)
+        >>> c.bitwise_and(0, 5)
+        >>> c.to_numpy()
+        array([5, 7], dtype=uint8)
+        """
+        self._apply("and", i, v)
+
+    def bitwise_xor(self, i: Any, v: Any) -> None:
+        """Flip bits of elements.
+
+        Parameters
+        ----------
+        i : int, tuple or array of int
+            Which.
+        v : scalar or array
+            The bits.
+
+        Raises
+        ------
+        IndexError
+            A position is out of bounds, or none.
+        DTypeError
+            The elements are floats.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> c = wr.shared.symmetric(2, "u1", fill=7)
+        >>> c.bitwise_xor([0, 0, 1], 2)
+        >>> c.to_numpy()
+        array([7, 5], dtype=uint8)
+        """
+        self._apply("xor", i, v)
+
+    def fetch_or(self, i: Any, v: Any) -> Any:
+        """Set bits of elements, and return what they were before.
+
+        Parameters
+        ----------
+        i : int, tuple or array of int
+            Which.
+        v : scalar or array
+            The bits.
+
+        Returns
+        -------
+        scalar or numpy.ndarray
+            The elements, each as it was right before.
+
+        Raises
+        ------
+        IndexError
+            A position is out of bounds, or none.
+        DTypeError
+            The elements are floats.
+
+        Examples
+        --------
+        Who comes first to a vertex:
+
+        >>> import windrow as wr
+        >>> visited = wr.shared.symmetric(4, bool)
+        >>> visited.fetch_or([2, 2, 3], True)
+        array([False,  True, False])
+        """
+        return self._apply("fetch_or", i, v)
+
+    def fetch_and(self, i: Any, v: Any) -> Any:
+        """Keep bits of elements, and return what they were before.
+
+        Parameters
+        ----------
+        i : int, tuple or array of int
+            Which.
+        v : scalar or array
+            The bits.
+
+        Returns
+        -------
+        scalar or numpy.ndarray
+            The elements, each as it was right before.
+
+        Raises
+        ------
+        IndexError
+            A position is out of bounds, or none.
+        DTypeError
+            The elements are floats.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> c = wr.shared.symmetric(2, "u1", fill=7)
+        >>> c.fetch_and(0, 5), c.get(0)
+        (np.uint8(7), np.uint8(5))
+        """
+        return self._apply("fetch_and", i, v)
+
+    def fetch_xor(self, i: Any, v: Any) -> Any:
+        """Flip bits of elements, and return what they were before.
+
+        Parameters
+        ----------
+        i : int, tuple or array of int
+            Which.
+        v : scalar or array
+            The bits.
+
+        Returns
+        -------
+        scalar or numpy.ndarray
+            The elements, each as it was right before.
+
+        Raises
+        ------
+        IndexError
+            A position is out of bounds, or none.
+        DTypeError
+            The elements are floats.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> c = wr.shared.symmetric(2, "u1", fill=7)
+        >>> c.fetch_xor(0, 1), c.get(0)
+        (np.uint8(7), np.uint8(6))
+        """
+        return self._apply("fetch_xor", i, v)
+
+    def compare_and_swap(self, i: Any, expected: Any, v: Any) -> Any:
+        """Set elements that are as expected, and return what they were before.
+
+        Parameters
+        ----------
+        i : int, tuple or array of int
+            Which.
+        expected : scalar or array
+            What an element must be to be set; floats are compared bit by bit.
+        v : scalar or array
+            What it becomes.
+
+        Returns
+        -------
+        scalar or numpy.ndarray
+            What the elements were: those equal to `expected` have been set.
+
+        Raises
+        ------
+        IndexError
+            A position is out of bounds, or none.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> parent = wr.shared.symmetric(3, "i8", fill=-1)
+        >>> parent.compare_and_swap([1, 1], -1, [5, 6])
+        array([-1,  5])
+        >>> parent.get(1)
+        np.int64(5)
+        """
+        held = self._held
+        generation = held.generation
+        if (
+            type(i) is int
+            and -self._size <= i < self._size
+            and type(v) in self._plain
+            and type(expected) in self._plain
+            and self._least <= v <= self._most
+            and self._least <= expected <= self._most
+            and generation.live
+            and threads.epoch >= generation.number
+        ):
+            part, at = divmod(i if i >= 0 else i + self._size, generation.run)
+            address = generation.addresses[part]
+            if address:
+                held.wrote = True
+                return self._scalar(self._one["compare_and_swap"](address + at * self._itemsize, expected, v))
+        return self._many("compare_and_swap", i, v, expected)
+
+    def _apply(self, name: str, i: Any, v: Any) -> Any:
+        """Apply an operation: the quick way for one element near by and a plain number."""
+        held = self._held
+        generation = held.generation
+        if (
+            type(i) is int
+            and -self._size <= i < self._size
+            and type(v) in self._plain
+            and self._least <= v <= self._most
+            and generation.live
+            and threads.epoch >= generation.number
+        ):
+            part, at = divmod(i if i >= 0 else i + self._size, generation.run)
+            address = generation.addresses[part]
+            operation = self._one.get(name)
+            if address and operation is not None:
+                held.wrote = True
+                found = operation(address + at * self._itemsize, v)
+                return found if found is None else self._scalar(found)
+        return self._many(name, i, v, False)
+
+    def _many(self, name: str, i: Any, v: Any, expected: Any) -> Any:
+        operation = f"bitwise_{name}" if name in ("or", "and", "xor") else name
+        held, dtype = self._held, self.dtype
+        if name not in self._one:
+            kinds = "numbers" if name.endswith("add") else "integers or booleans"
+            raise DTypeError(f"{operation}: the array's elements are {dtype}; expected {kinds}")
+        places, shape = find_positions(operation, i, self.shape)
+        values = NONE if name == "get" else find_values(operation, "v", v, dtype, shape)
+        others = NONE
+        if name == "compare_and_swap":
+            others = find_values(operation, "expected", expected, dtype, shape)
+        generation = self._now()
+        held.wrote |= name != "get"
+        found = apply(held, generation, name, places, values, others)
+        if found is None or not gives(name):
+            return None
+        return found[0] if not shape else found.reshape(shape)
+
+    # ---------------------------------------------------------------- the whole, and the own part
+
+    @property
+    def local_slice(self) -> slice:
+        """Which elements the own part has, counted flat in C order."""
+        held, generation = self._held, self._now()
+        begin, end = generation.layout.bounds(held.spec, held.own_part(generation))
+        many, mine = threads.members, threads.member
+        each = -(-(end - begin) // many)
+        return slice(min(begin + mine * each, end), min(begin + (mine + 1) * each, end))
+
+    @property
+    def local(self) -> Array:
+        """The own part: a writable view, flat. Members that are threads of one rank share its part in equal runs."""
+        held, generation = self._held, self._now()
+        held.wrote = True
+        part = held.own_part(generation)
+        first, _ = generation.layout.bounds(held.spec, part)
+        mine = self.local_slice
+        return generation.parts[part][mine.start - first : mine.stop - first]
+
+    def to_numpy(self) -> Array:
+        """Return all elements, copied now: those of other hosts are fetched.
+
+        Returns
+        -------
+        numpy.ndarray
+            With the array's shape.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.shared.symmetric((1, 2), "f4", fill=3).to_numpy()
+        array([[3., 3.]], dtype=float32)
+        """
+        return self._whole()
+
+    def _whole(self) -> Array:
+        held, generation = self._held, self._now()
+        found = np.empty(self.size, self.dtype)
+        for part in range(len(generation.layout.ranks)):
+            begin, end = generation.layout.bounds(held.spec, part)
+            found[begin:end] = held.read(generation, part, 0, end - begin)
+        return found.reshape(self.shape)
+
+    def __repr__(self) -> str:
+        return f"<symmetric array: shape {self.shape}, {self.dtype}>"
