@@ -453,7 +453,7 @@ class Engine:
             self._recall(run.left(self.ledger.batches))
         if (run := self.ledger.gangs.take(self.ledger)) is None:
             return
-        gang = GangOrder(run.epoch, run.ranks, run.record.ntasks)
+        gang = GangOrder(run.epoch, run.ranks, run.record.ntasks, sum(self.ledger.alive) == 1)
         self.returned.pop(run.record.stage.token, None)
         for batch in run.batches:
             self.send(batch.rank, replace(order(batch, None), gang=gang))

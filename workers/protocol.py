@@ -56,12 +56,14 @@ class Places:
 class GangOrder:
     """Who takes part in a gang, in order, and the state of the communicator that theirs is made from.
 
-    `members` is the number of its parts: where one rank alone takes part, each has a thread there.
+    `members` is the number of its parts: where one rank alone takes part, each has a thread there. `alone` says that no
+    other rank lives.
     """
 
     epoch: int
     ranks: tuple[int, ...]
     members: int
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

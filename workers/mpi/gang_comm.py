@@ -139,7 +139,8 @@ class MpiMeeting:
     def join(self, order: GangOrder) -> list[Any]:
         """See `workers.gangs.member.Meeting`."""
         if order.epoch != self._epoch:
-            base = self._base.Shrink()
+            # Open MPI's agreement with nobody but oneself, which `Shrink` needs, ends the process now and then.
+            base = MPI.COMM_SELF.Dup() if order.alone else self._base.Shrink()
             base.Set_errhandler(MPI.ERRORS_RETURN)
             with self._lock:
                 self._base, self._epoch = base, order.epoch
