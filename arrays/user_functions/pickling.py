@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import functools
 import importlib
 import inspect
+import io
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -62,13 +64,40 @@ def payload(
     refuse_captured(operation, function)
     try:
         with noting() as used:
-            pickled = importlib.import_module("cloudpickle").dumps((function, extra, keywords))
+            pickled = _dumps((function, extra, keywords))
     except Exception as error:
         raise ArgumentError(
             f"{operation}: argument 'func', the function {name!r} with its arguments, can't be pickled: "
             f"{type(error).__name__}: {error}; expected one that can travel to other processes"
         ) from error
     return Payload(shown, pickled, blake2b(pickled, digest_size=16).hexdigest(), tuple(used))
+
+
+def _dumps(value: Any) -> bytes:
+    file = io.BytesIO()
+    _pickler()(file).dump(value)
+    return file.getvalue()
+
+
+@functools.cache
+def _pickler() -> Any:
+    """Return cloudpickle's pickler, which pickles caches of a script's functions by their names; here by value."""
+    cloudpickle = importlib.import_module("cloudpickle")
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc, name-defined] # loaded when it is needed
+        def reducer_override(self, obj: Any) -> Any:
+            if isinstance(obj, _Cache) and obj.__module__ == "__main__":
+                return _cached, (obj.__wrapped__, obj.cache_parameters())
+            return super().reducer_override(obj)
+
+    return Pickler
+
+
+_Cache = type(functools.cache(len))
+
+
+def _cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:
+    return functools.lru_cache(**parameters)(function)
 
 
 def name_additions(packed: Payload, arrays: Sequence[Array], more: Any) -> str:

@@ -238,6 +238,21 @@ def test_a_script_without_arrays(jobs, how):
     assert (done.returncode, done.stdout) == (0, "nothing to do\n")
 
 
+def test_caches_of_a_script_s_functions_travel(jobs, how):
+    text = """
+        import functools
+        import windrow as wr
+
+        @functools.cache
+        def table(n):
+            return [k * k for k in range(n)]
+
+        print(wr.map_blocks(lambda block: block + table(9)[3], wr.arange(4, chunks=2), dtype=int).compute().tolist())
+    """
+    done = jobs.script(how, text)
+    assert done.stdout == "[9, 10, 11, 12]\n", done.stderr
+
+
 def test_a_module_beside_the_script(jobs, how):
     jobs.write("import numpy as np\ndef double(block):\n    return 2 * block\n", "beside.py")
     text = """
