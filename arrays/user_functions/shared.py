@@ -12,14 +12,18 @@ from ...workers.space import Space
 from ..base import ArrayBase
 from .one_sided import Replicated, Symmetric, replicated, symmetric
 from .shared_arrays import array
+from .shared_tables import Table
+from .shared_trees import KDTree
 from .space import space
 
 __all__ = [
+    "KDTree",
     "Replicated",
     "Shared",
     "SharedArray",
     "Space",
     "Symmetric",
+    "Table",
     "array",
     "object",
     "replicated",

@@ -71,15 +71,15 @@ def array(x: Any, page: int | str = PAGE, *, spread: bool = True) -> SharedArray
     >>> v[10]
     np.float64(11.0)
     """
-    size = _read_page(page)
+    size = read_page("array", page)
     if isinstance(x, SharedArray):
         raise ArgumentError(bad("array", "x", x, "an array; v[:] is one"))
     if not isinstance(x, ArrayBase):
         given = plain_array("array", "x", x)
-        made = _empty(given.shape, given.dtype, size, spread)
+        made = make_empty("array", given.shape, given.dtype, size, spread)
         made._fill(..., given)
         return made
-    made = _empty(x.shape, x.dtype, size, spread)
+    made = make_empty("array", x.shape, x.dtype, size, spread)
     kept = persist(x)
     wait(kept)
     for block in np.ndindex(*kept.numblocks):
@@ -88,18 +88,23 @@ def array(x: Any, page: int | str = PAGE, *, spread: bool = True) -> SharedArray
     return made
 
 
-def _empty(shape: tuple[int, ...], dtype: np.dtype[Any], page: int, spread: bool) -> SharedArray:
+def make_empty(
+    operation: str, shape: tuple[int, ...], dtype: np.dtype[Any], page: int, spread: bool = True
+) -> SharedArray:
+    """Return a shared array of zeros."""
     if not shape or dtype.hasobject:
         came = f"of shape {shape} and dtype {dtype}"
-        raise ArgumentError(f"array: argument 'x' is {came}; expected at least one axis, and no Python objects")
+        raise ArgumentError(
+            f"{operation}: what it is to hold is {came}; expected at least one axis, and no Python objects"
+        )
     return SharedArray(Layout(os.urandom(8).hex(), shape, dtype, page, spread))
 
 
-def _read_page(page: Any) -> int:
+def read_page(operation: str, page: Any) -> int:
     try:
         found = 0 if isinstance(page, bool) else parse_bytes(page)
     except (TypeError, ValueError):
         found = 0
     if not 0 < found <= MOST:
-        raise ArgumentError(bad("array", "page", page, "a number of bytes up to 1 GiB, such as 65536 or '256 KiB'"))
+        raise ArgumentError(bad(operation, "page", page, "a number of bytes up to 1 GiB, such as 65536 or '256 KiB'"))
     return -(-found // UNIT) * UNIT

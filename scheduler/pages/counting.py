@@ -42,7 +42,7 @@ def count_additions(roots: Sequence[Expr]) -> None:
             for token in noted:
                 array = arrays.get(token)
                 if array is not None:
-                    array._put_due(noted)
+                    array._put_due(noted[token])
 
 
 def forget_additions(roots: Sequence[Expr]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...workers.pages.additions import check_addition, check_numbers, note
+from ...workers.pages.additions import check_addition, check_numbers, check_values, note
 from ...workers.pages.positions import integers, pages_of
 from ...workers.pages.snapshot import gather
 from ...workers.shared_objects import note_use
@@ -18,7 +18,7 @@ from .counting import arrays
 from .versions import Pages
 
 if TYPE_CHECKING:
-    from ...workers.pages.additions import Noted
+    from ...workers.pages.additions import Addition
     from ...workers.pages.snapshot import Layout
 
 Array = np.ndarray[Any, Any]
@@ -64,7 +64,7 @@ class SharedArray:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._pages = Pages(self._layout, _let_engine_forget)
-        self._due: list[Noted] = []
+        self._due: list[list[Addition]] = []
         self._lock = threading.RLock()
         arrays[self._layout.token] = self
 
@@ -245,15 +245,25 @@ class SharedArray:
                 "sent": sent,
             }
 
+    def _check_values(self, operation: str, shape: tuple[int, ...], values: Any) -> Array:
+        """Return values that fit a shape and the dtype."""
+        if operation == "add":
+            check_numbers(operation, self._layout)
+        return check_values(operation, self._layout, shape, values)
+
     def _fill(self, index: Any, values: Array) -> None:
         """Write what an array begins with, which fits."""
         with self._lock:
             self._pages.array[index] = values
 
-    def _put_due(self, noted: Noted) -> None:
+    def _stand_in(self, other: SharedArray) -> None:
+        """Take what functions add to another one from now on, which is as long at most."""
+        arrays[other._layout.token] = self
+
+    def _put_due(self, additions: list[Addition]) -> None:
         """Have additions made before the array is next used: later, fewer need what is there now."""
         with self._lock:
-            self._due.append(noted)
+            self._due.append(additions)
 
     def _prepare(self, index: Any) -> Array:
         layout = self._layout
@@ -266,15 +276,14 @@ class SharedArray:
         """Return the pages once all additions that are due are made."""
         if self._due:
             due, self._due = self._due, []
-            mine = [noted[self._layout.token] for noted in due]
             layout = self._layout
             touched = [
                 pages_of(index, layout.shape, layout.dtype.itemsize, layout.page)
-                for additions in mine
+                for additions in due
                 for index, _ in additions
             ]
             self._pages.prepare(np.unique(np.concatenate(touched)))
-            apply_all(self._pages.array, mine)
+            apply_all(self._pages.array, due)
         return self._pages
 
 

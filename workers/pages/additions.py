@@ -78,7 +78,19 @@ def check_addition(operation: str, layout: Layout, index: Any, values: Any) -> A
     IndexingError, DTypeError, BadValue
         The index is out of bounds; the values' dtype or shape doesn't fit.
     """
-    target = picked(operation, index, layout.shape)
+    given = check_values(operation, layout, picked(operation, index, layout.shape), values)
+    own = tuple(map(_own, index)) if isinstance(index, tuple) else _own(index)
+    return own, given
+
+
+def check_values(operation: str, layout: Layout, target: tuple[int, ...], values: Any) -> Array:
+    """Return values that fit a shape, which nobody changes any more.
+
+    Raises
+    ------
+    DTypeError, BadValue
+        Their dtype or shape doesn't fit.
+    """
     given = np.asarray(values)
     integers_both = given.dtype.kind in "iu" and layout.dtype.kind in "iu"
     if not integers_both and not np.can_cast(given.dtype, layout.dtype, "same_kind"):
@@ -92,8 +104,7 @@ def check_addition(operation: str, layout: Layout, index: Any, values: Any) -> A
             f"{operation}: argument 'values' has shape {given.shape}; expected one that broadcasts to {target}, the "
             "shape of what the index picks"
         ) from None
-    own = tuple(map(_own, index)) if isinstance(index, tuple) else _own(index)
-    return own, _own(given.astype(layout.dtype, copy=False))
+    return np.array(given, layout.dtype)
 
 
 def check_numbers(operation: str, layout: Layout) -> None:
