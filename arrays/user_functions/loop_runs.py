@@ -11,12 +11,15 @@ the last one have taken `WORTH` times as long as it would; with `snapshot=k` aft
 
 from __future__ import annotations
 
+import contextlib
+import math
 import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...graph.expr import Expr, walk
+from ...graph.halos.analysis import NotLocal, find_plan
 from ...graph.kinds.deferred import Deferred
 from ...graph.kinds.source import Host, HostData
 from ...scheduler.cluster import session
@@ -25,6 +28,7 @@ from ...scheduler.repeated import Repeated
 from ..base import ArrayBase, wrap
 from ..execution.compute import persist
 from ..execution.deferred import evaluate
+from .halo_loops import HaloRun
 from .tracing import Stepped, Trace, Traced
 
 if TYPE_CHECKING:
@@ -32,12 +36,15 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from ...graph.halos.plan import HaloPlan
     from ..array import Array
 
 WORTH = 20
 """A snapshot may take one such part of the time."""
 SECONDS, RATE = 2e-3, 1e9
 """What a snapshot takes: to begin with, and bytes a second."""
+STEP, ELEMENT = 2e-5, 3e-10
+"""What a step takes at least, and an operation for each element, as long as nobody knows better."""
 MOST = 8 << 30
 """Bytes of which the driver takes no snapshot by itself."""
 
@@ -62,12 +69,26 @@ class Snapshots:
     every: int | None
     nbytes: int
     steps: int = 0
+    each: float = 0.0
     since: float = field(default_factory=time.monotonic)
 
     @property
     def cost(self) -> float:
         """Seconds that one takes, about."""
         return SECONDS + self.nbytes / RATE
+
+    def ahead(self, plan: HaloPlan) -> int:
+        """Return how many steps to run until the next one, by what a step takes, or may take."""
+        if self.every is not None:
+            return self.every
+        if self.nbytes > MOST:
+            return 1 << 62
+        guess = STEP + math.prod(plan.shape) * len(plan.items) * ELEMENT
+        return max(1, math.ceil(WORTH * self.cost / (self.each or guess)))
+
+    def learn(self, steps: int) -> None:
+        """Note how long so many steps have taken."""
+        self.each = (time.monotonic() - self.since) / steps
 
     def due(self) -> bool:
         """Count a step; tell whether it is time."""
@@ -116,7 +137,29 @@ class Loop:
 
     def run(self, first: list[Array], outside: list[Array]) -> list[Array]:
         """Run the loop now; return what is carried, stored."""
+        if self.condition is None and self.steps:
+            with contextlib.suppress(NotLocal):
+                plan = find_plan(self.body.roots, self.body.carried, self.body.captured)
+                return run_halos(self, plan, first, outside)
         return run_steps(self, first, outside)
+
+
+def run_halos(loop: Loop, plan: HaloPlan, first: list[Array], outside: list[Array]) -> list[Array]:
+    """Run a loop whose body is local: as a gang, or as several, with snapshots in between."""
+    state = [a.expr for a in first]
+    halo = HaloRun(plan, loop.body.carried, [a.expr for a in outside])
+    snapshots = Snapshots(loop.snapshot, sum(e.nbytes for e in state))
+    left = loop.steps
+    while True:
+        steps = min(left, snapshots.ahead(plan))
+        state = _persist([wrap(e) for e in halo.run(state, steps)])
+        _wait(state)
+        left -= steps
+        if not left:
+            return [wrap(e) for e in state]
+        snapshots.learn(steps)
+        state = _snapshot(state)
+        snapshots.taken()
 
 
 def run_steps(loop: Loop, first: list[Array], outside: list[Array]) -> list[Array]:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError
 from ...graph.expr import Expr, Op, rewrite, walk
-from ...graph.generated import is_cheap
 from ...graph.kinds.deferred import Deferred
-from ...graph.kinds.source import Source
+from ...graph.kinds.source import Full
 from ..base import ArrayBase, as_array, wrap
 from ..chunking.rechunk import regrid
 from .structures import Structure, arrange
@@ -151,7 +150,7 @@ def _finish(operation: str, roots: list[Expr], stands: list[Expr], counts: bool)
     for root in roots:
         if root.token not in inside:
             outside[root.token] = root
-    taken = [e for e in outside.values() if not (isinstance(e.op, Source) and is_cheap(e.op))]
+    taken = [e for e in outside.values() if not isinstance(e.op, Full)]
     captured = [placeholder(operation, e.grid, e.dtype) for e in taken]
     bound = substitute(roots, {e.token: c for e, c in zip(taken, captured, strict=True)})
     return Trace(operation, tuple(bound), tuple(stands), tuple(captured), tuple(taken), counts)

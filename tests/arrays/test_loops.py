@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+
+import hypothesis
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 import windrow as wr
 
@@ -111,3 +117,163 @@ def test_an_error_of_a_block_is_the_users():
 
     with pytest.raises(LookupError, match="of my own"):
         wr.fori_loop(0, 3, lambda i, x: wr.map_blocks(wrong, x, dtype=x.dtype), wr.ones(4, chunks=2)).compute()
+
+
+# ---------------------------------------------------------------- local bodies
+
+
+def jacobi(i, x):
+    wide = wr.pad(x, 1)
+    return 0.25 * (wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:])
+
+
+def edges(i, x):
+    wide = wr.pad(x, ((1, 2), (2, 1)), mode="edge")
+    return (wide[:-3, 2:-1] + wide[3:, 1:-2] * 0.5 - wide[1:-2, :-3]) / 3
+
+
+def rolls(i, x):
+    return wr.roll(x, 1, 0) * 0.5 + wr.roll(x, -2, 1) * i
+
+
+def walls(i, x):
+    y = x * 2 + 1
+    y[0:1, :] = 0
+    y[:, -1:] = x[:, -1:]
+    z = wr.pad(y[1:-1, :] - y[:-2, :], ((1, 1), (0, 0)))
+    return wr.sqrt(abs(z * z + wr.arange(float(x.shape[1])))) + wr.exp(-x * x)
+
+
+def mirrors(i, x):
+    wide, three = wr.pad(x, 2, mode="reflect"), wr.pad(x, 1, constant_values=3)
+    return (wide[4:, 2:-2] + wide[:-4, 1:-3] + three[1:-1, 2:]) / 3
+
+
+def deep(i, x):
+    a = wr.roll(x, 1, 0) - x
+    b = wr.roll(a * a, 1, 1) + a
+    c = wr.roll(b * b, -1, 0) - b + wr.roll(b, 2, 1)
+    return c * 0.1 + wr.roll(c, -1, 0) * wr.roll(c, 1, 1)
+
+
+def choices(i, x):
+    wide = wr.pad(x, ((1, 1), (0, 0)))
+    return wr.where((wide[2:] > x) & (wr.maximum(wide[:-2], 0.5) < 0.9), x + 1 / (1 + x), wide[:-2])
+
+
+def rows(i, x):
+    return x[::-1] * 0.5 + x.mean()
+
+
+LOCAL = [jacobi, edges, rolls, walls, mirrors, deep, choices]
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Count the loops that run as gangs."""
+    from windrow.arrays.user_functions import loop_runs
+
+    found, run = [], loop_runs.run_halos
+    monkeypatch.setattr(loop_runs, "run_halos", lambda *args: found.append(1) or run(*args))
+    return found
+
+
+@pytest.mark.parametrize("how", ["compiled", "interpreted", "messages"])
+@pytest.mark.parametrize("body", LOCAL, ids=lambda body: body.__name__)
+@pytest.mark.parametrize("chunks", [(10, 31), (5, 4)], ids=["rows", "squares"])
+def test_local_bodies_run_as_gangs_with_the_same_bits(counted, monkeypatch, body, how, chunks):
+    monkeypatch.setattr("windrow.arrays.user_functions.halo_loops.MAPPED", how != "messages")
+    x = wr.from_array(np.random.default_rng(1).random((41, 31)), chunks=chunks)
+    with wr.config.set(jit="off" if how == "interpreted" else "on"), wr.Cluster(threads=3, memory="64 MiB"):
+        found = wr.fori_loop(0, 6, body, x, snapshot=4 if how == "messages" else None).compute()
+        assert counted == [1]
+        assert np.array_equal(found, plainly(0, 6, body, x).compute(), equal_nan=True)
+
+
+def test_what_is_not_local_runs_step_by_step(counted):
+    x = wr.from_array(np.random.default_rng(2).random((12, 9)), chunks=4)
+    assert wr.fori_loop(0, 3, rows, x).compute().tobytes() == plainly(0, 3, rows, x).compute().tobytes()
+    assert counted == []
+
+
+def test_local_bodies_of_several_arrays_numbers_and_constants(counted):
+    rng = np.random.default_rng(3)
+    u, v = (wr.from_array(rng.random((20, 15)).astype("f4"), chunks=(4, 15)) for _ in range(2))
+    depth = wr.from_array(rng.random((20, 15)).astype("f4"), chunks=7)
+    force = wr.from_array(rng.random((20, 1)).astype("f4"))
+
+    def body(i, x):
+        flux = wr.roll(x["u"] * depth, 1, 1)
+        u = x["u"] + x["dt"] * (flux - wr.roll(x["v"], -1, 0)) * force
+        v = x["v"] * wr.float32(0.9) + wr.roll(u, 1, 0) * wr.pad(depth, ((0, 0), (1, 0)))[:, :-1]
+        return {"u": u, "v": v, "dt": x["dt"] * wr.float32(0.5)}
+
+    def same(i, x):
+        return dict(zip(x, wr.persist(*body(i, x).values()), strict=True))
+
+    x = {"u": u, "v": v, "dt": wr.asarray(np.float32(0.1))}
+    body_in_numpy = x
+    for i in range(5):
+        body_in_numpy = same(i, body_in_numpy)
+    found = wr.compute(wr.fori_loop(0, 5, body, x))
+    wanted = wr.compute(body_in_numpy)
+    assert counted == [1]
+    assert [found[k].tobytes() for k in x] == [wanted[k].tobytes() for k in x]
+
+
+def test_one_axis_and_three(counted):
+    def line(i, x):
+        return x + wr.roll(x, 1) * i
+
+    def cube(i, x):
+        wide = wr.pad(x, 1, mode="edge")
+        return (wide[2:, 1:-1, 1:-1] + wide[1:-1, :-2, 1:-1] * wide[1:-1, 1:-1, 2:]) * 0.5
+
+    for body, shape, chunks in ((line, (37,), 5), (cube, (9, 8, 7), (3, 8, 7)), (cube, (9, 8, 7), 4)):
+        x = wr.from_array(np.random.default_rng(4).random(shape), chunks=chunks)
+        assert wr.fori_loop(1, 5, body, x).compute().tobytes() == plainly(1, 5, body, x).compute().tobytes()
+    assert counted == [1, 1, 1]
+
+
+@hypothesis.settings(max_examples=25, deadline=None)
+@hypothesis.given(st.data())
+def test_bodies_made_of_parts(data):
+    height, width = data.draw(st.integers(3, 12)), data.draw(st.integers(3, 9))
+    chunks = data.draw(st.integers(1, height)), data.draw(st.integers(1, width))
+    parts = data.draw(st.lists(st.tuples(st.sampled_from("rpesw"), st.integers(-2, 2), st.integers(0, 1)), max_size=4))
+
+    def body(i, x):
+        found = x
+        for kind, by, axis in parts:
+            n = abs(by)
+            sides = [(0, 0), (0, 0)]
+            sides[axis] = (n, n)
+            cut = [slice(None), slice(None)]
+            cut[axis] = slice(n + by, n + by + x.shape[axis])
+            if kind == "r":
+                found = found + wr.roll(x * found, by, axis)
+            elif kind in "pe":
+                mode = "edge" if kind == "e" else "constant"
+                found = found * 0.5 + wr.pad(found, sides, mode=mode)[tuple(cut)]
+            elif kind == "s":
+                other = found * 1
+                other[tuple(slice(0, max(1, n)) if a == axis else slice(None) for a in (0, 1))] = by
+                found = other - x
+            else:
+                found = wr.where(found > 1, x, found)
+        return found
+
+    x = wr.from_array(np.random.default_rng(5).random((height, width)), chunks=chunks)
+    with wr.config.set(jit="off"):
+        found = wr.fori_loop(0, 3, body, x).compute()
+    assert np.array_equal(found, plainly(0, 3, body, x).compute(), equal_nan=True)
+
+
+def test_an_interrupt_ends_a_gang(monkeypatch):
+    x = wr.ones((60, 40), chunks=(20, 40)).persist()
+    wr.wait(x)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        wr.fori_loop(0, 10**7, jacobi, x, snapshot=10**7).compute()
+    assert wr.fori_loop(0, 2, jacobi, x).compute().shape == x.shape

@@ -83,6 +83,16 @@ def ready(text: str, inputs: int, work: int, ahead: int = 0) -> Any:
     return kernel.function
 
 
+def compiled(text: str, inputs: int, worth: bool) -> Any:
+    """Return a kernel's function if it is there, or if it is `worth` waiting for; else None."""
+    if config.jit == "off":
+        return None
+    kernel = _kernel(text, inputs)
+    if kernel.function is None and worth:
+        kernel.ask(wait=True)
+    return kernel.function
+
+
 @lru_cache(maxsize=64)
 def _text(dtype: np.dtype[Any], *, even: bool) -> str:
     """Write the loop: four elements a turn, then those that are left."""

@@ -1,0 +1,135 @@
+"""Loops whose bodies are local, as rank programs: how arrays are dealt out to members, and what comes back.
+
+A member has a run of rows: whole chunks, where these can be dealt out evenly, else the rows are dealt out anew. What
+the loop takes from outside is computed before it; values without axes, and arrays of one row or column, go along with
+the program.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.grid import Axis, Grid
+from ...graph.halos.plan import HaloPlan, Leaf
+from ...graph.kinds.gang import Gang, Out, share
+from ...scheduler.cluster import session
+from ...workers.loops.interpreted import step_singles
+from ...workers.loops.regions import Layout
+from ...workers.loops.run import HaloLoop
+from ...workers.loops.slabs import count_bytes
+from ..base import make, wrap
+from ..chunking.rechunk import regrid
+from ..execution.deferred import evaluate
+from .pickling import payload
+from .spmd import _fill
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...graph.expr import Expr
+
+UNEVEN = 1.15
+"""Members' rows are dealt out anew where one has so many times its share."""
+MAPPED = True
+"""Whether members read each other's memory where they can."""
+
+
+class HaloRun:
+    """A loop over a plan, ready to be run in parts.
+
+    Parameters
+    ----------
+    plan : HaloPlan
+        Of its body.
+    like : sequence of Expr
+        What is carried, on its chunks.
+    outside : sequence of Expr
+        What the body takes from outside.
+    """
+
+    def __init__(self, plan: HaloPlan, like: Sequence[Expr], outside: Sequence[Expr]) -> None:
+        self.plan, self.like, self.layout = plan, like, Layout(plan)
+        self.arrays = [e for e in like if e.shape]
+        constant = [e for e in outside if e.shape]
+        leaves = [(k, item) for k, item in enumerate(plan.items) if isinstance(item, Leaf)]
+        wide = [all(leaf.along) for _, leaf in leaves[len(self.arrays) :]]
+        self.constant = [e for e, is_wide in zip(constant, wide, strict=True) if is_wide]
+        narrow = [e for e, is_wide in zip(constant, wide, strict=True) if not is_wide]
+        self.outside = [e for e in outside if not e.shape]
+        values = evaluate([*narrow, *self.outside]) if narrow or self.outside else []
+        numbers = [k for (k, _), is_wide in zip(leaves[len(self.arrays) :], wide, strict=True) if not is_wide]
+        self.profiles = tuple(self._profile(k, v) for k, v in zip(numbers, values, strict=False))
+        self.singles = values[len(narrow) :]
+        self.grid, self.borders = self._deal()
+
+    def _profile(self, number: int, value: Any) -> tuple[int, Any, tuple[int, ...]]:
+        """Return an array that hasn't got all axes with its margins, and where it begins."""
+        plan, leaf = self.plan, self.plan.items[number]
+        assert isinstance(leaf, Leaf)
+        value, origin = value.reshape((1,) * (len(plan.shape) - value.ndim) + value.shape), []
+        for axis, (n, depth, here) in enumerate(zip(plan.shape, plan.depths[number], leaf.along, strict=True)):
+            before, after = depth if here and plan.periodic[axis] else (0, 0)
+            origin.append(-before)
+            if before or after:
+                value = np.take(value, np.arange(-before, n + after) % n, axis)
+        return number, np.ascontiguousarray(value), tuple(origin)
+
+    def _deal(self) -> tuple[Grid, tuple[int, ...]]:
+        """Return the chunks on which members get what is carried, and the rows of each."""
+        found = session()
+        grid, n = self.arrays[0].grid, self.plan.shape[0]
+        depth = max(max(self.layout.depth(leaf)[0]) for leaf in self.plan.leaves)
+        most = found.ranks if found.ranks > 1 else found.threads
+        members = max(1, min(most, n // max(1, depth)))
+        each = grid.nblocks // grid.counts[0]
+        parts = share(grid.nblocks, min(members, grid.nblocks))
+        if not (parts % each).any():
+            rows = [int(grid.axes[0].start(part // each)) if part < grid.nblocks else n for part in parts.tolist()]
+            largest = max(b - a for a, b in itertools.pairwise(rows))
+            smallest = min(b - a for a, b in itertools.pairwise(rows))
+            if len(rows) > members and largest <= UNEVEN * n / members + 1 and smallest >= max(1, depth):
+                return grid, tuple(rows)
+        borders = share(n, members).tolist()
+        sizes = [b - a for a, b in itertools.pairwise(borders)]
+        return Grid([Axis.of_sizes(sizes), *(Axis.whole(m) for m in self.plan.shape[1:])]), tuple(borders)
+
+    def run(self, state: Sequence[Expr], steps: int) -> list[Expr]:
+        """Return what is carried after so many steps: arrays to be computed, and values without axes."""
+        arrays = [e for e in state if e.shape]
+        singles = evaluate([e for e in state if not e.shape]) if len(arrays) < len(state) else []
+        values: list[Any] = [*singles, *self.singles]
+        function = HaloLoop(self.plan, steps, self.borders, tuple(values), self.profiles, MAPPED)
+        operands = [regrid(wrap(e), self.grid) for e in (*arrays, *self.constant)]
+        sizes = [count_bytes(self.layout, rows) for rows in zip(self.borders, self.borders[1:], strict=False)]
+        outs = tuple(Out(self.grid, e.dtype) for e in arrays)
+        memory = Out(Grid([Axis.of_sizes(sizes)]), np.dtype(np.uint8))
+        operation = "fori_loop"
+        gang = Gang(payload(operation, function, (), {}), len(sizes), (*outs, memory))
+        made = make(gang, operands, gang.grid(), np.uint8)
+        filled = iter(
+            regrid(_fill(gang, made, k, out), e.grid).expr for k, (out, e) in enumerate(zip(outs, arrays, strict=True))
+        )
+        rest = iter(self._step_singles(values, steps))
+        return [next(filled) if e.shape else _value(next(rest), e) for e in state]
+
+    def _step_singles(self, values: list[Any], steps: int) -> list[Any]:
+        """Return the carried values without axes after so many steps; they follow from each other alone."""
+        outs = self.plan.single_outs
+        if not outs:
+            return []
+        present = [np.asarray(v) for v in values]
+        present += [None] * (len(self.plan.singles) - len(present))  # type: ignore[list-item]
+        with np.errstate(all="ignore"):
+            for _ in range(steps):
+                step_singles(self.layout, present)
+                present[: len(outs)] = [present[number] for number in outs]
+        return present[: len(outs)]
+
+
+def _value(value: Any, like: Expr) -> Expr:
+    from .loop_runs import hosted
+
+    return hosted(np.array(value, like.dtype), like)

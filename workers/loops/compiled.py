@@ -1,0 +1,115 @@
+"""Compiled steps of slabs: the kernel of `llvm_step`, its table and its scratch memory."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..config import config
+from ..kernels.compiled.counting import compiled
+from ..kernels.compiled.dispatch import ENOUGH_WORK
+from ..kernels.compiled.llvm_text import NotCompilable
+from .llvm_step import BOUND, BUFFER, LENGTH, TILE, StepText
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .regions import Layout, Placed, Region
+
+Array = np.ndarray[Any, Any]
+SCRATCH = 1 << 18
+"""Bytes of scratch memory that a tile may take, all items together."""
+COLUMNS = 512
+LINE = 64
+
+
+class Compiled:
+    """A step's kernel, with what it is handed."""
+
+    def __init__(self, layout: Layout, text: StepText, function: Any) -> None:
+        self.layout, self.plan, self.text, self.function = layout, layout.plan, text, function
+        self.tile, self.memory, self.scratch = self._lay_out()
+        self.scalars = np.frombuffer(b"".join(text.scalars).ljust(8, b"\0"), np.uint8).copy()
+        self._tables: dict[tuple[int, ...], Array] = {}
+
+    def _lay_out(self) -> tuple[tuple[int, ...], Array, dict[int, tuple[int, tuple[int, ...]]]]:
+        """Return a tile's extents, scratch memory, and where each item lies there, with its shape."""
+        plan, items = self.plan, self.text.scratch
+        far = 1 << 40
+        if not items:
+            return (far,) * len(plan.shape), np.empty(0, np.uint8), {}
+        each = sum(plan.items[n].dtype.itemsize for n in items)
+        cells = max(1, SCRATCH // each)
+        *rows, columns = plan.shape
+        width = min(columns, max(COLUMNS, math.isqrt(cells)) if rows else cells)
+        tall = max(4, int((cells / width) ** (1 / len(rows)))) if rows else 0
+        tile = (*(min(tall, n) for n in rows), width)
+        at, found = 0, {}
+        for n in items:
+            shape = tuple(t + b + a for t, (b, a) in zip(tile, plan.depths[n], strict=True))
+            found[n] = at, shape
+            at += -(-int(np.prod(shape, dtype=np.int64)) * plan.items[n].dtype.itemsize // LINE + 1) * LINE
+        memory = np.empty(at + LINE, np.uint8)
+        begin = -_address(memory) % LINE
+        return tile, memory[begin:], found
+
+    def run(
+        self, region: Region, known: Mapping[int, Placed], outs: Mapping[int, Sequence[Placed]], singles: Any
+    ) -> None:
+        """Compute the results in a region: `outs` has, by item, where they go."""
+        for number, place in self.text.singles.items():
+            value = np.asarray(singles[number], self.plan.singles[number].dtype)
+            self.scalars[8 * place : 8 * place + value.itemsize] = value.reshape(1).view(np.uint8)
+        buffers = dict(known.items()) | {n: some[0] for n, some in outs.items()}
+        key = tuple(_address(placed.array) for placed in buffers.values())
+        if key not in self._tables:
+            self._tables[key] = self._table(buffers)
+        (first, last), *_ = region
+        self.function(_address(self._tables[key]), _address(self.scalars), first, last, 0, 0)
+
+    def _table(self, buffers: Mapping[int, Placed]) -> Array:
+        table = np.zeros(max(1, len(self.text.slots)), np.int64)
+        for key, slot in self.text.slots.items():
+            table[slot] = self._entry(buffers, *key)
+        return table
+
+    def _entry(self, buffers: Mapping[int, Placed], what: str, *which: int) -> int:
+        if what == BOUND:
+            return which[1]
+        if what == LENGTH:
+            return self.plan.shape[which[0]]
+        if what == TILE:
+            return self.tile[which[0]]
+        number = which[0]
+        if number in self.scratch:
+            at, shape = self.scratch[number]
+            if what == BUFFER:
+                return _address(self.memory) + at
+            return int(np.prod(shape[which[1] + 1 :], dtype=np.int64))
+        placed = buffers[number]
+        size = placed.array.itemsize
+        if what == BUFFER:
+            back = sum(
+                o * s for o, s, here in zip(placed.origin, placed.array.strides, placed.along, strict=True) if here
+            )
+            return _address(placed.array) - back
+        return placed.array.strides[which[1]] // size
+
+
+def _address(array: Array) -> int:
+    found: int = array.__array_interface__["data"][0]
+    return found
+
+
+def make_compiled(layout: Layout, steps: int, rows: int) -> Compiled | None:
+    """Return the kernel of a layout's step; None where there is none, or compiling takes longer than it saves."""
+    text = StepText(layout)
+    try:
+        written = text.write()
+    except NotCompilable:
+        return None
+    work = steps * rows * math.prod(layout.plan.shape[1:]) * len(layout.plan.items)
+    function = compiled(written, 0, config.jit == "on" or (config.jit != "off" and work >= ENOUGH_WORK))
+    return None if function is None else Compiled(layout, text, function)
