@@ -50,7 +50,8 @@ class Compiled:
         for n in items:
             shape = tuple(t + b + a for t, (b, a) in zip(tile, plan.depths[n], strict=True))
             found[n] = at, shape
-            at += -(-int(np.prod(shape, dtype=np.int64)) * plan.items[n].dtype.itemsize // LINE + 1) * LINE
+            size = int(np.prod(shape, dtype=np.int64)) * plan.items[n].dtype.itemsize
+            at += (size // LINE + 1) * LINE
         memory = np.empty(at + LINE, np.uint8)
         begin = -_address(memory) % LINE
         return tile, memory[begin:], found
