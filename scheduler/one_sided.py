@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 import weakref
 from dataclasses import dataclass, field
 from functools import partial
@@ -200,13 +201,25 @@ class Coordinator:
         before, mine.wrote = mine.wrote, within
         try:
             self._ask_all(layout.ranks, "keep", spec.token, layout.number, kept, entry.kept, place, limit=limit)
-        except BaseException:
-            mine.wrote = before
+        except BaseException as error:
             entry.parts.pop(kept, None)
+            if isinstance(error, ClusterError) and self._has_lost(layout):
+                text = f"{spec.text} is back at what the last one has kept: {error}"
+                raise Undone(text) if within else ClusterError(f"sync: {text}") from error
+            mine.wrote = before
             raise
         entry.parts.pop(entry.kept, None)
         entry.kept = kept
         mine.clean |= within
+
+    def _has_lost(self, layout: Layout) -> bool:
+        """Tell whether a rank that has a part is lost; wait until the array counts as undone then."""
+        deadline = time.monotonic() + 10
+        while any(self.calls.is_lost(rank) for rank in layout.ranks) and time.monotonic() < deadline:
+            if layout.number != self.number:
+                return True
+            time.sleep(0.002)
+        return layout.number != self.number
 
     def _put(self, question: Question) -> None:
         """Keep what a rank sends that can't write here itself."""

@@ -121,6 +121,10 @@ class Calls:
         """Have a function told of ranks that are lost, on the I/O thread."""
         self._listeners.append(listener)
 
+    def is_lost(self, rank: int) -> bool:
+        """Tell whether a rank is known to be lost."""
+        return rank in self._dead
+
     # ---------------------------------------------------------------- the asking threads
 
     def ask(self, rank: int, service: str, *what: Any, limit: float | None = LIMIT) -> Any:

@@ -275,3 +275,27 @@ def test_chunks_of_other_hosts_are_asked_for_unless_gets_are_forced(hosts, trans
     total = sum(range(30_000))
     assert json.loads(job.await_word("read")) == [total, True, [route], False, route == "get"], job.said
     assert job.process.wait(10) == 0, job.said
+
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def test_arrays_that_all_write_are_exact_across_hosts(hosts):
+    """In place on each host, in messages between them; what sync keeps goes to the driver's host."""
+    job = hosts.start(6, (PROGRAMS / "symmetric_arrays.py").read_text())
+    assert job.process.wait(80) == 0, job.said
+    found = json.loads(next(line for line in job.said.splitlines() if line.startswith('{"size"')))
+    assert (found["size"], found["counts"], found["weights"], found["after"]) == (6, True, True, True)
+    assert (found["numbers"], found["owned"], found["held"]) == (300, 1000, [[0, 0]] * 6)
+    assert [copies[:2] for copies in found["copies"]] == [[[21.0] * 5, [5.0] * 5]] * 6
+
+
+@pytest.mark.parametrize("kind", ["program", "blocks"])
+def test_arrays_that_all_write_are_back_after_a_death_on_another_host(hosts, kind):
+    text = (PROGRAMS / "symmetric_deaths.py").read_text()
+    text = text.replace("seed, kind = int(sys.argv[1]), sys.argv[2]", f"seed, kind = 3, {kind!r}")
+    job = hosts.start(6, text)
+    assert job.process.wait(80) == 0, job.said
+    found = json.loads(next(line for line in job.said.splitlines() if line.startswith('{"wrong"')))
+    assert not found["wrong"], found
+    assert (found["size"], found["alike"], len(found["losses"])) == (5, True, 3)

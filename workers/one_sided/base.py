@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Self
+import time
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
+from ..calls import LIMIT
 from ..shared_objects import note_use
-from .held import Held, threads
+from .held import Held, Undone, threads
 from .site import held
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .held import Generation
 
 Array = np.ndarray[Any, Any]
+Kind = TypeVar("Kind")
 
 
 class OneSided:
@@ -118,6 +123,18 @@ class OneSided:
             one.site.ask(0, "together", one.spec.token, began, what, limit=limit)
         if comm is not None:
             comm.Barrier()
+
+    def _read(self, read: Callable[[Generation], Kind]) -> Kind:
+        """Return what is read; the driver reads again where a rank was lost meanwhile."""
+        deadline = time.monotonic() + LIMIT
+        while True:
+            generation = self._now()
+            try:
+                return read(generation)
+            except Undone:
+                if threads.epoch != math.inf or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.002)  # until the array isn't taken for what it was any more
 
     def _now(self) -> Generation:
         """Return the memory that counts for what this thread computes."""

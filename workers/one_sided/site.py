@@ -69,8 +69,19 @@ class Site:
             calls.serve(PREFIX + name, partial(self._later, work))
 
     def ask(self, rank: int, service: str, *what: Any, limit: float = 60.0) -> Any:
-        """Ask a rank's site."""
-        return self.calls.ask(rank, PREFIX + service, *what, limit=limit)
+        """Ask a rank's site.
+
+        Raises
+        ------
+        Undone
+            The rank is lost.
+        """
+        try:
+            return self.calls.ask(rank, PREFIX + service, *what, limit=limit)
+        except ClusterError as error:
+            if self.calls.is_lost(rank) and not isinstance(error, Undone):
+                raise Undone(f"{held(what[0]).spec.text} goes back to what its last sync() has kept: {error}") from None
+            raise
 
     def close(self) -> None:
         """Give up all arrays."""

@@ -11,7 +11,7 @@ from ...graph.errors import DTypeError
 from .atomics import atomics
 from .base import OneSided
 from .batches import NONE, apply, gives
-from .held import threads
+from .held import Generation, threads
 from .positions import find_positions, find_values
 
 Array = np.ndarray[Any, Any]
@@ -438,9 +438,12 @@ class Symmetric(OneSided):
         others = NONE
         if name == "compare_and_swap":
             others = find_values(operation, "expected", expected, dtype, shape)
-        generation = self._now()
-        held.wrote |= name != "get"
-        found = apply(held, generation, name, places, values, others)
+        if name == "get":
+            found = self._read(lambda generation: apply(held, generation, name, places, values, others))
+        else:
+            generation = self._now()
+            held.wrote = True
+            found = apply(held, generation, name, places, values, others)
         if found is None or not gives(name):
             return None
         return found[0] if not shape else found.reshape(shape)
@@ -483,7 +486,10 @@ class Symmetric(OneSided):
         return self._whole()
 
     def _whole(self) -> Array:
-        held, generation = self._held, self._now()
+        return self._read(self._gather)
+
+    def _gather(self, generation: Generation) -> Array:
+        held = self._held
         found = np.empty(self.size, self.dtype)
         for part in range(len(generation.layout.ranks)):
             begin, end = generation.layout.bounds(held.spec, part)
