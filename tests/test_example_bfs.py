@@ -47,7 +47,7 @@ def test_levels_are_scipys(example):
         wrong = parents.copy()
         wrong[np.flatnonzero(expected == 2)[:1]] = root
         if levels[2:]:
-            with pytest.raises(AssertionError, match="no neighbour|spans more"):
+            with pytest.raises(AssertionError, match=r"no neighbour|spans more"):
                 example.check(graph, wrong, root)
 
 
