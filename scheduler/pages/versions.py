@@ -16,6 +16,7 @@ import numpy as np
 from ...workers.pages.files import MOST_PIECES, PageFile, Space, pieces
 from ...workers.pages.snapshot import Layout, Snapshot, Table
 from ..sharing import share
+from .telling import far, forget_pages, tell_freed, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,6 +62,7 @@ class Pages:
         self._file = np.zeros(layout.pages, np.int32)
         self._slot = np.arange(layout.pages, dtype=np.int64)
         self._number = np.fromiter(itertools.islice(_numbers, layout.pages), np.int64, layout.pages)
+        self._known = self._number.copy()
         self._space = Space(layout.pages * layout.page, write=True)
         self._space.map(0, layout.pages * layout.page, self._files[0].descriptor, 0)
         self._present: Version | None = None
@@ -82,7 +84,9 @@ class Pages:
         return [*self._files, *(f for v in list(self._others) for f in v.files)]
 
     def _make_file(self, pages: int) -> PageFile:
-        return PageFile(f"windrow-pages-{self.layout.token}-{next(_numbers)}", pages * self.layout.page)
+        made = PageFile(f"windrow-pages-{self.layout.token}-{next(_numbers)}", pages * self.layout.page)
+        watch(made)
+        return made
 
     def lease(self) -> Lease:
         """Return what keeps the present version; its name is that of `lease.version.shared`."""
@@ -155,10 +159,15 @@ class Pages:
             for k, each in enumerate(files):
                 _, live = found.setdefault(id(each), (each, np.zeros(each.name.nbytes // self.layout.page, bool)))
                 live[slot[file == k]] = True
+        if far():
+            alive = np.unique(np.concatenate([self._number, *(v.table.number for v in list(self._others))]))
+            forget_pages(np.setdiff1d(self._known, alive, assume_unique=True))
+            self._known = alive
         for each, live in found.values():
             dead = np.flatnonzero(~live & ~each.freed) if each.freed is not None else np.flatnonzero(~live)
             if len(dead):
                 each.freed = ~live
+                tell_freed(each.name, dead)
                 for at, count in runs(dead):
                     each.free(int(dead[at]) * self.layout.page, count * self.layout.page)
 

@@ -299,3 +299,31 @@ def test_arrays_that_all_write_are_back_after_a_death_on_another_host(hosts, kin
     found = json.loads(next(line for line in job.said.splitlines() if line.startswith('{"wrong"')))
     assert not found["wrong"], found
     assert (found["size"], found["alike"], len(found["losses"])) == (5, True, 3)
+
+
+HOT = """
+import json
+import numpy as np
+import windrow as wr
+
+known = np.arange(400_000)
+spreading, asking = (wr.shared.array(known, page="64 KiB", spread=spread) for spread in (True, False))
+x = wr.from_array(np.random.default_rng(0).integers(0, 100_000, 60_000), chunks=500)
+print("ready", json.dumps({row["rank"]: [row["host"], row["pid"]] for row in wr.cluster().info()}), flush=True)
+sent, right = [], []
+for v in (spreading, asking):
+    for turn in range(3):
+        found = wr.map_blocks(lambda block: v[block] + turn, x, dtype=int).compute()
+        right.append(bool((found == x.compute() + turn).all()))
+    sent.append(v.info()["sent"])
+print("hot", json.dumps([right, *sent]), flush=True)
+"""
+
+
+def test_hot_pages_leave_the_drivers_host_seldom(hosts):
+    job = hosts.start(6, HOT, OMPI_MCA_btl_tcp_if_include="eth0")
+    right, spreading, asking = json.loads(job.await_word("hot"))
+    assert all(right)
+    assert 0 < spreading <= 2 * 13 * 65536, "each page goes to each of two hosts at most once"
+    assert asking >= 5 * spreading
+    assert job.process.wait(10) == 0, job.said

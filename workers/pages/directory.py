@@ -27,14 +27,11 @@ class Directory:
     def __len__(self) -> int:
         return len(self._holders)
 
-    def where(self, asker: int, numbers: Sequence[int], failed: Sequence[int] = ()) -> list[int]:
+    def where(self, asker: int, numbers: Sequence[int]) -> list[int]:
         """Return for each page who is to be asked for it; the asker is one of its holders from now on."""
         found = []
         for number in numbers:
             held = self._holders.setdefault(number, [])
-            for rank in failed:
-                if rank in held:
-                    held.remove(rank)
             others = [DRIVER, *(rank for rank in held if rank != asker)]
             two = self._random.sample(others, 2) if len(others) > 1 else others
             chosen = min(two, key=lambda rank: self._named.get(rank, 0))

@@ -111,13 +111,13 @@ class PageService:
     # ---------------------------------------------------------------- fetching, on threads of the keeper's
 
     def _fetch(self, wanted: list[Wanted]) -> None:
-        threading.Thread(target=self._bring, args=(wanted, ()), name="windrow-pages", daemon=True).start()
+        threading.Thread(target=self._bring, args=(wanted,), name="windrow-pages", daemon=True).start()
 
-    def _bring(self, wanted: list[Wanted], failed: tuple[int, ...]) -> None:
+    def _bring(self, wanted: list[Wanted]) -> None:
         """Fetch pages from who has them; from each on a thread of its own, since one may wait for another."""
         try:
             numbers = np.concatenate([each.numbers for each in wanted])
-            sources = np.array(self._calls.ask(DRIVER, "pages.where", numbers.tolist(), failed))
+            sources = np.array(self._calls.ask(DRIVER, "pages.where", numbers.tolist()))
         except BaseException as error:
             for each in wanted:
                 self.mirrors.arrived(each, None, error)
@@ -131,14 +131,15 @@ class PageService:
                 mine += [each.part(chosen)] if len(chosen) else []
             found.append((source, mine))
         threads = [
-            threading.Thread(target=self._bring_from, args=(*pair, failed), name="windrow-pages", daemon=True)
+            threading.Thread(target=self._bring_from, args=pair, name="windrow-pages", daemon=True)
             for pair in found[1:]
         ]
         for thread in threads:
             thread.start()
-        self._bring_from(*found[0], failed)
+        self._bring_from(*found[0])
 
-    def _bring_from(self, source: int, wanted: list[Wanted], failed: tuple[int, ...]) -> None:
+    def _bring_from(self, source: int, wanted: list[Wanted]) -> None:
+        """Fetch pages from a holder; where it is lost from the driver, since others may wait for this rank by now."""
         for each in wanted:
             for part in _batches(each):
                 mine = each.part(part)
@@ -148,7 +149,7 @@ class PageService:
                     if source == DRIVER:
                         self.mirrors.arrived(mine, None, error)
                     else:
-                        self._bring([mine], (*failed, source))
+                        self._bring_from(DRIVER, [mine])
                 else:
                     self.mirrors.arrived(mine, raw)
 
@@ -170,8 +171,7 @@ class PageService:
         question.reply(True)
 
     def _on_where(self, question: Question) -> None:
-        numbers, failed = question.what
-        question.reply(self.directory.where(question.rank, numbers, failed))
+        question.reply(self.directory.where(question.rank, question.what[0]))
 
     def _on_read(self, question: Question) -> None:
         token, wanted = question.what
