@@ -20,6 +20,7 @@ from .display.explain import Explanation, explain
 from .display.html import array_html
 from .display.visualize import visualize
 from .execution import compute as verbs
+from .execution.local import LocalParts
 from .execution.scalar_reads import element
 from .indexing.block_view import BlockView
 from .indexing.getitem import getitem
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _assigned = guard(assign, inner=True)  # `__setitem__` counts references, and so has no wrapper around it
 
 
-class Array(Operators, Methods):
+class Array(Operators, Methods, LocalParts):
     """A lazy, chunked array with the methods and operators of NumPy's.
 
     Functions such as `ones`, `arange`, `from_array` and `random.default_rng` make arrays; operations on them make new

@@ -121,23 +121,23 @@ class Cluster:
         [(0, 1, 'idle')]
         """
         self._session.check_open()
-        rows: list[dict[str, Any]] = self._session.engine.ask(_info)
+        rows: list[dict[str, Any]] = self._session.ask(_info)
         return rows
 
     @property
     def size(self) -> int:
         """Number of ranks, lost ones included."""
-        return self._session.engine.transport.size
+        return self._session.transport.size
 
     @property
     def threads(self) -> int:
         """Compute threads of this rank."""
-        return self._session.engine.ledger.threads[0]
+        return self._session.threads
 
     @property
     def losses(self) -> list[str]:
         """What was reported of each rank that was lost, in the order of their deaths."""
-        return list(self._session.engine.losses)
+        return self._session.losses
 
     @property
     def closed(self) -> bool:
@@ -174,9 +174,9 @@ class Cluster:
     def __repr__(self) -> str:
         if self.closed:
             return "<Cluster: closed>"
-        ledger, size = self._session.engine.ledger, self.size
-        kind = "embedded" if size == 1 else f"{sum(ledger.alive)} of {size} ranks"
-        return f"<Cluster: {kind}, {ledger.threads[0]} threads each>"
+        size = self.size
+        kind = "embedded" if size == 1 else f"{self._session.ranks} of {size} ranks"
+        return f"<Cluster: {kind}, {self.threads} threads each>"
 
     def _repr_html_(self) -> str:
         return cluster_html(self)
@@ -191,6 +191,16 @@ def adopt_ranks(transport: Transport, arena: int, threads: int) -> Cluster:
     """Return the cluster of ranks that run already; `transport` is rank 0's."""
     made = Cluster.__new__(Cluster)
     made._session, made._spawned = _start(transport, arena, threads), False
+    _enter(made)
+    return made
+
+
+def enter_session(session: Session) -> Cluster:
+    """Have a session compute from now on, in place of the one whose engine it uses."""
+    made = Cluster.__new__(Cluster)
+    made._session, made._spawned = session, False
+    with _guard:
+        _clusters[:] = [each for each in _clusters if each._session.engine is not session.engine]
     _enter(made)
     return made
 
@@ -279,22 +289,22 @@ def _present() -> Cluster:
 
 def session() -> Session:
     """Return the present cluster's session."""
-    return _present()._session
+    return _present()._session.present
 
 
-fall_back(lambda: session().engine.local.calls)
+fall_back(lambda: session().calls)
 
 
 def running() -> Session | None:
     """Return the present cluster's session where there is one; none is started."""
     with _guard:
-        return _clusters[-1]._session if _clusters else None
+        return _clusters[-1]._session.present if _clusters else None
 
 
 def engines() -> list[Engine]:
     """Return the engines of all clusters that are open."""
     with _guard:
-        return [each._session.engine for each in _clusters]
+        return [each._session.engine for each in _clusters if each._session.engine is not None]
 
 
 @atexit.register

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..workers.own_arena import OwnArena, own_transport, view
 from .cluster import session
 
-__all__ = ["arena"]
+__all__ = ["arena", "comm", "rank"]
 
 
 def arena() -> OwnArena:
@@ -47,4 +49,71 @@ def arena() -> OwnArena:
     None
     """
     transport = own_transport()
-    return view(session().engine.transport if transport is None else transport)
+    return view(session().transport if transport is None else transport)
+
+
+def rank() -> int:
+    """Return which of the processes this is that run the script; in SPMD mode each rank runs it.
+
+    Returns
+    -------
+    int
+        In SPMD mode (``mpirun -n 4 python -m windrow --spmd script.py``) 0 to 3; else 0. In a function of blocks the
+        rank that computes the block.
+
+    Raises
+    ------
+    ClusterError
+        In a process of an mpirun job that was not started as ``python -m windrow``.
+
+    See Also
+    --------
+    size : How many they are.
+    comm : Their communicator.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> if wr.rank() == 0:
+    ...     print("once, however many ranks run the script")
+    once, however many ranks run the script
+    """
+    transport = own_transport()
+    return session().place[0] if transport is None else transport.rank
+
+
+def count_scripts() -> int:
+    """Return how many processes run the script, or in a function of blocks how many ranks there are."""
+    transport = own_transport()
+    return session().place[1] if transport is None else transport.size
+
+
+def comm() -> Any:
+    """Return a communicator of all processes that run the script, for the script's own messages.
+
+    Returns
+    -------
+    mpi4py.MPI.Intracomm
+        In SPMD mode of all ranks. Else of one: it has the same methods and needs no MPI.
+
+    Raises
+    ------
+    ClusterError
+        In a function of blocks; in a process of an mpirun job that was not started as ``python -m windrow``.
+
+    See Also
+    --------
+    spmd : Hands a function a communicator, inside a computation.
+
+    Notes
+    -----
+    Windrow's own messages don't go by it. After a rank's death its calls raise, until the script leaves the dead behind
+    by ``comm.Shrink()``. When a rank's script fails its calls end with an error on all others.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.comm().allreduce(wr.rank() + 1)
+    1
+    """
+    return session().comm

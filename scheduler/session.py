@@ -19,16 +19,21 @@ from .job import Close, Job, Release, Submit, Uncache
 from .kept import Kept
 from .one_sided import note_use
 from .pages.counting import count_additions, forget_additions
+from .places import find_places
 from .record import State
 from .result_collector import ResultCollector, insist
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from queue import SimpleQueue
 
     from ..graph.stage import Stage
+    from ..workers.calls import Calls
+    from ..workers.rank import Rank
+    from ..workers.transport import Transport
     from .engine import Engine
     from .job import Arrival
+    from .places import Columns
 
 Array = np.ndarray[Any, Any]
 SINK_BYTES = 1 << 16
@@ -44,11 +49,80 @@ class Session:
         self._lock = threading.RLock()
         self._kept: dict[str, tuple[set[int], Job]] = {}
         self._watched: set[str] = set()
+        self._comm: Any = None
+
+    @property
+    def present(self) -> Session:
+        """What computes for the calling thread: itself, but where one rank acts for all in SPMD mode."""
+        return self
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """This script's rank and how many run it: rank 0 of 1, but in SPMD mode."""
+        return 0, 1
+
+    @property
+    def comm(self) -> Any:
+        """A communicator of all processes that run the script."""
+        with self._lock:
+            if self._comm is None:
+                from ..workers.gangs.thread_comm import make_comms
+
+                self._comm = make_comms(1)[0]
+            return self._comm
+
+    @property
+    def transport(self) -> Transport:
+        """That of this process's rank."""
+        return self.engine.transport
+
+    @property
+    def calls(self) -> Calls:
+        """By which this process's rank asks others."""
+        return self.engine.local.calls
+
+    @property
+    def arenas(self) -> tuple[int, ...]:
+        """Bytes of each rank's arena."""
+        return tuple(arena.size for arena in self.engine.ledger.arenas)
+
+    @property
+    def losses(self) -> list[str]:
+        """What was reported of each rank that was lost."""
+        return list(self.ask(_losses))
 
     @property
     def room(self) -> int:
         """Bytes of the smallest arena."""
-        return min(arena.size for arena in self.engine.ledger.arenas)
+        return min(self.arenas)
+
+    def ask(self, question: Callable[[Engine], Any]) -> Any:
+        """Return what a function finds, which runs on the engine's thread, wherever that is."""
+        return self.engine.ask(question)
+
+    def once(self, what: str, about: Iterable[Any], act: Callable[[], Any]) -> Any:
+        """Do something once for all who run the script, and return what it returns, to all of them.
+
+        `what` names it, and `about` is what must be the same for all.
+        """
+        return act()
+
+    def hold_once(self, what: str, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+        """Make something once for all who run the script; return it, and what keeps it as long as it lives.
+
+        `make` returns it, and something whose `release()` lets go of it, when nobody holds it any more.
+        """
+        return make()
+
+    def find_own(self, root: Expr) -> tuple[Columns, Rank]:
+        """Wait for a persisted array; return which of its chunks this process's rank has, and the rank."""
+        self.check_open()
+        kept: Any = root.pin
+        while True:
+            kept.wait()
+            found = self.engine.ask(partial(find_places, token=root.token, rank=0))
+            if found is not None:
+                return found, self.engine.local
 
     def run(self, roots: Sequence[Expr]) -> list[Array]:
         """Compute expressions and return their values as arrays of the caller's own."""
@@ -263,6 +337,10 @@ class Session:
         """Let go of the engine in a forked child, which has none of its threads, and no right to end its ranks."""
         self._lock = threading.RLock()
         self.closed = self._forked = True
+
+
+def _losses(engine: Engine) -> list[str]:
+    return engine.losses
 
 
 def _blocks_per_task(kept: dict[str, Kept]) -> dict[str, int]:

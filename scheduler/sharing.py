@@ -8,8 +8,8 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ..workers.protocol import Unshare
-from ..workers.shared_objects import Shared, forget
-from .cluster import engines
+from ..workers.shared_objects import Borrowed, Shared, forget
+from .cluster import engines, running
 from .job import Ask
 
 if TYPE_CHECKING:
@@ -17,8 +17,31 @@ if TYPE_CHECKING:
     from .engine import Engine
 
 
+class _Keeper:
+    """Keeps an object for all ranks that run the script."""
+
+    def __init__(self, made: Shared) -> None:
+        self._made: Shared | None = made
+
+    def release(self) -> None:
+        """Let go of it."""
+        self._made = None
+
+
 def share(value: Any) -> Shared:
-    """Put an object where all ranks see it, as long as somebody refers to what is returned."""
+    """Put an object where all ranks see it, as long as somebody refers to what is returned; in SPMD mode rank 0's."""
+    found = running()
+    if found is None or found.place[1] == 1:
+        return _put(value)
+
+    def make() -> tuple[SharedName, _Keeper]:
+        made = _put(value)
+        return made._name, _Keeper(made)
+
+    return Borrowed(*found.hold_once("shared.object", make))
+
+
+def _put(value: Any) -> Shared:
     made = Shared(value)
     weakref.finalize(made, _let_go, made._name)
     return made

@@ -51,6 +51,8 @@ class Settings:
         Seconds of silence after which a rank counts as hung.
     start_limit : float
         Seconds that ranks may take to come together; then the start ends with an error that names who is missing.
+    late_limit : float
+        Seconds for which ranks that run one script wait for one that is late; then an error names it.
     interface : str or None
         The network interface of MPI, such as "eth0" or "10.0.0.0/8"; None for none between ranks of one host, and what
         MPI finds between hosts.
@@ -73,6 +75,7 @@ class Settings:
     memory: int | None = None
     heartbeat: float = 30.0
     start_limit: float = 60.0
+    late_limit: float = 600.0
     interface: str | None = None
     transport: str = "auto"
     spill_dir: str | None = None
@@ -129,6 +132,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "memory": _none_or(parse_bytes),
     "heartbeat": _seconds,
     "start_limit": _seconds,
+    "late_limit": _seconds,
     "interface": _none_or(str),
     "transport": _one_of("auto", "map", "get", "service"),
     "spill_dir": _none_or(lambda value: os.fspath(value)),

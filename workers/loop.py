@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 import traceback
 from collections import deque
@@ -18,14 +19,19 @@ from .transport import RanksLost, Transport
 from .urgency import request_short_timeslices
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .mpi.link import MpiLink
 
 POLL = 0.05
 SETUP_LIMIT = 60.0
 
 
-def serve(transport: Transport) -> bool:
-    """Run until rank 0 says stop, or is gone or out of reach, which False tells."""
+def serve(transport: Transport, begun: Callable[[Rank], None] | None = None) -> bool:
+    """Run until rank 0 says stop, or is gone or out of reach, which False tells.
+
+    `begun` is called before any command is taken; what this process prints itself is its own then.
+    """
     inbox: deque[object] = deque()
     setup = _setup(transport, inbox)
     if not isinstance(setup, Setup):
@@ -35,7 +41,11 @@ def serve(transport: Transport) -> bool:
     rank = Rank(transport, setup.threads, setup.spill_folder)
     shared_objects.attach(rank)
     request_short_timeslices()  # the threads that compute have begun, and don't inherit it
-    name_tasks(rank.rank, lambda stream, text: rank.emit(Output(rank.rank, stream, text)))
+    if begun is not None:
+        name_tasks(rank.rank)
+        begun(rank)
+    else:
+        name_tasks(rank.rank, lambda stream, text: rank.emit(Output(rank.rank, stream, text)))
     reach = None if transport.peers[0].same_node else Reach(setup.heartbeat)
     while True:
         while inbox:
@@ -74,6 +84,54 @@ def work(link: MpiLink) -> NoReturn:
         if ulfm_enabled():
             die()
     leave(link, 0 if told else 1)  # a launcher that lives on shall not call the job a success
+
+
+class Beside:
+    """A rank's I/O loop on a thread of its own, beside a script that the main thread runs.
+
+    The process ends with rank 0, or when rank 0 says stop before the script is over.
+
+    Parameters
+    ----------
+    link : MpiLink
+        The rank's.
+    begun : callable
+        Called with the `Rank` on the thread, before it takes any command.
+    """
+
+    def __init__(self, link: MpiLink, begun: Callable[[Rank], None]) -> None:
+        self._link, self._begun = link, begun
+        self._over = threading.Event()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="windrow-rank", daemon=True)
+        self._thread.start()
+
+    def end(self) -> NoReturn:
+        """End the process, when rank 0 says so; the script is over."""
+        from .mpi.start import leave
+
+        self._over.set()
+        self._stopped.wait()
+        leave(self._link)
+
+    def _run(self) -> None:
+        from .mpi.environment import ulfm_enabled
+        from .mpi.exits import die
+        from .mpi.start import leave
+
+        told = False
+        try:
+            told = serve(self._link, self._begun)
+            if not told:
+                print(f"rank 0 was lost: rank {self._link.rank} ends with it", file=sys.stderr, flush=True)
+        except BaseException:
+            traceback.print_exc()
+            if ulfm_enabled():
+                die()
+        if told and self._over.is_set():
+            self._stopped.set()
+        else:
+            leave(self._link, 1)
 
 
 def _setup(transport: Transport, inbox: deque[object]) -> Setup | Stop | None:

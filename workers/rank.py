@@ -185,12 +185,16 @@ class Rank:
             told.append(ok)
             ended.set()
 
-        self._asked.put((0, Region(0, (name.nbytes,), (1,), 1, name.descriptor), into, done))
-        self.transport.wake()
+        self.fetch(0, Region(0, (name.nbytes,), (1,), 1, name.descriptor), into, done)
         if not ended.wait(SHARED_LIMIT) or not told[0]:
             raise ClusterError(f"a shared object of {name.nbytes:,} bytes was not to be had from the driver")
         into.flags.writeable = False
         return into
+
+    def fetch(self, rank: int, region: Region, into: Bytes, done: Callable[[bool], None]) -> None:
+        """Read a region of a rank's memory; `done` is called on the I/O thread. From any thread."""
+        self._asked.put((rank, region, into, done))
+        self.transport.wake()
 
     def _accept(self, run: Run) -> None:
         stage = self.stages[run.token]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .transport import Bytes
 
 LINE = 64
-_OWN = frozenset(["_name", "_used", "_lock", "_loaded", "_close"])
+_OWN = frozenset(["_name", "_used", "_lock", "_loaded", "_close", "_pin"])
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
 
 
@@ -141,6 +141,26 @@ class Shared:
 
     def __repr__(self) -> str:
         return f"<shared {type(self.value).__name__}: {self.nbytes:,} bytes>"
+
+
+class Borrowed(Shared):
+    """An object that another process shares, or keeps for all ranks; it stays as long as `pin` does.
+
+    Parameters
+    ----------
+    name : SharedName
+        The object's.
+    pin : object
+        What keeps it.
+    """
+
+    def __init__(self, name: SharedName, pin: object) -> None:
+        self._name, self._pin = name, pin
+
+    @property
+    def value(self) -> Any:
+        """The object, its arrays read-only."""
+        return resolve(self._name)
 
 
 _own: weakref.WeakValueDictionary[bytes, Shared] = weakref.WeakValueDictionary()

@@ -226,13 +226,13 @@ def explain(*arrays: Any) -> Explanation:
     stages, waiting = plan_stages(arrays)
     notes = [f"{node.label}: planned when it runs, from values found then" for node in waiting]
     notes += [note for node in walk([sketch_plan(a) for a in arrays]) if (note := _describe_widening(node))]
-    arenas = [arena.size for arena in session().engine.ledger.arenas]
+    arenas = list(session().arenas)
     handed = {sketch_plan(a).token for a in arrays} if len(arenas) == 1 else set()
     hosts = {s.token for s in stages if s.data is not None}
     notes += [note for s in stages if s.token not in hosts | handed and (note := _describe_crowding(s, arenas))]
     later = {node.token for node in waiting}
     mine = [s for s in stages if s.data is None]
-    took = session().engine.ask(partial(find_seconds, tokens=[s.token for s in mine]))
+    took = session().ask(partial(find_seconds, tokens=[s.token for s in mine]))
     made = [_cost(s, hosts, s.token in later, took.get(s.token)) for s in mine]
     return Explanation(tuple(made), tuple(dict.fromkeys(notes)))
 

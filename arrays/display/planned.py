@@ -85,7 +85,7 @@ def _trace_now(arrays: Sequence[ArrayBase]) -> dict[str, Traced] | None:
     tokens = [sketch_plan(a).token for a in arrays]
     present = running()
     named = {*tokens, *planned, *(token for stage in stages for token in stage.inputs)}
-    known = present.engine.ask(partial(find_history, tokens=named)) if present is not None else {}
+    known = present.ask(partial(find_history, tokens=named)) if present is not None else {}
     found: dict[str, Traced] = {}
     while tokens:
         token = tokens.pop()

@@ -270,5 +270,5 @@ def owners(array: Array) -> np.ndarray[Any, Any]:
     if not isinstance(pin, Kept) or not pin.held:
         raise ArgumentError(bad("owners", "array", array, "an array that was persisted: y = x.persist(); y.owners()"))
     pin.session.check_open()
-    found: np.ndarray[Any, Any] | None = pin.session.engine.ask(partial(locate_chunks, token=array.expr.token))
+    found: np.ndarray[Any, Any] | None = pin.session.ask(partial(locate_chunks, token=array.expr.token))
     return np.full(array.numblocks, -1) if found is None else found.reshape(array.numblocks)

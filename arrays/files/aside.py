@@ -22,13 +22,16 @@ from typing import IO, TYPE_CHECKING, Any
 from ...graph.errors import ArgumentError, FileError, FileExists, MissingFile, bad
 from ...scheduler.cluster import session
 from ...workers.stored import Runs
+from ..base import wrap
+from ..execution.deferred import expand_recipes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
 
     from ...graph.grid import Grid
+    from ..array import Array
 
 FILE_BYTES = 1 << 24
 """Consecutive chunks share a file up to so many bytes, or an eighth of the arena, through which they go at once."""
@@ -91,6 +94,15 @@ def aside(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool
         raise _name_error(operation, path, error) from error
     finally:
         call_undisturbed(partial(_remove, alone, hidden, path))
+
+
+def write_once(operation: str, path: str, overwrite: bool, arrays: Sequence[Array], write: Callable[..., None]) -> None:
+    """Call `write(*arrays)`; in SPMD mode on rank 0 alone, when all have come, and know what values tell."""
+    found = session()
+    if found.place[1] > 1:
+        arrays = [wrap(expr) for expr in expand_recipes([a.expr for a in arrays])]
+    about = (path, overwrite, *(a.expr.token for a in arrays))
+    found.once(operation, about, lambda: write(*arrays))
 
 
 def _stem(path: str) -> str:

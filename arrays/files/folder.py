@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ...workers.stored import ArrowFolder, Runs, file_name
 from ..base import as_array_nocopy, check_grid, make, wrap
 from ..chunking.rechunk import rechunk, regrid
 from ..execution.deferred import evaluate
-from .aside import aside, check_sizes, path_of, runs_of
+from .aside import aside, check_sizes, path_of, runs_of, write_once
 from .npy import map_file, pack_fields, to_npy
 
 if TYPE_CHECKING:
@@ -79,9 +80,13 @@ def save(path: Any, x: Any, *, overwrite: bool | None = None) -> None:
         to_npy(x, target, overwrite=overwrite is not False)
         return
     array = pack_fields(as_array_nocopy("save", "x", x))
+    write_once("save", target, bool(overwrite), [array], partial(_write, target, bool(overwrite)))
+
+
+def _write(target: str, overwrite: bool, array: Array) -> None:
     grid, dtype = array.expr.grid, array.dtype
     runs = runs_of(grid, dtype.itemsize)
-    with aside("save", target, bool(overwrite), _ours) as folder:
+    with aside("save", target, overwrite, _ours) as folder:
         os.mkdir(os.path.join(folder, "data"))
         written = make(
             BlockFunction("files:save", (folder, runs), where=True),

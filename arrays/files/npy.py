@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..chunking.rechunk import regrid
 from ..creation.from_data import from_array
 from ..execution.deferred import evaluate
 from ..ops.elementwise import astype
-from .aside import aside, path_of
+from .aside import aside, path_of, write_once
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -139,6 +140,10 @@ def to_npy(x: Any, path: Any, *, overwrite: bool = False) -> None:
     named = path_of("to_npy", path)
     target = os.path.realpath(named) if os.path.islink(named) else named
     array = _in_rows(pack_fields(as_array_nocopy("to_npy", "x", x)))
+    write_once("to_npy", target, overwrite, [array], partial(_write, target, overwrite))
+
+
+def _write(target: str, overwrite: bool, array: Array) -> None:
     grid, dtype = array.expr.grid, array.dtype
     with aside("to_npy", target, overwrite, os.path.isfile) as folder:
         whole = os.path.join(folder, "data")

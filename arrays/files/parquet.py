@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...workers.stored import file_name
 from ..base import ArrayBase, as_array_nocopy, check_grid, make
 from ..chunking.rechunk import align_chunks, regrid
 from ..execution.deferred import evaluate
-from .aside import aside, check_sizes, path_of, runs_of
+from .aside import aside, check_sizes, path_of, runs_of, write_once
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -195,6 +196,10 @@ def to_parquet(path: Any, x: Any, *, overwrite: bool = False) -> None:
     names, arrays = _columns(x)
     for name, array in zip(names, arrays, strict=False):
         _check_column(name, array)
+    write_once("to_parquet", target, overwrite, arrays, partial(_write, target, overwrite, names))
+
+
+def _write(target: str, overwrite: bool, names: list[str], *arrays: Array) -> None:
     runs = runs_of(Grid(arrays[0].expr.grid.axes[:1]), sum(_row_bytes(a) for a in arrays))
     (merged,) = runs.merged.axes
     fitted = [regrid(a, Grid([merged, *(Axis.whole(n) for n in a.shape[1:])])) for a in arrays]

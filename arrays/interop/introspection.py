@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...scheduler.here import count_scripts
 from ..base import ArrayBase, check_axes
 
 __all__ = [
@@ -79,20 +80,21 @@ def ndim(a: Any) -> int:
     return found
 
 
-def size(a: Any, axis: Any = None) -> int:
-    """Return the number of elements, or the length along axes.
+def size(a: Any = np._NoValue, axis: Any = None) -> int:
+    """Return the number of elements, or the length along axes; without an array how many processes run the script.
 
     Parameters
     ----------
-    a : array_like
-        The array.
+    a : array_like, optional
+        The array. Without it the number of ranks is returned that run the script: those of SPMD mode, lost ones
+        included, else 1; in a function of blocks the number of ranks that compute.
     axis : int, tuple of int or None
         The axes; None: all.
 
     Returns
     -------
     int
-        The number of elements along them.
+        The number of elements along them, or of ranks.
 
     Raises
     ------
@@ -110,7 +112,11 @@ def size(a: Any, axis: Any = None) -> int:
     >>> import windrow as wr
     >>> wr.size(wr.ones((2, 3))), wr.size(wr.ones((2, 3)), 1)
     (6, 3)
+    >>> wr.size()  # one process runs this
+    1
     """
+    if a is np._NoValue:
+        return count_scripts()
     lengths = shape(a)
     return math.prod(lengths[i] for i in check_axes("size", axis, len(lengths)))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...graph import names
 from ...graph.errors import ArgumentError, ShapeError, bad
 
 LAST = 1 << 62
@@ -205,7 +206,7 @@ def _sequence(operation: str, seed: Any) -> np.random.SeedSequence:
     if isinstance(seed, np.random.SeedSequence):
         return seed
     try:
-        return np.random.SeedSequence(seed)
+        return np.random.SeedSequence(names.entropy("seed") if seed is None else seed)
     except (TypeError, ValueError) as error:
         expected = "an integer that is not negative, a sequence of them, or None"
         raise ArgumentError(bad(operation, "seed", seed, expected)) from error

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph import names
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.mapping import Payload
 from ...graph.token import token_of
@@ -65,12 +66,20 @@ def payload(
     try:
         with noting() as used:
             pickled = _dumps((function, extra, keywords))
+            digest = _digest((function, extra, keywords), pickled)
     except Exception as error:
         raise ArgumentError(
             f"{operation}: argument 'func', the function {name!r} with its arguments, can't be pickled: "
             f"{type(error).__name__}: {error}; expected one that can travel to other processes"
         ) from error
-    return Payload(shown, pickled, blake2b(pickled, digest_size=16).hexdigest(), tuple(used))
+    return Payload(shown, pickled, digest, tuple(used))
+
+
+def _digest(function: Any, pickled: bytes) -> str:
+    """Return what names a function: the same in all processes that run this program."""
+    if not names.agreed():
+        return blake2b(pickled, digest_size=16).hexdigest()
+    return str(importlib.import_module(f"{__package__}.fingerprints").fingerprint(function).hex())
 
 
 def _dumps(value: Any) -> bytes:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph import names
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, ClusterError, bad
 from ...graph.grid import Axis, Grid
@@ -29,8 +29,6 @@ __all__ = [
     "Spec",
     "spmd",
 ]
-
-_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,7 @@ def spmd(
     outs = _outs(out)
     count = _count(members)
     packed = payload("spmd", func, (), {})
-    number = 0 if outs else next(_numbers)
+    number = 0 if outs else 1 + names.number("gang")
     gang = Gang(packed, count, outs, number, _limit(timeout), name_additions(packed, operands, (count, number)))
     made = make(gang, operands, gang.grid(), np.uint8)
     if not outs:

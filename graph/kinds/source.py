@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 from dataclasses import dataclass
 from typing import Any
 
+from .. import names
 from ..expr import Op
 
 
@@ -69,19 +68,17 @@ class Random(Source):
         return self.distribution
 
 
-_counter = itertools.count()
-
-
 class HostData:
     """An array that the user handed in: in the driver's memory, or in files that any rank can read.
 
-    Its identity names it, not its content. `array` is anything with shape, dtype and slicing; `file` describes the
-    files that are read in place of it, where there are some. `label` names what made it. `workers.host` reads it.
+    Its identity names it, not its content, where one process runs the program: see `graph.names`. `array` is anything
+    with shape, dtype and slicing; `file` describes the files that are read in place of it, where there are some.
+    `label` names what made it. `workers.host` reads it.
     """
 
     def __init__(self, array: Any, *, in_place: bool, file: object = None, label: str = "from_array") -> None:
         self.array = array
-        self.name = (os.getpid(), next(_counter))
+        self.name = names.name_array(array, file)
         self.in_place = in_place
         self.file = file
         self.label = label

@@ -18,6 +18,7 @@ from ...workers.output import name_tasks
 from ..cluster import Cluster, adopt_ranks
 from .options import Options, parse
 from .script import FAILED, INTERRUPTED, MISUSED, check, die_by_interrupt, execute, wind_up
+from .spmd import run_member, start_by_launcher
 
 Names = Callable[[], dict[str, Any]]
 PROGRAM = "python -m windrow"
@@ -48,6 +49,9 @@ def main(arguments: Sequence[str] | None = None, names: Names = dict) -> int:
         return _doctor()
     if job is not None:
         return _as_rank(options, job, names)
+    if options.spmd and (options.ranks or 1) > 1:
+        start_by_launcher(options.ranks or 1, options.again())
+        return FAILED
     return _as_driver(options, names)
 
 
@@ -77,6 +81,9 @@ def _refuse(options: Options, job: Job | None) -> int | None:
     """Say what is wrong before any rank is started, and return the exit status; None when all is well."""
     if job is not None and options.ranks is not None:
         _say(f"-n starts ranks, and {job.size} are there already: leave out one of the two")
+        return MISUSED
+    if options.spmd and options.words in ([], ["-"]):
+        _say("--spmd needs a script, a module or a command that each rank can run; a prompt has one rank that reads")
         return MISUSED
     if job is not None and not options.words:
         _say(f"no script to run; a prompt on {job.size} ranks is {PROGRAM} -n {job.size}, without a launcher")
@@ -134,13 +141,16 @@ def _as_rank(options: Options, job: Job, names: Names) -> NoReturn:
     except WindrowError as error:
         _say(str(error))
         os._exit(FAILED)  # Python's own end would wait for MPI
-    if link.rank:
+    member = options.spmd and options.words not in (["env"], ["doctor"])
+    if link.rank and not member:
         work(link)
-    if not ulfm_enabled():
+    if link.rank == 0 and not ulfm_enabled():
         _say(
             "the death of a rank will end this job; to go on after it start with mpirun --with-ft ulfm, "
             f'or run eval "$({PROGRAM} env)" before'
         )
+    if member:
+        run_member(options, link, arena, names)
 
     def start() -> None:
         adopt_ranks(link, arena, options.threads or 1)

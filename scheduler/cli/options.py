@@ -18,6 +18,9 @@ ways to run:
   mpirun --with-ft ulfm --oversubscribe --bind-to none -n 4 python -m windrow script.py
   srun -n 64 python -m windrow script.py
                                          be the ranks that the launcher starts
+  python -m windrow -n 4 --spmd script.py
+  mpirun --with-ft ulfm -n 4 python -m windrow --spmd script.py
+                                         every rank runs the script, as MPI programs do
 
 commands:
   env       print what to export so that a plain mpirun's job survives the death of a rank:
@@ -35,12 +38,19 @@ class Options:
     threads: int | None = None
     memory: str | None = None
     transport: str | None = None
+    spmd: bool = False
     words: list[str] = field(default_factory=list)
 
     @property
     def given(self) -> bool:
         """Whether the cluster is described at all."""
         return any(x is not None for x in (self.ranks, self.threads, self.memory, self.transport))
+
+    def again(self) -> list[str]:
+        """Return the words with which a launcher starts each rank."""
+        own = [("--threads", self.threads), ("--memory", self.memory), ("--transport", self.transport)]
+        given = [word for name, value in own if value is not None for word in (name, str(value))]
+        return ["--spmd", *given, *(["--"] if self.words[0].startswith("--") else []), *self.words]
 
     def arena(self, ranks: int) -> int:
         """Return the bytes of a rank's arena, of so many on this host."""
@@ -67,7 +77,7 @@ def parse(arguments: list[str], version: str) -> Options:
     found = parser.parse_args(own)
     if rest[:1] in (["-m"], ["-c"]) and len(rest) == 1:
         parser.error(f"argument expected for the {rest[0]} option")
-    return Options(found.n, found.threads, found.memory, found.transport, rest)
+    return Options(found.n, found.threads, found.memory, found.transport, found.spmd, rest)
 
 
 def _parser(version: str) -> argparse.ArgumentParser:
@@ -87,6 +97,7 @@ def _parser(version: str) -> argparse.ArgumentParser:
         choices=["auto", "map", "get", "service"],
         help="how ranks read each other's chunks; auto finds out",
     )
+    parser.add_argument("--spmd", action="store_true", help="every rank runs the script; see windrow.rank")
     parser.add_argument("--version", action="version", version=f"windrow {version}")
     return parser
 

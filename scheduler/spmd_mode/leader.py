@@ -1,0 +1,279 @@
+"""Rank 0's part in collective calls: when all have come it runs them on the engine, and answers all ranks."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from ...graph.errors import ClusterError
+from ...graph.expr import walk
+from ...workers.config import config
+from ..places import find_places
+from .reports import Answer, dump_error, dumps, name_ranks
+from .roll import LATE, Roll
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...graph.expr import Expr
+    from ...workers.calls import Question
+    from ..kept import Kept
+    from ..places import Columns
+    from ..session import Session
+    from .reports import Report
+
+log = logging.getLogger("windrow")
+SMALL = 1 << 18
+"""Bytes of results that come with the answer; of larger ones the places do."""
+TICK = 0.25
+GRACE = 10.0
+"""Seconds in which the other scripts may end when one has failed."""
+PAUSE = 0.01
+
+
+class Leader:
+    """Compares what ranks ask for, and has the engine do it; see the package's docstring.
+
+    Parameters
+    ----------
+    session : Session
+        The engine's.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.engine = session.engine
+        self.roll = Roll(self.engine.transport.size, lambda: config.late_limit)
+        self.kept: dict[str, Any] = {}
+        self._holders: dict[str, set[int]] = {}
+        self._reading: dict[int, tuple[list[Kept], set[int]]] = {}
+        self._guard = threading.Lock()
+        self._aside: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._failed: float | None = None
+        self.status = self._adopted = 0
+        calls = self.engine.local.calls
+        calls.serve("spmd.call", self._on_call)
+        calls.serve("spmd.read", self._on_read)
+        calls.serve("spmd.wait", self._on_wait)
+        calls.serve("spmd.places", self._on_places)
+        calls.serve("spmd.engine", self._on_engine)
+        calls.serve("spmd.ended", self._on_ended)
+        calls.when_lost(self._on_lost)
+        threading.Thread(target=self._watch, name="windrow-spmd", daemon=True).start()
+
+    # ---------------------------------------------------------------- collective calls
+
+    def lead(self, told: Report, roots: Sequence[Expr], act: Callable[[], Any]) -> tuple[Any, Answer]:
+        """Wait until all ranks have come to a call, run it, answer them; return its value and what all are told.
+
+        What stops it is raised here too.
+        """
+        self._note_drops(0, told)
+        meeting = self.roll.come(0, told, lambda answer: None)
+        try:
+            while not meeting.decided.wait(1.0):
+                self.session.check_open()
+            if meeting.error is not None:
+                raise meeting.error
+            self._raise_failed(roots)
+            value = act()
+        except BaseException as error:
+            if meeting.error is None:
+                self.roll.fail(told.number, dump_error(error))
+            raise
+        self._hold(told)
+        answer = Answer(dumps(value), False, self._settle(), self.roll.living)
+        for reply in meeting.replies.values():
+            reply(answer)
+        self.roll.leave(told.number)
+        return value, answer
+
+    def _note_drops(self, rank: int, told: Report) -> None:
+        with self._guard:
+            for name in told.dropped:
+                self._holders.get(name, set()).discard(rank)
+
+    def _hold(self, told: Report) -> None:
+        """Note that all ranks hold what they persist together."""
+        if told.kind == "persist":
+            with self._guard:
+                self._holders |= {name: set(self.roll.living) for name in told.names}
+
+    def _settle(self) -> tuple[str, ...]:
+        """Let go of what no rank holds any more; return its names, which all ranks are told."""
+        living = set(self.roll.living)
+        with self._guard:
+            gone = tuple(name for name, holders in self._holders.items() if not holders & living)
+            for name in gone:
+                del self._holders[name]
+        for name in gone:
+            found = self.kept.pop(name, None)
+            if found is not None:
+                found.release()
+        return gone
+
+    def _raise_failed(self, roots: Sequence[Expr]) -> None:
+        """Raise what stopped a persisted array that is needed."""
+        for node in walk(list(roots), lambda node: node.token in self.kept):
+            found = self.kept.get(node.token)
+            if found is not None and found.job.error is not None:
+                found.wait()
+
+    # ---------------------------------------------------------------- what they do
+
+    def compute(self, number: int, roots: list[Expr]) -> Any:
+        """Return values where they are few bytes, else where their chunks lie."""
+        others = [rank for rank in self.roll.living if rank]
+        if sum(root.nbytes for root in roots) <= SMALL or not others:
+            return self.session.run(roots)
+        kept = self.session.keep(roots)
+        columns = [self.locate(each) for each in kept]
+        with self._guard:
+            self._reading[number] = (kept, {0, *others})
+        return columns
+
+    def persist(self, roots: Sequence[Expr]) -> None:
+        """Keep the chunks of expressions until all ranks have let go of them."""
+        fresh = [root for root in roots if root.token not in self.kept or self.kept[root.token].job.error is not None]
+        self.kept |= {root.token: kept for root, kept in zip(fresh, self.session.keep(fresh), strict=True)}
+
+    def adopt(self, what: str, keeper: Any) -> str:
+        """Keep something until all ranks have let go of it; return the name by which they do."""
+        self._adopted += 1
+        key = f"{what} {self._adopted}"
+        self.kept[key] = keeper
+        with self._guard:
+            self._holders[key] = set(self.roll.living)
+        return key
+
+    def locate(self, kept: Kept, rank: int | None = None, block: int | None = None) -> Columns:
+        """Wait for chunks, and return where they lie: all, a rank's, or one."""
+        while True:
+            kept.wait()
+            found: Columns | None = self.engine.ask(partial(find_places, token=kept.token, rank=rank, block=block))
+            if found is not None:
+                return found
+            if not kept.held:
+                raise ClusterError("the array was released meanwhile")
+            time.sleep(PAUSE)
+
+    def has_read(self, rank: int, number: int) -> None:
+        """Let go of a result that all have read."""
+        with self._guard:
+            kept, readers = self._reading.get(number, ([], set()))
+            readers.discard(rank)
+            if not readers:
+                self._reading.pop(number, None)
+        if not readers:
+            for each in kept:
+                each.release()
+
+    # ---------------------------------------------------------------- questions of other ranks, on the I/O thread
+
+    def _on_call(self, question: Question) -> None:
+        (told,) = question.what
+        self._note_drops(question.rank, told)
+
+        def reply(answer: Answer | bytes) -> None:
+            question.reply(answer if isinstance(answer, Answer) else Answer(answer, True, (), ()))
+
+        self.roll.come(question.rank, told, reply)
+
+    def _on_read(self, question: Question) -> None:
+        (number,) = question.what
+        self._aside.put(lambda: self.has_read(question.rank, number))
+
+    def _on_wait(self, question: Question) -> None:
+        name, seconds = question.what
+        deadline = None if seconds is None else time.monotonic() + seconds
+        self._answer_aside(question, lambda: self.find(name).wait(deadline))
+
+    def _on_places(self, question: Question) -> None:
+        name, rank, block, number = question.what
+        self._answer_aside(question, lambda: self.locate(self.find(name, number), rank, block))
+
+    def _on_engine(self, question: Question) -> None:
+        (asked,) = question.what
+        question.reply(asked(self.engine))
+
+    def find(self, name: str, number: int = -1) -> Kept:
+        """Return what keeps an array's chunks: the persisted one, or a call's result that is being read."""
+        reading, _ = self._reading.get(number, ([], set()))
+        found: Kept | None = next((each for each in reading if each.token == name), self.kept.get(name))
+        if found is None:
+            raise ClusterError("the array is not persisted any more")
+        return found
+
+    @staticmethod
+    def _answer_aside(question: Question, find: Callable[[], Any]) -> None:
+        """Answer by a thread that may wait; an error goes as bytes, so that the script's classes are its own."""
+
+        def answer() -> None:
+            try:
+                question.reply((find(), b""))
+            except BaseException as error:
+                question.reply((None, dump_error(error)))
+
+        threading.Thread(target=answer, name="windrow-spmd-wait", daemon=True).start()
+
+    def _on_ended(self, question: Question) -> None:
+        status, how = question.what
+        self.end(question.rank, status, how)
+
+    def _on_lost(self, ranks: tuple[int, ...]) -> None:
+        self._aside.put(lambda: self._lose(ranks))
+
+    def _lose(self, ranks: tuple[int, ...]) -> None:
+        self.roll.lose(ranks)
+        for number in list(self._reading):
+            for rank in ranks:
+                self.has_read(rank, number)
+
+    # ---------------------------------------------------------------- the end
+
+    def end(self, rank: int, status: int, how: str) -> None:
+        """Note that a rank's script is over, and how."""
+        self.status = max(self.status, status)
+        if status and self._failed is None:
+            self._failed = time.monotonic()
+        self.roll.end(rank, how)
+
+    def wait_for_ends(self) -> int:
+        """Wait until all scripts are over, and return the job's status."""
+        begin, named = time.monotonic(), False
+        while not self.roll.wait_for_ends(TICK):
+            waited = time.monotonic() - begin
+            if waited > LATE and not named:
+                named = True
+                log.warning(f"rank 0's script has ended; {name_ranks(self.roll.missing())} goes on")
+            if waited > config.late_limit:
+                self._give_up(f"has not ended {waited:.0f} s after rank 0's script (the setting late_limit)")
+        return self.status
+
+    def _watch(self) -> None:
+        """Release, look who is late, end a job of which a part has failed."""
+        while not self.session.closed:
+            try:
+                self._aside.get(timeout=TICK)()
+            except Empty:
+                pass
+            except Exception:  # the cluster was closed meanwhile
+                log.debug("spmd", exc_info=True)
+            now = time.monotonic()
+            self.roll.look(now)
+            if self._failed is not None and now - self._failed > GRACE and self.roll.missing():
+                self._give_up(f"has not ended {GRACE:.0f} s after another rank's script has failed")
+
+    def _give_up(self, why: str) -> None:
+        """End the whole job: the janitor kills all ranks."""
+        from ...workers.mpi.exits import end_rank
+
+        text = f"windrow: the script of {name_ranks(self.roll.missing())} {why}: the job is ended"
+        print(text, file=sys.stderr, flush=True)
+        sys.stdout.flush()
+        end_rank(max(1, self.status))

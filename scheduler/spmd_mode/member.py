@@ -1,0 +1,347 @@
+"""What the script computes with on each rank in SPMD mode: a session that asks rank 0; there it leads the others."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+import weakref
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph import names
+from ...graph.errors import ClusterError
+from ...graph.lower import lower
+from ...workers import host
+from ..job import Job
+from ..kept import Kept
+from ..places import Columns, read, read_block
+from ..result_collector import insist
+from ..session import Session
+from .reports import Answer, dumps, report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from ...graph.expr import Expr
+    from ...graph.stage import Stage
+    from ...workers.rank import Rank
+    from .leader import Leader
+
+Array = np.ndarray[Any, Any]
+LIMIT = 60.0
+"""Seconds in which rank 0 answers what takes it no time."""
+
+
+class AgreedKept(Kept):
+    """A persisted array's chunks: they stay until all ranks have let go of them."""
+
+    def __init__(self, session: MemberSession, token: str, number: int) -> None:
+        self.session: Any = session
+        self.token, self.job = token, Job([], [token], None)
+        self._finalizer = weakref.finalize(self, insist, partial(session.let_go, token, number))
+
+    @property
+    def held(self) -> bool:
+        """See `Kept`."""
+        return self._finalizer.alive
+
+    @property
+    def complete(self) -> bool:
+        """See `Kept`."""
+        return self.held and bool(self.session.ask(partial(_is_complete, token=self.token)))
+
+    def wait(self, deadline: float | None = None) -> bool:
+        """See `Kept`."""
+        return bool(self.session.wait_for(self.token, deadline))
+
+
+def _is_complete(engine: Any, token: str) -> bool:
+    record = engine.ledger.records.get(token)
+    return record is not None and bool(record.complete)
+
+
+class MemberSession(Session):
+    """A session whose computations are collective.
+
+    Parameters
+    ----------
+    rank : Rank
+        This process's.
+    told : Told
+        What rank 0 has told all.
+    comm : object
+        The script's own communicator.
+    leader : Leader, optional
+        On rank 0.
+    """
+
+    def __init__(self, rank: Rank, arenas: Sequence[int], threads: int, comm: Any, leader: Leader | None) -> None:
+        self._rank, self._comm, self._leader = rank, comm, leader
+        self.engine: Any = leader.engine if leader is not None else None
+        self.closed = self._forked = False
+        self._arenas, self._threads = tuple(arenas), threads
+        self._living = tuple(range(rank.transport.size))
+        self._lock = threading.RLock()
+        self._users: dict[str, set[int]] = {}
+        self._stored: set[str] = set()
+        self._dropped: list[str] = []
+        self._number = self._made = 0
+        self._script = threading.current_thread()
+        self._led = threading.local()
+
+    # ---------------------------------------------------------------- what is known without asking
+
+    @property
+    def present(self) -> Session:
+        """What computes here and now: the engine's own session where rank 0 acts for all."""
+        acting = self._leader is not None and getattr(self._led, "acting", False)
+        return self._leader.session if acting and self._leader is not None else self
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """See `Session`."""
+        return self._rank.rank, self._rank.transport.size
+
+    @property
+    def comm(self) -> Any:
+        """See `Session`."""
+        return self._comm
+
+    @property
+    def transport(self) -> Any:
+        """See `Session`."""
+        return self._rank.transport
+
+    @property
+    def calls(self) -> Any:
+        """See `Session`."""
+        return self._rank.calls
+
+    @property
+    def arenas(self) -> tuple[int, ...]:
+        """See `Session`."""
+        return self._arenas
+
+    @property
+    def embedded(self) -> bool:
+        """See `Session`."""
+        return False
+
+    @property
+    def ranks(self) -> int:
+        """See `Session`: as it was after the last call, the same on all ranks."""
+        return len(self._living)
+
+    @property
+    def threads(self) -> int:
+        """See `Session`."""
+        return self._threads
+
+    def is_stored(self, token: str) -> bool:
+        """See `Session`: the same on all ranks."""
+        return token in self._stored
+
+    def stages(self, roots: Sequence[Expr]) -> list[Stage]:
+        """See `Session`."""
+        return lower(list(roots), self.is_stored)
+
+    def check_open(self) -> None:
+        """See `Session`."""
+        if self._forked:
+            raise ClusterError("the cluster is that of the process from which this one was forked")
+        if self.closed:
+            raise ClusterError("the cluster is closed")
+
+    # ---------------------------------------------------------------- collective calls
+
+    def run(self, roots: Sequence[Expr]) -> list[Array]:
+        """See `Session`."""
+        if not roots:
+            return []
+        unique = {root.token: root for root in roots}
+        asked, number = list(unique.values()), self._number + 1
+        leader = self._leader
+        found = self._call("compute", unique, asked, lambda: leader.compute(number, asked) if leader else None)
+        if isinstance(found[0], Columns):
+            found = [self._assemble(root, each, number) for root, each in zip(asked, found, strict=True)]
+            self._tell_read(number)
+        values = dict(zip(unique, found, strict=True))
+        return [values[root.token] for root in roots]
+
+    def keep(self, roots: Sequence[Expr]) -> list[Kept]:
+        """See `Session`."""
+        unique = {root.token: root for root in roots}
+        leader = self._leader
+        self._call("persist", unique, roots, lambda: leader.persist(list(unique.values())) if leader else None)
+        with self._lock:
+            self._stored |= unique.keys()
+            return [self._another(root.token) for root in roots]
+
+    def run_gang(self, root: Expr) -> list[bytes]:
+        """See `Session`."""
+        leader = self._leader
+
+        def act() -> list[bytes]:
+            assert leader is not None
+            return [dumps(pickle.loads(each)) for each in leader.session.run_gang(root)]
+
+        found: list[bytes] = self._call("rank program", [root.token], [root], act)
+        return found
+
+    def once(self, what: str, about: Iterable[Any], act: Callable[[], Any]) -> Any:
+        """See `Session`: rank 0 does it."""
+
+        def alone() -> Any:
+            self._led.acting = True
+            try:
+                with names.alone():
+                    return act()
+            finally:
+                self._led.acting = False
+
+        return self._call(what, [names.digest(*about)], (), alone)
+
+    def hold_once(self, what: str, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+        """See `Session`: rank 0 makes it, and keeps it until all ranks have let go of it."""
+        leader = self._leader
+
+        def act() -> tuple[Any, str]:
+            assert leader is not None
+            made, keeper = make()
+            return made, leader.adopt(what, keeper)
+
+        made, key = self._call(what, (), (), act)
+        with self._lock:
+            return made, self._another(key)
+
+    def _call(self, kind: str, tokens: Iterable[str], roots: Sequence[Expr], act: Callable[[], Any]) -> Any:
+        """Ask for something together with all other ranks, and return what all get."""
+        self.check_open()
+        if threading.current_thread() is not self._script:
+            raise ClusterError(
+                f"{kind}: another thread than the script's own asks for it in SPMD mode; expected the one that runs "
+                "the script, so that all ranks ask in the same order"
+            )
+        with self._lock:
+            self._number += 1
+            dropped, self._dropped = tuple(self._dropped), []
+        told = report(self._number, kind, tokens, roots, dropped)
+        if self._leader is not None:
+            value, answer = self._leader.lead(told, roots, act)
+        else:
+            answer = self._rank.calls.ask(0, "spmd.call", told, limit=None)
+            value = _open(answer)
+        self._living = answer.living
+        self._stored.difference_update(answer.gone)
+        return value
+
+    def _assemble(self, root: Expr, columns: Columns, number: int) -> Array:
+        """Read a result where its chunks lie; what a dead rank took along is asked for again."""
+        out = np.empty(root.shape, root.dtype)
+        left = self._read(root, columns, out)
+        while left:
+            again = self._find(root.token, number=number)
+            left = self._read(root, again.only(left), out)
+        return out
+
+    def _read(self, root: Expr, columns: Columns, out: Array) -> list[int]:
+        if len(columns.tasks) and int(columns.owners[0]) < 0:  # a file: each rank reads it
+            for block in range(columns.grid.nblocks):
+                data: Any = root.op
+                np.copyto(columns.grid.view(out, block), host.read(data.data, columns.grid.block_slices(block)))
+            return []
+        return read(self._rank, columns, out)
+
+    def _tell_read(self, number: int) -> None:
+        if self._leader is not None:
+            self._leader.has_read(0, number)
+        else:
+            self._rank.calls.tell(0, "spmd.read", number)
+
+    # ---------------------------------------------------------------- questions that each rank may ask by itself
+
+    def ask(self, question: Any) -> Any:
+        """See `Session`."""
+        self.check_open()
+        if self._leader is not None:
+            return self._leader.engine.ask(question)
+        return self._rank.calls.ask(0, "spmd.engine", question, limit=LIMIT)
+
+    def wait_for(self, token: str, deadline: float | None) -> bool:
+        """Wait until a persisted array is there, at most until a time; tell whether it is."""
+        if self._leader is not None:
+            return bool(self._leader.kept[token].wait(deadline))
+        seconds = None if deadline is None else max(0.0, deadline - time.monotonic())
+        return bool(self._aside("spmd.wait", token, seconds))
+
+    def _find(self, token: str, rank: int | None = None, block: int | None = None, number: int = -1) -> Columns:
+        if self._leader is not None:
+            found = self._leader.locate(self._leader.find(token, number), rank, block)
+        else:
+            found = self._aside("spmd.places", token, rank, block, number)
+        assert isinstance(found, Columns)
+        return found
+
+    def _aside(self, service: str, *what: Any) -> Any:
+        found, error = self._rank.calls.ask(0, service, *what, limit=None)
+        if error:
+            raise pickle.loads(error)
+        return found
+
+    def find_own(self, root: Expr) -> tuple[Columns, Rank]:
+        """See `Session`."""
+        self.check_open()
+        return self._find(root.token, rank=self._rank.rank), self._rank
+
+    def chunk(self, root: Expr, block: int) -> Array:
+        """See `Session`."""
+        found = None
+        while found is None:
+            columns = self._find(root.token, block=block)
+            op: Any = root.op
+            far = int(columns.owners[0]) < 0
+            found = host.read(op.data, root.grid.block_slices(block)) if far else read_block(self._rank, columns, block)
+        found = found.view()
+        found.flags.writeable = False
+        return found
+
+    # ---------------------------------------------------------------- what is kept
+
+    def _another(self, token: str) -> AgreedKept:
+        self._made += 1
+        self._users.setdefault(token, set()).add(self._made)
+        return AgreedKept(self, token, self._made)
+
+    def let_go(self, token: str, number: int) -> None:
+        """Note that one who holds an array lets go of it; rank 0 hears of it with the next call."""
+        with self._lock:
+            users = self._users.get(token, set())
+            users.discard(number)
+            if not users and token in self._users:
+                del self._users[token]
+                self._dropped.append(token)
+
+    def close(self) -> None:
+        """See `Session`."""
+        self.closed = True
+        if self._leader is not None:
+            self._leader.session.close()
+
+    def disown(self) -> None:
+        """See `Session`."""
+        self._lock = threading.RLock()
+        self.closed = self._forked = True
+        if self._leader is not None:
+            self._leader.session.disown()
+
+
+def _open(answer: Answer) -> Any:
+    """Return what rank 0 tells, or raise it; the error is the same on all ranks, which only rank 0 shows."""
+    value = pickle.loads(answer.packed)
+    if not answer.failed:
+        return value
+    value.from_all = True
+    raise value

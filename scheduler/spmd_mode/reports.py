@@ -1,0 +1,116 @@
+"""What ranks ask for in their collective calls, and how it is told apart."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+
+from ...graph import origin
+from ...graph.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ...graph.expr import Expr
+
+SHOWN = 3
+"""Arrays that an error names."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a rank asks for: in its so many-th call, from a line of the script, some expressions by their names.
+
+    `dropped` are persisted arrays of which this rank has let go since its last call. `said` describes the arrays.
+    """
+
+    number: int
+    kind: str
+    call: str
+    where: str
+    names: tuple[str, ...]
+    said: str = ""
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What must be the same on all ranks."""
+        return self.kind, self.names
+
+    def describe(self) -> str:
+        """Tell what is asked for, and from where."""
+        what = self.call if self.call in ("", self.kind) else f"{self.call}: {self.kind}"
+        return f"{what or self.kind}{f' of {self.said}' if self.said else ''} at {self.where or 'an unknown line'}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What all ranks are told: a pickled value or error, what is persisted no more, and which ranks live."""
+
+    packed: bytes
+    failed: bool
+    gone: tuple[str, ...]
+    living: tuple[int, ...]
+
+
+def report(number: int, kind: str, names: Iterable[str], roots: Sequence[Expr], dropped: tuple[str, ...]) -> Report:
+    """Return the report of a call that the user's line makes."""
+    here = origin.find_origin()
+    shown = [f"{root.label} {root.shape}" for root in roots[:SHOWN]]
+    more = [f"{len(roots) - SHOWN} more"] if len(roots) > SHOWN else []
+    return Report(number, kind, here.call, here.where, tuple(names), ", ".join([*shown, *more]), dropped)
+
+
+def name_ranks(ranks: Iterable[int]) -> str:
+    """Return ranks for people.
+
+    Examples
+    --------
+    >>> name_ranks([2, 0]), name_ranks([1])
+    ('ranks 0, 2', 'rank 1')
+    """
+    found = sorted(ranks)
+    return f"rank{'s' * (len(found) > 1)} {', '.join(map(str, found))}"
+
+
+def different(reports: Mapping[int, Report]) -> ClusterError:
+    """Return the error for ranks that ask for different things."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for rank in sorted(reports):
+        groups.setdefault(reports[rank].key, []).append(rank)
+    told = [f"{name_ranks(ranks)}: {reports[ranks[0]].describe()}" for ranks in groups.values()]
+    same = len({(each.kind, each.said, each.where) for each in reports.values()}) == 1
+    hint = (
+        "; the arrays look the same, but what they are made from isn't: data that was handed in, a function's "
+        "variables, or random numbers"
+        if same
+        else ""
+    )
+    return ClusterError(
+        f"the ranks ask for different things: {'; '.join(told)}{hint}; expected the same calls in the same order on "
+        "all ranks"
+    )
+
+
+def dumps(value: Any) -> bytes:
+    """Pickle for another rank, which runs the same script: its classes go by name, what has none by value."""
+    try:
+        return pickle.dumps(value, 5)
+    except Exception:
+        return bytes(cloudpickle.dumps(value, 5))
+
+
+def dump_error(error: BaseException) -> bytes:
+    """Pickle an exception; one that can't be becomes a `ClusterError` of its text."""
+    try:
+        packed = dumps(error)
+        pickle.loads(packed)
+    except Exception:
+        told = ClusterError(f"{type(error).__name__}: {error}")
+        for note in getattr(error, "__notes__", ()):
+            told.add_note(note)
+        packed = dumps(told)
+    return packed

@@ -1,0 +1,162 @@
+"""Rank 0's list of who has come to which collective call, who has ended, and who is missing."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...graph.errors import ClusterError
+from .reports import different, dump_error, name_ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from .reports import Answer, Report
+
+    Reply = Callable[[Answer | bytes], None]
+
+log = logging.getLogger("windrow")
+LATE = 10.0
+"""Seconds after which ranks that others wait for are named in the log."""
+
+
+@dataclass(eq=False)
+class Meeting:
+    """A collective call: who has come with what, until all have, or it fails."""
+
+    begun: float
+    reports: dict[int, Report] = field(default_factory=dict)
+    replies: dict[int, Reply] = field(default_factory=dict)
+    decided: threading.Event = field(default_factory=threading.Event)
+    error: ClusterError | None = None
+    packed: bytes | None = None
+    named: bool = False
+
+
+class Roll:
+    """Who has come; from any thread.
+
+    Parameters
+    ----------
+    size : int
+        Number of ranks.
+    limit : callable
+        Returns the seconds after which a rank that is late is an error.
+    """
+
+    def __init__(self, size: int, limit: Callable[[], float]) -> None:
+        self._living = set(range(size))
+        self._limit = limit
+        self._meetings: dict[int, Meeting] = {}
+        self._ended: dict[int, str] = {}
+        self._lock = threading.Condition()
+
+    @property
+    def living(self) -> tuple[int, ...]:
+        """The ranks that aren't lost."""
+        return tuple(sorted(self._living))
+
+    def come(self, rank: int, told: Report, reply: Reply) -> Meeting:
+        """Note what a rank asks for; `reply` is called with the answer, or with a pickled error."""
+        with self._lock:
+            meeting = self._meetings.setdefault(told.number, Meeting(time.monotonic()))
+            meeting.reports[rank], meeting.replies[rank] = told, reply
+            self._decide(meeting)
+            return meeting
+
+    def leave(self, number: int) -> None:
+        """Forget a call that was answered; one that failed is known until all have come."""
+        with self._lock:
+            self._meetings.pop(number, None)
+
+    def lose(self, ranks: Iterable[int]) -> None:
+        """Go on without ranks."""
+        with self._lock:
+            self._living.difference_update(ranks)
+            for meeting in list(self._meetings.values()):
+                self._decide(meeting)
+            self._lock.notify_all()
+
+    def end(self, rank: int, how: str) -> None:
+        """Note that a rank's script is over."""
+        with self._lock:
+            self._ended[rank] = how
+            for meeting in list(self._meetings.values()):
+                self._decide(meeting)
+            self._lock.notify_all()
+
+    def missing(self) -> list[int]:
+        """Return the living ranks whose scripts aren't over."""
+        with self._lock:
+            return sorted(self._living - set(self._ended))
+
+    def wait_for_ends(self, seconds: float) -> bool:
+        """Wait until all scripts are over, at most so long; tell whether they are."""
+        with self._lock:
+            return self._lock.wait_for(lambda: self._living <= set(self._ended), seconds)
+
+    def _decide(self, meeting: Meeting) -> None:
+        """Let a call go on when all have come, or fail it."""
+        if meeting.packed is not None:
+            self._refuse(meeting, meeting.packed)
+            return
+        if meeting.decided.is_set() and meeting.error is None:
+            return
+        if meeting.error is None:
+            reports = {rank: told for rank, told in meeting.reports.items() if rank in self._living}
+            left = self._living - set(reports)
+            over = sorted(left & set(self._ended))
+            if len({told.key for told in reports.values()}) > 1:
+                meeting.error = different(reports)
+            elif over and reports:
+                meeting.error = self._unable(reports, over)
+            elif left or not reports:
+                return
+        if meeting.error is not None:
+            self._refuse(meeting, dump_error(meeting.error))
+        meeting.decided.set()
+
+    def fail(self, number: int, packed: bytes) -> None:
+        """Have a call come to nothing for all ranks, by an error that is pickled already."""
+        with self._lock:
+            meeting = self._meetings[number]
+            meeting.packed = packed
+            self._refuse(meeting, packed)
+
+    def _refuse(self, meeting: Meeting, packed: bytes) -> None:
+        """Answer those that have come; the call is known until all have."""
+        for reply in meeting.replies.values():
+            reply(packed)
+        meeting.replies.clear()
+        if self._living <= set(meeting.reports) | set(self._ended):
+            self._meetings = {n: each for n, each in self._meetings.items() if each is not meeting}
+
+    def _unable(self, reports: dict[int, Report], over: list[int]) -> ClusterError:
+        told = reports[min(reports)]
+        how = "; ".join(f"that of rank {rank} {self._ended[rank]}" for rank in over)
+        return ClusterError(f"{told.describe()}: not all ranks come to it, since some scripts have ended: {how}")
+
+    def look(self, now: float) -> None:
+        """Name ranks that are late; fail calls for which others have waited too long."""
+        limit = self._limit()
+        with self._lock:
+            for meeting in list(self._meetings.values()):
+                waited, left = now - meeting.begun, self._living - set(meeting.reports)
+                if meeting.decided.is_set() or not left:
+                    continue
+                first = meeting.reports[min(meeting.reports)]
+                if waited > limit:
+                    meeting.error = ClusterError(
+                        f"{first.describe()}: {name_ranks(left)} didn't come within {limit:g} s (the setting "
+                        f"late_limit); {name_ranks(meeting.reports)} waited"
+                    )
+                    self._decide(meeting)
+                elif waited > LATE and not meeting.named:
+                    meeting.named = True
+                    log.warning(
+                        f"{first.describe()}: {name_ranks(left)} hadn't come after {waited:.0f} s, for which "
+                        f"{name_ranks(meeting.reports)} waited"
+                    )
