@@ -63,7 +63,7 @@ def _parts(obj: Any) -> tuple[Any, ...] | None:
         flags = (obj.co_argcount, obj.co_posonlyargcount, obj.co_kwonlyargcount, obj.co_flags)
         return obj.co_name, flags, obj.co_code, obj.co_consts, obj.co_names, obj.co_varnames, obj.co_freevars
     if isinstance(obj, _Cache) and obj.__module__ == "__main__":
-        return "cache", obj.__wrapped__, _items(obj.cache_parameters())
+        return "cache", obj.__wrapped__, _items(dict(obj.cache_parameters()))
     if isinstance(obj, staticmethod | classmethod):
         return type(obj).__name__, obj.__func__
     if isinstance(obj, property):
