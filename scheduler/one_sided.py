@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("windrow")
 Kind = TypeVar("Kind", bound=OneSided)
-_TRIES = 5
 
 
 @dataclass(eq=False)
@@ -115,17 +114,10 @@ class Coordinator:
     # ---------------------------------------------------------------- making and letting go
 
     def add(self, spec: Spec) -> None:
-        """Make an array on all ranks; where one dies meanwhile, on the others."""
-        entry = _Entry(spec)
-        self.entries[spec.token] = entry
+        """Make an array on all ranks."""
+        entry = self.entries[spec.token] = _Entry(spec)
         try:
-            for left in reversed(range(_TRIES)):
-                try:
-                    self._make(entry)
-                    return
-                except ClusterError:
-                    if not left or self._closed():
-                        raise
+            self._make(entry)
         except BaseException:
             self.drop(spec.token)
             raise
@@ -135,17 +127,25 @@ class Coordinator:
         return engine is None or not engine.thread.is_alive()
 
     def _make(self, entry: _Entry) -> None:
-        """Make an array's memory, from what was kept of it."""
+        """Make an array's memory, from what was kept of it; where a rank dies meanwhile, on the others."""
         engine = self._engine()
         if engine is None:
             raise ClusterError("the cluster is closed")
         spec = entry.spec
-        ranks = [rank for rank, alive in enumerate(engine.ledger.alive) if alive]
-        layout = Layout.deal(spec, self.number, ranks)
-        limit = 60 + spec.nbytes * (len(ranks) if spec.copies else 1) / 1e8
-        places = self._ask_all(ranks, "make", spec, layout, entry.kept, entry.place, limit=limit)
-        self._ask_all(ranks, "map", spec.token, layout, places, limit=60)
-        entry.layout = layout
+        while True:
+            ranks = [rank for rank, alive in enumerate(engine.ledger.alive) if alive]
+            layout = Layout.deal(spec, self.number, ranks)
+            limit = 60 + spec.nbytes * (len(ranks) if spec.copies else 1) / 1e8
+            try:
+                places = self._ask_all(ranks, "make", spec, layout, entry.kept, entry.place, limit=limit)
+                self._ask_all(ranks, "map", spec.token, layout, places, limit=60)
+            except ClusterError:
+                if self._closed() or not self._has_lost(layout):
+                    raise
+            else:
+                entry.layout = layout
+                if layout.number == self.number:
+                    return
 
     def drop(self, token: bytes) -> None:
         """Let go of an array on all ranks."""
@@ -261,7 +261,8 @@ class Coordinator:
         gangs.epoch = self.number
         lost = f"rank {', '.join(map(str, ranks))} was lost"
         for entry in list(self.entries.values()):
-            self._undo(engine, entry, lost)
+            if entry.layout is not None:
+                self._undo(engine, entry, lost)
         for rank, alive in enumerate(engine.ledger.alive):
             if alive:
                 self.calls.tell(rank, f"{PREFIX}epoch", self.number)
@@ -279,10 +280,13 @@ class Coordinator:
         for record in list(engine.ledger.records.values()):
             if record.complete or not any(each._held is mine for each in used(record.stage)):
                 continue
+            tasks = np.flatnonzero(record.state != State.STORED)
             if record.stage.gang is not None and mine.clean:
-                again = True
-                continue
-            engine.fail(record, np.flatnonzero(record.state != State.STORED), ClusterError(text))
+                jobs = engine.jobs.find_affected(engine.ledger.dependents(record, tasks))
+                if any(job in engine.jobs for job in jobs):  # it is under way, and not made again for somebody else
+                    again = True
+                    continue
+            engine.fail(record, tasks, ClusterError(text))
         if mine.wrote and not again:
             entry.undone = text
         mine.wrote = again
@@ -293,12 +297,11 @@ class Coordinator:
             if number != self.number:
                 return
             try:
-                self._make(entry)
-            except ClusterError as error:
-                if number == self.number and not self._closed():
-                    self._give_up(entry, error)
+                if entry.layout is not None and entry.layout.number != number:
+                    self._make(entry)
             except BaseException as error:
-                self._give_up(entry, error)
+                if not self._closed():
+                    self._give_up(entry, error)
 
     def _give_up(self, entry: _Entry, error: BaseException) -> None:
         text = f"it could not be made again after a rank's loss: {type(error).__name__}: {error}"
