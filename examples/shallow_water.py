@@ -24,7 +24,7 @@ import numpy as np
 import windrow as wr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 G, DEPTH, CORIOLIS, SPACING, SPEED = 9.81, 100.0, 2e-4, 5e3, 15.0
 STEP = 0.125 * SPACING / (G * DEPTH) ** 0.5
@@ -32,7 +32,7 @@ NEW, OLD = 1.6, -0.6  # 1.5 and -0.5, and a little damping
 State = tuple[Any, ...]
 
 
-def tendencies(h: Any, u: Any, v: Any, roll: Callable[..., Any]) -> State:
+def tendencies(fields: Sequence[Any], roll: Callable[..., Any]) -> State:
     """Return the rates of change of height and velocities; each needs its neighbours on the grid alone."""
 
     def right(a: Any) -> Any:
@@ -47,6 +47,7 @@ def tendencies(h: Any, u: Any, v: Any, roll: Callable[..., Any]) -> State:
     def down(a: Any) -> Any:
         return roll(a, 1, axis=0)
 
+    h, u, v = fields
     hu = u * (h + right(h)) * 0.5
     hv = v * (h + up(h)) * 0.5
     corners = (h + right(h) + up(h) + up(right(h))) * 0.25
@@ -63,7 +64,7 @@ def tendencies(h: Any, u: Any, v: Any, roll: Callable[..., Any]) -> State:
 def advance(state: State, roll: Callable[..., Any]) -> State:
     """Return height, velocities and their rates one step later."""
     fields, before = state[:3], state[3:]
-    now = tendencies(*fields, roll)
+    now = tendencies(fields, roll)
     moved = [field + STEP * (NEW * new + OLD * old) for field, new, old in zip(fields, now, before, strict=True)]
     return (*moved, *now)
 
@@ -82,7 +83,7 @@ def begin(rows: int, columns: int) -> tuple[np.ndarray, ...]:
 
 def numpy_way(fields: tuple[np.ndarray, ...], steps: int) -> np.ndarray:
     """NumPy in one process."""
-    state: State = (*fields, *tendencies(*fields, np.roll))
+    state: State = (*fields, *tendencies(fields, np.roll))
     for _ in range(steps):
         state = advance(state, np.roll)
     return np.asarray(state[0])
@@ -97,7 +98,7 @@ def spread(fields: tuple[np.ndarray, ...]) -> list[Any]:
 def lazy_way(fields: tuple[np.ndarray, ...], steps: int) -> np.ndarray:
     """Lazy arrays, persisted after each step."""
     lazy = spread(fields)
-    state = wr.persist(*lazy, *tendencies(*lazy, wr.roll))
+    state = wr.persist(*lazy, *tendencies(lazy, wr.roll))
     for _ in range(steps):
         state = wr.persist(*advance(state, wr.roll))
     return state[0].compute()
@@ -106,11 +107,11 @@ def lazy_way(fields: tuple[np.ndarray, ...], steps: int) -> np.ndarray:
 def loop_way(fields: tuple[np.ndarray, ...], steps: int) -> np.ndarray:
     """The same step, as the body of a loop that stays with the ranks."""
     lazy = spread(fields)
-    state = (*lazy, *tendencies(*lazy, wr.roll))
+    state = (*lazy, *tendencies(lazy, wr.roll))
     return wr.fori_loop(0, steps, lambda i, state: advance(state, wr.roll), state)[0].compute()
 
 
-def program(comm: Any, h: Any, u: Any, v: Any, out: Any, steps: int) -> None:
+def program(comm: Any, given: Sequence[Any], out: Any, steps: int) -> None:
     """A member's part: its rows, and a rim of one row on each side, exchanged before each step."""
     above, below = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
 
@@ -121,12 +122,12 @@ def program(comm: Any, h: Any, u: Any, v: Any, out: Any, steps: int) -> None:
     def wide(field: np.ndarray) -> np.ndarray:
         return np.concatenate([field[:1], field, field[:1]])
 
-    fields = [wide(local.joined()) for local in (h, u, v)]
+    fields = [wide(local.joined()) for local in given]
     for field in fields:
         exchange(field)
-    before = tendencies(*fields, np.roll)
+    before = tendencies(fields, np.roll)
     for _ in range(steps):
-        now = tendencies(*fields, np.roll)
+        now = tendencies(fields, np.roll)
         for field, new, old in zip(fields, now, before, strict=True):
             field[...] = field + STEP * (NEW * new + OLD * old)
             exchange(field)
@@ -139,7 +140,7 @@ def program(comm: Any, h: Any, u: Any, v: Any, out: Any, steps: int) -> None:
 def program_way(fields: tuple[np.ndarray, ...], steps: int) -> np.ndarray:
     """A rank program."""
     lazy = spread(fields)
-    return wr.spmd(lambda comm, *given: program(comm, *given, steps), *lazy, out=lazy[0]).compute()
+    return wr.spmd(lambda comm, *given: program(comm, given[:-1], given[-1], steps), *lazy, out=lazy[0]).compute()
 
 
 WAYS = {"numpy": numpy_way, "lazy": lazy_way, "loop": loop_way, "program": program_way}

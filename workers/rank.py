@@ -17,7 +17,6 @@ import cloudpickle
 import numpy as np
 
 from ..graph.access import ByBlock
-from ..graph.errors import ClusterError
 from ..graph.program import Load, Product
 from . import own_arena, shared_objects
 from .blas import BlasLimit
@@ -25,6 +24,7 @@ from .boundary import trim_context
 from .calls import Calls, Recalled, attach, detach
 from .executor import Target, run_blocks, run_task
 from .gangs.member import GangThread
+from .host_copies import HostCopies
 from .kernels.interpreter.block_calls import BlockError
 from .one_sided.held import enter
 from .one_sided.site import Site
@@ -53,19 +53,15 @@ from .protocol import (
 )
 from .reader import HOST, Located, Place, Reader, region_of, spacing, take_key, view_strided
 from .spill import SpillFile
-from .transport import Region
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..graph.grid import Index
     from ..graph.stage import Stage
-    from .shared_objects import SharedName
-    from .transport import Bytes, Transport
+    from .transport import Bytes, Region, Transport
 
 Array = np.ndarray[Any, Any]
-SHARED_LIMIT = 60.0
-"""Seconds in which a shared object comes from another host."""
 
 
 class Rank:
@@ -91,6 +87,7 @@ class Rank:
         ]
         for thread in self._threads:
             thread.start()
+        self.copies = HostCopies(transport, self.calls, self.fetch)
         self._gangs = GangThread(transport, self.calls, self.emit, _fail_member)
 
     def handle(self, command: Command) -> None:
@@ -121,6 +118,7 @@ class Rank:
                 self.transport.forget(command.rank, command.source)
         elif isinstance(command, Unshare):
             shared_objects.forget(command.token)
+            self.copies.forget(command.token)
         elif isinstance(command, Ping):
             self._events.put(Pong(self.rank, command.number))
 
@@ -153,6 +151,7 @@ class Rank:
         for _ in self._threads:
             self._work.put(None)
         self._gangs.close()
+        self.copies.close()
         for spill in self.spills.values():
             spill.close()
         self.spills.clear()
@@ -166,30 +165,6 @@ class Rank:
         if place.owner == self.rank:
             return self.spills[place.source].memory
         return self.transport.map_spill_file(place.owner, place.source)
-
-    def read_shared(self, name: SharedName) -> Bytes:
-        """Return the bytes of an object that the driver shares: in place on its host, else a copy; from any thread.
-
-        Raises
-        ------
-        ClusterError
-            The driver didn't give them in time.
-        """
-        memory = self.transport.map_spill_file(0, name.descriptor)
-        if memory is not None:
-            self.transport.forget(0, name.descriptor)  # what was read keeps the mapping, and no longer
-            return memory
-        into, ended, told = np.empty(name.nbytes, np.uint8), threading.Event(), []
-
-        def done(ok: bool) -> None:
-            told.append(ok)
-            ended.set()
-
-        self.fetch(0, Region(0, (name.nbytes,), (1,), 1, name.descriptor), into, done)
-        if not ended.wait(SHARED_LIMIT) or not told[0]:
-            raise ClusterError(f"a shared object of {name.nbytes:,} bytes was not to be had from the driver")
-        into.flags.writeable = False
-        return into
 
     def fetch(self, rank: int, region: Region, into: Bytes, done: Callable[[bool], None]) -> None:
         """Read a region of a rank's memory; `done` is called on the I/O thread. From any thread."""

@@ -2,7 +2,7 @@
 
 The driver writes the object into a sealed file without a name: an index, the pickle's head, and the buffers of protocol
 5, aligned. Wherever a function that uses it is unpickled, its name becomes the object: read-only arrays over the mapped
-bytes, and private memory for the rest alone. Ranks of the driver's host map the driver's file, others fetch a copy.
+bytes, and private memory for the rest alone. Ranks of the driver's host map the driver's file, others a copy of their host (`workers/host_copies.py`).
 A process loads an object once, and keeps it until the driver lets go of it.
 """
 
@@ -285,7 +285,7 @@ def resolve(name: SharedName) -> Any:
             _loading.add(name.token)
         if not _ranks:
             raise ClusterError("a shared object is known to the ranks of its own job alone")
-        value = read(_ranks[0].read_shared(name), name.token)
+        value = read(_ranks[0].copies.read(name), name.token)
         with _table:
             if name.token in _loading:
                 _loaded[name.token] = value
@@ -302,9 +302,9 @@ def read_once(name: SharedName) -> Any:
     """
     if not _ranks:
         return read(map_file(name.descriptor), name.token)
-    found = read(_ranks[0].read_shared(name), name.token)
-    _ranks[0].transport.forget(0, name.descriptor)
-    return found
+    copies = _ranks[0].copies
+    memory = copies.map_own(name)
+    return read(copies.fetch(name) if memory is None else memory, name.token)
 
 
 def forget(token: bytes) -> None:

@@ -60,7 +60,7 @@ def object(value: Any) -> Shared:
     Notes
     -----
     Objects of very many small parts gain nothing: what isn't an array's buffer is unpickled by each rank, once.
-    A rank of another host than the driver's fetches a copy of its own.
+    Ranks of another host than the driver's share a copy of that host.
 
     Examples
     --------

@@ -327,3 +327,37 @@ def test_hot_pages_leave_the_drivers_host_seldom(hosts):
     assert 0 < spreading <= 2 * 13 * 65536, "each page goes to each of two hosts at most once"
     assert asking >= 5 * spreading
     assert job.process.wait(10) == 0, job.said
+
+
+SHARES = """
+import json, os, signal, time
+import numpy as np
+import windrow as wr
+from windrow.scheduler.cluster import session
+from windrow.workers import shared_objects
+
+table = wr.shared.object(np.arange(300_000))
+
+def look(comm):
+    right = int(table[-1]) == 299_999 and not table.flags.writeable
+    rank = shared_objects._ranks[0] if shared_objects._ranks else None
+    where = 0 if rank is None else rank.copies.fetched
+    return os.uname().nodename, right, where
+
+print("ready", json.dumps({row["rank"]: [row["host"], row["pid"]] for row in wr.cluster().info()}), flush=True)
+first = wr.spmd(look)
+served = session().engine.transport._fetcher.served
+print("shared", json.dumps([first, served]), flush=True)
+"""
+
+
+def test_a_shared_object_comes_to_each_host_once(hosts):
+    job = hosts.start(6, SHARES)
+    found, served = json.loads(job.await_word("shared"))
+    assert all(right for _, right, _ in found), job.said
+    copies = {}
+    for host, _, fetched in found:
+        copies[host] = copies.get(host, 0) + fetched
+    assert sorted(copies.values()) == [0, 1, 1], found
+    assert 2 * 2_400_000 <= served < 2 * 2_500_000, "two copies leave the driver's host"
+    assert job.process.wait(10) == 0, job.said

@@ -26,3 +26,10 @@ def test_objects_are_shared(launch, nothing_left, transport):
     if transport == "auto":
         assert {where for _, _, where, _ in found["places"]} == {"/memfd:windrow-shared (deleted)"}
         assert not any(private for *_, private in found["places"]), "the bytes are nobody's own"
+
+
+@pytest.mark.ranks
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 20))])
+def test_a_rank_killed_while_objects_are_shared(launch, nothing_left, seed):
+    ended = launch(4, str(Path(PROGRAM).parent / "share_deaths.py"), str(seed), limit=60)
+    assert (ended.status, ended.out.strip()) == (0, "right"), ended.err[-3000:]

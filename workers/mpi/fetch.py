@@ -73,6 +73,7 @@ class Fetcher:
         self._mailbox, self._ring, self._memory = mailbox, ring, memory
         self.limit = limit
         self.counts = Counter[str]()
+        self.served = 0
         self._gets = None if window is None else Gets(window, ring, limit)
         self._reads: list[_Read] = []
         self._failed: list[Done] = []
@@ -172,6 +173,7 @@ class Fetcher:
             if packed is None:
                 self._mailbox.send(message.source, REFUSED, pickle.dumps(ticket, 5))
             else:
+                self.served += packed.nbytes
                 self._mailbox.send(message.source, DATA + ticket, packed)
             self._ring(message.source)
 

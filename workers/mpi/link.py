@@ -129,6 +129,7 @@ class MpiLink:
 
     def _step(self, found: list[object]) -> int:
         """Look once at everything; returns the number of reads that ended."""
+        ended = self._bell.take_ended()  # before the messages: what a rank said last counts
         for message in self._mailbox.take_messages():
             if message.tag == MESSAGE:
                 found.append(pickle.loads(message.buffer.data))
@@ -137,7 +138,7 @@ class MpiLink:
                 self._give_up(pickle.loads(message.buffer.data))
             elif message.tag in (REQUEST, REFUSED):
                 self._fetcher.answer(message)
-        for rank in self._bell.take_ended():
+        for rank in ended:
             self._mailbox.has_ended(rank)
         if len(self._mailbox.dead) > len(self._reported):
             lost = sorted(self._mailbox.dead - self._reported)
