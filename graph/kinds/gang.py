@@ -74,7 +74,7 @@ class Gang(Op):
     """`function(comm, *locals, *outs)` by so many members at once, in a communicator of their own.
 
     `number` tells calls apart whose results nobody names: they aren't lazy. `timeout` is in seconds. `adds` is as in
-    `MapBlocks`.
+    `MapBlocks`. What members fill begins as zeros, but for `raw` ones.
     """
 
     payload: Payload
@@ -83,6 +83,7 @@ class Gang(Op):
     number: int = 0
     timeout: float | None = None
     adds: str = ""
+    raw: bool = False
 
     @property
     def label(self) -> str:

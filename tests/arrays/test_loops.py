@@ -90,7 +90,7 @@ def test_nothing_is_left_of_the_steps():
         assert y[3, 4].compute() == 101
         del y
         (row,) = cluster.info()
-        assert row["arena_used"] <= 3 << 20
+        assert row["arena_used"] <= 8 << 20
 
 
 def test_errors_say_what_came():

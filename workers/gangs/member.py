@@ -192,7 +192,8 @@ class GangThread:
                     shape = out.grid.block_shape(block)
                     size = int(np.prod(shape, dtype=np.int64)) * out.dtype.itemsize
                     view = arena[offset + at : offset + at + size].view(out.dtype).reshape(shape)
-                    view[...] = np.zeros((), out.dtype)
+                    if not gang.raw:
+                        view[...] = np.zeros((), out.dtype)
                     chunks.append(view)
                     numbers.append(block)
             made.append(LocalChunks(chunks, out.grid, numbers, out.dtype))

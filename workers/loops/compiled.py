@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from .regions import Layout, Placed, Region
 
 Array = np.ndarray[Any, Any]
-SCRATCH = 1 << 18
+SCRATCH = 1 << 20
 """Bytes of scratch memory that a tile may take, all items together."""
-COLUMNS = 512
+COLUMNS = 4096
 LINE = 64
 
 

@@ -72,6 +72,7 @@ class Slab:
 
     def __post_init__(self) -> None:
         self.flag, self.states = lay_out(self.layout, self.rows, self.memory)
+        self.flag[0] = 0  # it is looked at when all have met
 
     @property
     def rows(self) -> tuple[int, int]:
