@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.grid import Axis, Grid
-from ...graph.halos.plan import HaloPlan, Leaf
+from ...graph.halos.plan import BlockCall, HaloPlan, Leaf
 from ...graph.kinds.gang import Gang, Out, share
 from ...scheduler.cluster import session
 from ...workers.loops.interpreted import step_singles
@@ -85,6 +85,9 @@ class HaloRun:
         most = found.ranks if found.ranks > 1 else found.threads
         members = max(1, min(most, n // max(1, depth)))
         each = grid.nblocks // grid.counts[0]
+        calls = [item for item in self.plan.items if isinstance(item, BlockCall)]
+        if calls:
+            return self._deal_blocks(calls[0].grid, members, depth)
         parts = share(grid.nblocks, min(members, grid.nblocks))
         if not (parts % each).any():
             rows = [int(grid.axes[0].start(part // each)) if part < grid.nblocks else n for part in parts.tolist()]
@@ -94,6 +97,22 @@ class HaloRun:
                 return grid, tuple(rows)
         borders = share(n, members).tolist()
         sizes = [b - a for a, b in itertools.pairwise(borders)]
+        return Grid([Axis.of_sizes(sizes), *(Axis.whole(m) for m in self.plan.shape[1:])]), tuple(borders)
+
+    def _deal_blocks(self, grid: Grid, members: int, depth: int) -> tuple[Grid, tuple[int, ...]]:
+        """Return the same where functions take whole blocks: a member has whole rows of blocks."""
+        axis, n = grid.axes[0], self.plan.shape[0]
+        for count in range(min(members, axis.count), 0, -1):
+            parts = share(axis.count, count).tolist()
+            borders = [int(axis.start(part)) if part < axis.count else n for part in parts]
+            sizes = [b - a for a, b in itertools.pairwise(borders)]
+            if count == 1 or min(sizes) >= depth:
+                break
+        if (
+            grid == self.arrays[0].grid
+            and (share(grid.nblocks, count) == np.array(parts) * (grid.nblocks // axis.count)).all()
+        ):
+            return grid, tuple(borders)
         return Grid([Axis.of_sizes(sizes), *(Axis.whole(m) for m in self.plan.shape[1:])]), tuple(borders)
 
     def run(self, state: Sequence[Expr], steps: int) -> list[Expr]:

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...graph.expr import Expr, walk
-from ...graph.halos.analysis import NotLocal, find_plan
+from ...graph.halos.analysis import find_plan
+from ...graph.halos.views import NotLocal
 from ...graph.kinds.deferred import Deferred
 from ...graph.kinds.source import Host, HostData
 from ...scheduler.cluster import session

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .plan import HaloPlan, Leaf, Paint, Point, Read, Shift, reads
+from .plan import BlockCall, HaloPlan, Leaf, Paint, Point, Read, Shift, reads
 
 CHEAP = 3
 """So many operations more are done rather than an item held."""
@@ -31,7 +31,7 @@ def find_groups(plan: HaloPlan) -> Groups:
     zero = (0,) * len(plan.shape)
     for number in reversed(range(len(plan.items))):
         item = plan.items[number]
-        if isinstance(item, Leaf):
+        if isinstance(item, Leaf | BlockCall):
             continue
         mine = uses.get(number, set())
         if number not in plan.outs and not mine:

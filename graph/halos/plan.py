@@ -15,6 +15,8 @@ from ..kinds.elementwise import Scalar
 
 if TYPE_CHECKING:
     from ..expr import DType
+    from ..grid import Grid
+    from ..kinds.mapping import MapBlocks
 
 Span = tuple[int, int] | None
 Box = tuple[Span, ...]
@@ -72,7 +74,30 @@ class Paint:
     box: Box
 
 
-Item = Leaf | Point | Paint
+@dataclass(frozen=True)
+class Margins:
+    """An array that a function of blocks takes: a leaf, and how far blocks reach beyond their own positions.
+
+    Where an axis's ends are `open` there is no margin beyond them.
+    """
+
+    read: Read
+    depths: tuple[tuple[int, int], ...]
+    open: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class BlockCall:
+    """A user's function of the blocks of `grid`, with margins; what it returns is a block of the item."""
+
+    op: MapBlocks
+    operands: tuple[Margins, ...]
+    grid: Grid
+    dtype: DType
+    box: Box
+
+
+Item = Leaf | Point | Paint | BlockCall
 
 
 @dataclass(frozen=True)
@@ -106,11 +131,22 @@ class HaloPlan:
         return tuple(item for item in self.items if isinstance(item, Leaf))
 
     @cached_property
+    def calls(self) -> tuple[int, ...]:
+        """The items that are functions of blocks."""
+        return tuple(number for number, item in enumerate(self.items) if isinstance(item, BlockCall))
+
+    @cached_property
     def depths(self) -> tuple[tuple[tuple[int, int], ...], ...]:
         """How far before and after a region each item must be known, along each axis, for the results in the region."""
         found = [[[0, 0] for _ in self.shape] for _ in self.items]
         for number in reversed(range(len(self.items))):
             item, mine = self.items[number], found[number]
+            if isinstance(item, BlockCall):
+                for operand in item.operands:
+                    for axis, pair in enumerate(operand.depths):
+                        other = found[operand.read.item][axis]
+                        other[:] = max(other[0], pair[0]), max(other[1], pair[1])
+                continue
             for read in reads(item):
                 for axis, shift in enumerate(read.shift):
                     other = found[read.item][axis]
@@ -126,4 +162,6 @@ def reads(item: Item) -> list[Read]:
         args = item.args
     elif isinstance(item, Paint):
         args = tuple(arg for _, arg in item.parts)
+    elif isinstance(item, BlockCall):
+        args = tuple(operand.read for operand in item.operands)
     return [arg for arg in args if isinstance(arg, Read)]

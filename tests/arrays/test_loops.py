@@ -235,6 +235,44 @@ def test_one_axis_and_three(counted):
     assert counted == [1, 1, 1]
 
 
+def inner(block):
+    out = block.copy()
+    out[1:-1, 1:-1] = (block[:-2, 1:-1] + block[2:, 1:-1] * block[1:-1, :-2]) / 2
+    return out
+
+
+def placed(a, b, block_id=None):
+    return a * 0.5 + np.roll(b, 1, 0) * block_id[0]
+
+
+BOUNDARIES = ["none", "periodic", "reflect", "nearest", 2.5, {0: "periodic", 1: "nearest"}, {0: 1.0, 1: "reflect"}]
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES, ids=str)
+@pytest.mark.parametrize("chunks", [(10, 31), (5, 4), (23, 31)], ids=["rows", "squares", "one"])
+def test_functions_of_padded_blocks_run_in_gangs(counted, boundary, chunks):
+    x = wr.from_array(np.random.default_rng(6).random((23, 31)), chunks=chunks)
+    bodies = [
+        lambda i, x: wr.map_overlap(inner, x, depth=2, boundary=boundary),
+        lambda i, x: wr.map_overlap(inner, x, depth=1, boundary=boundary) * 0.5 + wr.sqrt(x * x) * i,
+        lambda i, x: wr.map_overlap(placed, x, x, depth=[1, 1], boundary=boundary),
+    ]
+    for body in bodies:
+        assert wr.fori_loop(0, 4, body, x).compute().tobytes() == plainly(0, 4, body, x).compute().tobytes()
+    assert counted == [1] * 3
+
+
+def test_a_function_of_blocks_that_fails_in_a_gang_shows_the_users_error(counted):
+    def wrong(block):
+        return block[block.shape[0], 0]
+
+    x = wr.ones((6, 4), chunks=(2, 4))
+    with pytest.raises(IndexError, match="out of bounds") as caught:
+        wr.fori_loop(0, 3, lambda i, x: wr.map_overlap(wrong, x, depth=1, dtype=x.dtype), x).compute()
+    assert counted == [1]
+    assert any("in wrong" in note for note in caught.value.__notes__)
+
+
 @hypothesis.settings(max_examples=25, deadline=None)
 @hypothesis.given(st.data())
 def test_bodies_made_of_parts(data):

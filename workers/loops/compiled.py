@@ -14,7 +14,7 @@ from ..kernels.compiled.llvm_text import NotCompilable
 from .llvm_step import BOUND, BUFFER, LENGTH, TILE, StepText
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from .regions import Layout, Placed, Region
 
@@ -56,14 +56,12 @@ class Compiled:
         begin = -_address(memory) % LINE
         return tile, memory[begin:], found
 
-    def run(
-        self, region: Region, known: Mapping[int, Placed], outs: Mapping[int, Sequence[Placed]], singles: Any
-    ) -> None:
+    def run(self, region: Region, known: Mapping[int, Placed], outs: Mapping[int, Placed], singles: Any) -> None:
         """Compute the results in a region: `outs` has, by item, where they go."""
         for number, place in self.text.singles.items():
             value = np.asarray(singles[number], self.plan.singles[number].dtype)
             self.scalars[8 * place : 8 * place + value.itemsize] = value.reshape(1).view(np.uint8)
-        buffers = dict(known.items()) | {n: some[0] for n, some in outs.items()}
+        buffers = dict(known.items()) | dict(outs)
         key = tuple(_address(placed.array) for placed in buffers.values())
         if key not in self._tables:
             self._tables[key] = self._table(buffers)
@@ -106,6 +104,8 @@ def _address(array: Array) -> int:
 
 def make_compiled(layout: Layout, steps: int, rows: int) -> Compiled | None:
     """Return the kernel of a layout's step; None where there is none, or compiling takes longer than it saves."""
+    if not layout.held:
+        return None
     text = StepText(layout)
     try:
         written = text.write()

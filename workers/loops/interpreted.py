@@ -31,7 +31,7 @@ def run_step(
     layout: Layout,
     region: Region,
     leaves: Mapping[int, Placed],
-    outs: Mapping[int, Sequence[Placed]],
+    outs: Mapping[int, Placed],
     singles: Sequence[Any],
 ) -> None:
     """Compute the results in a region: `outs` has, by item, where they go."""
@@ -43,7 +43,7 @@ class _Tile:
     def __init__(self, layout: Layout, known: dict[int, Placed], singles: Sequence[Any]) -> None:
         self.plan, self.layout, self.known, self.singles = layout.plan, layout, known, singles
 
-    def run(self, tile: Region, outs: Mapping[int, Sequence[Placed]]) -> None:
+    def run(self, tile: Region, outs: Mapping[int, Placed]) -> None:
         every = (True,) * len(tile)
         for number in self.layout.held:
             item = self.plan.items[number]
@@ -62,8 +62,8 @@ class _Tile:
             else:
                 placed = Placed(self._point(number, region, made), tuple(lo for lo, _ in region), every)
             self.known[number] = placed
-            for target in outs.get(number, ()):
-                np.copyto(target.view(tile), placed.view(tile))
+            if number in outs:
+                np.copyto(outs[number].view(tile), placed.view(tile))
 
     def _arg(self, arg: Arg, region: Region, made: dict[tuple[int, Region], Array]) -> Any:
         if isinstance(arg, Scalar):

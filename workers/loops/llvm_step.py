@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.halos.plan import Arg, Box, Leaf, Paint, Point, Read, Shift, Single
+from ...graph.halos.plan import Arg, BlockCall, Box, Leaf, Paint, Point, Read, Shift, Single
 from ...graph.kinds.elementwise import Scalar
 from ..kernels.compiled.fused import ENTRY
 from ..kernels.compiled.instructions import UFUNCS
@@ -178,7 +178,7 @@ class StepText:
             return self._scalar(arg.value, dtype, "full"), dtype
         item = self.plan.items[arg.item]
         key = (arg.item, arg.shift)
-        if not top and (isinstance(item, Leaf) or arg.item in self.layout.held):
+        if not top and (isinstance(item, Leaf | BlockCall) or arg.item in self.layout.held):
             if key not in self.made:
                 self.made[key] = self.body.text.load(item.dtype, self._use(arg.item), self._index(arg.item, arg.shift))
         elif key not in self.made:

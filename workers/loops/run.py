@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.halos.plan import HaloPlan, Leaf
+from ...graph.halos.plan import BlockCall, HaloPlan, Leaf
 from ..own_arena import own_transport, view
+from .block_calls import Caller
 from .compiled import Compiled, make_compiled
 from .exchange import Beside, Far, Neighbour, Watch
 from .interpreted import run_step, step_singles
@@ -65,6 +66,11 @@ class _Member:
             item: Placed(array, origin, self.plan.items[item].along)  # type: ignore[union-attr]
             for item, array, origin in loop.profiles
         }
+        items = self.plan.items
+        self.callers = {
+            number: Caller(item, self.plan.shape) for number, item in enumerate(items) if isinstance(item, BlockCall)
+        }
+        self.rooms: dict[tuple[int, int], Placed] = {}
         self.values: list[Any] = [np.asarray(v) for v in loop.singles]
         self.values += [None] * (len(self.plan.singles) - len(self.values))
 
@@ -134,13 +140,25 @@ class _Member:
 
     def _step(self, slab: Slab, step: int, compiled: Compiled | None) -> None:
         known = {item: slab.state(item, step) for item in (*self.carried, *self.constant)} | self.profiles
-        outs: dict[int, list[Placed]] = {}
-        for item, made in zip(self.carried, self.plan.outs, strict=True):
-            outs.setdefault(made, []).append(slab.state(item, step + 1))
+        outs = {made: slab.state(item, step + 1) for item, made in zip(self.carried, self.plan.outs, strict=True)}
+        for number, caller in self.callers.items():
+            out = outs.pop(number, None) or self._room(slab, number)
+            caller.run(slab.rows, known, out)
+            known[number] = out
+        if not self.layout.held:
+            return
         if compiled is not None:
             compiled.run(slab.region, known, outs, self.values)
         else:
             run_step(self.layout, slab.region, known, outs, self.values)
+
+    def _room(self, slab: Slab, number: int) -> Placed:
+        """Return where a function's blocks go that something else reads."""
+        if (slab.number, number) not in self.rooms:
+            region = slab.region
+            array = np.empty([hi - lo for lo, hi in region], self.plan.items[number].dtype)
+            self.rooms[slab.number, number] = Placed(array, tuple(lo for lo, _ in region), (True,) * len(region))
+        return self.rooms[slab.number, number]
 
     def _next_singles(self) -> None:
         outs = [self.values[number] for number in self.plan.single_outs]
