@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,7 @@ from .plan import Arg, Box, Leaf, Paint, Read, Single
 from .views import MOST_PIECES, Found, IsPeriodic, NotLocal, View, Where, meets, runs_of, size, without
 
 if TYPE_CHECKING:
-    import itertools
-from collections.abc import Sequence
+    from collections.abc import Sequence
 
     from ..expr import Expr
     from ..kinds.move import Move, Route
