@@ -1,26 +1,65 @@
-"""Adding what blocks have added, in their order."""
+"""Adding what blocks have added, in their order. Each thread has a part of the positions: bits don't tell of them."""
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...workers.pages import compiled
+from ...workers.pages.positions import picked
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...workers.pages.additions import Addition
 
 Array = np.ndarray[Any, Any]
+LARGE = 1 << 20
+"""Additions from which on there are several threads."""
 
 
-def apply_all(array: Array, blocks: list[list[Addition]]) -> None:
-    """Add additions of blocks one after the other."""
-    for additions in blocks:
-        for index, values in additions:
-            _add(array, index, values)
+def apply_all(array: Array, additions: Sequence[Addition]) -> None:
+    """Add additions one after the other."""
+    begin = 0
+    while begin < len(additions):
+        end = begin
+        while end < len(additions) and _is_compiled(array, additions[end]):
+            end += 1
+        if end > begin:
+            _add_compiled(array, additions[begin:end])
+        else:
+            _add(array, additions[begin].index, additions[begin].values)
+            end = begin + 1
+        begin = end
+
+
+def _is_compiled(array: Array, addition: Addition) -> bool:
+    """Whether there is a compiled loop for an addition; tried with no position at all."""
+    index = addition.index
+    return isinstance(index, np.ndarray) and compiled.add(array, index, addition.values, 0, 0)
+
+
+def _add_compiled(array: Array, additions: Sequence[Addition]) -> None:
+    count = min(len(os.sched_getaffinity(0)), 16) if sum(a.index.size for a in additions) >= LARGE else 1
+    borders = [len(array) * k // count for k in range(count + 1)]
+
+    def work(part: int) -> None:
+        for each in additions:
+            compiled.add(array, each.index, each.values, borders[part], borders[part + 1])
+
+    if count == 1:
+        work(0)
+        return
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(work, range(count)))
 
 
 def _add(array: Array, index: Any, values: Array) -> None:
+    # NumPy 2.4 reads values beyond their end where they have fewer axes than what the index picks.
+    values = np.broadcast_to(values, picked("add", index, array.shape)).copy()
     if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and array.ndim == 1 and index.ndim != 1:
-        values = np.broadcast_to(values, index.shape).reshape(-1)
-        index = index.reshape(-1)
+        index, values = index.reshape(-1), values.reshape(-1)
     np.add.at(array, index, values)

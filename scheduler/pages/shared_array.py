@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...workers.pages.additions import check_addition, check_numbers, check_values, note
-from ...workers.pages.positions import integers, pages_of
+from ...workers.pages.positions import integers
 from ...workers.pages.snapshot import gather
 from ...workers.shared_objects import note_use
 from ..cluster import engines, running
@@ -64,7 +64,7 @@ class SharedArray:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._pages = Pages(self._layout, _let_engine_forget)
-        self._due: list[list[Addition]] = []
+        self._due: list[Addition] = []
         self._lock = threading.RLock()
         arrays[self._layout.token] = self
 
@@ -143,10 +143,10 @@ class SharedArray:
         >>> v[1]
         array([5., 6.])
         """
-        index = integers(index)
-        _, values = check_addition("update", self._layout, index, values)
+        index, given, touched = check_addition("update", self._layout, integers(index), values)
         with self._lock:
-            self._prepare(index)[index] = values
+            self._settled().prepare(touched)
+            self._pages.array[index] = given
 
     def add(self, index: Any, values: Any) -> None:
         """Add values at positions; repeated positions count each, as in `numpy.add.at`.
@@ -176,11 +176,11 @@ class SharedArray:
         >>> v[:]
         array([0., 2., 1.])
         """
-        index = integers(index)
         check_numbers("add", self._layout)
-        addition = check_addition("add", self._layout, index, values)
+        addition = check_addition("add", self._layout, integers(index), values)
         with self._lock:
-            apply_all(self._prepare(index), [[addition]])
+            self._settled().prepare(addition.pages)
+            apply_all(self._pages.array, [addition])
 
     def add_at(self, index: Any, values: Any) -> None:
         """Add values at positions when the computation is through, in a function of `map_blocks` or `spmd`.
@@ -263,26 +263,13 @@ class SharedArray:
     def _put_due(self, additions: list[Addition]) -> None:
         """Have additions made before the array is next used: later, fewer need what is there now."""
         with self._lock:
-            self._due.append(additions)
-
-    def _prepare(self, index: Any) -> Array:
-        layout = self._layout
-        touched = pages_of(index, layout.shape, layout.dtype.itemsize, layout.page)
-        pages = self._settled()
-        pages.prepare(touched)
-        return pages.array
+            self._due += additions
 
     def _settled(self) -> Pages:
         """Return the pages once all additions that are due are made."""
         if self._due:
             due, self._due = self._due, []
-            layout = self._layout
-            touched = [
-                pages_of(index, layout.shape, layout.dtype.itemsize, layout.page)
-                for additions in due
-                for index, _ in additions
-            ]
-            self._pages.prepare(np.unique(np.concatenate(touched)))
+            self._pages.prepare(np.unique(np.concatenate([each.pages for each in due])))
             apply_all(self._pages.array, due)
         return self._pages
 

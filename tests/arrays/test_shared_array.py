@@ -239,3 +239,35 @@ def test_bad_input_is_refused_at_the_call():
         wr.shared.array(np.array(["a"])).add(0, "b")
     with pytest.raises(IndexError, match="add_at: argument 'index'"):
         wr.map_blocks(lambda block: v.add_at(9, 1), wr.ones(3), dtype=float).compute()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u8", "i2", ">f8"])
+@pytest.mark.parametrize("places", [(40_000,), (1000, 40), (100, 20, 20)])
+def test_very_many_positions(dtype, places):
+    rng = np.random.default_rng(0)
+    size = 30_000
+    begin = rng.integers(0, 100, size).astype(dtype)
+    index = rng.integers(-size, size, places)
+    v = wr.shared.array(begin, page=PAGE)
+    np.testing.assert_array_equal(v[index], begin[index])
+    np.testing.assert_array_equal(v[index % size], begin[index % size])
+    expected = begin.copy()
+    for values in (rng.integers(0, 9, places), rng.integers(0, 9, (*places[:-1], 1)), rng.integers(0, 9, places[-1:])):
+        v.add(index, values.astype(dtype))
+        np.add.at(expected, index, np.broadcast_to(values, places).astype(dtype))
+        np.testing.assert_array_equal(v[:], expected)
+    with pytest.raises(IndexError, match="index 30000 is out of bounds"):
+        v.add(np.where(index == index.flat[7], size, index), 1)
+    with pytest.raises(IndexError):
+        v[np.where(index == index.flat[7], -size - 1, index)]
+
+
+def test_bits_of_very_many_additions_are_numpys():
+    rng = np.random.default_rng(0)
+    values = rng.random(1 << 21, np.float32)
+    index = (1000 * rng.random(1 << 21) ** 3).astype(int)
+    v = wr.shared.array(np.zeros(1000, np.float32))
+    v.add(index, values)
+    expected = np.zeros(1000, np.float32)
+    np.add.at(expected, index, values)
+    np.testing.assert_array_equal(v[:], expected)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from ...graph.errors import ArgumentError, BadValue, DTypeError
-from .positions import integers, picked
+from . import compiled
+from .positions import integers, pages_of, picked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,7 +24,16 @@ if TYPE_CHECKING:
     from .snapshot import Layout
 
 Array = np.ndarray[Any, Any]
-Addition = tuple[Any, Array]
+
+
+class Addition(NamedTuple):
+    """Values to be added at positions, and the pages that they touch."""
+
+    index: Any
+    values: Array
+    pages: Array
+
+
 Noted = dict[str, list[Addition]]
 """Additions of one block, by the array's token, in the order in which they were made."""
 
@@ -71,16 +81,20 @@ def note(layout: Layout, index: Any, values: Any) -> None:
 
 
 def check_addition(operation: str, layout: Layout, index: Any, values: Any) -> Addition:
-    """Return an index and values that fit it, which nobody changes any more.
+    """Return an index, values that fit it, which nobody changes any more, and the pages that they touch.
 
     Raises
     ------
     IndexingError, DTypeError, BadValue
         The index is out of bounds; the values' dtype or shape doesn't fit.
     """
+    if isinstance(index, np.ndarray) and len(layout.shape) == 1:
+        small = compiled.narrow(index, layout.shape[0], layout.page // layout.dtype.itemsize)
+        if small is not None:
+            return Addition(small[0], check_values(operation, layout, index.shape, values), small[1])
     given = check_values(operation, layout, picked(operation, index, layout.shape), values)
-    own = tuple(map(_own, index)) if isinstance(index, tuple) else _own(index)
-    return own, given
+    touched = pages_of(index, layout.shape, layout.dtype.itemsize, layout.page)
+    return Addition(tuple(map(_own, index)) if isinstance(index, tuple) else _own(index), given, touched)
 
 
 def check_values(operation: str, layout: Layout, target: tuple[int, ...], values: Any) -> Array:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import additions
+from . import additions, compiled
 from .files import FileName, Space, pieces
 from .positions import integers
 
@@ -149,6 +149,11 @@ def map_pages(layout: Layout, table: Table, open_file: Callable[[FileName], int]
 def gather(array: Array, index: Any) -> Any:
     """Return what an index picks, in memory of its own."""
     if isinstance(index, np.ndarray) and index.dtype.kind in "iu":
+        large = index.size >= compiled.MANY and array.ndim == 1
+        if large and int(index.min()) >= 0 and int(index.max()) < len(array):
+            found = compiled.gather(array, index)
+            if found is not None:
+                return found
         return array.take(index, axis=0)
     found = array[index]
     return found.copy() if isinstance(found, np.ndarray) and np.may_share_memory(found, array) else found
