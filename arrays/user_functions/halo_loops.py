@@ -8,6 +8,7 @@ the program.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,13 @@ UNEVEN = 1.15
 """Members' rows are dealt out anew where one has so many times its share."""
 MAPPED = True
 """Whether members read each other's memory where they can."""
+
+
+def plan_bytes(plan: HaloPlan) -> float:
+    """Return about how many bytes a loop takes in each arena, beside what it begins with."""
+    each = sum(leaf.dtype.itemsize * (3 if k < len(plan.outs) else 1) for k, leaf in enumerate(plan.leaves))
+    found = session()
+    return float(each * math.prod(plan.shape) / found.ranks)
 
 
 class HaloRun:

@@ -29,7 +29,7 @@ from ...scheduler.repeated import Repeated
 from ..base import ArrayBase, wrap
 from ..execution.compute import persist
 from ..execution.deferred import evaluate
-from .halo_loops import HaloRun
+from .halo_loops import HaloRun, plan_bytes
 from .tracing import Stepped, Trace, Traced
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ SECONDS, RATE = 2e-3, 1e9
 """What a snapshot takes: to begin with, and bytes a second."""
 STEP, ELEMENT = 2e-5, 3e-10
 """What a step takes at least, and an operation for each element, as long as nobody knows better."""
+ROOM = 0.5
+"""The part of an arena that a gang may need."""
 MOST = 8 << 30
 """Bytes of which the driver takes no snapshot by itself."""
 
@@ -82,7 +84,7 @@ class Snapshots:
         """Return how many steps to run until the next one, by what a step takes, or may take."""
         if self.every is not None:
             return self.every
-        if self.nbytes > MOST:
+        if self.nbytes > MOST or session().embedded:
             return 1 << 62
         guess = STEP + math.prod(plan.shape) * len(plan.items) * ELEMENT
         return max(1, math.ceil(WORTH * self.cost / (self.each or guess)))
@@ -141,7 +143,8 @@ class Loop:
         if self.condition is None and self.steps:
             with contextlib.suppress(NotLocal):
                 plan = find_plan(self.body.roots, self.body.carried, self.body.captured)
-                return run_halos(self, plan, first, outside)
+                if plan_bytes(plan) < ROOM * session().room:
+                    return run_halos(self, plan, first, outside)
         return run_steps(self, first, outside)
 
 

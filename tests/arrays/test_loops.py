@@ -273,6 +273,16 @@ def test_a_function_of_blocks_that_fails_in_a_gang_shows_the_users_error(counted
     assert any("in wrong" in note for note in caught.value.__notes__)
 
 
+def test_where_memory_is_short_a_local_body_goes_step_by_step(counted):
+    with wr.Cluster(threads=2, memory="16 MiB"):
+        x = wr.ones((512, 512), chunks=(64, 512)).persist()  # 2 MiB; a gang takes 6
+        assert wr.fori_loop(0, 3, jacobi, x).compute().shape == x.shape
+        assert counted == [1]
+        large = wr.ones((1024, 512), chunks=(64, 512))
+        assert wr.fori_loop(0, 3, lambda i, x: wr.roll(x, 1, 0) + 1, large).sum().compute() == 4 << 19
+        assert counted == [1]
+
+
 @hypothesis.settings(max_examples=25, deadline=None)
 @hypothesis.given(st.data())
 def test_bodies_made_of_parts(data):

@@ -83,8 +83,11 @@ class _Member:
         for step in range(self.loop.steps):
             items = [*self.carried, *(self.constant if step == 0 else [])]
             self.watch.look()
+            sent = [request for slab in self.slabs for request in slab.send(self.comm, step % 2, items)]
             for slab in self.slabs:
-                slab.exchange(self.comm, self.watch, step + 1, step % 2, items)
+                slab.pull(self.watch, step + 1, step % 2, items)
+            for request in sent:
+                request.Wait()
             for slab in self.slabs:
                 self._step(slab, step, compiled)
             self._next_singles()

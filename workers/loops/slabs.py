@@ -122,34 +122,50 @@ class Slab:
         fence()
         self.flag[0] = number
 
-    def exchange(self, comm: Any, watch: Watch, number: int, parity: int, items: Sequence[int]) -> None:
-        """Bring the neighbours' rims here, once their state of this number is complete."""
+    def send(self, comm: Any, parity: int, items: Sequence[int]) -> list[Any]:
+        """Begin to exchange rims with neighbours that only messages reach; return what is to be waited for."""
+        requests = []
+        for order, item in enumerate(items):
+            mine, before, after, inner = self._rows(item, parity)
+            for beside, here, sent, up in (
+                (self.above, mine[:before], mine[before : before + after], 0),
+                (self.below, mine[before + inner :], mine[inner : inner + before], 1),
+            ):
+                if not isinstance(beside, Far):
+                    continue
+                tags = [2 * (slab * len(items) + order) for slab in (self.number, beside.slab)]
+                if len(here):
+                    requests.append(comm.Irecv(_as_bytes(here), beside.member, tags[0] + up))
+                if len(sent):
+                    requests.append(comm.Isend(_as_bytes(sent), beside.member, tags[1] + 1 - up))
+        return requests
+
+    def pull(self, watch: Watch, number: int, parity: int, items: Sequence[int]) -> None:
+        """Copy the rims of neighbours whose memory is mapped, once their state of this number is complete."""
         for beside in (self.above, self.below):
             if isinstance(beside, Beside):
                 watch.wait(beside.flag, number)
-        requests = []
-        for order, item in enumerate(items):
-            leaf = self.layout.plan.items[item]
-            assert isinstance(leaf, Leaf)
-            before, after = self.layout.depth(leaf)[0]
-            mine = self.state(item, parity).array
-            inner = len(mine) - before - after
-            for beside, here, there, sent, up in (
-                (self.above, mine[:before], slice(-before - after, -after or None), mine[before : before + after], 0),
-                (self.below, mine[before + inner :], slice(before, before + after), mine[inner : inner + before], 1),
+        for item in items:
+            mine, before, after, inner = self._rows(item, parity)
+            for beside, here, there in (
+                (self.above, mine[:before], slice(-before - after, -after or None)),
+                (self.below, mine[before + inner :], slice(before, before + after)),
             ):
-                if isinstance(beside, Beside):
-                    if len(here):
-                        theirs = beside.states[item]
-                        np.copyto(here, theirs[parity % len(theirs)].array[there])
-                elif isinstance(beside, Far):
-                    tags = [2 * (slab * len(items) + order) for slab in (self.number, beside.slab)]
-                    if len(here):
-                        requests.append(comm.Irecv(here, beside.member, tags[0] + up))
-                    if len(sent):
-                        requests.append(comm.Isend(sent, beside.member, tags[1] + 1 - up))
-        for request in requests:
-            request.Wait()
+                if isinstance(beside, Beside) and len(here):
+                    theirs = beside.states[item]
+                    np.copyto(here, theirs[parity % len(theirs)].array[there])
+
+    def _rows(self, item: int, parity: int) -> tuple[Array, int, int, int]:
+        """Return a leaf with its margins, the rows of these before and after, and the slab's own."""
+        leaf = self.layout.plan.items[item]
+        assert isinstance(leaf, Leaf)
+        before, after = self.layout.depth(leaf)[0]
+        mine = self.state(item, parity).array
+        return mine, before, after, len(mine) - before - after
+
+
+def _as_bytes(rows: Array) -> Array:
+    return rows.reshape(-1).view(np.uint8)
 
 
 def _wrap(array: Array, axis: int, depth: tuple[int, int], n: int) -> None:
