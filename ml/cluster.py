@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..arrays.base import ArrayBase, make
 from ..arrays.execution.compute import persist
 from ..arrays.user_functions.pickling import payload
+from ..graph import names
 from ..graph.errors import ShapeError, bad
 from ..graph.grid import Grid
 from ..graph.kinds.mapping import MapBlocks
@@ -153,7 +154,9 @@ class KMeans(Lazily, own.KMeans):
 
 
 def _seed(state: Any) -> Any:
-    if state is None or isinstance(state, int | np.integer):
+    if state is None:
+        return names.entropy("seed")
+    if isinstance(state, int | np.integer):
         return state
     return int(state.randint(0, 2**31 - 1))
 

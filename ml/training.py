@@ -12,6 +12,7 @@ from ..arrays.execution.compute import compute
 from ..arrays.user_functions.pickling import payload
 from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, DTypeError, WindrowError, bad
+from ..scheduler.cluster import session
 from ..workers.boundary import publish
 from ..workers.shared_objects import as_ranks_see
 from .averaging.asynchronous import PUSHES, STALENESS, Asynchronous
@@ -73,6 +74,10 @@ class History:
     history: dict[str, list[float]] = field(default_factory=dict)
     batch_size: int | None = None
     seconds: list[float] = field(default_factory=list)
+
+    def _named_by(self) -> tuple[Any, ...]:
+        """Tell by what a function is named that holds this: clocks differ between ranks."""
+        return self.epoch, self.history, self.batch_size
 
 
 def add_epoch(history: History, epoch: int, values: dict[str, float], seconds: float) -> None:
@@ -316,7 +321,7 @@ class _Apply:
 
 def _measured(step: Callable[..., Any], state: Any, shards: Shards) -> int:
     """Return a batch size, by steps on the driver from the first state; what they give is dropped."""
-    most, layout = most_rows(shards), Layout.of(state)
+    most, layout = session().once("train", (), lambda: most_rows(shards)), Layout.of(state)
     found = compute(*(a[: min(most, shards.sizes[0])] for a in shards.arrays))
     some = found if isinstance(found, tuple) else (found,)
     packed = layout.pack(state)
@@ -331,7 +336,7 @@ def _measured(step: Callable[..., Any], state: Any, shards: Shards) -> int:
             best = min(best, time.perf_counter() - at)
         return float(best)
 
-    return double_batch(seconds, most)
+    return int(session().once("train", (), lambda: double_batch(seconds, most)))
 
 
 def _is(layout: Layout, found: Any) -> bool:

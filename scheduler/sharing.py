@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import pickle
 import weakref
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..graph.errors import ClusterError
 from ..workers.protocol import Unshare
 from ..workers.shared_objects import Borrowed, Shared, forget
-from .cluster import engines, running
+from .cluster import engines, running, session
 from .job import Ask
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..workers.shared_objects import SharedName
     from .engine import Engine
+
+Made = TypeVar("Made")
 
 
 class _Keeper:
     """Keeps an object for all ranks that run the script."""
 
-    def __init__(self, made: Shared) -> None:
-        self._made: Shared | None = made
+    def __init__(self, made: object) -> None:
+        self._made: object = made
 
     def release(self) -> None:
         """Let go of it."""
@@ -39,6 +45,32 @@ def share(value: Any) -> Shared:
         return made._name, _Keeper(made)
 
     return Borrowed(*found.hold_once("shared.object", make))
+
+
+def make_once(what: str, make: Callable[[], Made]) -> Made:
+    """Make what all ranks know by a name; in SPMD mode rank 0 makes it, as long as any rank's script refers to it."""
+    found = session()
+    if found.place[1] == 1:
+        return make()
+
+    def create() -> tuple[bytes, _Keeper]:
+        made = make()
+        return pickle.dumps(made, 5), _Keeper(made)
+
+    packed, pin = found.hold_once(what, create)
+    handle: Made = pickle.loads(packed)
+    weakref.finalize(handle, pin.release)
+    return handle
+
+
+def refuse_members(operation: str) -> None:
+    """Raise in SPMD mode, where what the driver alone has to do with would be made by each rank for itself."""
+    found = running()
+    if found is not None and found.place[1] > 1:
+        raise ClusterError(
+            f"{operation}: in SPMD mode every rank runs the script, and this belongs to a driver; expected a script "
+            "that runs on rank 0, without --spmd"
+        )
 
 
 def _put(value: Any) -> Shared:

@@ -49,7 +49,8 @@ class _Naming(cloudpickle.Pickler):  # type: ignore[misc] # it has no types
             return b"t" + b"".join(_name(each, self._within) for each in obj)
         if kind is set or kind is frozenset:
             return kind.__name__.encode() + b"".join(sorted(_name(each, self._within) for each in obj))
-        parts = _parts(obj)
+        named_by = getattr(kind, "_named_by", None)
+        parts = _parts(obj) if named_by is None else (kind.__qualname__, named_by(obj))
         if parts is None:
             return None
         if id(obj) in self._within:  # a function that calls itself

@@ -18,6 +18,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ...graph import names
 from ...graph.expr import Expr, walk
 from ...graph.halos.analysis import find_plan
 from ...graph.halos.views import NotLocal
@@ -76,6 +77,11 @@ class Snapshots:
     since: float = field(default_factory=time.monotonic)
 
     @property
+    def _never(self) -> bool:
+        """Whether only the user asks for some: they are too large, or clocks of several ranks would tell when."""
+        return self.nbytes > MOST or names.agreed()
+
+    @property
     def cost(self) -> float:
         """Seconds that one takes, about."""
         return SECONDS + self.nbytes / RATE
@@ -84,7 +90,7 @@ class Snapshots:
         """Return how many steps to run until the next one, by what a step takes, or may take."""
         if self.every is not None:
             return self.every
-        if self.nbytes > MOST or session().embedded:
+        if self._never or session().embedded:
             return 1 << 62
         guess = STEP + math.prod(plan.shape) * len(plan.items) * ELEMENT
         return max(1, math.ceil(WORTH * self.cost / (self.each or guess)))
@@ -98,7 +104,7 @@ class Snapshots:
         self.steps += 1
         if self.every is not None:
             return self.steps >= self.every
-        return self.nbytes <= MOST and time.monotonic() - self.since > WORTH * self.cost
+        return not self._never and time.monotonic() - self.since > WORTH * self.cost
 
     def taken(self) -> None:
         """Begin to count again."""
@@ -222,7 +228,8 @@ def hosted(value: np.ndarray[Any, Any], like: Expr) -> Expr:
 def _stepper(trace: Trace, captured: Sequence[Expr]) -> Any:
     """Return a function that starts making a trace's results of what is carried, and returns them."""
     nodes = list(walk(list(trace.roots)))
-    if any(node.op.deferred and not isinstance(node.op, Traced) for node in nodes):
+    deferred = any(node.op.deferred and not isinstance(node.op, Traced) for node in nodes)
+    if deferred or session().place[1] > 1:
         return lambda state: _persist([wrap(e) for e in trace.bind(state, captured)])
     own = dict(zip((e.token for e in trace.captured), captured, strict=True))
     given = {e.token for e in trace.carried} | own.keys()

@@ -10,6 +10,7 @@ from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.origin import find_origin
 from ...scheduler.cluster import session
 from ...scheduler.one_sided import make
+from ...scheduler.sharing import make_once
 from ...workers.one_sided.atomics import supports
 from ...workers.one_sided.replicated import Replicated
 from ...workers.one_sided.symmetric import Symmetric
@@ -94,9 +95,9 @@ def symmetric(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Symmetric:
         raise DTypeError(
             bad("symmetric", "dtype", kind, "bool, an integer of 1 to 8 bytes, float32 or float64, in this byte order")
         )
-    return make(
-        session().engine, Symmetric, found, kind, _fill("symmetric", fill, kind), _tell("symmetric", found, kind)
-    )
+    made = _fill("symmetric", fill, kind)
+    told = _tell("symmetric", found, kind)
+    return make_once("symmetric", lambda: make(session().engine, Symmetric, found, kind, made, told))
 
 
 def replicated(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Replicated:
@@ -153,7 +154,8 @@ def replicated(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Replicated
     if kind.kind not in "biufc" or not kind.isnative:
         raise DTypeError(bad("replicated", "dtype", kind, "booleans or numbers, in this byte order"))
     made = _fill("replicated", fill, kind)
-    return make(session().engine, Replicated, found, kind, made, _tell("replicated", found, kind))
+    told = _tell("replicated", found, kind)
+    return make_once("replicated", lambda: make(session().engine, Replicated, found, kind, made, told))
 
 
 def _fill(operation: str, fill: Any, dtype: np.dtype[Any]) -> Any:

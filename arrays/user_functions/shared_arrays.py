@@ -10,6 +10,7 @@ import numpy as np
 from ...graph.chunks import parse_bytes
 from ...graph.errors import ArgumentError, bad
 from ...scheduler.pages.shared_array import SharedArray
+from ...scheduler.sharing import refuse_members
 from ...workers.pages.files import UNIT
 from ...workers.pages.snapshot import Layout
 from ..base import ArrayBase, plain_array
@@ -92,6 +93,7 @@ def make_empty(
     operation: str, shape: tuple[int, ...], dtype: np.dtype[Any], page: int, spread: bool = True
 ) -> SharedArray:
     """Return a shared array of zeros."""
+    refuse_members(operation)
     if not shape or dtype.hasobject:
         came = f"of shape {shape} and dtype {dtype}"
         raise ArgumentError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...scheduler.cluster import session
+from ...scheduler.sharing import make_once
 from ...scheduler.spaces import make_space
 
 if TYPE_CHECKING:
@@ -60,4 +61,4 @@ def space() -> Space:
     >>> sum(wr.spmd(work, members=2))
     15
     """
-    return make_space(session())
+    return make_once("space", lambda: make_space(session()))

@@ -7,10 +7,10 @@ What would need values, a recipe or a truth, finds none: a placeholder has a rec
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...graph import names
 from ...graph.errors import ArgumentError, DTypeError, ShapeError
 from ...graph.expr import Expr, Op, rewrite, walk
 from ...graph.kinds.deferred import Deferred
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
 
     from ...graph.grid import Grid
-
-_numbers = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ def placeholder(operation: str, grid: Grid, dtype: Any) -> Expr:
             "operations that stay lazy: no `if`, `float()`, `compute` of what a step begins with; wr.where chooses"
         )
 
-    return Expr(Traced(operation, refuse, (), next(_numbers)), (), grid, dtype)
+    return Expr(Traced(operation, refuse, (), names.number("placeholder")), (), grid, dtype)
 
 
 @dataclass(frozen=True)

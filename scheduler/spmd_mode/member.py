@@ -6,6 +6,7 @@ import pickle
 import threading
 import time
 import weakref
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from ..session import Session
 from .reports import Answer, dumps, report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ...graph.expr import Expr
     from ...graph.stage import Stage
@@ -195,14 +196,20 @@ class MemberSession(Session):
         """See `Session`: rank 0 does it."""
 
         def alone() -> Any:
-            self._led.acting = True
-            try:
-                with names.alone():
-                    return act()
-            finally:
-                self._led.acting = False
+            with self._acting():
+                return act()
 
         return self._call(what, [names.digest(*about)], (), alone)
+
+    @contextmanager
+    def _acting(self) -> Iterator[None]:
+        """While rank 0 acts for all, what it does is its own."""
+        self._led.acting = True
+        try:
+            with names.alone():
+                yield
+        finally:
+            self._led.acting = False
 
     def hold_once(self, what: str, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
         """See `Session`: rank 0 makes it, and keeps it until all ranks have let go of it."""
@@ -210,7 +217,8 @@ class MemberSession(Session):
 
         def act() -> tuple[Any, str]:
             assert leader is not None
-            made, keeper = make()
+            with self._acting():
+                made, keeper = make()
             return made, leader.adopt(what, keeper)
 
         made, key = self._call(what, (), (), act)

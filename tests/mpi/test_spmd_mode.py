@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -160,7 +161,7 @@ def test_alone_it_is_a_script(launch, tmp_path):
 
 
 def test_a_prompt_is_refused(launch):
-    ended = launch(2, "--spmd")
+    ended = launch(0, "-m", "windrow", "-n", "2", "--spmd")
     assert ended.status == 2
     assert ended.err.count("--spmd needs a script") == 1
 
@@ -191,3 +192,38 @@ def test_ranks_that_are_stopped(launch, nothing_left):
 def test_all_end_with_rank_0(spmd):
     kill = "import os, signal, time, windrow as wr; wr.rank() or os.kill(os.getpid(), signal.SIGKILL); time.sleep(30)"
     assert spmd(3, kill, limit=20).status not in (0, 124)
+
+
+def test_each_rank_reads_its_part_of_a_file(launch, nothing_left, tmp_path):
+    data = np.random.default_rng(5).normal(size=(5000, 8))
+    data.tofile(tmp_path / "rows.bin")
+    words = (str(PROGRAMS / "spmd_read_parts.py"), str(tmp_path / "rows.bin"), str(tmp_path / "report"))
+    ended = launch(3, "--spmd", *words)
+    assert ended.status == 0, ended.err[-3000:]
+    rows, outliers, *mean = (tmp_path / "report").read_text().split()
+    far = np.abs(data - data.mean(axis=0)).max(axis=1) > 2 * data.std(axis=0).max()
+    assert (int(rows), int(outliers)) == (5000, int(far.sum()))
+    np.testing.assert_allclose([float(m) for m in mean], data.mean(axis=0), atol=1e-6)
+
+
+def test_the_heat_equation_by_messages_and_by_arrays(launch, nothing_left):
+    ended = launch(3, "--spmd", str(PROGRAMS / "spmd_heat.py"))
+    assert ended.status == 0, ended.err[-3000:]
+    steps = [line.split() for line in ended.out.splitlines()]
+    assert [int(step) for step, _ in steps] == [20, 40, 60]
+    largest = [float(value) for _, value in steps]
+    assert largest == sorted(largest, reverse=True)
+
+
+def test_shared_things_loops_and_training(launch, nothing_left, tmp_path):
+    ended = launch(3, "--spmd", str(PROGRAMS / "spmd_shared.py"), str(tmp_path))
+    assert ended.status == 0, ended.err[-3000:]
+    found = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(3)]
+    assert found[1:] == found[:1] * 2
+    first = found[0]
+    assert (first["counts"], first["part"], first["nearest"]) == ([6] * 10, [0, 1, 2], list(range(5)))
+    assert first["loop"] == pytest.approx(0.2024817739516)
+    assert first["while"] == 1270.0
+    assert first["logistic"] > 0.97
+    assert first["sgd"] > 0.9
+    assert first["refused"].startswith("array: in SPMD mode every rank runs the script")

@@ -1,0 +1,46 @@
+"""What all ranks share, loops and training, in a script that every rank runs."""
+
+import json
+import sys
+
+import numpy as np
+
+import windrow as wr
+from windrow.ml import cluster, linear_model
+
+rank, size, comm = wr.rank(), wr.size(), wr.comm()
+out: dict[str, object] = {}
+
+counts = wr.shared.symmetric(10, "i8")
+counts.add(np.arange(10), rank + 1)
+comm.Barrier()
+out["counts"] = [int(counts.get(k)) for k in range(10)]
+
+space = wr.shared.space()
+space.put("part", rank)
+comm.Barrier()
+out["part"] = sorted(comm.allgather(space.get("part", timeout=10)))
+
+points = np.random.default_rng(0).random((100, 2))
+found = wr.shared.KDTree(points).query(wr.from_array(points[:5] + 1e-4, chunks=(3, 2)))
+out["nearest"] = np.asarray(found[1]).tolist()
+
+x = wr.zeros((40, 40), chunks=(10, 40))
+x[20, 20] = 1.0
+stepped = wr.fori_loop(0, 20, lambda i, u: u + 0.1 * (wr.roll(u, 1, 0) - 2 * u + wr.roll(u, -1, 0)), x)
+out["loop"] = float(stepped.max())
+out["while"] = float(wr.while_loop(lambda u: u.max() < 100, lambda u: u * 2 + 1, wr.ones(10, chunks=3)).sum())
+
+rows = wr.random.default_rng(0).normal(size=(1000, 4), chunks=(250, 4))
+labels = (rows @ np.array([1.0, -2.0, 0.5, 0.0]) > 0).astype(int)
+out["logistic"] = float(linear_model.LogisticRegression().fit(rows, labels).score(rows, labels))
+out["sgd"] = float(linear_model.SGDClassifier(max_iter=2).fit(rows, labels).score(rows, labels))
+out["centres"] = cluster.KMeans(2, n_init=1).fit(rows).cluster_centers_.tolist()
+try:
+    wr.shared.array(np.zeros(10))
+except wr.ClusterError as error:
+    out["refused"] = str(error)
+del counts, space
+wr.ones(3).sum().compute()
+with open(f"{sys.argv[1]}/{rank}.json", "w") as file:
+    json.dump(out, file)
