@@ -101,8 +101,9 @@ class Pages:
     def prepare(self, touched: Array) -> None:
         """Have pages ready to be written: the present version is a new one then."""
         self._present = None
-        if self._others:
-            self._idle()
+        for _ in range(2):  # the engine forgets behind its answers
+            if self._others:
+                self._idle()
         self._sweep()
         needed = np.zeros(len(touched), bool)
         for version in list(self._others):
