@@ -2,7 +2,8 @@
 
 The driver writes the object into a sealed file without a name: an index, the pickle's head, and the buffers of protocol
 5, aligned. Wherever a function that uses it is unpickled, its name becomes the object: read-only arrays over the mapped
-bytes, and private memory for the rest alone. Ranks of the driver's host map the driver's file, others a copy of their host (`workers/host_copies.py`).
+bytes, and private memory for the rest alone. Ranks of the driver's host map the
+driver's file, others a copy of their host (`workers/host_copies.py`).
 A process loads an object once, and keeps it until the driver lets go of it.
 """
 
