@@ -25,8 +25,9 @@ def spmd(launch, nothing_left, tmp_path):
     return run
 
 
-def test_all_ranks_have_the_same_results(launch, nothing_left, tmp_path):
-    ended = launch(3, "--spmd", str(PROGRAMS / "spmd_results.py"), str(tmp_path))
+@pytest.mark.parametrize("transport", ["auto", *(pytest.param(t, marks=pytest.mark.slow) for t in ("service", "get"))])
+def test_all_ranks_have_the_same_results(launch, nothing_left, tmp_path, transport):
+    ended = launch(3, "--spmd", "--transport", transport, str(PROGRAMS / "spmd_results.py"), str(tmp_path))
     assert ended.status == 0, ended.err[-3000:]
     assert ended.out == "all is well\n"
     found = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(3)]
