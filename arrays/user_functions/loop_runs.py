@@ -31,7 +31,7 @@ from ..base import ArrayBase, wrap
 from ..execution.compute import persist
 from ..execution.deferred import evaluate
 from .halo_loops import HaloRun, plan_bytes
-from .tracing import Stepped, Trace, Traced
+from .tracing import Stepped, Trace, Traced, unroll
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -47,6 +47,8 @@ SECONDS, RATE = 2e-3, 1e9
 """What a snapshot takes: to begin with, and bytes a second."""
 STEP, ELEMENT = 2e-5, 3e-10
 """What a step takes at least, and an operation for each element, as long as nobody knows better."""
+TOGETHER, FEW = 5, 12
+"""So many steps at most are done at once, of bodies of so few operations: these wait for memory."""
 ROOM = 0.5
 """The part of an arena that a gang may need."""
 MOST = 8 << 30
@@ -157,12 +159,12 @@ class Loop:
 def run_halos(loop: Loop, plan: HaloPlan, first: list[Array], outside: list[Array]) -> list[Array]:
     """Run a loop whose body is local: as a gang, or as several, with snapshots in between."""
     state = [a.expr for a in first]
-    halo = HaloRun(plan, loop.body.carried, [a.expr for a in outside])
+    halos = Halos(loop, plan, [a.expr for a in outside])
     snapshots = Snapshots(loop.snapshot, sum(e.nbytes for e in state))
     left = loop.steps
     while True:
         steps = min(left, snapshots.ahead(plan))
-        state = halo.run(state, steps)
+        state = halos.run(state, steps)
         left -= steps
         if not left and sum(bool(e.shape) for e in state) == 1:  # what needs it reads it as the gang leaves it
             return [wrap(e) for e in state]
@@ -173,6 +175,34 @@ def run_halos(loop: Loop, plan: HaloPlan, first: list[Array], outside: list[Arra
         snapshots.learn(steps)
         state = _snapshot(state)
         snapshots.taken()
+
+
+class Halos:
+    """A loop's body as plans of one step and of several at once, which go over memory once."""
+
+    def __init__(self, loop: Loop, plan: HaloPlan, outside: list[Expr]) -> None:
+        self.loop, self.outside = loop, outside
+        self.most = TOGETHER if not plan.calls and len(plan.items) <= FEW else 1
+        self._runs: dict[int, HaloRun | None] = {1: HaloRun(plan, loop.body.carried, outside)}
+
+    def run(self, state: list[Expr], steps: int) -> list[Expr]:
+        """Return what is carried after so many steps."""
+        for number in sorted(range(1, self.most + 1), key=lambda n: (steps % n > 0, -n)):
+            times, rest = divmod(steps, number)
+            run = self._run(number) if times else None
+            if run is not None:
+                state = run.run(state, times)
+                return self.run(state, rest) if rest else state
+        raise AssertionError(steps)
+
+    def _run(self, number: int) -> HaloRun | None:
+        if number not in self._runs:
+            self._runs[number] = None
+            body = self.loop.body
+            with contextlib.suppress(NotLocal):
+                plan = find_plan(unroll(body, number), body.carried, body.captured)
+                self._runs[number] = HaloRun(plan, body.carried, self.outside)
+        return self._runs[number]
 
 
 def run_steps(loop: Loop, first: list[Array], outside: list[Array]) -> list[Array]:

@@ -66,6 +66,14 @@ class Trace:
         return substitute(self.roots, {mine.token: other for mine, other in pairs})
 
 
+def unroll(trace: Trace, times: int) -> list[Expr]:
+    """Return what a body makes when it is called so many times, over the same placeholders."""
+    roots = list(trace.roots)
+    for _ in range(times - 1):
+        roots = substitute(trace.roots, {e.token: root for e, root in zip(trace.carried, roots, strict=True)})
+    return roots
+
+
 def substitute(roots: Iterable[Expr], others: Mapping[str, Expr]) -> list[Expr]:
     """Return expressions in which others stand for some, by token."""
 

@@ -135,7 +135,8 @@ class Moves(Found):
         box = tuple(None if r else (o, o + n) for o, n, r in zip(at, node.shape, self.periodic, strict=True))
         if self._fill_margins(place.item, main, moved, box, node):
             return View(place.item, at)
-        self.items.append(Paint(tuple(moved), node.dtype, box))
+        below = [(rest, arg) for own, arg in moved[:main] for rest in without(own, moved[main][0])]
+        self.items.append(Paint((*below, *moved[main:]), node.dtype, box))
         return View(len(self.items) - 1, at)
 
     def _fill_margins(self, number: int, main: int, parts: list[tuple[Box, Arg]], box: Box, node: Expr) -> bool:

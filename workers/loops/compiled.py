@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 SCRATCH = 1 << 20
 """Bytes of scratch memory that a tile may take, all items together."""
-COLUMNS = 4096
+COLUMNS, NARROW = 4096, 500
+"""Columns of a tile: at most, and those that aren't halved where deep margins ask for more rows."""
 LINE = 64
 
 
@@ -43,7 +44,10 @@ class Compiled:
         each = sum(plan.items[n].dtype.itemsize for n in items)
         cells = max(1, SCRATCH // each)
         *rows, columns = plan.shape
-        width = min(columns, max(COLUMNS, math.isqrt(cells)) if rows else cells)
+        deepest = max(d for n in items for pair in plan.depths[n] for d in pair)
+        width = min(columns, COLUMNS if rows else cells)
+        while rows and width > NARROW and cells // width < 16 * deepest:
+            width = -(-width // 2)
         tall = max(4, int((cells / width) ** (1 / len(rows)))) if rows else 0
         tile = (*(min(tall, n) for n in rows), width)
         at, found = 0, {}
