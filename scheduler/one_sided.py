@@ -173,7 +173,7 @@ class Coordinator:
     def _together(self, token: bytes, began: int | None, what: tuple[str, Any]) -> None:
         entry = self.entries.get(token)
         if entry is None or entry.layout is None:
-            raise ClusterError("an array that all ranks share is gone")
+            raise ClusterError("an array that all ranks write is gone: nothing refers to it in the driver any more")
         if began is not None and began != self.number:
             raise Undone(f"{entry.spec.text} is back at what its last sync() has kept: a rank was lost")
         if what[0] == "keep":

@@ -69,6 +69,19 @@ def test_one_element_as_numpy(dtype):
     np.testing.assert_array_equal(c.to_numpy(), expected)
 
 
+def test_numpys_numbers_are_as_good_as_pythons():
+    c = wr.shared.symmetric((3, 4), "i4")
+    c.add((np.int64(1), np.uint8(2)), np.int32(5))
+    c.add((-2, -2), np.int64(2))
+    assert c.fetch_add((1, 2), 1) == 7
+    assert c.compare_and_swap((np.int8(1), 2), np.int32(8), np.int32(-1)) == 8
+    assert c.get((1, np.int64(-2))) == -1
+    assert c.to_numpy().sum() == -1
+    for index in ((3, 0), (0, 4), (-4, 0), (0,), (0, 0, 0), 0, (0, 1.0), (True, 0)):
+        with pytest.raises(IndexError, match="add: argument 'i'"):
+            c.add(index, 1)
+
+
 def test_what_elements_were_before():
     c, expected = filled((5,), "i4")
     assert c.fetch_add([1, 1, 2], [1, 2, 3]).tolist() == [expected[1], expected[1] + 1, expected[2]]

@@ -33,8 +33,8 @@ def test_nothing_is_lost_among_ranks(launch, nothing_left, ranks, transport):
     assert found["held"] == [[0, 0]] * size, "memory is given back"
 
 
-def check(launch, seed, kind, **more):
-    ended = launch(3, str(PROGRAMS / "symmetric_deaths.py"), str(seed), kind, **more)
+def check(launch, seed, kind, *signal, **more):
+    ended = launch(3, str(PROGRAMS / "symmetric_deaths.py"), str(seed), kind, *signal, **more)
     assert ended.status == 0, ended.err[-3000:]
     found = json.loads(ended.last)
     assert not found["wrong"], found
@@ -66,3 +66,11 @@ def test_a_death_where_memory_is_not_mapped(launch, nothing_left):
 def test_twenty_kills(launch, nothing_left, kind):
     for seed in range(100, 120):
         check(launch, seed, kind, **({"WINDROW_TRANSPORT": "service"} if seed % 4 == 3 else {}))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stopped_rank(launch, nothing_left, kind):
+    for seed in range(200, 203):
+        check(launch, seed, kind, "SIGSTOP", WINDROW_HEARTBEAT="1.5")

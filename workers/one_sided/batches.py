@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,11 +11,15 @@ import numpy as np
 from .atomics import atomics
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from .held import Generation, Held
 
 Array = np.ndarray[Any, Any]
 PIECE = 1 << 18
 """Positions in one message: an I/O thread is at them for some milliseconds."""
+AT_ONCE = 8
+"""Messages that are under way at a time."""
 NONE = np.empty(0, np.uint8)
 
 
@@ -26,42 +32,45 @@ def apply(held: Held, generation: Generation, name: str, places: Array, values: 
     """Apply an operation to the elements at flat positions; values are one for all, or one for each position."""
     if len(generation.parts) == len(generation.layout.ranks):
         return apply_near(held, generation, name, places, values, others)
+
+    def take(which: Array) -> list[Array]:
+        return [places[which], *(x[which] if len(x) == len(places) and len(x) > 1 else x for x in (values, others))]
+
     owners = places // generation.run
     is_near = generation.bases[owners] != 0
     found = np.empty(len(places), held.spec.dtype) if gives(name) else None
-    near = np.flatnonzero(is_near)
-    _some(held, generation, name, near, places, values, others, found, -1)
     far = np.flatnonzero(~is_near)
     far = far[np.argsort(owners[far], kind="stable")]
-    borders = np.searchsorted(owners[far], np.arange(len(generation.layout.ranks) + 1))
-    for part, (begin, end) in enumerate(zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)):
-        for at in range(begin, end, PIECE):
-            _some(held, generation, name, far[at : min(at + PIECE, end)], places, values, others, found, part)
+    asked: deque[tuple[Array, Callable[[], Any]]] = deque()
+
+    def settle() -> None:
+        which, answer = asked.popleft()
+        told = answer()
+        if found is not None:
+            found[which] = told
+
+    for which in _pieces(far, owners[far]):
+        if len(asked) == AT_ONCE:
+            settle()
+        rank = generation.layout.ranks[owners[which[0]]]
+        words = (held.spec.token, generation.number, name, *take(which))
+        asked.append((which, held.site.begin(rank, "apply", *words)))
+    near = np.flatnonzero(is_near)
+    if len(near):
+        told = apply_near(held, generation, name, *take(near))
+        if found is not None:
+            found[near] = told
+    while asked:
+        settle()
     return found
 
 
-def _some(
-    held: Held,
-    generation: Generation,
-    name: str,
-    which: Array,
-    places: Array,
-    values: Array,
-    others: Array,
-    found: Array | None,
-    part: int,
-) -> None:
-    """Apply an operation to some of the positions, all of them one part's, or near (-1)."""
-    if not len(which):
-        return
-    given = [x[which] if len(x) == len(places) and len(x) > 1 else x for x in (values, others)]
-    if part < 0:
-        told = apply_near(held, generation, name, places[which], *given)
-    else:
-        rank, token = generation.layout.ranks[part], held.spec.token
-        told = held.site.ask(rank, "apply", token, generation.number, name, places[which], *given)
-    if found is not None:
-        found[which] = told
+def _pieces(far: Array, owners: Array) -> Iterator[Array]:
+    """Cut what is sorted by owner into what goes in one message."""
+    borders = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(far)]
+    for begin, end in pairwise(borders):
+        for at in range(begin, end, PIECE):
+            yield far[at : min(at + PIECE, end)]
 
 
 def apply_near(

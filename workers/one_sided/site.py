@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ClusterError
+from ...graph.errors import ClusterError, WaitTimeout
+from ..calls import Recalled
 from .folding import fold
 from .held import PIECE, Held, Layout, Spec, Undone
 from .memory import Part, find
@@ -40,7 +41,9 @@ def held(token: bytes) -> Held:
     """
     found = _held.get(token)
     if found is None:
-        raise ClusterError("an array that all ranks share is gone: nothing refers to it in the driver any more")
+        raise ClusterError(
+            "an array that all ranks write is gone, or another cluster's: nothing refers to it in the driver any more"
+        )
     return found
 
 
@@ -76,12 +79,28 @@ class Site:
         Undone
             The rank is lost.
         """
-        try:
-            return self.calls.ask(rank, PREFIX + service, *what, limit=limit)
-        except ClusterError as error:
-            if self.calls.is_lost(rank) and not isinstance(error, Undone):
-                raise Undone(f"{held(what[0]).spec.text} goes back to what its last sync() has kept: {error}") from None
-            raise
+        return self.begin(rank, service, *what, limit=limit)()
+
+    def begin(self, rank: int, service: str, *what: Any, limit: float = 60.0) -> Callable[[], Any]:
+        """Ask a rank's site, and return what waits for the answer."""
+        pending = self.calls.begin(rank, PREFIX + service, *what)
+
+        def answer() -> Any:
+            try:
+                return pending.result(limit)
+            except WaitTimeout as error:
+                raise ClusterError(str(error)) from None
+            except Recalled:
+                raise
+            except ClusterError as error:
+                if not self.calls.is_lost(rank):
+                    raise
+                text = held(what[0]).spec.text
+                raise Undone(f"{text} goes back to what its last sync() has kept: {error}") from None
+            finally:
+                pending.drop()
+
+        return answer
 
     def close(self) -> None:
         """Give up all arrays."""

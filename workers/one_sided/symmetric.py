@@ -47,7 +47,7 @@ class Symmetric(OneSided):
         found = self._held
         dtype = found.spec.dtype
         self._one = {k: v for k, v in atomics(dtype).one.items() if dtype.kind != "b" or not k.endswith("add")}
-        self._size = found.spec.size if len(found.spec.shape) == 1 else -1
+        self._size = found.spec.size if len(found.spec.shape) == 1 else -1  # then no integer is a position
         self._scalar = dtype.type
         self._itemsize = dtype.itemsize
         self._least: float = -math.inf
@@ -84,12 +84,11 @@ class Symmetric(OneSided):
         >>> c.get(-1), c.get([0, 1])
         (np.int64(7), array([7, 7]))
         """
-        generation = self._held.generation
-        if type(i) is int and -self._size <= i < self._size and generation.live and threads.epoch >= generation.number:
-            part, at = divmod(i if i >= 0 else i + self._size, generation.run)
-            address = generation.addresses[part]
-            if address:
-                return self._scalar(self._one["get"](address + at * self._itemsize))
+        size = self._size
+        place = (i if i >= 0 else i + size) if type(i) is int and -size <= i < size else self._find_one(i)
+        address = self._find_address(place)
+        if address:
+            return self._scalar(self._one["get"](address))
         return self._many("get", i, NONE, False)
 
     def set(self, i: Any, v: Any) -> None:
@@ -387,45 +386,52 @@ class Symmetric(OneSided):
         >>> parent.get(1)
         np.int64(5)
         """
-        held = self._held
-        generation = held.generation
-        if (
-            type(i) is int
-            and -self._size <= i < self._size
-            and type(v) in self._plain
-            and type(expected) in self._plain
-            and self._least <= v <= self._most
-            and self._least <= expected <= self._most
-            and generation.live
-            and threads.epoch >= generation.number
-        ):
-            part, at = divmod(i if i >= 0 else i + self._size, generation.run)
-            address = generation.addresses[part]
+        size = self._size
+        place = (i if i >= 0 else i + size) if type(i) is int and -size <= i < size else self._find_one(i)
+        new = v.item() if type(v) is self._scalar else v
+        old = expected.item() if type(expected) is self._scalar else expected
+        kinds = self._plain
+        if type(new) in kinds and type(old) in kinds and self._least <= new <= self._most >= old >= self._least:
+            address = self._find_address(place)
             if address:
-                held.wrote = True
-                return self._scalar(self._one["compare_and_swap"](address + at * self._itemsize, expected, v))
+                self._held.wrote = True
+                return self._scalar(self._one["compare_and_swap"](address, old, new))
         return self._many("compare_and_swap", i, v, expected)
 
     def _apply(self, name: str, i: Any, v: Any) -> Any:
-        """Apply an operation: the quick way for one element near by and a plain number."""
-        held = self._held
-        generation = held.generation
-        if (
-            type(i) is int
-            and -self._size <= i < self._size
-            and type(v) in self._plain
-            and self._least <= v <= self._most
-            and generation.live
-            and threads.epoch >= generation.number
-        ):
-            part, at = divmod(i if i >= 0 else i + self._size, generation.run)
-            address = generation.addresses[part]
+        """Apply an operation: the quick way for one element near by and one number."""
+        size = self._size
+        place = (i if i >= 0 else i + size) if type(i) is int and -size <= i < size else self._find_one(i)
+        given = v.item() if type(v) is self._scalar else v
+        if type(given) in self._plain and self._least <= given <= self._most:
+            address = self._find_address(place)
             operation = self._one.get(name)
             if address and operation is not None:
-                held.wrote = True
-                found = operation(address + at * self._itemsize, v)
+                self._held.wrote = True
+                found = operation(address, given)
                 return found if found is None else self._scalar(found)
         return self._many(name, i, v, False)
+
+    def _find_one(self, i: Any) -> int:
+        """Return the flat position that integers name; -1 for all else, which is checked elsewhere."""
+        parts = i if type(i) is tuple else (i,)
+        if len(parts) != self.ndim:
+            return -1
+        place = 0
+        for part, length in zip(parts, self.shape, strict=True):
+            if not (type(part) is int or isinstance(part, np.integer)) or not -length <= part < length:
+                return -1
+            place = place * length + int(part) + (length if part < 0 else 0)
+        return place
+
+    def _find_address(self, place: int) -> int:
+        """Return where an element lies that is mapped; 0 for others, and where memory has to be waited for."""
+        generation = self._held.generation
+        if place < 0 or not generation.live or threads.epoch < generation.number:
+            return 0
+        part, at = divmod(place, generation.run)
+        address = generation.addresses[part]
+        return address and address + at * self._itemsize
 
     def _many(self, name: str, i: Any, v: Any, expected: Any) -> Any:
         operation = f"bitwise_{name}" if name in ("or", "and", "xor") else name

@@ -1,6 +1,7 @@
 """A rank is killed at a moment drawn by chance, while arrays that all read and write are changed. JSON.
 
-Words: the seed, and what is at work: "program" (a rank program), "blocks" (functions of blocks), "driver" (the driver).
+Words: the seed, what is at work: "program" (a rank program), "blocks" (functions of blocks), "driver" (the driver), and
+perhaps another signal.
 """
 
 import contextlib
@@ -32,7 +33,7 @@ struck = threading.Event()
 
 
 def strike():
-    os.kill(victim, signal.SIGKILL)
+    os.kill(victim, signal.Signals[sys.argv[3]] if sys.argv[3:] else signal.SIGKILL)
     struck.set()
 
 
