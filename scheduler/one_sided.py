@@ -53,6 +53,16 @@ class _Entry:
     undone: str = ""
 
     @property
+    def ranks(self) -> tuple[int, ...]:
+        """The ranks that have parts."""
+        return () if self.layout is None else self.layout.ranks
+
+    @property
+    def number(self) -> int:
+        """That of the death since which it lies as it does."""
+        return -1 if self.layout is None else self.layout.number
+
+    @property
     def place(self) -> Place | None:
         """Where the driver keeps it."""
         return self.parts[self.kept].place if self.kept in self.parts else None
@@ -170,50 +180,71 @@ class Coordinator:
 
         self.work(partial(self._together, token, began, what), done)
 
-    def _together(self, token: bytes, began: int | None, what: tuple[str, Any]) -> None:
-        entry = self.entries.get(token)
-        if entry is None or entry.layout is None:
-            raise ClusterError("an array that all ranks write is gone: nothing refers to it in the driver any more")
+    def _together(self, tokens: tuple[bytes, ...], began: int | None, what: tuple[str, Any]) -> None:
+        """Do something with whole arrays; with `began` in a rank program that began after that death."""
+        entries = [self._entry(token) for token in tokens]
         if began is not None and began != self.number:
-            raise Undone(f"{entry.spec.text} is back at what its last sync() has kept: a rank was lost")
+            raise Undone(f"{entries[0].spec.text} is back at what its last sync() has kept: a rank was lost")
         if what[0] == "keep":
-            self._keep(entry, began is not None)
+            self._keep(entries, began is not None)
             return
-        ranks = entry.layout.ranks
+        (entry,) = entries
+        ranks = entry.ranks
         limit = 60 + entry.spec.nbytes * len(ranks) / 1e8
         each = [(k, len(ranks)) for k in range(len(ranks))]
-        self._ask_all(ranks, "fold", token, entry.layout.number, what[1], limit=limit, each=each)
+        self._ask_all(ranks, "fold", entry.spec.token, entry.number, what[1], limit=limit, each=each)
 
-    def _keep(self, entry: _Entry, within: bool) -> None:
-        """Keep an array as it is; `within` a rank program, which goes on. What can't be kept is as it was before."""
-        spec, layout, mine = entry.spec, entry.layout, held(entry.spec.token)
-        assert layout is not None
-        if entry.undone:
-            text, entry.undone = entry.undone, ""
-            mine.wrote = False
-            self._make(entry)
-            raise ClusterError(f"sync: {text}; what was written since then is gone, too")
-        kept, place = entry.kept + 1, None
+    def _entry(self, token: bytes) -> _Entry:
+        found = self.entries.get(token)
+        if found is None or found.layout is None:
+            raise ClusterError("an array that all ranks write is gone: nothing refers to it in the driver any more")
+        return found
+
+    def _keep(self, entries: list[_Entry], within: bool) -> None:
+        """Keep arrays as they are, all or none; `within` a rank program, which goes on.
+
+        What isn't kept is as it was kept before.
+        """
+        undone = [entry.undone for entry in entries if entry.undone]
+        if undone:
+            for entry in entries:
+                entry.undone, held(entry.spec.token).wrote = "", False
+                self._make(entry)
+            raise ClusterError(f"sync: {'; '.join(undone)}; what was written since then is gone, too")
+        layouts = [entry.layout for entry in entries]
+        mine = [held(entry.spec.token) for entry in entries]
+        before = [each.wrote for each in mine]
+        for each in mine:
+            each.wrote = within
+        try:
+            for entry in entries:
+                self._copy(entry)
+        except BaseException as error:
+            for entry in entries:
+                entry.parts.pop(entry.kept + 1, None)
+            if isinstance(error, ClusterError) and any(map(self._has_lost, layouts)):
+                text = f"{entries[0].spec.text} is back at what the last one has kept: {error}"
+                raise Undone(text) if within else ClusterError(f"sync: {text}") from error
+            for each, wrote in zip(mine, before, strict=True):
+                each.wrote = wrote
+            raise
+        for entry, each in zip(entries, mine, strict=True):  # on the thread that brings arrays back: all at once
+            entry.parts.pop(entry.kept, None)
+            entry.kept += 1
+            each.clean |= within
+
+    def _copy(self, entry: _Entry) -> None:
+        """Copy an array aside, as what is kept next."""
+        spec, kept, place = entry.spec, entry.kept + 1, None
         if not spec.copies:
             entry.parts[kept] = Part(f"{spec.token.hex()}-kept-{kept}", spec.nbytes)
             place = entry.parts[kept].place
         limit = 60 + spec.nbytes / 1e8
-        before, mine.wrote = mine.wrote, within
-        try:
-            self._ask_all(layout.ranks, "keep", spec.token, layout.number, kept, entry.kept, place, limit=limit)
-        except BaseException as error:
-            entry.parts.pop(kept, None)
-            if isinstance(error, ClusterError) and self._has_lost(layout):
-                text = f"{spec.text} is back at what the last one has kept: {error}"
-                raise Undone(text) if within else ClusterError(f"sync: {text}") from error
-            mine.wrote = before
-            raise
-        entry.parts.pop(entry.kept, None)
-        entry.kept = kept
-        mine.clean |= within
+        self._ask_all(entry.ranks, "keep", spec.token, entry.number, kept, entry.kept, place, limit=limit)
 
-    def _has_lost(self, layout: Layout) -> bool:
+    def _has_lost(self, layout: Layout | None) -> bool:
         """Tell whether a rank that has a part is lost; wait until the array counts as undone then."""
+        assert layout is not None
         deadline = time.monotonic() + 10
         while any(self.calls.is_lost(rank) for rank in layout.ranks) and time.monotonic() < deadline:
             if layout.number != self.number:
@@ -236,7 +267,7 @@ class Coordinator:
         """Return how many bytes of arrays a rank has, and of what was kept of them."""
         found = 0
         for entry in list(self.entries.values()):
-            if entry.layout is not None and rank in entry.layout.ranks:
+            if entry.layout is not None and rank in entry.ranks:
                 begin, end = entry.layout.bounds(entry.spec, entry.layout.ranks.index(rank))
                 kept = entry.spec.copies and entry.kept > 0
                 found += (end - begin) * entry.spec.dtype.itemsize * (2 if kept else 1)
@@ -276,7 +307,8 @@ class Coordinator:
         engine.losses.append(text)
         log.warning(text)
         mine = held(entry.spec.token)
-        again = False
+        wrote, mine.wrote = mine.wrote, False  # before anybody hears of it, and writes again
+        spoilt = []
         for record in list(engine.ledger.records.values()):
             if record.complete or not any(each._held is mine for each in used(record.stage)):
                 continue
@@ -284,12 +316,13 @@ class Coordinator:
             if record.stage.gang is not None and mine.clean:
                 jobs = engine.jobs.find_affected(engine.ledger.dependents(record, tasks))
                 if any(job in engine.jobs for job in jobs):  # it is under way, and not made again for somebody else
-                    again = True
+                    mine.wrote = True
                     continue
-            engine.fail(record, tasks, ClusterError(text))
-        if mine.wrote and not again:
+            spoilt.append((record, tasks))
+        if wrote and not mine.wrote:
             entry.undone = text
-        mine.wrote = again
+        for record, tasks in spoilt:
+            engine.fail(record, tasks, ClusterError(text))
 
     def _restore(self, number: int) -> None:
         """Make all arrays anew, unless another death has asked for that again."""

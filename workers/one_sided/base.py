@@ -15,7 +15,7 @@ from .held import Held, Undone, threads
 from .site import held
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from .held import Generation
 
@@ -105,24 +105,7 @@ class OneSided:
         >>> c.add(0, 5)
         >>> c.sync()
         """
-        self._together("sync", comm, ("keep", None))
-
-    def _together(self, operation: str, comm: Any, what: tuple[str, Any]) -> None:
-        """Have the driver do something with the whole array; with a communicator, when all members have come."""
-        one = self._held
-        if comm is None and threads.epoch != math.inf:
-            raise ArgumentError(
-                bad(operation, "comm", None, "the communicator, in a rank program; in functions of blocks it can't be")
-            )
-        if comm is not None:
-            comm.Barrier()
-        if comm is None or comm.rank == 0:
-            generation = self._now()
-            began = None if comm is None else generation.number
-            limit = 60 + self.nbytes * len(generation.layout.ranks) / 1e8
-            one.site.ask(0, "together", one.spec.token, began, what, limit=limit)
-        if comm is not None:
-            comm.Barrier()
+        together("sync", [self], comm, ("keep", None))
 
     def _read(self, read: Callable[[Generation], Kind]) -> Kind:
         """Return what is read; the driver reads again where a rank was lost meanwhile."""
@@ -140,3 +123,21 @@ class OneSided:
         """Return the memory that counts for what this thread computes."""
         found = self._held.generation
         return found if found.live and threads.epoch >= found.number else self._held.bound()
+
+
+def together(operation: str, arrays: Sequence[OneSided], comm: Any, what: tuple[str, Any]) -> None:
+    """Have the driver do something with whole arrays; with a communicator, when all members have come."""
+    if comm is None and threads.epoch != math.inf:
+        raise ArgumentError(
+            bad(operation, "comm", None, "the communicator, in a rank program; in functions of blocks it can't be")
+        )
+    if comm is not None:
+        comm.Barrier()
+    if comm is None or comm.rank == 0:
+        generations = [array._now() for array in arrays]
+        began = None if comm is None else generations[0].number
+        limit = 60 + sum(array.nbytes * len(g.layout.ranks) for array, g in zip(arrays, generations, strict=True)) / 1e8
+        tokens = tuple(array._held.spec.token for array in arrays)
+        arrays[0]._held.site.ask(0, "together", tokens, began, what, limit=limit)
+    if comm is not None:
+        comm.Barrier()

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
-from .base import OneSided
+from .base import OneSided, together
 from .folding import fold
 from .held import Generation, threads
 
@@ -194,7 +194,7 @@ class Replicated(OneSided):
     def _fold(self, operation: str, what: str | int, comm: Any) -> None:
         self._held.wrote = True
         if comm is None:
-            self._together(operation, None, ("fold", what))
+            together(operation, [self], None, ("fold", what))
             return
         generation = self._now()
         self._own(generation)
