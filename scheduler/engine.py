@@ -108,7 +108,7 @@ class Engine:
         self.returned: dict[str, list[bytes]] = {}
         """What gangs' members returned, by stage, in the order of members."""
         self._moved = [0.0] * transport.size
-        self._recalled: set[int] = set()
+        self._recalled: set[tuple[int, bool]] = set()
         self._inbox: SimpleQueue[Request] = SimpleQueue()
         self._closing = False
         setup = Setup(threads[0], spill_folder, tuple(sys.path), os.getcwd(), heartbeat)
@@ -290,12 +290,12 @@ class Engine:
             self.ledger.unhold(job.targets[0])
         self.jobs.leave(job)
 
-    def _recall(self, batches: list[Batch]) -> None:
-        """Have ranks give batches back, where they haven't begun."""
-        asked = [b for b in batches if b.number not in self._recalled]
-        self._recalled.update(b.number for b in asked)
+    def _recall(self, batches: list[Batch], unwanted: bool = True) -> None:
+        """Have ranks give batches back, where they haven't begun, or wait for something that nobody wants."""
+        asked = [b for b in batches if (b.number, unwanted) not in self._recalled]
+        self._recalled.update((b.number, unwanted) for b in asked)
         for rank in {b.rank for b in asked}:
-            self.send(rank, Recall(tuple(b.number for b in asked if b.rank == rank)))
+            self.send(rank, Recall(tuple(b.number for b in asked if b.rank == rank), unwanted))
 
     def _forget(self) -> None:
         gone = tuple(self.ledger.forget())
@@ -320,7 +320,7 @@ class Engine:
         self.heartbeat.heard(event.rank, time.monotonic())
         if isinstance(event, Done):
             self._moved[event.rank] = time.monotonic()
-            self._recalled.discard(event.batch)
+            self._recalled -= {(event.batch, True), (event.batch, False)}
             if event.returned and (run := self.ledger.gangs.of(event.batch)) is not None:
                 mine = self.returned.setdefault(run.record.stage.token, [b""] * len(run.ranks))
                 mine[run.ranks.index(event.rank)] = event.returned
@@ -330,7 +330,7 @@ class Engine:
         elif isinstance(event, Failed):
             self._on_failed(event)
         elif isinstance(event, Refused):
-            self._recalled.discard(event.batch)
+            self._recalled -= {(event.batch, True), (event.batch, False)}
             self.ledger.note_refused(event.batch)
             self.ledger.plan()
         elif isinstance(event, Spilled):
@@ -361,7 +361,7 @@ class Engine:
 
     def _on_failed(self, event: Failed) -> None:
         self._moved[event.rank] = time.monotonic()
-        self._recalled.discard(event.batch)
+        self._recalled -= {(event.batch, True), (event.batch, False)}
         if event.batch in self.ledger.batches and self.doubts.weigh(event):
             self._believe(event)
 
@@ -397,7 +397,7 @@ class Engine:
         self.local.lose(ranks)
         self.doubts.lose(ranks)
         self.spiller.on_lost(ranks)
-        self._recalled &= self.ledger.batches.keys()
+        self._recalled = {(number, why) for number, why in self._recalled if number in self.ledger.batches}
         self.jobs.watch_again(self.ledger.records)
         self._give_up_deadly()
 
@@ -471,7 +471,7 @@ class Engine:
         for rank in late:  # gangs have threads of their own
             ahead += [b for b in ledger.given[rank].values() if b.record.stage.gang is None][ledger.threads[rank] :]
         if free and ahead:
-            self._recall(ahead[: sum(free)])
+            self._recall(ahead[: sum(free)], unwanted=False)
 
     def _start(self, batch: Batch) -> None:
         try:

@@ -94,9 +94,13 @@ class Meet:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """Command: give these batches back; those that haven't begun are refused at once, and gangs stop waiting."""
+    """Command: give these batches back; those that haven't begun are refused at once.
+
+    Where nobody wants them any more, those that have begun end what they wait for from others, and gangs do.
+    """
 
     batches: tuple[int, ...]
+    unwanted: bool = True
 
 
 @dataclass(frozen=True, slots=True)

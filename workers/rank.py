@@ -98,7 +98,8 @@ class Rank:
             self.blas.before(command.stages)
             self.stages.update((s.token, s) for s in command.stages)
         elif isinstance(command, Recall):
-            self.calls.recall(command.batches)
+            if command.unwanted:
+                self.calls.recall(command.batches)
             for batch in command.batches:
                 self._gangs.recall(batch)
                 self.give_back(batch)

@@ -12,6 +12,7 @@ from ...scheduler.cluster import session
 from ...scheduler.one_sided import make
 from ...scheduler.sharing import make_once
 from ...workers.one_sided.atomics import supports
+from ...workers.one_sided.base import OneSided, together
 from ...workers.one_sided.replicated import Replicated
 from ...workers.one_sided.symmetric import Symmetric
 from ..base import check_dtype, check_shape
@@ -21,6 +22,7 @@ __all__ = [
     "Symmetric",
     "replicated",
     "symmetric",
+    "sync",
 ]
 
 
@@ -156,6 +158,40 @@ def replicated(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Replicated
     made = _fill("replicated", fill, kind)
     told = _tell("replicated", found, kind)
     return make_once("replicated", lambda: make(session().engine, Replicated, found, kind, made, told))
+
+
+def sync(*arrays: Symmetric | Replicated, comm: Any = None) -> None:
+    """Keep several arrays that all ranks write as they are now, all or none: after a death they are as they were then.
+
+    Parameters
+    ----------
+    *arrays : Symmetric or Replicated
+        Those that belong together.
+    comm : communicator, optional
+        In a rank program the one that it was given: all members call it together, and what each has done before is
+        kept. Elsewhere None: call it between computations that write.
+
+    Raises
+    ------
+    ClusterError
+        A death has undone what was written to one of them since it was last kept. All are as they were then.
+    ArgumentError
+        One is no such array; it is called in a function of blocks, or in a rank program without `comm`.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> queue, tail = wr.shared.symmetric(10, "i8"), wr.shared.symmetric(1, "i8")
+    >>> queue.set(tail.fetch_add(0, 1), 7)
+    >>> wr.shared.sync(queue, tail)
+    """
+    for number, array in enumerate(arrays):
+        if not isinstance(array, OneSided):
+            raise ArgumentError(
+                bad("sync", f"arrays[{number}]", array, "an array that shared.symmetric or shared.replicated has made")
+            )
+    if arrays:
+        together("sync", arrays, comm, ("keep", None))
 
 
 def _fill(operation: str, fill: Any, dtype: np.dtype[Any]) -> Any:

@@ -10,7 +10,7 @@ from ...scheduler.sharing import share
 from ...workers.shared_objects import Shared
 from ...workers.space import Space
 from ..base import ArrayBase
-from .one_sided import Replicated, Symmetric, replicated, symmetric
+from .one_sided import Replicated, Symmetric, replicated, symmetric, sync
 from .shared_arrays import array
 from .shared_tables import Table
 from .shared_trees import KDTree
@@ -29,6 +29,7 @@ __all__ = [
     "replicated",
     "space",
     "symmetric",
+    "sync",
 ]
 
 

@@ -324,3 +324,18 @@ def test_threads_of_the_driver():
     for thread in threads:
         thread.join(20)
     assert c.get(1) == 2000
+
+
+def test_several_are_kept_together():
+    c, r = wr.shared.symmetric(2, "i8"), wr.shared.replicated(2)
+
+    def work(comm):
+        c.add(0, 1)
+        wr.shared.sync(c, r, comm=comm)
+
+    wr.spmd(work, members=2)
+    wr.shared.sync(c, r)
+    wr.shared.sync()
+    assert c.get(0) == 2
+    with pytest.raises(wr.ArgumentError, match=r"sync: argument 'arrays\[1\]' is 3; expected an array that"):
+        wr.shared.sync(c, 3)

@@ -9,6 +9,7 @@ import pytest
 
 import windrow as wr
 from windrow.graph.errors import ClusterError
+from windrow.scheduler.cluster import session
 from windrow.workers.calls import own_calls
 
 
@@ -87,3 +88,18 @@ def test_cancelling_ends_what_a_block_waits_for(calls):
     while calls._waiting and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not calls._waiting
+
+
+def test_a_block_that_has_begun_is_not_ended_for_another_rank_to_take_it(calls):
+    asked = []
+    calls.serve("slow", asked.append)
+    x = wr.map_blocks(lambda block: block + own_calls().ask(0, "slow", limit=30), wr.zeros(1), dtype="f8").persist()
+    deadline = time.monotonic() + 10
+    while not asked and time.monotonic() < deadline:
+        time.sleep(0.01)
+    engine = session().engine
+    engine.ask(lambda engine: engine._recall(list(engine.ledger.batches.values()), unwanted=False))
+    engine.ask(lambda engine: engine._recall(list(engine.ledger.batches.values()), unwanted=False))
+    asked[0].reply(7)
+    assert x.compute().tolist() == [7.0]
+    assert len(asked) == 1, "it has run once"

@@ -34,7 +34,7 @@ class Replicated(OneSided):
 
     @property
     def local(self) -> Array:
-        """This rank's copy, writable; in the driver rank 0's."""
+        """This rank's copy, writable, to be taken anew after each `sync`; in the driver rank 0's."""
         held, generation = self._held, self._now()
         held.wrote = True
         number = self._own(generation)

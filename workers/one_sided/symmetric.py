@@ -467,7 +467,10 @@ class Symmetric(OneSided):
 
     @property
     def local(self) -> Array:
-        """The own part: a writable view, flat. Members that are threads of one rank share its part in equal runs."""
+        """The own part: a writable view, flat; to be taken anew after each `sync`.
+
+        Members that are threads of one rank share its part in equal runs.
+        """
         held, generation = self._held, self._now()
         held.wrote = True
         part = held.own_part(generation)

@@ -4,7 +4,6 @@ Words: the seed, what is at work: "program" (a rank program), "blocks" (function
 perhaps another signal.
 """
 
-import contextlib
 import json
 import os
 import random
@@ -47,7 +46,7 @@ def work(comm, n, seed):
             for i in where[1::2].tolist()[:20]:
                 counts.fetch_add(i, 1)
             counts.add(where[1::2][20:], 1)
-    copies.local[:] += 1.0
+    copies.local[:] += n
     copies.reduce_max(comm)
 
 
@@ -58,12 +57,16 @@ def count(block):
 
 
 def run(n):
-    """Add n to each element, and 1 to the copies."""
+    """Add n to each element of all."""
     if kind == "program":
         wr.spmd(lambda comm: work(comm, n, n))
     elif kind == "blocks":
         wr.map_blocks(count, wr.arange(n * N, chunks=250), dtype=int).sum().compute()
+        copies.local[:] += n
+        copies.bcast()
     else:
+        copies.local[:] += n
+        copies.reduce_max()
         counts.add(np.arange(n * N) % N, 1)
         for i in range(0, N, 300):
             counts.add(i, 1)
@@ -79,16 +82,14 @@ while rounds < ROUNDS or not struck.is_set() or not wr.cluster().losses:
     while True:
         try:
             run(n)
-            counts.sync()
+            wr.shared.sync(counts, copies)
             break
         except wr.ClusterError as error:
             told.append(str(error))
             again += 1
     total += n
-    with contextlib.suppress(wr.ClusterError):
-        copies.sync()
-    if not (counts.to_numpy() == total).all():
-        wrong.append([rounds, total, np.unique(counts.to_numpy()).tolist()])
+    if not (counts.to_numpy() == total).all() or not (copies.to_numpy() == total).all():
+        wrong.append([rounds, total, np.unique(counts.to_numpy()).tolist(), copies.to_numpy().tolist()])
         break
     if rounds > 5000:
         break
