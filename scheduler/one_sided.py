@@ -389,9 +389,10 @@ def _drop_there(token: bytes, engine: Engine) -> None:
 
 
 def used(stage: Stage) -> list[OneSided]:
-    """Return the arrays that a stage's functions name."""
+    """Return the arrays that a stage's functions name, each once."""
     payloads = [getattr(getattr(value, "op", None), "payload", None) for value in stage.program.values]
-    return [each for p in payloads if p is not None for each in p.used if isinstance(each, OneSided)]
+    named = [each for p in payloads if p is not None for each in p.used if isinstance(each, OneSided)]
+    return list({id(each._held): each for each in named}.values())
 
 
 def note_use(stages: Sequence[Stage]) -> None:
