@@ -106,11 +106,12 @@ class Beside:
         self._thread = threading.Thread(target=self._run, name="windrow-rank", daemon=True)
         self._thread.start()
 
-    def end(self) -> NoReturn:
-        """End the process, when rank 0 says so; the script is over."""
+    def end(self, tell: Callable[[], None]) -> NoReturn:
+        """Tell rank 0 that the script is over, and end the process when it says so."""
         from .mpi.start import leave
 
         self._over.set()
+        tell()
         self._stopped.wait()
         leave(self._link)
 

@@ -105,8 +105,8 @@ def _follow(options: Options, link: MpiLink, company: Company, names: Names) -> 
     status = check(options.words)
     status = execute(options.words, beginning.follow, names, ending.report) if status is None else status
     wind_up()
-    beginning.tell_end(status, ending.over(status))
-    beside.end()
+    how = ending.over(status)
+    beside.end(lambda: beginning.tell_end(status, how))
 
 
 def start_by_launcher(ranks: int, arguments: list[str]) -> None:

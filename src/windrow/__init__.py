@@ -30,7 +30,7 @@ Functions of your own, which see chunks as NumPy arrays
 Files, read and written by all ranks; HDF5 and Zarr by from_array and store
     save, load, from_npy, to_npy, read_parquet, to_parquet, store
 Ranks; without any, threads of this process compute
-    Cluster, cluster, arena
+    Cluster, cluster, arena; where every rank runs the script: rank, size, comm, x.local
 Settings; the environment's WINDROW_... and ~/.config/windrow/config.toml set them, too
     config, config.set
 Training (extra "ml"): scikit-learn's estimators, Keras models, steps of your own, searches, joblib's backend "windrow"
@@ -40,6 +40,7 @@ Errors, which are the built-in ones, too, that NumPy would raise
 
 The same script runs on ranks: `python -m windrow -n 4 script.py` starts four, and so does `wr.Cluster(ranks=4)` within
 a script or notebook; under a launcher it is `mpirun --with-ft ulfm -n 4 python -m windrow script.py`.
+With `--spmd` every rank runs the script.
 `python -m windrow doctor` tells what was found on a machine, and what to do about problems.
 
 The documents are in the folder `docs` of the sources, of which `make site` makes a site: start.md, guides (from NumPy,

@@ -148,6 +148,24 @@ def test_a_script_that_ends_early_hangs_nobody(spmd, rank, how, waits, status):
         assert "REVOKED" in ended.err
 
 
+GOES_ON = """
+import sys, time
+import windrow as wr
+if wr.rank() == int(sys.argv[1]):
+    raise ValueError("only here")
+time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_job_of_which_a_part_has_failed_is_ended(spmd, rank):
+    ended = spmd(2, GOES_ON, str(rank), limit=40)
+    assert ended.status == 1, ended.err[-3000:]
+    assert "ValueError: only here" in ended.err
+    assert f"the script of rank {1 - rank} has not ended 10 s after another rank's script has failed" in ended.err
+
+
 def test_a_launcher_is_started(launch, nothing_left, tmp_path):
     ended = launch(0, "-m", "windrow", "-n", "2", "--spmd", "-c", "import windrow as wr; print(wr.rank(), wr.size())")
     assert ended.status == 0, ended.err[-3000:]
