@@ -30,7 +30,7 @@ Functions of your own, which see chunks as NumPy arrays
 Files, read and written by all ranks; HDF5 and Zarr by from_array and store
     save, load, from_npy, to_npy, read_parquet, to_parquet, store
 Ranks; without any, threads of this process compute
-    Cluster, cluster, arena; where every rank runs the script: rank, size, comm, x.local
+    Cluster, cluster, arena, rank, size, comm
 Settings; the environment's WINDROW_... and ~/.config/windrow/config.toml set them, too
     config, config.set
 Training (extra "ml"): scikit-learn's estimators, Keras models, steps of your own, searches, joblib's backend "windrow"

@@ -146,7 +146,7 @@ class Hosts:
                 continue
         return found
 
-    def start(self, ranks, text, **more):
+    def start(self, ranks, text, options=(), **more):
         """Start a script on ranks, the first ones on the first host."""
         script = self.folder / "script.py"
         script.write_text(text)
@@ -157,7 +157,7 @@ class Hosts:
         launcher = ["mpirun", "--with-ft", "ulfm", "--host", ",".join(f"{x}:{each}" for x in self.names)]
         launcher += ["--mca", "plm_ssh_agent", str(self.agent), "--map-by", "slot", "--bind-to", "none"]
         command = ["timeout", "-k", "2", "90", str(self.on), self.names[0], *launcher, "-n", str(ranks)]
-        command += [sys.executable, "-m", "windrow", str(script)]
+        command += [sys.executable, "-m", "windrow", *options, str(script)]
         output = self.folder / "output"
         with output.open("w") as file:
             process = subprocess.Popen(
@@ -288,6 +288,19 @@ def test_arrays_that_all_write_are_exact_across_hosts(hosts):
     assert (found["size"], found["counts"], found["weights"], found["after"]) == (6, True, True, True)
     assert (found["numbers"], found["owned"], found["held"]) == (300, 1000, [[0, 0]] * 6)
     assert [copies[:2] for copies in found["copies"]] == [[[21.0] * 5, [5.0] * 5]] * 6
+
+
+def test_ranks_of_all_hosts_run_the_script(hosts, tmp_path):
+    """What lies on other hosts is fetched by each rank."""
+    text = (PROGRAMS / "spmd_results.py").read_text().replace("sys.argv[1]", repr(str(tmp_path)))
+    job = hosts.start(6, text, ("--spmd",))
+    assert job.process.wait(80) == 0, job.said
+    found = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(6)]
+    assert [each["arena"] for each in found] == list(range(6))
+    own = {name: [each.pop(name) for each in found] for name in ("rank", "arena", "mine", "slices")}
+    assert sorted(k for mine in own["mine"] for k in mine) == list(range(40))
+    assert found[1:] == found[:1] * 5
+    assert found[0]["whole"] == [400_000, 1_200_000.0]
 
 
 @pytest.mark.parametrize("kind", ["program", "blocks"])
