@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...graph.errors import ArgumentError, BadValue, ShapeError
 from ...scheduler.sharing import share
-from ...workers.pages.lookup import NOTHING, Direct, Sorted, TableView, as_keys, checked, filled, find
+from ...workers.pages.lookup import NOTHING, Direct, Sorted, TableView, as_keys, checked, filled, find, signed
 from ..base import ArrayBase, plain_array
 from .map_blocks import map_blocks
 from .shared_arrays import PAGE, make_empty, read_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Rows = np.ndarray[Any, Any]
 FEW = 4096
@@ -101,6 +104,9 @@ class Table:
     def __contains__(self, key: Any) -> bool:
         return bool((self._find("in", key)[0] >= 0).all())
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys())
+
     def __repr__(self) -> str:
         return f"<shared table: {self._count} keys, rows {self.row_shape}, {self.dtype}>"
 
@@ -145,6 +151,8 @@ class Table:
             A key isn't there; for lazy keys, when it is computed.
         ArgumentError
             Keys are of another kind.
+        DTypeError, BadValue
+            `default` is no row of the table's dtype and shape.
 
         Examples
         --------
@@ -154,6 +162,8 @@ class Table:
         (array([3., 4.]), array([[1., 2.],
                [0., 0.]]))
         """
+        if default is not NOTHING:
+            default = self._rows._check_values("get", self.row_shape, default, "default")
         if isinstance(keys, ArrayBase):
             return self._get_lazily(keys, default)
         found, given = self._find("get", keys)
@@ -297,7 +307,10 @@ def _read_keys(operation: str, keys: Any) -> Rows:
     if found.ndim != 1 or (found.dtype.kind not in "iuUS" and found.size):
         came = f"of shape {found.shape} and dtype {found.dtype}"
         raise ArgumentError(f"{operation}: argument 'keys' is {came}; expected a sequence of integers, texts or bytes")
-    return found if found.dtype.kind in "US" else found.astype(np.int64)
+    try:
+        return found if found.dtype.kind in "US" else signed(operation, found).astype(np.int64)
+    except TypeError as error:
+        raise ArgumentError(str(error)) from None
 
 
 def _index_of(operation: str, keys: Rows) -> Sorted | Direct:

@@ -7,14 +7,17 @@ What would need values, a recipe or a truth, finds none: a placeholder has a rec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...graph import names
 from ...graph.errors import ArgumentError, DTypeError, ShapeError
 from ...graph.expr import Expr, Op, rewrite, walk
 from ...graph.kinds.deferred import Deferred
+from ...graph.kinds.gang import Gang
+from ...graph.kinds.mapping import MapBlocks
 from ...graph.kinds.source import Full
+from ...workers.pages.additions import IN_LOOP
 from ..base import ArrayBase, as_array, wrap
 from ..chunking.rechunk import regrid
 from .structures import Structure, arrange
@@ -158,8 +161,22 @@ def _finish(operation: str, roots: list[Expr], stands: list[Expr], counts: bool)
             outside[root.token] = root
     taken = [e for e in outside.values() if not isinstance(e.op, Full)]
     captured = [placeholder(operation, e.grid, e.dtype) for e in taken]
-    bound = substitute(roots, {e.token: c for e, c in zip(taken, captured, strict=True)})
+    bound = _refuse_additions(substitute(roots, {e.token: c for e, c in zip(taken, captured, strict=True)}))
     return Trace(operation, tuple(bound), tuple(stands), tuple(captured), tuple(taken), counts)
+
+
+def _refuse_additions(roots: list[Expr]) -> list[Expr]:
+    """Have functions raise that add to shared arrays: a block counts once, and a loop makes it many times."""
+
+    def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:
+        op = node.op
+        if isinstance(op, MapBlocks | Gang) and op.adds:
+            op = replace(op, adds=IN_LOOP)
+        elif all(a is b for a, b in zip(operands, node.operands, strict=True)):
+            return node
+        return Expr(op, operands, node.grid, node.dtype, node.origin)
+
+    return rewrite(roots, lambda node: None, build)
 
 
 @dataclass(frozen=True)

@@ -245,11 +245,11 @@ class SharedArray:
                 "sent": sent,
             }
 
-    def _check_values(self, operation: str, shape: tuple[int, ...], values: Any) -> Array:
+    def _check_values(self, operation: str, shape: tuple[int, ...], values: Any, argument: str = "values") -> Array:
         """Return values that fit a shape and the dtype."""
         if operation == "add":
             check_numbers(operation, self._layout)
-        return check_values(operation, self._layout, shape, values)
+        return check_values(operation, self._layout, shape, values, argument)
 
     def _fill(self, index: Any, values: Array) -> None:
         """Write what an array begins with, which fits."""

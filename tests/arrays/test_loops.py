@@ -325,3 +325,26 @@ def test_an_interrupt_ends_a_gang(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         wr.fori_loop(0, 10**7, jacobi, x, snapshot=10**7).compute()
     assert wr.fori_loop(0, 2, jacobi, x).compute().shape == x.shape
+
+
+@pytest.mark.parametrize("loop", ["fori", "while"])
+def test_a_body_that_adds_to_a_shared_array_is_an_error(loop):
+    weights = wr.shared.array(np.zeros(4))
+
+    def push(block):
+        weights.add_at([0], 1.0)
+        return block + 1
+
+    def body(x):
+        return wr.map_blocks(push, x, dtype=float)
+
+    x = wr.zeros(4, chunks=2)
+    found = (
+        wr.fori_loop(0, 3, lambda i, x: body(x), x) if loop == "fori" else wr.while_loop(lambda x: x[0] < 3, body, x)
+    )
+    with pytest.raises(wr.ArgumentError, match=r"add_at: it is for the function .* in no loop's body"):
+        found.compute()
+    assert weights[0] == 0
+    before = wr.fori_loop(0, 3, lambda i, x: x * 2, body(x))
+    assert before.compute().tolist() == [8.0] * 4
+    assert weights[0] == 2  # the function before the loop, once for each chunk

@@ -129,3 +129,29 @@ def test_bad_input_is_refused_at_the_call():
         table.put([1, 3], [1, 2, 3])
     with pytest.raises(wr.ArgumentError, match="Table: argument 'page'"):
         wr.shared.Table([3, 1], [1.0, 2.0], page=0)
+    for default in ("x", 1j, None):
+        with pytest.raises(wr.DTypeError, match="get: argument 'default' has dtype"):
+            table.get(99, default=default)
+    with pytest.raises(wr.BadValue, match="get: argument 'default' has shape"):
+        table.get(wr.asarray([99]), default=[1.0, 2.0])
+    with pytest.raises(wr.DTypeError, match="get: argument 'default' has dtype float64; expected one that fits int64"):
+        wr.shared.Table([1], [1]).get(2, default=0.5)
+
+
+def test_keys_beyond_int64_are_refused():
+    large = np.array([2**63], "u8")
+    with pytest.raises(
+        wr.ArgumentError, match="Table: argument 'keys' has 9223372036854775808; expected integers that"
+    ):
+        wr.shared.Table(large, [1])
+    table = wr.shared.Table([-(2**63), 2**63 - 1], [1, 2])
+    with pytest.raises(wr.ArgumentError, match="get: argument 'keys' has 9223372036854775808"):
+        table.get(large)
+    assert table.get(np.array([2**63 - 1], "u8")).tolist() == [2]
+
+
+def test_iterating_goes_through_keys():
+    table = wr.shared.Table([3, 1], [0.5, 1.5])
+    table.put(7, 0.0)
+    assert list(table) == [1, 3, 7]
+    assert list(wr.shared.Table(["b", "a"], [0, 1])) == ["a", "b"]

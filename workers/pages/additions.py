@@ -37,6 +37,9 @@ class Addition(NamedTuple):
 Noted = dict[str, list[Addition]]
 """Additions of one block, by the array's token, in the order in which they were made."""
 
+IN_LOOP = "in a loop"
+"""In place of the name of what is added: a loop's body runs many times under one name, so nothing may be added."""
+
 _threads = threading.local()
 
 
@@ -47,7 +50,7 @@ def collecting(key: str, block: int, attempt: int = 0) -> Iterator[None]:
         yield
         return
     outer = getattr(_threads, "noted", None)
-    noted: Noted = {}
+    noted: Noted | None = None if key == IN_LOOP else {}
     _threads.noted = noted
     try:
         yield
@@ -73,7 +76,8 @@ def note(layout: Layout, index: Any, values: Any) -> None:
     noted = getattr(_threads, "noted", None)
     if noted is None:
         raise ArgumentError(
-            "add_at: it is for the function of a map_blocks; in your script, v.add(index, values) adds at once"
+            "add_at: it is for the function of a map_blocks, map_overlap or spmd that is in no loop's body; in your "
+            "script, v.add(index, values) adds at once"
         )
     index = integers(index)
     check_numbers("add_at", layout)
@@ -97,7 +101,9 @@ def check_addition(operation: str, layout: Layout, index: Any, values: Any) -> A
     return Addition(tuple(map(_own, index)) if isinstance(index, tuple) else _own(index), given, touched)
 
 
-def check_values(operation: str, layout: Layout, target: tuple[int, ...], values: Any) -> Array:
+def check_values(
+    operation: str, layout: Layout, target: tuple[int, ...], values: Any, argument: str = "values"
+) -> Array:
     """Return values that fit a shape, which nobody changes any more.
 
     Raises
@@ -109,14 +115,14 @@ def check_values(operation: str, layout: Layout, target: tuple[int, ...], values
     integers_both = given.dtype.kind in "iu" and layout.dtype.kind in "iu"
     if not integers_both and not np.can_cast(given.dtype, layout.dtype, "same_kind"):
         raise DTypeError(
-            f"{operation}: argument 'values' has dtype {given.dtype}; expected one that fits {layout.dtype}"
+            f"{operation}: argument {argument!r} has dtype {given.dtype}; expected one that fits {layout.dtype}"
         )
     try:
         np.broadcast_to(given, target)
     except ValueError:
         raise BadValue(
-            f"{operation}: argument 'values' has shape {given.shape}; expected one that broadcasts to {target}, the "
-            "shape of what the index picks"
+            f"{operation}: argument {argument!r} has shape {given.shape}; expected one that broadcasts to {target}, "
+            "the shape of what the index picks"
         ) from None
     return np.array(given, layout.dtype)
 

@@ -159,17 +159,30 @@ def find(indexes: tuple[Sorted | Direct, ...], keys: Array) -> Array:
     return found
 
 
+def signed(operation: str, keys: Array) -> Array:
+    """Return integers as int64.
+
+    Raises
+    ------
+    TypeError
+        One is too large.
+    """
+    if keys.dtype == np.uint64 and keys.size and int(keys.max()) > np.iinfo(np.int64).max:
+        raise TypeError(f"{operation}: argument 'keys' has {int(keys.max())}; expected integers that int64 holds")
+    return keys.astype(np.int64, copy=False)
+
+
 def as_keys(operation: str, keys: Array, index: Sorted | Direct) -> Array:
     """Return keys of the kind that an index has.
 
     Raises
     ------
     TypeError
-        They are of another kind.
+        They are of another kind, or too large.
     """
     kind = "i" if isinstance(index, Direct) else index.keys.dtype.kind
     if kind == "i" and keys.dtype.kind in "iu":
-        return keys.astype(np.int64, copy=False)
+        return signed(operation, keys)
     if keys.dtype.kind != kind and keys.size:
         expected = {"i": "integers", "U": "texts", "S": "bytes"}[kind]
         raise TypeError(f"{operation}: argument 'keys' has dtype {keys.dtype}; expected {expected}")
