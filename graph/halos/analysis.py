@@ -161,12 +161,10 @@ class _Analysis(Moves, Functions):
             args = tuple(p for p in places if isinstance(p, Single | Scalar))
             self.singles.append(Value(op.function, args, node.dtype))
             return Single(len(self.singles) - 1)
-        if len(node.shape) != len(self.shape):
-            raise NotLocal(f"an array of {len(node.shape)} axes is made")
-        self._check_lengths(node, op)
+        axes, shape = self._check_lengths(node, op)
         offset: list[int | None] = []
         box: list[Any] = []
-        for axis, n in enumerate(node.shape):
+        for axis, n in enumerate(shape):
             own = [by for v in views if (by := v.offset[axis]) is not None]
             if not own:
                 if n != 1:  # constants, or what doesn't change along it, over more positions than one
@@ -181,13 +179,22 @@ class _Analysis(Moves, Functions):
         at = tuple(offset)
         args_ = tuple(self.arg(p, at) for p in places)
         self.items.append(Point(op.function, args_, node.dtype, tuple(box)))
-        return View(len(self.items) - 1, at)
+        return View(len(self.items) - 1, at, axes)
 
-    def _check_lengths(self, node: Expr, op: Elementwise) -> None:
-        for operand in node.operands:
-            place = self.places[operand.token]
-            if isinstance(place, View):
-                missing = len(node.shape) - len(operand.shape)
-                for offset, own, n in zip(place.offset[missing:], operand.shape, node.shape[missing:], strict=True):
-                    if offset is not None and own != n:
-                        raise NotLocal("one row or column is spread")
+    def _check_lengths(self, node: Expr, op: Elementwise) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
+        """Return the axes of an operation's result, and its shape with axes of length one for the others."""
+        views = [(o, p) for o in node.operands if isinstance(p := self.places[o.token], View)]
+        count = len(node.shape)
+        axes = next((p.own(count) for o, p in views if len(o.shape) == count), None)
+        if axes is None or count > len(self.shape):
+            raise NotLocal(f"an array of {count} axes is made")
+        lengths = dict(zip(axes, node.shape, strict=True))
+        for operand, place in views:
+            own = place.own(len(operand.shape))
+            if own != axes[count - len(own) :]:
+                raise NotLocal("axes change places")
+            for axis, n in zip(own, operand.shape, strict=True):
+                if place.offset[axis] is not None and n != lengths[axis]:
+                    raise NotLocal("one row or column is spread")
+        shape = tuple(lengths.get(axis, 1) for axis in range(len(self.shape)))
+        return None if count == len(self.shape) else axes, shape

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..axismap import Fixed, Slice
 from ..kinds.elementwise import Scalar
 from .plan import Arg, Box, Leaf, Paint, Read, Single
 from .views import MOST_PIECES, Found, IsPeriodic, NotLocal, View, Where, meets, runs_of, size, without
@@ -30,7 +31,7 @@ class Moves(Found):
                 return place
             raise NotLocal("an element is taken out")
         if len(node.shape) != len(self.shape):
-            raise NotLocal(f"an array of {len(node.shape)} axes is made")
+            return self._line(node, op)
         whole = tuple((0, n) for n in node.shape)
         pieces: list[tuple[Any, Where]] = []
         if op.fill is not None:
@@ -45,14 +46,40 @@ class Moves(Found):
             return pieces[0][1]
         return self._round_view(node, pieces) or self._paint(node, pieces)
 
+    def _line(self, node: Expr, op: Move) -> View:
+        """Return the view of what integers pick, which has fewer axes."""
+        place = self.places[node.operands[0].token]
+        if len(op.routes) != 1 or op.fill is not None or not isinstance(place, View):
+            raise NotLocal(f"an array of {len(node.shape)} axes is made")
+        offset, axes = list(place.offset), [-1] * len(node.shape)
+        own = place.own(len(node.operands[0].shape))
+        for axis, length, (target, axis_map) in zip(own, node.operands[0].shape, op.routes[0].axes, strict=True):
+            by = axis_map.index if isinstance(axis_map, Fixed) else getattr(axis_map, "start", -1)
+            if target is not None:
+                fits = isinstance(axis_map, Slice) and axis_map.step == 1 and 0 <= by <= length - node.shape[target]
+                if not fits:
+                    raise NotLocal("elements are taken by steps, or in another order")
+                axes[target] = axis
+            elif not isinstance(axis_map, Fixed):
+                raise NotLocal("an axis is taken out")
+            at = offset[axis]
+            offset[axis] = None if at is None else self.round(axis, at + by)
+        if axes != sorted(axes) or -1 in axes:
+            raise NotLocal("axes change places")
+        return View(place.item, tuple(offset), tuple(axes))
+
     def _pieces(self, route: Route, operand: Expr, shape: tuple[int, ...]) -> list[tuple[Any, Where]]:
         """Return the boxes that an operand fills, and where from."""
         place = self.places[operand.token]
         spans: list[list[tuple[int, int, int | None]]] = [[(0, n, None)] for n in shape]
-        missing = len(shape) - len(operand.shape)
-        for own, (target, axis_map) in enumerate(route.axes):
-            length = operand.shape[own]
-            if target is None or target != own + missing:
+        axes = tuple(range(len(shape) - len(operand.shape), len(shape)))
+        if isinstance(place, View):
+            axes = place.own(len(operand.shape))
+            for axis in set(range(len(shape))) - set(axes):  # one position of an axis that was taken out before
+                if place.offset[axis] is not None and shape[axis] == 1:
+                    spans[axis] = [(0, 1, 0)]
+        for axis, length, (target, axis_map) in zip(axes, operand.shape, route.axes, strict=True):
+            if target is None or target != axis:
                 if length > 1:
                     raise NotLocal("an axis is taken out, or changes its place")
             else:

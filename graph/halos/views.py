@@ -30,10 +30,19 @@ class IsPeriodic(Exception):
 
 @dataclass(frozen=True)
 class View:
-    """Where a node's elements are: position p at an item's `p + offset`; None: it is the same along that axis."""
+    """Where a node's elements are: position p at an item's `p + offset`; None: it is the same along that axis.
+
+    Offsets are along all axes; `axes` are those that the node has (None: the last ones). Along the others it has one
+    position.
+    """
 
     item: int
     offset: Offset
+    axes: tuple[int, ...] | None = None
+
+    def own(self, count: int) -> tuple[int, ...]:
+        """Return which axes those of a node are that has so many."""
+        return tuple(range(len(self.offset) - count, len(self.offset))) if self.axes is None else self.axes
 
 
 @dataclass(frozen=True)

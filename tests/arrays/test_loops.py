@@ -161,11 +161,19 @@ def choices(i, x):
     return wr.where((wide[2:] > x) & (wr.maximum(wide[:-2], 0.5) < 0.9), x + 1 / (1 + x), wide[:-2])
 
 
+def lines(i, x):
+    y = x * 0.5
+    y[0, :] = x[1, :] + x[2, :]
+    y[:, -1] = y[:, -2] * 2 - 1
+    y[-1] = 0.25
+    return y + wr.pad(x, ((0, 0), (1, 0)))[:, :-1]
+
+
 def rows(i, x):
     return x[::-1] * 0.5 + x.mean()
 
 
-LOCAL = [jacobi, edges, rolls, walls, mirrors, deep, choices]
+LOCAL = [jacobi, edges, rolls, walls, mirrors, deep, choices, lines]
 
 
 @pytest.fixture
@@ -288,7 +296,7 @@ def test_where_memory_is_short_a_local_body_goes_step_by_step(counted):
 def test_bodies_made_of_parts(data):
     height, width = data.draw(st.integers(3, 12)), data.draw(st.integers(3, 9))
     chunks = data.draw(st.integers(1, height)), data.draw(st.integers(1, width))
-    parts = data.draw(st.lists(st.tuples(st.sampled_from("rpesw"), st.integers(-2, 2), st.integers(0, 1)), max_size=4))
+    parts = data.draw(st.lists(st.tuples(st.sampled_from("rpeslw"), st.integers(-2, 2), st.integers(0, 1)), max_size=4))
 
     def body(i, x):
         found = x
@@ -307,6 +315,10 @@ def test_bodies_made_of_parts(data):
                 other = found * 1
                 other[tuple(slice(0, max(1, n)) if a == axis else slice(None) for a in (0, 1))] = by
                 found = other - x
+            elif kind == "l":
+                other = found * 1
+                other[(slice(None),) * axis + (by,)] = x[(slice(None),) * axis + (n,)] * 2
+                found = other
             else:
                 found = wr.where(found > 1, x, found)
         return found
