@@ -45,6 +45,11 @@ def agreed() -> bool:
     return bool(_seed) and not getattr(_alone, "on", False)
 
 
+def acting() -> bool:
+    """Tell whether this thread does for all processes what they don't do: what it learns they don't know."""
+    return bool(_seed) and getattr(_alone, "on", False)
+
+
 @contextmanager
 def alone() -> Iterator[None]:
     """While this thread does what others don't: names are its own."""

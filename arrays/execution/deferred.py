@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...graph import origin
+from ...graph import names, origin
 from ...graph.errors import bad
 from ...graph.expr import Expr, remove_pins, rewrite, walk, with_operands
 from ...graph.grid import Axis, Grid
@@ -213,7 +213,7 @@ def expand_recipes(roots: Sequence[Expr]) -> list[Expr]:
         if not isinstance(node.op, Deferred):
             return with_operands(node, operands)
         plan = _plan(node, operands)
-        if not node.foreign:
+        if not (node.foreign or names.acting()):
             _known[node] = remove_pins(plan)
         return plan
 

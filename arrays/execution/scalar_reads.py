@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph import names
 from ...graph.axismap import Fixed, Slice
 from ...graph.expr import Expr, walk
 from ...graph.kinds.mapping import MapBlocks
@@ -83,13 +84,16 @@ def _small(expr: Expr) -> np.ndarray[Any, Any] | None:
     with _lock:
         found = _kept.get(expr.token)
         if found is not None:
-            _kept.move_to_end(expr.token)
+            if not names.agreed():  # else what was looked at last may differ between ranks, and so what is kept
+                _kept.move_to_end(expr.token)
             return found
     for number, node in enumerate(walk([expr])):
         own = isinstance(node.op, MapBlocks) or (isinstance(node.op, Host) and not _ours(node.op))
         if own or node.nbytes > SMALL or number >= MANY:
             return None
     (found,) = evaluate([expr])
+    if names.acting():
+        return found
     with _lock:
         _kept[expr.token] = found
         while len(_kept) > MANY:
