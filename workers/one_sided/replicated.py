@@ -35,11 +35,12 @@ class Replicated(OneSided):
     @property
     def local(self) -> Array:
         """This rank's copy, writable, to be taken anew after each `sync`; in the driver rank 0's."""
-        held, generation = self._held, self._now()
-        held.wrote = True
-        number = self._own(generation)
-        ranks = len(generation.layout.ranks)
-        found = generation.parts[number] if number < ranks else held.more[number - ranks]
+        self._held.wrote = True
+        return self._find(self._now())
+
+    def _find(self, generation: Generation) -> Array:
+        number, ranks = self._own(generation), len(generation.layout.ranks)
+        found = generation.parts[number] if number < ranks else self._held.more[number - ranks]
         return found.reshape(self.shape)
 
     def _own(self, generation: Generation) -> int:
@@ -69,7 +70,7 @@ class Replicated(OneSided):
         return self._whole()
 
     def _whole(self) -> Array:
-        return self.local.copy()
+        return self._find(self._now()).copy()
 
     def reduce_sum(self, comm: Any = None) -> None:
         """Make all copies their sum, element by element, in the order of ranks: the same bits each time.
