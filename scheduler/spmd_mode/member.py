@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ...graph.expr import Expr
     from ...graph.stage import Stage
     from ...workers.rank import Rank
+    from ..result_collector import ResultCollector
     from .leader import Leader
 
 Array = np.ndarray[Any, Any]
@@ -191,6 +192,13 @@ class MemberSession(Session):
 
         found: list[bytes] = self._call("rank program", [root.token], [root], act)
         return found
+
+    def prepare(self, root: Expr, listener: Any) -> ResultCollector:
+        """Refuse: what is to be done next would follow from what arrives first, which differs between ranks."""
+        raise ClusterError(
+            f"{root.label}: it goes on with what arrives first, as average='async' does, and that differs by rank; "
+            "expected another way in SPMD mode, or a script that runs on rank 0, without --spmd"
+        )
 
     def once(self, what: str, about: Iterable[Any], act: Callable[[], Any]) -> Any:
         """See `Session`: rank 0 does it."""
