@@ -43,6 +43,19 @@ def test_chunks_stay_as_long_as_somebody_looks(cluster):
     assert cluster.info()[0]["arena_used"] < used
 
 
+def test_local_chunks_as_arrow_lie_in_the_arena_too(cluster):
+    pytest.importorskip("pyarrow")
+    x = wr.arange(24.0, chunks=(10,)).persist()
+    chunks = x.local.arrow()
+    del x
+    gc.collect()
+    assert [len(chunk) for chunk in chunks] == [10, 10, 4]
+    assert [wr.arena().locate(chunk)[0] for chunk in chunks] == [0, 0, 0]
+    assert chunks[1].to_pylist() == list(range(10, 20))
+    table = wr.arange(6, chunks=3).reshape(6, 1).persist().local.arrow()
+    assert sum(len(chunk) for chunk in table) == 6
+
+
 @pytest.mark.parametrize("dtype", ["M8[ns]", "?", "c16", [("a", "i4"), ("b", "f8")]], ids=str)
 def test_local_chunks_have_the_dtype(cluster, dtype):
     data = np.zeros(10, dtype)

@@ -46,9 +46,7 @@ def check(launch, seed, kind, *signal, **more):
     assert all("symmetric_deaths.py" in text and "is back at what sync() number" in text for text in back)
     assert all(text in ended.err for text in back)
     if kind == "program":
-        assert not any(text.startswith("the ") for text in found["told"]), (
-            "it runs again from what was kept"
-        )
+        assert not any(text.startswith("the ") for text in found["told"]), "it runs again from what was kept"
 
 
 @pytest.mark.parametrize("kind", KINDS)

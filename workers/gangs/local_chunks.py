@@ -129,6 +129,25 @@ class LocalChunks(Sequence[Array]):
         out.flags.writeable = False
         return out
 
+    def arrow(self) -> tuple[Any, ...]:
+        """Return the chunks as Arrow arrays over the same bytes, as `map_blocks(blocks="arrow")` hands them out.
+
+        Returns
+        -------
+        tuple of pyarrow.Array
+            A chunk with several axes is an array of tensors, its rows. What Arrow has in another form is converted.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.arange(6, chunks=3).persist()
+        >>> [chunk.to_pylist() for chunk in x.local.arrow()]
+        [[0, 1, 2], [3, 4, 5]]
+        """
+        from ..arrow import give_block  # pyarrow is loaded when somebody asks for it
+
+        return tuple(give_block(chunk) for chunk in self._chunks)
+
     def _adjoining(self, shape: tuple[int, ...]) -> Array | None:
         """Return the array whose bytes are the chunks', where these follow each other without a gap."""
         if not self._chunks or any(chunk.shape[1:] != shape[1:] or not chunk.size for chunk in self._chunks):
