@@ -99,7 +99,8 @@ def symmetric(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Symmetric:
         )
     made = _fill("symmetric", fill, kind)
     told = _tell("symmetric", found, kind)
-    return make_once("symmetric", lambda: make(session().engine, Symmetric, found, kind, made, told))
+    what = f"symmetric of shape {found}, {kind}, filled with {made}"
+    return make_once(what, lambda: make(session().engine, Symmetric, found, kind, made, told))
 
 
 def replicated(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Replicated:
@@ -157,7 +158,8 @@ def replicated(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Replicated
         raise DTypeError(bad("replicated", "dtype", kind, "booleans or numbers, in this byte order"))
     made = _fill("replicated", fill, kind)
     told = _tell("replicated", found, kind)
-    return make_once("replicated", lambda: make(session().engine, Replicated, found, kind, made, told))
+    what = f"replicated of shape {found}, {kind}, filled with {made}"
+    return make_once(what, lambda: make(session().engine, Replicated, found, kind, made, told))
 
 
 def sync(*arrays: Symmetric | Replicated, comm: Any = None) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph import names
 from ...graph.errors import ClusterError
 from ...workers.config import config
+from ...workers.one_sided import base
 from ..cluster import adopt_ranks, enter_session
 from .leader import Leader
 from .member import MemberSession
@@ -52,11 +53,16 @@ def lead(link: Any, arena: int, threads: int, company: Company) -> Leader:
     cluster = adopt_ranks(link, arena, threads)
     session = cluster._session
     leader = Leader(session)
-    enter_session(MemberSession(session.engine.local, session.arenas, threads, company.comm, leader))
+    _enter(MemberSession(session.engine.local, session.arenas, threads, company.comm, leader))
     names.agree(company.seed)
     for rank in range(1, link.size):
         session.calls.tell(rank, "spmd.begin", session.arenas, threads)
     return leader
+
+
+def _enter(session: MemberSession) -> None:
+    enter_session(session)
+    base.once[:] = [session.once]
 
 
 @dataclass
@@ -82,7 +88,7 @@ class Beginning:
         if not self._told.wait(config.start_limit):
             raise ClusterError(f"rank 0 has not begun within {config.start_limit:g} s (the setting start_limit)")
         arenas, threads = self._what
-        enter_session(MemberSession(self.rank, arenas, threads, self.company.comm, None))
+        _enter(MemberSession(self.rank, arenas, threads, self.company.comm, None))
         names.agree(self.company.seed)
 
     def tell_end(self, status: int, how: str) -> None:

@@ -246,3 +246,5 @@ def test_shared_things_loops_and_training(launch, nothing_left, tmp_path):
     assert first["logistic"] > 0.97
     assert first["sgd"] > 0.9
     assert first["refused"].startswith("array: in SPMD mode every rank runs the script")
+    assert (first["summed"], first["of the last"]) == ([6, 6], [2, 2])
+    assert "rank 0: symmetric: symmetric of shape (3,), float64, filled with 0.0 at" in first["shapes"]

@@ -15,7 +15,7 @@ from .held import Held, Undone, threads
 from .site import held
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from .held import Generation
 
@@ -125,19 +125,35 @@ class OneSided:
         return found if found.live and threads.epoch >= found.number else self._held.bound()
 
 
+def _do(_what: str, _about: Iterable[Any], act: Callable[[], Any]) -> Any:
+    return act()
+
+
+once: list[Any] = [_do]
+"""How something is done once for all who run the script: `once[0](what, about, act)`, as `Session.once`."""
+
+
 def together(operation: str, arrays: Sequence[OneSided], comm: Any, what: tuple[str, Any]) -> None:
-    """Have the driver do something with whole arrays; with a communicator, when all members have come."""
+    """Have the driver do something with whole arrays; with a communicator, when all members have come.
+
+    In SPMD mode scripts come to it together without a communicator, too: it is done once for all.
+    """
     if comm is None and threads.epoch != math.inf:
         raise ArgumentError(
             bad(operation, "comm", None, "the communicator, in a rank program; in functions of blocks it can't be")
         )
-    if comm is not None:
-        comm.Barrier()
-    if comm is None or comm.rank == 0:
+    tokens = tuple(array._held.spec.token for array in arrays)
+
+    def ask() -> None:
         generations = [array._now() for array in arrays]
         began = None if comm is None else generations[0].number
         limit = 60 + sum(array.nbytes * len(g.layout.ranks) for array, g in zip(arrays, generations, strict=True)) / 1e8
-        tokens = tuple(array._held.spec.token for array in arrays)
         arrays[0]._held.site.ask(0, "together", tokens, began, what, limit=limit)
-    if comm is not None:
-        comm.Barrier()
+
+    if comm is None:
+        once[0](operation, (*tokens, *what), ask)
+        return
+    comm.Barrier()
+    if comm.rank == 0:
+        ask()
+    comm.Barrier()

@@ -40,7 +40,22 @@ try:
     wr.shared.array(np.zeros(10))
 except wr.ClusterError as error:
     out["refused"] = str(error)
-del counts, space
+
+copies = wr.shared.replicated(2, "i8")
+copies.local[:] = rank + 1
+copies.reduce_sum()
+copies.reduce_max(comm)
+out["summed"] = copies.local.tolist()
+copies.local[:] = rank
+comm.Barrier()
+copies.bcast(size - 1)
+out["of the last"] = copies.local.tolist()
+counts.sync()
+try:
+    wr.shared.symmetric(3 + rank)
+except wr.ClusterError as error:
+    out["shapes"] = str(error)
+del copies, counts, space
 wr.ones(3).sum().compute()
 with open(f"{sys.argv[1]}/{rank}.json", "w") as file:
     json.dump(out, file)
