@@ -271,3 +271,13 @@ def test_bits_of_very_many_additions_are_numpys():
     expected = np.zeros(1000, np.float32)
     np.add.at(expected, index, values)
     np.testing.assert_array_equal(v[:], expected)
+
+
+def test_steps_of_training_read_it():
+    v = wr.shared.array(np.array([0.5, 2.0]))
+
+    def step(state, rows):
+        return state + v[1] * rows.mean(axis=0)
+
+    state, _ = wr.ml.train(step, np.zeros(1), wr.ones((100, 1)), epochs=2, batch_size=50, shards=1)
+    np.testing.assert_allclose(state, [8.0])
