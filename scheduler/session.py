@@ -337,6 +337,7 @@ class Session:
         """Let go of the engine in a forked child, which has none of its threads, and no right to end its ranks."""
         self._lock = threading.RLock()
         self.closed = self._forked = True
+        self.engine.local.calls.disown()
 
 
 def _losses(engine: Engine) -> list[str]:

@@ -109,7 +109,7 @@ class Calls:
         self._number = 0
         self._dead: set[int] = set()
         self._listeners: list[Callable[[tuple[int, ...]], None]] = []
-        self._closed = False
+        self._closed = self._forked = False
         self._running: set[int] = set()
         self._recalled: set[int] = set()
 
@@ -168,6 +168,8 @@ class Calls:
         self._post(rank, Asked(self.rank, 0, service, self._pack(rank, what)))
 
     def _check(self) -> None:
+        if self._forked:
+            raise ClusterError("the cluster is that of the process from which this one was forked")
         if self._closed:
             raise ClusterError("the cluster is closed")
 
@@ -253,6 +255,11 @@ class Calls:
                 self._fail([number], _gone)
         for listener in self._listeners:
             listener(ranks)
+
+    def disown(self) -> None:
+        """Ask nobody any more: in a forked child there is no thread that would send it."""
+        self._lock = threading.Lock()
+        self._forked = True
 
     def close(self) -> None:
         """End all that waits."""

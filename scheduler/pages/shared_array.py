@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.errors import ClusterError
 from ...workers.pages.additions import check_addition, check_numbers, check_values, note
 from ...workers.pages.positions import integers
 from ...workers.pages.snapshot import gather
@@ -66,6 +68,7 @@ class SharedArray:
         self._pages = Pages(self._layout, _let_engine_forget)
         self._due: list[Addition] = []
         self._lock = threading.RLock()
+        self._process = os.getpid()
         arrays[self._layout.token] = self
 
     @property
@@ -144,6 +147,7 @@ class SharedArray:
         array([5., 6.])
         """
         index, given, touched = check_addition("update", self._layout, integers(index), values)
+        self._check_process("update")
         with self._lock:
             self._settled().prepare(touched)
             self._pages.array[index] = given
@@ -178,6 +182,7 @@ class SharedArray:
         """
         check_numbers("add", self._layout)
         addition = check_addition("add", self._layout, integers(index), values)
+        self._check_process("add")
         with self._lock:
             self._settled().prepare(addition.pages)
             apply_all(self._pages.array, [addition])
@@ -265,9 +270,18 @@ class SharedArray:
         with self._lock:
             self._due += additions
 
+    def _check_process(self, operation: str) -> None:
+        """Raise in a forked child, which has the parent's pages and not what the parent knows of their versions."""
+        if os.getpid() != self._process:
+            raise ClusterError(
+                f"{operation}: the shared array is that of the process from which this one was forked, which "
+                "updates it; make one here, or start processes by multiprocessing.get_context('spawn')"
+            )
+
     def _settled(self) -> Pages:
         """Return the pages once all additions that are due are made."""
         if self._due:
+            self._check_process("to make additions that are due")
             due, self._due = self._due, []
             self._pages.prepare(np.unique(np.concatenate([each.pages for each in due])))
             apply_all(self._pages.array, due)

@@ -101,6 +101,47 @@ def test_a_forked_child_computes_for_itself(jobs, how):
     assert done.stdout.splitlines() == ["[45, 4950]", "999000 1", "True", "3", f"999000 {ranks}"]
 
 
+def test_a_forked_child_leaves_shared_things_to_its_parent(jobs, how):
+    text = """
+        import os, signal, sys
+        import numpy as np
+        import windrow as wr
+
+        values, counts, space = wr.shared.array(np.zeros(3)), wr.shared.symmetric(3, "i8"), wr.shared.space()
+        table = wr.shared.Table([1], [2.0])
+
+        def push(block):
+            values.add_at([2], 1.0)
+            return block
+
+        wr.map_blocks(push, wr.ones(2, chunks=1), dtype=float).sum().compute()
+        child = os.fork()
+        if not child:
+            signal.alarm(20)  # ends a child that waits for threads that it hasn't
+            for act in (
+                lambda: values[2],  # additions are due, which the parent makes
+                lambda: values.update([0], 5.0),
+                lambda: values.add([0], 5.0),
+                lambda: table.put([1], 5.0),
+                counts.sync,
+                lambda: space.put("a", 1),
+                lambda: space.get("a"),
+            ):
+                try:
+                    act()
+                    print("nothing raised", flush=True)
+                except wr.ClusterError as error:
+                    print("forked" in str(error), flush=True)
+            os._exit(3)
+        print(os.waitpid(child, 0)[1] >> 8)
+        counts.sync()
+        print(values[:], table.get(1), space.tags)
+    """
+    done = jobs.script(how, text)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [*["True"] * 7, "3", "[0. 0. 2.] 2.0 {}"]
+
+
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_forked_child_starts_no_ranks(jobs, mpi, how, closed):
     text = """
