@@ -110,16 +110,16 @@ class HaloRun:
     def _deal_blocks(self, grid: Grid, members: int, depth: int) -> tuple[Grid, tuple[int, ...]]:
         """Return the same where functions take whole blocks: a member has whole rows of blocks."""
         axis, n = grid.axes[0], self.plan.shape[0]
-        for count in range(min(members, axis.count), 0, -1):
-            parts = share(axis.count, count).tolist()
-            borders = [int(axis.start(part)) if part < axis.count else n for part in parts]
+        count = min(members, axis.count)
+        while True:
+            parts = share(axis.count, count)
+            borders = [int(axis.start(part)) if part < axis.count else n for part in parts.tolist()]
             sizes = [b - a for a, b in itertools.pairwise(borders)]
             if count == 1 or min(sizes) >= depth:
                 break
-        if (
-            grid == self.arrays[0].grid
-            and (share(grid.nblocks, count) == np.array(parts) * (grid.nblocks // axis.count)).all()
-        ):
+            count -= 1
+        whole = (share(grid.nblocks, count) == parts * (grid.nblocks // axis.count)).all()
+        if whole and grid == self.arrays[0].grid:
             return grid, tuple(borders)
         return Grid([Axis.of_sizes(sizes), *(Axis.whole(m) for m in self.plan.shape[1:])]), tuple(borders)
 

@@ -128,9 +128,9 @@ class _Member:
         found: dict[int, Neighbour] = {}
         for member, (rank, theirs, slabs) in enumerate(told):
             for number, place in slabs:
-                arena = transport.arena(rank) if place is not None and place[0] == rank else None
+                owner, begin = place or (-1, 0)
+                arena = transport.arena(rank) if owner == rank else None
                 if arena is not None and transport.rank in theirs and self.loop.mapped:
-                    begin = place[1]
                     rows = self.loop.borders[number], self.loop.borders[number + 1]
                     found[number] = Beside(*lay_out(self.layout, rows, arena[begin:]))
                 else:

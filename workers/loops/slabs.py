@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.halos.plan import Leaf, Read
+from ...graph.halos.plan import Leaf, Read, Single
 from .exchange import Beside, Far, Neighbour, Watch, fence
 from .regions import Layout, Placed, Region, cut, is_empty
 
@@ -106,7 +106,7 @@ class Slab:
                 if isinstance(arg, Read):
                     placed.view(region)[...] = placed.view(region, arg.shift)
                 else:
-                    placed.view(region)[...] = arg.value if not hasattr(arg, "number") else singles[arg.number]
+                    placed.view(region)[...] = singles[arg.number] if isinstance(arg, Single) else arg.value
 
     def _reach(self, depth: Sequence[tuple[int, int]]) -> Region:
         """Return the slab's positions with its margins, but for rows that neighbours have."""
