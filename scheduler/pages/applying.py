@@ -48,7 +48,7 @@ def _add_compiled(array: Array, additions: Sequence[Addition]) -> None:
 
     def work(part: int) -> None:
         for each in additions:
-            compiled.add(array, each.index, each.values, borders[part], borders[part + 1])
+            compiled.add(array, each.index, each.values, borders[part], borders[part + 1], each.spans)
 
     if count == 1:
         work(0)

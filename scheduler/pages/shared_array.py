@@ -146,11 +146,11 @@ class SharedArray:
         >>> v[1]
         array([5., 6.])
         """
-        index, given, touched = check_addition("update", self._layout, integers(index), values)
+        change = check_addition("update", self._layout, integers(index), values)
         self._check_process("update")
         with self._lock:
-            self._settled().prepare(touched)
-            self._pages.array[index] = given
+            self._settled().prepare(change.pages)
+            self._pages.array[change.index] = change.values
 
     def add(self, index: Any, values: Any) -> None:
         """Add values at positions; repeated positions count each, as in `numpy.add.at`.

@@ -281,3 +281,16 @@ def test_steps_of_training_read_it():
 
     state, _ = wr.ml.train(step, np.zeros(1), wr.ones((100, 1)), epochs=2, batch_size=50, shards=1)
     np.testing.assert_allclose(state, [8.0])
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_bits_where_features_have_ranges_of_their_own(apart):
+    rng = np.random.default_rng(0)
+    width, points = 37, 1 << 16
+    index = rng.integers(0, 1000, (points, width)) + (1000 * np.arange(width) if apart else 0)
+    values = rng.random((points, 1), np.float32)
+    v = wr.shared.array(np.zeros(1000 * width, np.float32))
+    v.add(index, values)
+    expected = np.zeros(1000 * width, np.float32)
+    np.add.at(expected, index.reshape(-1), np.repeat(values, width))
+    np.testing.assert_array_equal(v[:], expected)

@@ -27,11 +27,12 @@ Array = np.ndarray[Any, Any]
 
 
 class Addition(NamedTuple):
-    """Values to be added at positions, and the pages that they touch."""
+    """Values to be added at positions, the pages that they touch, and where positions lie along the last axis."""
 
     index: Any
     values: Array
     pages: Array
+    spans: Array | None = None
 
 
 Noted = dict[str, list[Addition]]
@@ -95,7 +96,9 @@ def check_addition(operation: str, layout: Layout, index: Any, values: Any) -> A
     if isinstance(index, np.ndarray) and len(layout.shape) == 1:
         small = compiled.narrow(index, layout.shape[0], layout.page // layout.dtype.itemsize)
         if small is not None:
-            return Addition(small[0], check_values(operation, layout, index.shape, values), small[1])
+            return Addition(
+                small[0], check_values(operation, layout, index.shape, values), small[1], compiled.spans(small[0])
+            )
     given = check_values(operation, layout, picked(operation, index, layout.shape), values)
     touched = pages_of(index, layout.shape, layout.dtype.itemsize, layout.page)
     return Addition(tuple(map(_own, index)) if isinstance(index, tuple) else _own(index), given, touched)

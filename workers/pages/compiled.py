@@ -26,13 +26,19 @@ _TYPES = {"i4": "i32", "u4": "i32", "i8": "i64", "u8": "i64", "f4": "float", "f8
 _LOOP = """
 define i64 @{name}({given}) {{
 entry:
+  %taken = sub i64 %end, %begin
+  %skip = sub i64 %width, %taken
+  %fit = sdiv i64 {ahead}, %taken
+  %none = icmp slt i64 %fit, 1
+  %rowsahead = select i1 %none, i64 1, i64 %fit
+  %distance = mul i64 %rowsahead, %width
   %some = icmp sgt i64 %n, 0
   br i1 %some, label %loop, label %done
 loop:
-  %k = phi i64 [0, %entry], [%next, %latch]
+  %k = phi i64 [%begin, %entry], [%next, %latch]
   %r = phi i64 [0, %entry], [%nextr, %latch]
-  %c = phi i64 [0, %entry], [%nextc, %latch]
-  %soon = add i64 %k, {ahead}
+  %c = phi i64 [%begin, %entry], [%nextc, %latch]
+  %soon = add i64 %k, %distance
   %isin = icmp slt i64 %soon, %n
   %later = select i1 %isin, i64 %soon, i64 %k
   %lp = getelementptr {index}, ptr %places, i64 %later
@@ -43,12 +49,14 @@ loop:
   %place = {widen} {index} %raw to i64
 {body}
 latch:
-  %next = add i64 %k, 1
+  %k1 = add i64 %k, 1
   %c1 = add i64 %c, 1
-  %turn = icmp eq i64 %c1, %width
+  %turn = icmp eq i64 %c1, %end
   %r1 = add i64 %r, 1
+  %ahead = add i64 %k1, %skip
+  %next = select i1 %turn, i64 %ahead, i64 %k1
   %nextr = select i1 %turn, i64 %r1, i64 %r
-  %nextc = select i1 %turn, i64 0, i64 %c1
+  %nextc = select i1 %turn, i64 %begin, i64 %c1
   %more = icmp slt i64 %next, %n
   br i1 %more, label %loop, label %done
 done:
@@ -123,7 +131,15 @@ def _function(name: str, kind: str, index: str) -> Callable[..., int] | None:
         narrowed=narrowed,
         narrow="trunc i64 %right to i32" if narrowed == "i32" else "add i64 %right, 0",
     )
-    given = ["ptr %places", "i64 %n", "i64 %width", *(f"ptr %{x}" for x in extra), *(f"i64 %{x}" for x in numbers)]
+    given = [
+        "ptr %places",
+        "i64 %n",
+        "i64 %width",
+        "i64 %begin",
+        "i64 %end",
+        *(f"ptr %{x}" for x in extra),
+        *(f"i64 %{x}" for x in numbers),
+    ]
     widen = "sext" if index == "i32" else "bitcast"
     whole = _LOOP.format(name=name, given=", ".join(given), ahead=_AHEAD, index=index, widen=widen, body=text)
     try:
@@ -131,7 +147,7 @@ def _function(name: str, kind: str, index: str) -> Callable[..., int] | None:
     except (ImportError, RuntimeError):
         return None
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
-    words = [pointer, integer, integer, *[pointer] * len(extra), *[integer] * len(numbers)]
+    words = [pointer, *[integer] * 4, *[pointer] * len(extra), *[integer] * len(numbers)]
     made: Callable[..., int] = ctypes.CFUNCTYPE(integer, *words)(address)
     return made
 
@@ -154,7 +170,7 @@ def gather(array: Array, places: Array) -> Array | None:
     if call is None:
         return None
     out = np.empty(places.shape, array.dtype)
-    call(places.ctypes.data, places.size, 1, array.ctypes.data, out.ctypes.data)
+    call(places.ctypes.data, places.size, 1, 0, 1, array.ctypes.data, out.ctypes.data)
     return out
 
 
@@ -170,14 +186,22 @@ def narrow(places: Array, size: int, page: int) -> tuple[Array, Array] | None:
     out = np.empty(places.shape, np.int32 if small else np.int64)
     touched = np.zeros(-(-size // page), np.uint8)
     shift = page.bit_length() - 1
-    wrong = call(places.ctypes.data, places.size, 1, out.ctypes.data, touched.ctypes.data, size, shift)
+    wrong = call(places.ctypes.data, places.size, 1, 0, 1, out.ctypes.data, touched.ctypes.data, size, shift)
     return None if wrong >= 0 else (out, np.flatnonzero(touched))
 
 
-def add(array: Array, places: Array, values: Array, low: int, high: int) -> bool:
+def spans(places: Array) -> Array | None:
+    """Return the least and the greatest position at each place of the last axis: features have ranges of their own."""
+    if places.ndim < 2 or places.size < MANY:
+        return None
+    flat = places.reshape(-1, places.shape[-1])
+    return np.stack([flat.min(axis=0), flat.max(axis=0)])
+
+
+def add(array: Array, places: Array, values: Array, low: int, high: int, within: Array | None = None) -> bool:
     """Add values at those of some positions that lie between two, in their order; tell whether it was done.
 
-    Values have the shape of the positions, or are broadcast to it along the last axis, or all axes.
+    Values broadcast to the shape of the positions. `within` are the positions' `spans`.
     """
     call = _found("add", _kind(array.dtype), places)
     if call is None or array.ndim != 1 or values.dtype != array.dtype:
@@ -187,7 +211,12 @@ def add(array: Array, places: Array, values: Array, low: int, high: int) -> bool
     if flat.ndim > 2:
         flat = np.ascontiguousarray(flat).reshape(-1, flat.shape[-1])
     rows, columns = (step // values.itemsize for step in flat.strides)
-    width = max(flat.shape[1], 1)
-    if low < high:
-        call(places.ctypes.data, places.size, width, array.ctypes.data, flat.ctypes.data, rows, columns, low, high)
+    width = flat.shape[1]
+    begin, end = 0, width
+    if within is not None:
+        touched = np.flatnonzero((within[0] < high) & (within[1] >= low))
+        begin, end = (int(touched[0]), int(touched[-1]) + 1) if len(touched) else (0, 0)
+    if low < high and begin < end:
+        given = (array.ctypes.data, flat.ctypes.data, rows, columns, low, high)
+        call(places.ctypes.data, places.size, width, begin, end, *given)
     return True
