@@ -29,7 +29,7 @@ def space() -> Space:
 
     See Also
     --------
-    spmd : Rank programs, whose members may also send each other messages.
+    windrow.spmd : Rank programs, whose members may also send each other messages.
 
     Notes
     -----
