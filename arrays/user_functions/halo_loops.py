@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.grid import Axis, Grid
-from ...graph.halos.plan import BlockCall, HaloPlan, Leaf
+from ...graph.halos.plan import BlockCall, HaloPlan, Leaf, Read
 from ...graph.kinds.gang import Gang, Out, share
 from ...scheduler.cluster import session
 from ...workers.loops.interpreted import step_singles
@@ -89,7 +89,7 @@ class HaloRun:
         """Return the chunks on which members get what is carried, and the rows of each."""
         found = session()
         grid, n = self.arrays[0].grid, self.plan.shape[0]
-        depth = max(max(self.layout.depth(leaf)[0]) for leaf in self.plan.leaves)
+        depth = max(max(*self.layout.depth(leaf)[0], _rows_filled_from(leaf, n)) for leaf in self.plan.leaves)
         most = found.ranks if found.ranks > 1 else found.threads
         members = max(1, min(most, n // max(1, depth)))
         each = grid.nblocks // grid.counts[0]
@@ -160,3 +160,13 @@ def _value(value: Any, like: Expr) -> Expr:
     from .loop_runs import hosted
 
     return hosted(np.array(value, like.dtype), like)
+
+
+def _rows_filled_from(leaf: Leaf, n: int) -> int:
+    """Return how many rows at an end what lies beyond it is filled from: whoever has the end must have them all."""
+    found = 0
+    for (span, *_), arg in leaf.fills:
+        if span is not None and isinstance(arg, Read):
+            by = arg.shift[0] or 0
+            found = max(found, n - span[0] - by if span[0] >= n else span[1] + by if span[1] <= 0 else 0)
+    return found

@@ -360,3 +360,29 @@ def test_a_body_that_adds_to_a_shared_array_is_an_error(loop):
     before = wr.fori_loop(0, 3, lambda i, x: x * 2, body(x))
     assert before.compute().tolist() == [8.0] * 4
     assert weights[0] == 2  # the function before the loop, once for each chunk
+
+
+def test_a_short_last_slab_has_all_rows_that_its_margin_mirrors():
+    mine = np.arange(5.0) * 2 + 1, np.arange(5, dtype="f4") * 3, np.arange(5, dtype="i4") * 7
+    outside = np.arange(5.0) + 0.5
+
+    def body(m, x, outside):
+        mirrored = m.pad(x[1], 1, mode="reflect")
+        capped = x[2] * 1
+        capped[0:2] = 1
+        ring = m.pad(m.roll(outside, 100), 1, mode="wrap")
+        inner = ring[2:] * ring[1:-1]
+        inner[1:-1] = x[0][1:-1]
+        inner = m.pad(inner, 1)
+        first = m.floor(m.minimum(mirrored[2:] * mirrored[2:], capped) * 0.01) - 3.7
+        return first, (inner[2:] - inner[1:-1]).astype("f4"), x[2] * 1
+
+    expected = mine
+    for _ in range(2):
+        expected = body(np, expected, outside)
+    with wr.Cluster(threads=3, memory="64 MiB"):
+        x = tuple(wr.from_array(a, chunks=2) for a in mine)
+        lazy = wr.from_array(outside, chunks=2)
+        found = wr.compute(*wr.fori_loop(0, 2, lambda i, x: body(wr, x, lazy), x))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
