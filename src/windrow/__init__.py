@@ -56,6 +56,7 @@ import typing as _typing
 from .arrays import fft as fft
 from .arrays import linalg as linalg
 from .arrays import random as random
+from .arrays import shared as shared
 from .arrays import testing as testing
 from .arrays.array import Array as Array
 from .arrays.chunking.rechunk import *
@@ -86,6 +87,7 @@ from .arrays.interop.dtypes import *
 from .arrays.interop.from_numpy import *
 from .arrays.interop.introspection import *
 from .arrays.linalg.einsum import *
+from .arrays.loops.calls import *
 from .arrays.ops.broadcasting import *
 from .arrays.ops.cumulative import *
 from .arrays.ops.editing import *
@@ -123,12 +125,10 @@ from .arrays.statistics.nan_positions import *
 from .arrays.statistics.nan_spreads import *
 from .arrays.statistics.nans import *
 from .arrays.user_functions import overlap as overlap
-from .arrays.user_functions import shared as shared
 from .arrays.user_functions.along_axis import *
 from .arrays.user_functions.blockwise import *
 from .arrays.user_functions.coarsen import *
 from .arrays.user_functions.gufunc import *
-from .arrays.user_functions.loops import *
 from .arrays.user_functions.map_blocks import *
 from .arrays.user_functions.overlap import map_overlap as map_overlap
 from .arrays.user_functions.reduction import *

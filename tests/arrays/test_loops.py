@@ -179,10 +179,10 @@ LOCAL = [jacobi, edges, rolls, walls, mirrors, deep, choices, lines]
 @pytest.fixture
 def counted(monkeypatch):
     """Count the loops that run as gangs."""
-    from windrow.arrays.user_functions import loop_runs
+    from windrow.arrays.loops import runs
 
-    found, run = [], loop_runs.run_halos
-    monkeypatch.setattr(loop_runs, "run_halos", lambda *args: found.append(1) or run(*args))
+    found, run = [], runs.run_halos
+    monkeypatch.setattr(runs, "run_halos", lambda *args: found.append(1) or run(*args))
     return found
 
 
@@ -190,7 +190,7 @@ def counted(monkeypatch):
 @pytest.mark.parametrize("body", LOCAL, ids=lambda body: body.__name__)
 @pytest.mark.parametrize("chunks", [(10, 31), (5, 4)], ids=["rows", "squares"])
 def test_local_bodies_run_as_gangs_with_the_same_bits(counted, monkeypatch, body, how, chunks):
-    monkeypatch.setattr("windrow.arrays.user_functions.halo_loops.MAPPED", how != "messages")
+    monkeypatch.setattr("windrow.arrays.loops.gangs.MAPPED", how != "messages")
     x = wr.from_array(np.random.default_rng(1).random((41, 31)), chunks=chunks)
     with wr.config.set(jit="off" if how == "interpreted" else "on"), wr.Cluster(threads=3, memory="64 MiB"):
         found = wr.fori_loop(0, 6, body, x, snapshot=4 if how == "messages" else None).compute()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.arrays.user_functions import shared_tables
+from windrow.arrays.shared import tables
 from windrow.workers.pages.lookup import Direct, Sorted
 
 KEYS = {
@@ -53,7 +53,7 @@ def test_against_a_dictionary(kind, data):
 
 
 def test_new_keys_are_merged_and_make_room(monkeypatch):
-    monkeypatch.setattr(shared_tables, "FEW", 10)
+    monkeypatch.setattr(tables, "FEW", 10)
     table = wr.shared.Table(np.array([5, 3]), np.array([50, 30]))
     for k in range(0, 1000, 7):
         table.add(np.array([k, 3]), np.array([k, 1]))
@@ -89,7 +89,7 @@ def test_tasks_look_up_the_version_they_were_made_with_and_add():
 
 
 def test_what_tasks_add_reaches_a_table_that_has_grown(monkeypatch):
-    monkeypatch.setattr(shared_tables, "FEW", 2)
+    monkeypatch.setattr(tables, "FEW", 2)
     table = wr.shared.Table([1, 2], [0, 0])
 
     def count(block):

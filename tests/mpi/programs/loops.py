@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 import windrow as wr
-from windrow.arrays.user_functions import halo_loops, loop_runs
+from windrow.arrays.loops import gangs, runs
 
 
 def plainly(steps, body, x):
@@ -28,17 +28,17 @@ def sorts(i, x):
     return wr.sort(x * -0.5, axis=0) + x.mean()
 
 
-gangs, run_halos = [], loop_runs.run_halos
-loop_runs.run_halos = lambda *args: gangs.append(1) or run_halos(*args)
+ran, run_halos = [], runs.run_halos
+runs.run_halos = lambda *args: ran.append(1) or run_halos(*args)
 x = wr.from_array(np.random.default_rng(0).random((61, 40)), chunks=(7, 40))
 found = {}
 for body in (jacobi, rolls, sorts):
     wanted = plainly(5, body, x).tobytes()
     for mapped in (True, False):
-        halo_loops.MAPPED = mapped
+        gangs.MAPPED = mapped
         for snapshot in (None, 2):
             made = wr.fori_loop(0, 5, body, x, snapshot=snapshot).compute()
             found[f"{body.__name__} {mapped} {snapshot}"] = made.tobytes() == wanted
 y, steps = wr.while_loop(lambda x: x[0].max() > 0.1, lambda x: (x[0] * 0.5, x[1] + 1), (x, 0))
 found["while"] = bool(steps.compute() == 4)
-print(json.dumps({"right": found, "gangs": len(gangs)}))
+print(json.dumps({"right": found, "gangs": len(ran)}))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
 from ..base import ArrayBase, as_array, make, wrap
-from .loop_runs import Loop, Looped
+from .runs import Loop, Looped
 from .structures import Structure, take_apart
 from .tracing import trace_body, trace_condition
 

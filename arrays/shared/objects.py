@@ -1,36 +1,13 @@
-"""What all ranks share beside arrays."""
+"""Objects that all ranks see, once a host."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ...graph.errors import ArgumentError, bad
-from ...scheduler.pages.shared_array import SharedArray
 from ...scheduler.sharing import share
 from ...workers.shared_objects import Shared
-from ...workers.space import Space
 from ..base import ArrayBase
-from .one_sided import Replicated, Symmetric, replicated, symmetric, sync
-from .shared_arrays import array
-from .shared_tables import Table
-from .shared_trees import KDTree
-from .space import space
-
-__all__ = [
-    "KDTree",
-    "Replicated",
-    "Shared",
-    "SharedArray",
-    "Space",
-    "Symmetric",
-    "Table",
-    "array",
-    "object",
-    "replicated",
-    "space",
-    "symmetric",
-    "sync",
-]
 
 
 def object(value: Any) -> Shared:

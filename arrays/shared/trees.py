@@ -13,7 +13,7 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...scheduler.sharing import share
 from ..base import ArrayBase, plain_array
 from ..execution.compute import compute
-from .gufunc import apply_gufunc
+from ..user_functions.gufunc import apply_gufunc
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,8 +24,8 @@ from ...workers.loops.slabs import count_bytes
 from ..base import make, wrap
 from ..chunking.rechunk import regrid
 from ..execution.deferred import evaluate
-from .pickling import payload
-from .spmd import _fill
+from ..user_functions.pickling import payload
+from ..user_functions.spmd import _fill
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,7 +157,7 @@ class HaloRun:
 
 
 def _value(value: Any, like: Expr) -> Expr:
-    from .loop_runs import hosted
+    from .runs import hosted
 
     return hosted(np.array(value, like.dtype), like)
 

@@ -30,7 +30,7 @@ from ...scheduler.repeated import Repeated
 from ..base import ArrayBase, wrap
 from ..execution.compute import persist
 from ..execution.deferred import evaluate
-from .halo_loops import HaloRun, plan_bytes
+from .gangs import HaloRun, plan_bytes
 from .tracing import Stepped, Trace, Traced, unroll
 
 if TYPE_CHECKING:

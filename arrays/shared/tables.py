@@ -10,8 +10,8 @@ from ...graph.errors import ArgumentError, BadValue, ShapeError
 from ...scheduler.sharing import share
 from ...workers.pages.lookup import NOTHING, Direct, Sorted, TableView, as_keys, checked, filled, find, signed
 from ..base import ArrayBase, plain_array
-from .map_blocks import map_blocks
-from .shared_arrays import PAGE, make_empty, read_page
+from ..user_functions.map_blocks import map_blocks
+from .arrays import PAGE, make_empty, read_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
