@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from ..graph.chunks import parse_bytes
-from ..graph.errors import ArgumentError, bad
+from ..graph.errors import ArgumentError, OutOfMemory, bad
 from ..workers.config import config
 
 SHARE = 0.5
@@ -33,6 +33,21 @@ def usable_memory() -> int:
     if slurm.isdigit() and int(slurm) > 0:
         found.append(int(slurm) << 20)
     return min(found)
+
+
+def refuse_larger(operation: str, nbytes: int, argument: str = "shape") -> None:
+    """Raise where something can't be held by this node's memory, whatever else is there.
+
+    Raises
+    ------
+    OutOfMemory
+        It is larger.
+    """
+    most = usable_memory()
+    if nbytes > most:
+        raise OutOfMemory(
+            f"{operation}: argument {argument!r} asks for {nbytes:,} bytes; expected at most the memory, {most:,} bytes"
+        )
 
 
 def arena_bytes(ranks_on_node: int) -> int:

@@ -17,7 +17,7 @@ from bisect import insort
 from dataclasses import dataclass, field
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..graph.errors import ClusterError
 from ..workers.shared_objects import SharedName
@@ -75,6 +75,8 @@ class _Loan:
 class _Store:
     items: dict[Hashable, list[_Item]] = field(default_factory=dict)
     waiting: list[_Waiter] = field(default_factory=list)
+    named: list[Any] = field(default_factory=list)
+    """What objects name that were put here, such as shared ones: they are to be there as long as the space is."""
 
     def add(self, tag: Hashable, item: _Item) -> None:
         insort(self.items.setdefault(tag, []), item)
@@ -151,13 +153,14 @@ class Spaces:
     # ---------------------------------------------------------------- questions
 
     def _on_put(self, question: Question) -> None:
-        token, batch, tag, packed = question.what
+        token, batch, tag, packed, named = question.what
         store = self._find(token)
         taken = _take_over(packed) if isinstance(packed, Offer) else packed
         if taken is None:
             question.reply(False)
             return
         item = _Item(next(self._numbers), taken)
+        store.named += named
         store.add(tag, item)
         if self._runs(batch):
             self._put.setdefault(batch, []).append((store, tag, item))

@@ -85,6 +85,7 @@ class Shared:
         self._lock = threading.Lock()
         self._loaded: list[Any] = []
         self._close = weakref.finalize(self, os.close, descriptor)
+        weakref.finalize(self, _tell_gone, self._loaded)
         _own[token] = self
 
     @property
@@ -162,6 +163,18 @@ class Borrowed(Shared):
     def value(self) -> Any:
         """The object, its arrays read-only."""
         return resolve(self._name)
+
+
+class Leaving:
+    """What must not be used any more when the driver has let go of it, since its memory is given back then."""
+
+    gone = False
+
+
+def _tell_gone(loaded: list[Any]) -> None:
+    for value in loaded:
+        if isinstance(value, Leaving):
+            value.gone = True
 
 
 _own: weakref.WeakValueDictionary[bytes, Shared] = weakref.WeakValueDictionary()
@@ -313,6 +326,7 @@ def forget(token: bytes) -> None:
     with _table:
         _loading.discard(token)
         value = _loaded.pop(token, None)
+    _tell_gone([value])
     for each in _keepers:
         each(token)
     del value  # what its end calls may take long, or ask for another

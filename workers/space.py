@@ -86,7 +86,8 @@ class Space:
         tag : hashable
             Its name: a string, a number, a tuple of such.
         value : object
-            Anything that pickles. It is copied; arrays of more than 64 KiB stay on the host where they are put.
+            Anything that pickles. It is copied; arrays of more than 64 KiB stay on the host where they are put. What is
+            pickled by its name, such as shared objects, stays as long as the space.
 
         Raises
         ------
@@ -113,12 +114,14 @@ class Space:
         """
         _check_tag("put", tag)
         calls = self._own()
-        packed, descriptor = _pack(value, calls)
+        with shared_objects.noting() as used:
+            packed, descriptor = _pack(value, calls)
+        named = used if calls.rank == 0 else []  # elsewhere objects are what they are, and no names
         try:
-            if not calls.ask(0, "space.put", self.token, current_batch(), tag, packed):
+            if not calls.ask(0, "space.put", self.token, current_batch(), tag, packed, named):
                 assert isinstance(packed, Offer)  # the driver can't reach this process: it is sent
                 sent = Offer(packed.name, packed.pid, os.pread(descriptor, packed.name.nbytes, 0))
-                calls.ask(0, "space.put", self.token, current_batch(), tag, sent)
+                calls.ask(0, "space.put", self.token, current_batch(), tag, sent, [])
         finally:
             if descriptor >= 0:
                 os.close(descriptor)

@@ -25,7 +25,8 @@ __all__ = [
 def fori_loop(begin: int, end: int, body: Callable[..., Any], x: Any, snapshot: int | None = None) -> Any:
     """Apply a function to arrays again and again, a fixed number of times, without a word in between.
 
-    It is ``for i in range(begin, end): x = body(i, x)``, with the same bits.
+    It is ``for i in range(begin, end): x = body(i, x)``, with the same bits; where the body reduces, as those of a loop
+    that brings x to its first chunks after each step, by `rechunk`.
 
     Parameters
     ----------

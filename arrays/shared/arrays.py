@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from ...graph.chunks import parse_bytes
 from ...graph.errors import ArgumentError, bad
 from ...scheduler.pages.shared_array import SharedArray
+from ...scheduler.resources import refuse_larger
 from ...scheduler.sharing import refuse_members
 from ...workers.pages.files import UNIT
 from ...workers.pages.snapshot import Layout
@@ -99,6 +101,7 @@ def make_empty(
         raise ArgumentError(
             f"{operation}: what it is to hold is {came}; expected at least one axis, and no Python objects"
         )
+    refuse_larger(operation, math.prod(shape) * dtype.itemsize, "x")
     return SharedArray(Layout(os.urandom(8).hex(), shape, dtype, page, spread))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.origin import find_origin
 from ...scheduler.cluster import session
 from ...scheduler.one_sided import make
+from ...scheduler.resources import refuse_larger
 from ...scheduler.sharing import make_once
 from ...workers.one_sided.atomics import supports
 from ...workers.one_sided.base import OneSided, together
@@ -56,6 +58,8 @@ def symmetric(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Symmetric:
         There are no atomic operations on such elements.
     ArgumentError
         `fill` is no such element.
+    OutOfMemory
+        It is larger than the memory.
     ClusterError
         It can't be made on all ranks; llvmlite is missing.
 
@@ -100,7 +104,14 @@ def symmetric(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Symmetric:
     made = _fill("symmetric", fill, kind)
     told = _tell("symmetric", found, kind)
     what = f"symmetric of shape {found}, {kind}, filled with {made}"
-    return make_once(what, lambda: make(session().engine, Symmetric, found, kind, made, told))
+
+    def begin() -> Symmetric:
+        engine = session().engine
+        hosts = len({peer.host for peer in engine.transport.peers})
+        refuse_larger("symmetric", math.prod(found) * kind.itemsize // hosts)
+        return make(engine, Symmetric, found, kind, made, told)
+
+    return make_once(what, begin)
 
 
 def replicated(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Replicated:
@@ -157,6 +168,7 @@ def replicated(shape: Any, dtype: Any = np.float64, fill: Any = 0) -> Replicated
     if kind.kind not in "biufc" or not kind.isnative:
         raise DTypeError(bad("replicated", "dtype", kind, "booleans or numbers, in this byte order"))
     made = _fill("replicated", fill, kind)
+    refuse_larger("replicated", math.prod(found) * kind.itemsize)
     told = _tell("replicated", found, kind)
     what = f"replicated of shape {found}, {kind}, filled with {made}"
     return make_once(what, lambda: make(session().engine, Replicated, found, kind, made, told))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...workers.pages.files import MOST_PIECES, PageFile, Space, pieces
-from ...workers.pages.snapshot import Layout, Snapshot, Table
+from ...workers.pages.snapshot import Layout, Snapshot, Table, living
 from ..sharing import share
 from .telling import far, forget_pages, tell_freed, watch
 
@@ -92,7 +92,9 @@ class Pages:
         """Return what keeps the present version; its name is that of `lease.version.shared`."""
         if self._present is None:
             table = Table(tuple(f.name for f in self._files), self._file.copy(), self._slot.copy(), self._number.copy())
-            self._present = Version(tuple(self._files), table, share(Snapshot(self.layout, table)))
+            number = next(_numbers)
+            self._present = Version(tuple(self._files), table, share(Snapshot(self.layout, table, number)))
+            living[number] = self._present
             self._others.add(self._present)
         made = Lease(self._present)
         self._present.leases.add(made)

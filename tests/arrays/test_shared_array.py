@@ -294,3 +294,25 @@ def test_bits_where_features_have_ranges_of_their_own(apart):
     expected = np.zeros(1000 * width, np.float32)
     np.add.at(expected, index.reshape(-1), np.repeat(values, width))
     np.testing.assert_array_equal(v[:], expected)
+
+
+def test_what_is_larger_than_the_memory_is_refused_at_once():
+    huge = np.broadcast_to(1.0, (1 << 45,))
+    with pytest.raises(wr.OutOfMemory, match="array: argument 'x' asks for 281,474,976,710,656 bytes"):
+        wr.shared.array(huge)
+    for make in (wr.shared.symmetric, wr.shared.replicated):
+        with pytest.raises(wr.OutOfMemory, match="argument 'shape' asks for"):
+            make(1 << 45, "f8")
+
+
+def test_a_version_that_is_gone_says_so_and_gives_no_zeros():
+    v = wr.shared.array(np.arange(9.0))
+    (read,) = wr.spmd(lambda comm, v=v: v, members=1)
+    assert read[4] == 4
+    v.update(4, 5.0)
+    assert v[4] == 5
+    del v
+    gc.collect()
+    wr.ones(3).sum().compute()
+    with pytest.raises(wr.ClusterError, match="a shared array, or this version of it, is gone"):
+        read[4]

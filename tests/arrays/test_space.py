@@ -158,3 +158,11 @@ def test_a_space_that_is_gone_says_so():
         space.put("a", 1)
     with pytest.raises(wr.ClusterError, match="the cluster is closed"):
         space.get("a")
+
+
+def test_what_is_put_by_name_is_there_when_it_is_got(space):
+    space.put("object", wr.shared.object(np.arange(3)))
+    space.put("array", wr.shared.array(np.arange(9.0)))
+    gc.collect()
+    assert space.get("object")[2] == 2
+    assert space.get("array")[4] == 4

@@ -7,9 +7,12 @@ import os
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
+from ...graph.errors import ClusterError
+from ..shared_objects import Leaving
 from . import additions, compiled
 from .files import FileName, Space, pieces
 from .positions import integers
@@ -58,21 +61,21 @@ class Table:
     number: Array
 
 
-class Snapshot:
+class Snapshot(Leaving):
     """One version of a shared array, as functions that run on ranks see it: read-only.
 
     `v[index]` gathers what NumPy's indexing does, as an array of its own.
     """
 
-    def __init__(self, layout: Layout, table: Table) -> None:
-        self.layout, self.table = layout, table
+    def __init__(self, layout: Layout, table: Table, version: int) -> None:
+        self.layout, self.table, self.version = layout, table, version
         self.view: View | None = None
         """Where its pages are on another host than the driver's."""
         self._lock = threading.Lock()
         self._mapped: Array | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Snapshot, (self.layout, self.table)
+        return Snapshot, (self.layout, self.table, self.version)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -103,6 +106,8 @@ class Snapshot:
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> Any:
+        if self.gone or (self.table.files[0].pid == os.getpid() and self.version not in living):
+            raise ClusterError("a shared array, or this version of it, is gone: nothing refers to it any more")
         index = integers(index)
         return gather(self._ready(index), index)
 
@@ -159,5 +164,7 @@ def gather(array: Array, index: Any) -> Any:
     return found.copy() if isinstance(found, np.ndarray) and np.may_share_memory(found, array) else found
 
 
+living: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""The versions in this process's memory that somebody may need, by their numbers."""
 reader: list[PageService] = []
 """What reads pages for this process's rank."""
