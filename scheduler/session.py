@@ -207,7 +207,7 @@ class Session:
                 jobs[0].relied = [kept.job for kept in relied.values()]
             entered = {one.token: one for one in self.enter(jobs)}
             return [
-                (entered.get(root.token) or self._another(root.token)) if one is None else one
+                (entered.pop(root.token, None) or self._another(root.token)) if one is None else one
                 for root, one in zip(roots, kept, strict=True)
             ]
 
