@@ -207,7 +207,7 @@ class Session:
                 jobs[0].relied = [kept.job for kept in relied.values()]
             entered = {one.token: one for one in self.enter(jobs)}
             return [
-                (entered.pop(root.token, None) or self._another(root.token)) if one is None else one
+                one or (entered.pop(root.token) if root.token in entered else self._another(root.token))
                 for root, one in zip(roots, kept, strict=True)
             ]
 
