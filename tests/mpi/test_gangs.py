@@ -60,3 +60,8 @@ def test_a_rank_stopped_amid_gangs(launch, nothing_left):
 def test_twenty_kills_amid_gangs(launch, nothing_left):
     for seed in range(100, 120):
         check(launch, seed, "SIGKILL")
+
+
+def test_a_communicator_that_fails_on_one_rank_is_made_again(launch, nothing_left):
+    ended = launch(3, str(PROGRAMS / "unmet.py"), limit=60)
+    assert (ended.status, ended.out.strip()) == (0, "[3, 3]"), ended.err[-3000:]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import cloudpickle
 import numpy as np
 
+from ...graph.errors import ClusterError
 from ...graph.kinds.gang import share
 from .. import own_arena
 from ..calls import Recalled, computing
@@ -39,14 +40,25 @@ if TYPE_CHECKING:
     from ..transport import Transport
 
 Array = np.ndarray[Any, Any]
+_TRIES = 5
 _GRACE = 1.0  # seconds in which an error of MPI's may turn out to be a death's
+
+
+class Unmet(ClusterError):
+    """No communicator came about; all who live may try again."""
 
 
 class Meeting(Protocol):
     """Makes communicators for gangs."""
 
     def join(self, order: GangOrder) -> list[Any]:
-        """Return the communicators of this rank's members; collective over all ranks."""
+        """Return the communicators of this rank's members; collective over all ranks.
+
+        Raises
+        ------
+        Unmet
+            There is none.
+        """
         ...
 
     def revoke(self, error: BaseException | None = None) -> None:
@@ -75,6 +87,7 @@ class GangThread:
         self._orders: SimpleQueue[tuple[Run | Meet, Reader | None] | None] = SimpleQueue()
         self._held: set[int] = set()
         self._recalled: set[int] = set()
+        self._unmet = 0
         self._thread: threading.Thread | None = None
 
     def put(self, command: Run | Meet, reader: Reader | None) -> None:
@@ -109,6 +122,7 @@ class GangThread:
                 assert command.gang is not None
                 self.calls.enter(batch)
                 comms = self.meeting.join(command.gang)
+                self._unmet = 0
                 if isinstance(command, Run) and reader is not None and batch not in self._recalled:
                     returned = self._run(command, reader, comms)
                     harmed = batch in self._recalled
@@ -130,6 +144,9 @@ class GangThread:
 
     def _is_lost(self, batch: int, error: BaseException) -> bool:
         """Tell whether an error comes from what happened to others, of which the scheduler may not have heard yet."""
+        if isinstance(error, Unmet):
+            self._unmet += 1
+            return self._unmet <= _TRIES
         told = isinstance(error, Recalled) or self.meeting.is_loss(error)
         deadline = time.monotonic() + _GRACE
         while told is None and batch not in self._recalled and time.monotonic() < deadline:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpi4py import MPI
 
+from ..gangs.member import Unmet
 from ..gangs.payloads import Frozen
 from ..gangs.reductions import fold_objects, operation, scan_objects
 from .environment import ulfm_enabled
@@ -135,8 +136,9 @@ class MpiMeeting:
     """
 
     def __init__(self, comm: MPI.Intracomm) -> None:
-        self._base: MPI.Comm = comm.Dup()
-        self._base.Set_errhandler(MPI.ERRORS_RETURN)
+        self._first = comm.Dup()
+        self._first.Set_errhandler(MPI.ERRORS_RETURN)
+        self._base: MPI.Comm = self._first
         self._ranks = list(range(comm.size))
         self._own = comm.rank
         self._all = comm.Get_group()
@@ -148,7 +150,10 @@ class MpiMeeting:
         """See `workers.gangs.member.Meeting`."""
         if order.epoch != self._epoch:
             # Open MPI's agreement with nobody but oneself, which `Shrink` needs, ends the process now and then.
-            base = MPI.COMM_SELF.Dup() if order.alone else self._base.Shrink()
+            try:  # always from the first one, which all have: `Shrink` may fail on some ranks alone
+                base = MPI.COMM_SELF.Dup() if order.alone else self._first.Shrink()
+            except MPI.Exception as error:
+                raise Unmet(f"the ranks that are left couldn't agree on a communicator: {error}") from error
             base.Set_errhandler(MPI.ERRORS_RETURN)
             with self._lock:
                 self._base, self._epoch = base, order.epoch

@@ -30,6 +30,14 @@ class Replicated(OneSided):
         Number of elements of one copy, and their bytes.
     local : numpy.ndarray
         This rank's copy, writable.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> best = wr.shared.replicated(2, "f8")
+    >>> best.local[:] = [3.0, 1.0]
+    >>> best.to_numpy()
+    array([3., 1.])
     """
 
     @property

@@ -37,6 +37,14 @@ class Symmetric(Elements):
     -----
     An operation is through when it returns: others see what it did. Each element is changed atomically, but a batch is
     no unit: others may see half of it. What several ranks add to a float depends on their order in the last bits.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> counts = wr.shared.symmetric((2, 3), "i8")
+    >>> counts.add(([0, 1], [2, 0]), 5)
+    >>> counts.to_numpy().tolist(), counts.fetch_add((0, 2), 1)
+    ([[0, 0, 5], [5, 0, 0]], np.int64(5))
     """
 
     def get(self, i: Any) -> Any:
