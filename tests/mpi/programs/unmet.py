@@ -1,4 +1,4 @@
-"""After a death the communicator of those left fails on one rank alone: the gang runs all the same. Prints its result."""
+"""After a death the communicator of those left fails on one rank alone: the gang runs all the same. It prints it."""
 
 import os
 import signal
