@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
 from ..base import ArrayBase, as_array, make, wrap
-from .runs import Loop, Looped
 from .structures import Structure, take_apart
-from .tracing import trace_body, trace_condition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..array import Array
+    from .runs import Loop
 
 __all__ = [
     "fori_loop",
@@ -82,6 +81,9 @@ def fori_loop(begin: int, end: int, body: Callable[..., Any], x: Any, snapshot: 
     _check_function("fori_loop", "body", body)
     leaves, structure = _read("fori_loop", x)
     counter = as_array("fori_loop", "begin", int(first)).astype("int64")
+    from .runs import Loop  # who makes no loop needn't wait for it
+    from .tracing import trace_body
+
     trace = trace_body("fori_loop", body, list(leaves), structure, counter)
     carried = [counter, *leaves] if trace.counts else leaves
     loop = Loop(trace, None, max(0, int(last) - int(first)), snapshot)
@@ -142,6 +144,9 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], x: Any, snaps
     _check_function("while_loop", "cond", cond)
     _check_function("while_loop", "body", body)
     leaves, structure = _read("while_loop", x)
+    from .runs import Loop
+    from .tracing import trace_body, trace_condition
+
     condition = trace_condition("while_loop", cond, list(leaves), structure)
     trace = trace_body("while_loop", body, list(leaves), structure, None)
     return structure.build(_results("while_loop", Loop(trace, condition, 0, snapshot), leaves))
@@ -162,12 +167,14 @@ def _read(operation: str, x: Any) -> tuple[list[Array], Structure]:
 
 def _results(operation: str, loop: Loop, carried: list[Array]) -> list[Array]:
     """Return the arrays that the loop ends with."""
+    from . import runs
+
     operands: list[ArrayBase] = [*carried, *(wrap(e) for e in loop.outside)]
     traces = [loop.body, *([loop.condition] if loop.condition is not None else [])]
     name = (tuple(root.token for trace in traces for root in trace.roots), loop.steps, loop.snapshot)
     found = []
     for number, array in enumerate(carried):
         grid, dtype = array.expr.grid, array.dtype
-        op = Looped(operation, loop.recipe, (name, number))
+        op = runs.Looped(operation, loop.recipe, (name, number))
         found.append(make(op, operands, grid, dtype))
     return found

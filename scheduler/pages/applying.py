@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +52,8 @@ def _add_compiled(array: Array, additions: Sequence[Addition]) -> None:
     if count == 1:
         work(0)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(count) as pool:
         list(pool.map(work, range(count)))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,7 +21,9 @@ class Directory:
     def __init__(self, seed: int = 0) -> None:
         self._holders: dict[int, list[int]] = {}
         self._named: dict[int, int] = {}
-        self._random = random.Random(seed)
+        from random import Random
+
+        self._random = Random(seed)
 
     def __len__(self) -> int:
         return len(self._holders)
