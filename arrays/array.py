@@ -15,10 +15,7 @@ from ..workers.boundary import guard, warn
 from ..workers.config import config
 from .base import ArrayBase, alias, check_device, register
 from .creation.arrow import arrow_stream, elements, to_arrow
-from .display.chunk_graphs import graph
-from .display.explain import Explanation, explain
-from .display.html import array_html
-from .display.visualize import visualize
+from .display.methods import Looks
 from .execution import compute as verbs
 from .execution.local import LocalParts
 from .execution.scalar_reads import element
@@ -41,7 +38,7 @@ if TYPE_CHECKING:
 _assigned = guard(assign, inner=True)  # `__setitem__` counts references, and so has no wrapper around it
 
 
-class Array(Operators, Methods, LocalParts):
+class Array(Operators, Methods, LocalParts, Looks):
     """A lazy, chunked array with the methods and operators of NumPy's.
 
     Functions such as `ones`, `arange`, `from_array` and `random.default_rng` make arrays; operations on them make new
@@ -75,9 +72,6 @@ class Array(Operators, Methods, LocalParts):
         if waiting is not None:
             return f"Array(shape={waiting.shape}, dtype={self.dtype}, chunksize=None, op={waiting.label})"
         return f"Array(shape={self.shape}, dtype={self.dtype}, chunksize={self.chunksize}, op={self.expr.label})"
-
-    def _repr_html_(self) -> str:
-        return array_html(self)
 
     # ------------------------------------------------------------------ verbs
 
@@ -122,16 +116,6 @@ class Array(Operators, Methods, LocalParts):
     def owners(self) -> np.ndarray[Any, Any]:
         """See `windrow.owners`."""
         return verbs.owners(self)
-
-    def explain(self) -> Explanation:
-        """See `windrow.explain`."""
-        return explain(self)
-
-    graph = graph
-
-    def visualize(self, filename: Any = None, level: str | None = None, limit: int = 500) -> Any:
-        """See `windrow.visualize`."""
-        return visualize(self, filename=filename, level=level, limit=limit)
 
     def to_arrow(self, names: Sequence[str] | None = None) -> pyarrow.Array | pyarrow.Table:
         """See `windrow.to_arrow`."""

@@ -17,7 +17,6 @@ from ..workers.shared_objects import count_bytes as count_objects
 from .cli.launch import check_launch, end_ranks, start_ranks
 from .engine import Engine
 from .html import cluster_html
-from .one_sided import count_bytes
 from .resources import read_memory, usable_cores
 from .session import Session
 
@@ -209,6 +208,9 @@ _WINDOW = ("base", "size", "unit", "model", "flavor", "alone")
 
 
 def _info(engine: Engine) -> list[dict[str, Any]]:
+    from .one_sided import count_bytes
+    from .spaces import spaces
+
     rows = []
     for rank, peer in enumerate(engine.transport.peers):
         if not engine.ledger.alive[rank]:
@@ -224,7 +226,7 @@ def _info(engine: Engine) -> list[dict[str, Any]]:
                 "chunks": engine.ledger.count_chunks(rank),
                 "state": "busy" if engine.ledger.given[rank] else "idle",
                 "shared": count_bytes(engine, rank)
-                + (count_objects() + engine.spaces.count_bytes() if rank == 0 else 0),
+                + (count_objects() + spaces(engine).count_bytes() if rank == 0 else 0),
                 "window": None if peer.window is None else {x: getattr(peer.window, x) for x in _WINDOW},
             }
         )

@@ -6,6 +6,7 @@ gives. Rank 0's own tasks take the same way, without the wire.
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import sys
@@ -53,11 +54,10 @@ from .ledger import Batch, Ledger
 from .orders import order
 from .planning import Stopped
 from .record import Record, State
-from .spaces import Spaces
 from .spiller import Spiller
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..graph.grid import Index
     from ..graph.stage import Stage
@@ -102,7 +102,11 @@ class Engine:
         self.spiller = Spiller(self)
         self.delivery = Delivery(self)
         self.doubts = Doubts(self)
-        self.spaces = Spaces(self)
+        self.local.calls.offer("space.", lambda: importlib.import_module(".spaces", __package__).Spaces(self))
+        self.before: list[Callable[[Sequence[Stage]], None]] = []
+        """Who is told of stages that are about to be computed."""
+        self.after: list[Callable[[Sequence[tuple[int, bool]]], None]] = []
+        """Who is told of batches that have ended, and whether what they made counts; on the engine's thread."""
         self.heartbeat = Heartbeat(transport, heartbeat)
         self.losses: list[str] = []
         self.returned: dict[str, list[bytes]] = {}
@@ -149,7 +153,7 @@ class Engine:
                     self._event(event)
                 for _ in range(self._inbox.qsize()):  # what comes meanwhile has its own wake
                     self._request(self._inbox.get())
-                self.spaces.settle()
+                self._note_ended()
                 self.heartbeat.check(time.monotonic(), self.ledger.alive)
                 self._dispatch()
                 self._forget()
@@ -160,6 +164,11 @@ class Engine:
             raise
         finally:
             self._leave()
+
+    def _note_ended(self) -> None:
+        ended, self.ledger.ended = self.ledger.ended, []
+        for each in self.after if ended else ():
+            each(ended)
 
     def _patience(self) -> float:
         return 0.05 if self.transport.size > 1 or self.ledger.batches else 3600.0

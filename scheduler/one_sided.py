@@ -78,6 +78,7 @@ class Coordinator:
         self.number = 0
         """That of the last death, as the ledger counts what has harmed gangs."""
         self._worker = Worker("windrow-arrays")
+        engine.before.append(note_use)
         self.calls.when_lost(self._on_lost)
         self.calls.serve(f"{PREFIX}together", self._take)
         self.calls.serve(f"{PREFIX}put", self._put)

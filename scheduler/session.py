@@ -17,7 +17,6 @@ from ..graph.lower import lower
 from ..graph.stage import relations
 from .job import Close, Job, Release, Submit, Uncache
 from .kept import Kept
-from .one_sided import note_use
 from .pages.counting import count_additions, forget_additions
 from .places import find_places
 from .record import State
@@ -172,9 +171,13 @@ class Session:
         gather.job.listener = listener
         return gather
 
+    def _tell_engine(self, stages: Sequence[Stage]) -> None:
+        for each in self.engine.before:
+            each(stages)
+
     def _gather(self, roots: list[Expr]) -> ResultCollector:
         stages, relied = self._lower(roots)
-        note_use(stages)
+        self._tell_engine(stages)
         results = [np.empty(root.shape, root.dtype) for root in roots]
         names = [root.token for root in roots]
         sinks: dict[str, Array] = {}
@@ -215,7 +218,7 @@ class Session:
         """Hand in jobs that each keep one target; return what keeps these."""
         with self._lock:
             for job in jobs:
-                note_use(job.stages)
+                self._tell_engine(job.stages)
             try:
                 if jobs:
                     self.engine.request(Submit(jobs))  # before others learn that it is stored

@@ -25,7 +25,7 @@ from ..workers.space import Lent, Offer, Space
 from .job import Ask
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
     from ..workers.calls import Question
     from .engine import Engine
@@ -111,6 +111,7 @@ class Spaces:
         for name in ("put", "find", "withdraw", "back", "came", "tags"):
             calls.serve(f"space.{name}", getattr(self, f"_on_{name}"))
         calls.when_lost(self._on_lost)
+        engine.after.append(self._settle)
 
     def make(self, token: bytes) -> None:
         """Begin a space."""
@@ -127,10 +128,14 @@ class Spaces:
         stores = list(self._stores.values())
         return sum(item.nbytes for store in stores for items in list(store.items.values()) for item in items)
 
-    def settle(self) -> None:
+    def close(self) -> None:
+        """Let go of all spaces."""
+        for token in list(self._stores):
+            self.end(token)
+
+    def _settle(self, ended: Sequence[tuple[int, bool]]) -> None:
         """Note how batches have ended: what they put and got counts, or is undone."""
-        ended, self.engine.ledger.ended = self.engine.ledger.ended, []
-        if not ended or not (self._put or self._loans or any(each.waiting for each in self._stores.values())):
+        if not (self._put or self._loans or any(each.waiting for each in self._stores.values())):
             return
         for batch, counts in ended:
             for store in self._stores.values():
@@ -260,12 +265,18 @@ def _take_over(offer: Offer) -> SharedName | None:
     return None
 
 
+def spaces(engine: Engine) -> Spaces:
+    """Return an engine's spaces."""
+    found: Spaces = engine.local.calls.provided("space.")
+    return found
+
+
 def make_space(session: Session) -> Space:
     """Return a new space of a cluster; it goes when nothing refers to it any more."""
     session.check_open()
     token = os.urandom(16)
     engine = session.engine
-    engine.ask(lambda engine: engine.spaces.make(token))
+    engine.ask(lambda engine: spaces(engine).make(token))
     made = Space(token, engine.local.calls)
     weakref.finalize(made, _let_go, weakref.ref(engine), token)
     return made
@@ -278,4 +289,4 @@ def _let_go(ref: weakref.ref[Engine], token: bytes) -> None:
 
 
 def _end(engine: Engine, token: bytes) -> None:
-    engine.spaces.end(token)
+    spaces(engine).end(token)

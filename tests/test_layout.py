@@ -58,6 +58,22 @@ def test_import_is_light():
     assert python(code).split() == []
 
 
+def test_what_few_need_is_loaded_when_it_is_used():
+    later = ["arrays.display.explain", "arrays.fft", "arrays.linalg", "arrays.random", "arrays.shared"]
+    later += ["scheduler.one_sided", "scheduler.spaces", "workers.one_sided.site", "workers.pages.service"]
+    code = f"""if True:
+        import sys, windrow as wr
+        assert wr.ones((9, 9), chunks=4).sum().compute() == 81
+        print(*sorted({{'windrow.' + name for name in {later}}} & set(sys.modules)))
+        from windrow.linalg import norm
+        import windrow.fft
+        assert norm is wr.linalg.norm and windrow.fft is sys.modules["windrow.arrays.fft"]
+        assert wr.linalg is sys.modules["windrow.linalg"] is sys.modules["windrow.arrays.linalg"]
+        assert wr.einsum is wr.einsum and float(wr.einsum("i->", wr.ones(3))) == 3
+    """
+    assert python(code).split() == []
+
+
 def test_links_point_to_the_folders():
     links = {path.name: os.readlink(path) for path in (ROOT / "src" / "windrow").iterdir() if path.is_symlink()}
     assert links == {room: f"../../{room}" for room in ROOMS}

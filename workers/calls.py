@@ -103,6 +103,11 @@ class Calls:
     def __init__(self, transport: Transport) -> None:
         self._transport, self.rank = transport, transport.rank
         self._services: dict[str, Callable[[Question], None]] = {}
+        self._offers: dict[str, Callable[[], Any]] = {}
+        self._provided: dict[str, Any] = {}
+        self._providing = threading.RLock()
+        self.epoch = 0
+        """The last death that this rank has heard of, by the scheduler's count."""
         self._waiting: dict[int, Pending] = {}
         self._out: deque[tuple[int, Asked | Answered]] = deque()
         self._lock = threading.Lock()
@@ -118,8 +123,21 @@ class Calls:
         self._services[service] = handler
 
     def when_lost(self, listener: Callable[[tuple[int, ...]], None]) -> None:
-        """Have a function told of ranks that are lost, on the I/O thread."""
+        """Have a function told of ranks that are lost: those that are by now at once, others on the I/O thread."""
         self._listeners.append(listener)
+        if self._dead:
+            listener(tuple(self._dead))
+
+    def offer(self, prefix: str, begin: Callable[[], Any]) -> None:
+        """Have services whose names begin so, and what keeps them, made when they are first needed."""
+        self._offers[prefix] = begin
+
+    def provided(self, prefix: str) -> Any:
+        """Return what keeps the services whose names begin so; from any thread."""
+        with self._providing:
+            if prefix not in self._provided:
+                self._provided[prefix] = self._offers[prefix]()
+            return self._provided[prefix]
 
     def is_lost(self, rank: int) -> bool:
         """Tell whether a rank is known to be lost."""
@@ -221,12 +239,17 @@ class Calls:
             self._post(ask.rank, Answered(self.rank, ask.number, packed))
 
         try:
-            handler = self._services.get(ask.service)
-            if handler is None:
-                raise ClusterError(f"rank {self.rank} knows no service {ask.service!r}")
-            handler(Question(ask.rank, self._unpack(ask.rank, ask.packed), answer))
+            self._find(ask.service)(Question(ask.rank, self._unpack(ask.rank, ask.packed), answer))
         except Exception as error:
             answer(None, error)
+
+    def _find(self, service: str) -> Callable[[Question], None]:
+        for prefix in self._offers if service not in self._services else ():
+            if service.startswith(prefix):
+                self.provided(prefix)
+        if service not in self._services:
+            raise ClusterError(f"rank {self.rank} knows no service {service!r}")
+        return self._services[service]
 
     def enter(self, batch: int) -> None:
         """Note that a batch is computed, by this thread and perhaps others."""
@@ -258,11 +281,13 @@ class Calls:
 
     def disown(self) -> None:
         """Ask nobody any more: in a forked child there is no thread that would send it."""
-        self._lock = threading.Lock()
+        self._lock, self._providing = threading.Lock(), threading.RLock()
         self._forked = True
 
     def close(self) -> None:
-        """End all that waits."""
+        """End all that waits, and what keeps services."""
+        for each in self._provided.values():
+            each.close()
         with self._lock:
             self._closed = True
         self._fail(list(self._waiting), lambda each: ClusterError(f"{each.service}: the cluster was closed"))

@@ -6,6 +6,7 @@ are at hand from a queue, and wake the I/O thread when they are through.
 
 from __future__ import annotations
 
+import importlib
 import pickle
 import threading
 import time
@@ -26,10 +27,8 @@ from .executor import Target, run_blocks, run_task
 from .gangs.member import GangThread
 from .host_copies import HostCopies
 from .kernels.interpreter.block_calls import BlockError
-from .one_sided.held import enter
-from .one_sided.site import Site
+from .one_sided.began import enter
 from .output import COMPUTE, finish_lines
-from .pages import service as pages
 from .protocol import (
     Answered,
     Asked,
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
 
     from ..graph.grid import Index
     from ..graph.stage import Stage
+    from .pages.service import PageService
     from .transport import Bytes, Region, Transport
 
 Array = np.ndarray[Any, Any]
@@ -76,8 +76,8 @@ class Rank:
         self._waiting: dict[int, tuple[Run, Reader]] = {}
         self.calls = Calls(transport)
         attach(transport, self.calls)
-        self.pages = pages.serve(self)
-        self.site = Site(self.calls, transport)
+        self.calls.offer("pages.", lambda: _find_service("pages.service").PageService(self.calls, transport))
+        self.calls.offer("symmetric arrays: ", lambda: _find_service("one_sided.site").Site(self.calls, transport))
         self._folder = spill_folder
         self._work: SimpleQueue[int | None] = SimpleQueue()
         self._events: SimpleQueue[Event] = SimpleQueue()
@@ -89,6 +89,12 @@ class Rank:
             thread.start()
         self.copies = HostCopies(transport, self.calls, self.fetch)
         self._gangs = GangThread(transport, self.calls, self.emit, _fail_member)
+
+    @property
+    def pages(self) -> PageService:
+        """What reads and serves pages of shared arrays."""
+        found: PageService = self.calls.provided("pages.")
+        return found
 
     def handle(self, command: Command) -> None:
         """Do what a command says, or start it."""
@@ -146,7 +152,6 @@ class Rank:
 
     def close(self) -> None:
         """End the compute threads once their present batch is through."""
-        self.site.close()
         self.calls.close()
         detach(self.transport)
         for _ in self._threads:
@@ -223,7 +228,7 @@ class Rank:
         arena = self.transport.arena(self.rank)
         assert arena is not None
         while (number := self._work.get()) is not None:
-            enter(self.site.epoch)  # as long as the batch can be given back
+            enter(self.calls.epoch)  # as long as the batch can be given back
             item = self._waiting.pop(number, None)
             if item is None:  # given back
                 continue
@@ -281,6 +286,11 @@ class Rank:
             return
         self.spills[file.descriptor] = file
         self.emit(Spilled(self.rank, command.number, file.descriptor, file.offsets))
+
+
+def _find_service(name: str) -> Any:
+    """Return the module of services that few jobs need, so that all start without them."""
+    return importlib.import_module(f".{name}", __package__)
 
 
 class _Fetch:

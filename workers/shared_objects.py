@@ -192,6 +192,11 @@ def attach(rank: Rank) -> None:
     _ranks[:] = [rank]
 
 
+def own_rank() -> Rank | None:
+    """Return the rank that this process is, where it isn't the driver."""
+    return _ranks[0] if _ranks else None
+
+
 @contextmanager
 def noting() -> Iterator[list[object]]:
     """Give the list of what is pickled within by its name, to be kept as long as the pickle is."""

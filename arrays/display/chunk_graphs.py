@@ -37,40 +37,13 @@ _LARGEST = 10_000_000
 """Tasks of the largest stage of which a few are looked at: what its tasks read is found for all of them."""
 
 
-def graph(
-    array: ArrayBase, level: str = "operations", limit: int = 10_000, block: int | tuple[int, ...] | None = None
-) -> networkx.DiGraph:
-    """Return what the array is made from as a graph: by operation, by stage, or by chunk task; nothing is computed.
-
-    Parameters
-    ----------
-    array : Array
-        The array.
-    level : {"operations", "stages", "tasks"}
-        Which graph: that of `windrow.operation_graph`, `windrow.stage_graph` or `windrow.task_graph`.
-    limit : int
-        How many tasks a graph of tasks may have.
-    block : int or tuple of int, optional
-        The index of a chunk: a graph of tasks has what that chunk alone is made from.
-
-    Returns
-    -------
-    networkx.DiGraph
-        An edge leads from what is read to its reader.
+def graph_of(array: ArrayBase, level: str, limit: int, block: int | tuple[int, ...] | None) -> networkx.DiGraph:
+    """Return an array's graph of a level; see the method `graph`.
 
     Raises
     ------
     ArgumentError
         There is no such level, there are more tasks than `limit`, or `block` is given at another level.
-    IndexingError
-        There is no such chunk.
-
-    Examples
-    --------
-    >>> import windrow as wr
-    >>> x = wr.ones((4, 4), chunks=2) + 1
-    >>> [x.graph(level).number_of_nodes() for level in ("operations", "stages", "tasks")]
-    [2, 1, 1]
     """
     if not isinstance(level, str) or level not in LEVELS:
         raise ArgumentError(bad("graph", "level", level, ", ".join(map(repr, LEVELS))))

@@ -17,7 +17,7 @@ from ...graph import names
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.mapping import Payload
 from ...graph.token import token_of
-from ...scheduler.pages.versions import Lease
+from ...scheduler.pages.lease import Lease
 from ...workers.kernels.user_results import plain
 from ...workers.pages.additions import adder, trying
 from ...workers.shared_objects import as_ranks_see, noting

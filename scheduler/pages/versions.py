@@ -16,6 +16,7 @@ import numpy as np
 from ...workers.pages.files import MOST_PIECES, PageFile, Space, pieces
 from ...workers.pages.snapshot import Layout, Snapshot, Table, living
 from ..sharing import share
+from .lease import Lease
 from .telling import far, forget_pages, tell_freed, watch
 
 if TYPE_CHECKING:
@@ -26,13 +27,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 MOST_FILES = 32
 _numbers = itertools.count(1)
-
-
-class Lease:
-    """Held by whoever may need a version once more."""
-
-    def __init__(self, version: Version) -> None:
-        self.version = version
 
 
 @dataclass(eq=False)

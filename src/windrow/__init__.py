@@ -51,13 +51,9 @@ has besides), settings.md, limits.md.
 import functools as _functools
 import importlib as _importlib
 import sys as _sys
+import types as _types
 import typing as _typing
 
-from .arrays import fft as fft
-from .arrays import linalg as linalg
-from .arrays import random as random
-from .arrays import shared as shared
-from .arrays import testing as testing
 from .arrays.array import Array as Array
 from .arrays.chunking.rechunk import *
 from .arrays.creation.arrow import *
@@ -67,10 +63,6 @@ from .arrays.creation.from_arrow import *
 from .arrays.creation.from_data import *
 from .arrays.creation.meshgrids import *
 from .arrays.creation.ranges import *
-from .arrays.display.chunk_graphs import *
-from .arrays.display.explain import *
-from .arrays.display.operation_graph import *
-from .arrays.display.visualize import *
 from .arrays.execution.compute import *
 from .arrays.files.folder import *
 from .arrays.files.npy import *
@@ -86,7 +78,6 @@ from .arrays.interop.dlpack import *
 from .arrays.interop.dtypes import *
 from .arrays.interop.from_numpy import *
 from .arrays.interop.introspection import *
-from .arrays.linalg.einsum import *
 from .arrays.loops.calls import *
 from .arrays.ops.broadcasting import *
 from .arrays.ops.cumulative import *
@@ -112,7 +103,6 @@ from .arrays.ops.vectors import *
 from .arrays.signal.differences import *
 from .arrays.signal.filters import *
 from .arrays.signal.padding import *
-from .arrays.signal.polynomials import *
 from .arrays.signal.window_functions import *
 from .arrays.sorting import *
 from .arrays.statistics.central import *
@@ -140,29 +130,65 @@ from .workers.boundary import publish as _publish
 from .workers.config import config as config
 
 if _typing.TYPE_CHECKING:
+    from . import fft as fft
+    from . import linalg as linalg
     from . import ml as ml
+    from . import random as random
+    from . import shared as shared
+    from . import testing as testing
+    from .arrays.display.chunk_graphs import *
+    from .arrays.display.explain import *
+    from .arrays.display.operation_graph import *
+    from .arrays.display.visualize import *
+    from .arrays.linalg.einsum import *
+    from .arrays.signal.polynomials import *
 
 __version__ = "0.1.0"
+
+
+_SPACES = {name: f".arrays.{name}" for name in ("fft", "linalg", "random", "shared", "testing")}
+_SPACES |= {"overlap": ".arrays.user_functions.overlap"}
+_LATER = {
+    "einsum": ".arrays.linalg.einsum",
+    "einsum_path": ".arrays.linalg.einsum",
+    "explain": ".arrays.display.explain",
+    "operation_graph": ".arrays.display.operation_graph",
+    "polyfit": ".arrays.signal.polynomials",
+    "stage_graph": ".arrays.display.chunk_graphs",
+    "task_graph": ".arrays.display.chunk_graphs",
+    "visualize": ".arrays.display.visualize",
+}
+"""Functions that need much else, by the modules where they are: loaded when they are first asked for."""
 
 
 def _missing(space: str, name: str) -> _typing.Any:
     raise _importlib.import_module(".arrays.interop.unsupported", __name__).missing_function(name, space)
 
 
-for _space in (fft, linalg, overlap, random, shared, testing):  # so that `from windrow.linalg import norm` works
-    _name = _space.__name__.rpartition(".")[2]
-    _sys.modules[f"{__name__}.{_name}"] = _space
-    _publish(_space.__name__, plain=True)
-    vars(_space).setdefault("__getattr__", _functools.partial(_missing, _name))
+def _load_space(name: str) -> _types.ModuleType:
+    """Load a module of functions, and make it public; `windrow.linalg` is `windrow.arrays.linalg`."""
+    found = _importlib.import_module(_SPACES[name], __name__)
+    _sys.modules[f"{__name__}.{name}"] = found
+    _publish(found.__name__, plain=True)
+    vars(found).setdefault("__getattr__", _functools.partial(_missing, name))
+    return found
 
 
 _publish(__name__, list(globals()), plain=True)
 _publish(f"{__name__}.arrays.indexing.block_view", ["BlockView"], plain=True, indexed="blocks")
+_load_space("overlap")
 
 
 def __getattr__(name: str) -> _typing.Any:
-    if name == "ml":
-        return _importlib.import_module(".ml", __name__)
+    if name in _SPACES or name == "ml":
+        return _importlib.import_module(f".{name}", __name__)
+    if name in _LATER:
+        globals()[name] = getattr(_importlib.import_module(_LATER[name], __name__), name)
+        _publish(__name__, [name], plain=True)
+        return globals()[name]
+    if name == "__all__":  # `from windrow import *` asks first, and then takes what is there
+        for each in (*_SPACES, *_LATER):
+            getattr(_sys.modules[__name__], each)
     if name == "ma":
         return _importlib.import_module(".graph.foreign", __name__).Ma()
     return _missing("", name)
@@ -170,7 +196,13 @@ def __getattr__(name: str) -> _typing.Any:
 
 _PACKAGES = {"arrays", "graph", "scheduler", "workers"}
 _STANDARD = {"__version__", "__array_api_version__", "__array_namespace_info__"}
-_public = sorted({name for name in globals() if not name.startswith("_")} - _PACKAGES | _STANDARD | {"ml"})
+_public = sorted(
+    {name for name in globals() if not name.startswith("_")} - _PACKAGES
+    | _STANDARD
+    | _SPACES.keys()
+    | _LATER.keys()
+    | {"ml"}
+)
 
 
 def __dir__() -> list[str]:  # no __all__: by it help() would print all that each of these names does

@@ -67,6 +67,43 @@ def test_closing_ends_what_waits():
         calls.ask(0, "silence")
 
 
+class Keeper:
+    """What a service needs, made when it is asked for."""
+
+    made: list[Keeper]
+
+    def __init__(self, calls):
+        self.lost, self.closed = (), False
+        calls.serve("kept.lost", lambda question: question.reply(self.lost))
+        calls.when_lost(self.lose)
+        self.made.append(self)
+
+    def lose(self, ranks):
+        self.lost += ranks
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.mark.parametrize("how", ["by a question", "by its name"])
+def test_services_begin_when_they_are_needed(how, monkeypatch):
+    monkeypatch.setattr(Keeper, "made", [], raising=False)
+    made = wr.Cluster(threads=1)
+    calls = own_calls()
+    calls.offer("kept.", lambda: Keeper(calls))
+    calls._dead.add(7)
+    assert Keeper.made == []
+    if how == "by its name":
+        assert calls.provided("kept.") is calls.provided("kept.") is Keeper.made[0]
+    assert calls.ask(0, "kept.lost") == (7,), "a death from before it began"
+    with pytest.raises(ClusterError, match=r"knows no service 'kept\.other'"):
+        calls.ask(0, "kept.other")
+    assert len(Keeper.made) == 1
+    assert not Keeper.made[0].closed
+    made.close()
+    assert Keeper.made[0].closed
+
+
 def test_blocks_ask_for_their_own_rank(calls):
     calls.serve("who", lambda question: question.reply(question.rank))
     x = wr.zeros(4, chunks=2, dtype="i8")

@@ -22,7 +22,7 @@ from ...graph.kinds.gang import share
 from .. import own_arena
 from ..calls import Recalled, computing
 from ..kernels.interpreter.block_calls import read_only
-from ..one_sided.held import enter
+from ..one_sided.began import enter
 from ..output import COMPUTE
 from ..pages.additions import collecting
 from ..protocol import Done, Meet, Refused, Run

@@ -8,7 +8,6 @@ import numpy as np
 
 from ...graph.kinds.source import Eye, Full, Ramp, Random, Source
 from ...graph.kinds.view import View
-from .randoms import fill_random, fill_random_at
 
 Array = np.ndarray[Any, Any]
 
@@ -32,6 +31,8 @@ def generate(source: Source, shape: tuple[int, ...], origin: Array, out: Array) 
     if isinstance(seen, Full):
         out.fill(seen.value)
     elif isinstance(source, Random):  # whole runs are quicker than single positions
+        from .randoms import fill_random
+
         fill_random(source, shape, origin, out)
     else:
         _fill(source, shape, [_positions(origin, out.shape, axis) for axis in range(len(shape))], out)
@@ -47,6 +48,8 @@ def _fill(source: Source, shape: tuple[int, ...], positions: list[Array], out: A
         np.equal(positions[1] - positions[0], source.k, out=out, casting="unsafe")
     else:
         assert isinstance(source, Random), source
+        from .randoms import fill_random_at
+
         flat = np.zeros((1,) * out.ndim, np.int64)
         for n, p in zip(shape, positions, strict=True):
             flat = flat * n + p

@@ -11,7 +11,8 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from ..calls import LIMIT
 from ..shared_objects import note_use
-from .held import Held, Undone, threads
+from .began import threads
+from .held import Held, Undone
 from .site import held
 
 if TYPE_CHECKING:

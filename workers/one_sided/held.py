@@ -9,7 +9,6 @@ A task or a rank program belongs to the time at which it began; once a death has
 from __future__ import annotations
 
 import math
-import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from ...graph.errors import ClusterError
 from ..calls import LIMIT, Recalled
+from .began import threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,19 +184,3 @@ class Held:
     def own_part(self, generation: Generation) -> int:
         """Return the number of this rank's part."""
         return generation.layout.ranks.index(self.site.rank)
-
-
-class _Threads(threading.local):
-    """When what a thread computes has begun; which of the rank's members it is, of how many."""
-
-    epoch: float = math.inf
-    member: int = 0
-    members: int = 1
-
-
-threads = _Threads()
-
-
-def enter(epoch: float, member: int = 0, members: int = 1) -> None:
-    """Note when what this thread computes has begun: by the number of the last death that its rank had heard of."""
-    threads.epoch, threads.member, threads.members = epoch, member, members

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
 from .base import OneSided, together
+from .began import threads
 from .folding import fold
-from .held import Generation, threads
+
+if TYPE_CHECKING:
+    from .held import Generation
 
 Array = np.ndarray[Any, Any]
 

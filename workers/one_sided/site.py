@@ -58,8 +58,6 @@ class Site:
 
     def __init__(self, calls: Calls, transport: Transport) -> None:
         self.calls, self.transport, self.rank = calls, transport, transport.rank
-        self.epoch = 0
-        """The last death that this rank has heard of, by the scheduler's count."""
         self.changed = threading.Condition()
         self._here: dict[bytes, Held] = {}
         self._worker = Worker("windrow-one-sided")
@@ -70,6 +68,11 @@ class Site:
         later: dict[str, Callable[..., Any]] = {"make": self._make, "keep": self._keep, "fold": self._fold}
         for name, work in later.items():
             calls.serve(PREFIX + name, partial(self._later, work))
+
+    @property
+    def epoch(self) -> int:
+        """The last death that this rank has heard of, by the scheduler's count."""
+        return self.calls.epoch
 
     def ask(self, rank: int, service: str, *what: Any, limit: float = 60.0) -> Any:
         """Ask a rank's site.
@@ -112,7 +115,7 @@ class Site:
     def _enter(self, epoch: int) -> None:
         """Note a death: memory from before doesn't count any more."""
         with self.changed:
-            self.epoch = max(self.epoch, epoch)
+            self.calls.epoch = max(self.epoch, epoch)
             for each in self._here.values():
                 each.generation.live &= each.generation.number >= self.epoch
             self.changed.notify_all()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .batches import NONE
+from .began import threads
 from .elements import Elements
-from .held import Generation, threads
+
+if TYPE_CHECKING:
+    from .held import Generation
 
 Array = np.ndarray[Any, Any]
 

@@ -15,11 +15,12 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ...graph.errors import ArgumentError, BadValue, DTypeError
+from ..shared_objects import own_rank
 from . import compiled
 from .positions import integers, pages_of, picked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from .snapshot import Layout
 
@@ -172,8 +173,6 @@ class Adder:
 
 _adders: WeakValueDictionary[str, Adder] = WeakValueDictionary()
 _guard = threading.Lock()
-teller: list[Callable[[str, int, Noted, int], None]] = []
-"""How the driver is told from another process."""
 
 
 def adder(key: str) -> Adder:
@@ -198,7 +197,8 @@ def receive(key: str, block: int, noted: Noted, attempt: int = 0) -> None:
 
 
 def _tell(key: str, block: int, noted: Noted, attempt: int) -> None:
-    if teller:
-        teller[0](key, block, noted, attempt)
-    else:
+    rank = own_rank()
+    if rank is None:
         receive(key, block, noted, attempt)
+    else:
+        rank.pages.tell(key, block, noted, attempt)

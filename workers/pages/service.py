@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ClusterError
-from ..calls import own_calls
 from ..shared_objects import map_file, read, write
-from .additions import Noted, receive, teller
+from .additions import receive
 from .directory import DRIVER, Directory
 from .files import FileName, PageFile, Space
 from .mirrors import Mirrors, Wanted, read_pages
 from .positions import pages_of
-from .snapshot import Table, map_pages, reader
+from .snapshot import Table, map_pages
 
 if TYPE_CHECKING:
-    from ..calls import Question
-    from ..rank import Rank
+    from ..calls import Calls, Question
+    from ..transport import Transport
+    from .additions import Noted
     from .snapshot import Layout, Snapshot
 
 Array = np.ndarray[Any, Any]
@@ -37,31 +37,33 @@ TRIES = 20
 PAUSE = 0.05
 
 
-def serve(rank: Rank) -> PageService:
-    """Begin a rank's part."""
-    return PageService(rank)
-
-
 class PageService:
-    """See the module."""
+    """See the module.
 
-    def __init__(self, rank: Rank) -> None:
-        self.rank, self._calls, self._peers = rank.rank, rank.calls, rank.transport.peers
+    Parameters
+    ----------
+    calls, transport
+        Of the rank.
+    """
+
+    def __init__(self, calls: Calls, transport: Transport) -> None:
+        self.rank, self._calls, self._peers = transport.rank, calls, transport.peers
         self.directory = Directory()
         self.mirrors = Mirrors(self._fetch)
         self.sent: dict[str, int] = {}
         """Bytes of pages that went to other ranks, by the array's token."""
         self._dead: set[int] = set()
         for name in ("add", "where", "read", "open", "ensure", "drop", "free", "sent"):
-            rank.calls.serve(f"pages.{name}", getattr(self, f"_on_{name}"))
-        rank.calls.when_lost(self._lose)
-        reader[:] = [self]
-        teller[:] = [_tell]
+            calls.serve(f"pages.{name}", getattr(self, f"_on_{name}"))
+        calls.when_lost(self._lose)
 
     @property
     def near(self) -> bool:
         """Whether the driver's memory can be mapped."""
         return self._peers[DRIVER].route in IN_PLACE
+
+    def close(self) -> None:
+        """Give up nothing: whoever reads pages holds them."""
 
     # ---------------------------------------------------------------- reading, on compute threads
 
@@ -107,6 +109,22 @@ class PageService:
             wanted = [each for each, _ in _wanted(table, layout.page, missing)]
             self._calls.ask(keeper, "pages.ensure", layout.token, wanted)
         return view.bytes
+
+    # ---------------------------------------------------------------- telling, on compute threads
+
+    def tell(self, key: str, block: int, noted: Noted, attempt: int) -> None:
+        """Tell the driver what a block has added; from its host it maps it, else it is sent."""
+        token = os.urandom(16)
+        told = False
+        if self.near:
+            descriptor, nbytes = write(noted, token)
+            try:
+                name = FileName(os.getpid(), descriptor, "windrow-shared", nbytes)
+                told = self._calls.ask(DRIVER, "pages.add", key, block, attempt, name, token)
+            finally:
+                os.close(descriptor)
+        if not told:
+            self._calls.ask(DRIVER, "pages.add", key, block, attempt, noted)
 
     # ---------------------------------------------------------------- fetching, on threads of the keeper's
 
@@ -266,22 +284,3 @@ def _read_own(wanted: Wanted) -> Array:
     if found is None or wanted.file.pid != os.getpid():
         raise ClusterError("a version of a shared array is gone: the driver has let go of it")
     return read_pages(found.descriptor, wanted.page, wanted.slots)
-
-
-def _tell(key: str, block: int, noted: Noted, attempt: int) -> None:
-    """Tell the driver what a block has added; from its host it maps it, else it is sent."""
-    calls = own_calls()
-    if calls.rank == DRIVER:
-        receive(key, block, noted, attempt)
-        return
-    token = os.urandom(16)
-    told = False
-    if reader and reader[0].near:
-        descriptor, nbytes = write(noted, token)
-        try:
-            name = FileName(os.getpid(), descriptor, "windrow-shared", nbytes)
-            told = calls.ask(DRIVER, "pages.add", key, block, attempt, name, token)
-        finally:
-            os.close(descriptor)
-    if not told:
-        calls.ask(DRIVER, "pages.add", key, block, attempt, noted)

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ...graph.errors import ClusterError
-from ..shared_objects import Leaving
+from ..shared_objects import Leaving, own_rank
 from . import additions, compiled
 from .files import FileName, Space, pieces
 from .positions import integers
@@ -20,7 +20,7 @@ from .positions import integers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .service import PageService, View
+    from .service import View
 
 Array = np.ndarray[Any, Any]
 
@@ -126,8 +126,9 @@ class Snapshot(Leaving):
 
     def _ready(self, index: Any) -> Array:
         """Return the array, in which what the index touches is at hand."""
-        if self.table.files[0].pid != os.getpid() and reader and not reader[0].near:
-            return reader[0].ready(self, index)
+        rank = own_rank() if self.table.files[0].pid != os.getpid() else None
+        if rank is not None and not rank.pages.near:
+            return rank.pages.ready(self, index)
         with self._lock:
             if self._mapped is None:
                 self._mapped = self.layout.over(map_pages(self.layout, self.table, FileName.open))
@@ -166,5 +167,3 @@ def gather(array: Array, index: Any) -> Any:
 
 living: WeakValueDictionary[int, Any] = WeakValueDictionary()
 """The versions in this process's memory that somebody may need, by their numbers."""
-reader: list[PageService] = []
-"""What reads pages for this process's rank."""

@@ -55,9 +55,9 @@ v.update(0, 0)
 
 
 def held(comm):
-    from windrow.workers.pages.snapshot import reader
+    from windrow.workers.calls import own_calls
 
-    return reader[0].mirrors.used
+    return own_calls().provided("pages.").mirrors.used
 
 
 for _ in range(100):

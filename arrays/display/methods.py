@@ -1,0 +1,71 @@
+"""Methods that look at an array. What they need is loaded when they are called first: most programs never look."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ..base import ArrayBase
+
+if TYPE_CHECKING:
+    import networkx
+
+    from .explain import Explanation
+
+
+class Looks(ArrayBase):
+    """What shows an array and what it is made from; nothing is computed."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(_load("html").array_html(self))
+
+    def explain(self) -> Explanation:
+        """See `windrow.explain`."""
+        found: Explanation = _load("explain").explain(self)
+        return found
+
+    def graph(
+        self, level: str = "operations", limit: int = 10_000, block: int | tuple[int, ...] | None = None
+    ) -> networkx.DiGraph:
+        """Return what the array is made from as a graph: by operation, by stage, or by chunk task; nothing is computed.
+
+        Parameters
+        ----------
+        level : {"operations", "stages", "tasks"}
+            Which graph: that of `windrow.operation_graph`, `windrow.stage_graph` or `windrow.task_graph`.
+        limit : int
+            How many tasks a graph of tasks may have.
+        block : int or tuple of int, optional
+            The index of a chunk: a graph of tasks has what that chunk alone is made from.
+
+        Returns
+        -------
+        networkx.DiGraph
+            An edge leads from what is read to its reader.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such level, there are more tasks than `limit`, or `block` is given at another level.
+        IndexingError
+            There is no such chunk.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.ones((4, 4), chunks=2) + 1
+        >>> [x.graph(level).number_of_nodes() for level in ("operations", "stages", "tasks")]
+        [2, 1, 1]
+        """
+        found: networkx.DiGraph = _load("chunk_graphs").graph_of(self, level, limit, block)
+        return found
+
+    def visualize(self, filename: Any = None, level: str | None = None, limit: int = 500) -> Any:
+        """See `windrow.visualize`."""
+        return _load("visualize").visualize(self, filename=filename, level=level, limit=limit)
+
+
+def _load(module: str) -> Any:
+    return importlib.import_module(f".{module}", __package__)

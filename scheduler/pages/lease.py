@@ -1,0 +1,15 @@
+"""What keeps a version of a shared array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .versions import Version
+
+
+class Lease:
+    """Held by whoever may need a version once more."""
+
+    def __init__(self, version: Version) -> None:
+        self.version = version
