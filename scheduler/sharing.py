@@ -8,7 +8,6 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..graph.errors import ClusterError
 from ..workers.protocol import Unshare
 from ..workers.shared_objects import Borrowed, Shared, forget
 from .cluster import engines, running, session
@@ -61,16 +60,6 @@ def make_once(what: str, make: Callable[[], Made]) -> Made:
     handle: Made = pickle.loads(packed)
     weakref.finalize(handle, pin.release)
     return handle
-
-
-def refuse_members(operation: str) -> None:
-    """Raise in SPMD mode, where what the driver alone has to do with would be made by each rank for itself."""
-    found = running()
-    if found is not None and found.place[1] > 1:
-        raise ClusterError(
-            f"{operation}: in SPMD mode every rank runs the script, and this belongs to a driver; expected a script "
-            "that runs on rank 0, without --spmd"
-        )
 
 
 def _put(value: Any) -> Shared:

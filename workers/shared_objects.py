@@ -359,7 +359,7 @@ def as_ranks_see(function: Any) -> Any:
 
     It is for calls in the driver that stand for those on ranks. What can't be pickled comes back as it is.
     """
-    if not _own:
+    if not _own and not _ranks:
         return function
     try:
         with noting() as used:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import os
 from typing import Any
@@ -10,9 +11,9 @@ import numpy as np
 
 from ...graph.chunks import parse_bytes
 from ...graph.errors import ArgumentError, bad
+from ...scheduler.cluster import running
 from ...scheduler.pages.shared_array import SharedArray
 from ...scheduler.resources import refuse_larger
-from ...scheduler.sharing import refuse_members
 from ...workers.pages.files import UNIT
 from ...workers.pages.snapshot import Layout
 from ..base import ArrayBase, plain_array
@@ -81,6 +82,7 @@ def array(x: Any, page: int | str = PAGE, *, spread: bool = True) -> SharedArray
         given = plain_array("array", "x", x)
         made = make_empty("array", given.shape, given.dtype, size, spread)
         made._fill(..., given)
+        made._begin()
         return made
     made = make_empty("array", x.shape, x.dtype, size, spread)
     kept = persist(x)
@@ -88,21 +90,27 @@ def array(x: Any, page: int | str = PAGE, *, spread: bool = True) -> SharedArray
     for block in np.ndindex(*kept.numblocks):
         where = kept.expr.grid.block_slices(int(np.ravel_multi_index(block, kept.numblocks)))
         made._fill(where, kept.blocks[block].compute())
+    made._begin()
     return made
 
 
 def make_empty(
     operation: str, shape: tuple[int, ...], dtype: np.dtype[Any], page: int, spread: bool = True
 ) -> SharedArray:
-    """Return a shared array of zeros."""
-    refuse_members(operation)
+    """Return a shared array of zeros, to be filled and begun; in SPMD mode all ranks make it together."""
     if not shape or dtype.hasobject:
         came = f"of shape {shape} and dtype {dtype}"
         raise ArgumentError(
             f"{operation}: what it is to hold is {came}; expected at least one axis, and no Python objects"
         )
     refuse_larger(operation, math.prod(shape) * dtype.itemsize, "x")
-    return SharedArray(Layout(os.urandom(8).hex(), shape, dtype, page, spread))
+    layout = Layout(os.urandom(8).hex(), shape, dtype, page, spread)
+    found: Any = running()
+    if found is None or found.place[1] == 1:
+        return SharedArray(layout)
+    spmd = importlib.import_module("...scheduler.spmd_mode.agreed_arrays", __package__)
+    agreed: SharedArray = spmd.make_agreed(found, layout)
+    return agreed
 
 
 def read_page(operation: str, page: Any) -> int:

@@ -82,6 +82,7 @@ class Table:
         self._count = len(held)
         self._rows = make_empty("Table", (max(2 * len(held), FEW), *held.shape[1:]), held.dtype, self._page)
         self._rows._fill(slice(len(held)), held)
+        self._rows._begin()
 
     @property
     def nbytes(self) -> int:
@@ -296,6 +297,7 @@ class Table:
         shape = (2 * (self._count + more), *self.row_shape)
         self._rows = make_empty("Table", shape, self.dtype, self._page)
         self._rows._fill(slice(self._count), old[: self._count])
+        self._rows._begin()
         self._rows._stand_in(old)
 
 

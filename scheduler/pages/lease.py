@@ -9,7 +9,20 @@ if TYPE_CHECKING:
 
 
 class Lease:
-    """Held by whoever may need a version once more."""
+    """Held by whoever may need a version once more.
+
+    Parameters
+    ----------
+    version : Version
+        Which one.
+    """
 
     def __init__(self, version: Version) -> None:
         self.version = version
+
+
+class Elsewhere(Lease):
+    """Stands for the lease of a version that another process keeps."""
+
+    def __init__(self) -> None:
+        """See the class."""

@@ -12,7 +12,7 @@ import numpy as np
 from ...graph.errors import ClusterError
 from ...workers.pages.additions import check_addition, check_numbers, check_values, note
 from ...workers.pages.positions import integers
-from ...workers.pages.snapshot import gather
+from ...workers.pages.snapshot import Paged, gather
 from ...workers.shared_objects import note_use
 from ..cluster import engines, running
 from .applying import apply_all
@@ -22,11 +22,12 @@ from .versions import Pages
 if TYPE_CHECKING:
     from ...workers.pages.additions import Addition
     from ...workers.pages.snapshot import Layout
+    from .lease import Lease
 
 Array = np.ndarray[Any, Any]
 
 
-class SharedArray:
+class SharedArray(Paged):
     """A large array that tasks read sparsely, updated between computations; `windrow.shared.array` returns it.
 
     A function that uses it sees the version that was there when its lazy array was made, whenever it runs.
@@ -71,50 +72,17 @@ class SharedArray:
         self._process = os.getpid()
         arrays[self._layout.token] = self
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the array."""
-        return self._layout.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Its elements' dtype."""
-        return self._layout.dtype
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the elements."""
-        return self._layout.nbytes
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __repr__(self) -> str:
-        return f"<shared array: {self.shape}, {self.dtype}>"
-
     def __getitem__(self, index: Any) -> Any:
-        with self._lock:
-            return gather(self._settled().array, integers(index))
+        return self._gather(integers(index))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.asarray(self[...], dtype=dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        with self._lock:
-            lease = self._settled().lease()
-            if not note_use(lease):  # who knows how long this pickle is kept
-                weakref.finalize(self, _hold, lease)
-            return lease.version.shared.__reduce__()
+        lease = self._lease()
+        if not note_use(lease):  # who knows how long this pickle is kept
+            weakref.finalize(self, _hold, lease)
+        return lease.version.shared.__reduce__()
 
     def update(self, index: Any, values: Any) -> None:
         """Write values at positions, as `v[index] = values` does for NumPy's arrays.
@@ -146,11 +114,7 @@ class SharedArray:
         >>> v[1]
         array([5., 6.])
         """
-        change = check_addition("update", self._layout, integers(index), values)
-        self._check_process("update")
-        with self._lock:
-            self._settled().prepare(change.pages)
-            self._pages.array[change.index] = change.values
+        self._change("update", check_addition("update", self._layout, integers(index), values))
 
     def add(self, index: Any, values: Any) -> None:
         """Add values at positions; repeated positions count each, as in `numpy.add.at`.
@@ -181,11 +145,7 @@ class SharedArray:
         array([0., 2., 1.])
         """
         check_numbers("add", self._layout)
-        addition = check_addition("add", self._layout, integers(index), values)
-        self._check_process("add")
-        with self._lock:
-            self._settled().prepare(addition.pages)
-            apply_all(self._pages.array, [addition])
+        self._change("add", check_addition("add", self._layout, integers(index), values))
 
     def add_at(self, index: Any, values: Any) -> None:
         """Add values at positions when the computation is through, in a function of `map_blocks` or `spmd`.
@@ -238,6 +198,25 @@ class SharedArray:
         >>> wr.shared.array(np.zeros(100)).info()["pages"]
         1
         """
+        return self._tell()
+
+    # ---------------------------------------------------------------- what SPMD mode does otherwise
+
+    def _gather(self, index: Any) -> Any:
+        with self._lock:
+            return gather(self._settled().array, index)
+
+    def _change(self, operation: str, change: Addition) -> None:
+        """Write or add what was checked."""
+        self._check_process(operation)
+        with self._lock:
+            self._settled().prepare(change.pages)
+            if operation == "add":
+                apply_all(self._pages.array, [change])
+            else:
+                self._pages.array[change.index] = change.values
+
+    def _tell(self) -> dict[str, int]:
         with self._lock:
             pages = self._settled()
             layout = self._layout
@@ -250,20 +229,35 @@ class SharedArray:
                 "sent": sent,
             }
 
+    def _fill(self, index: Any, values: Array) -> None:
+        """Write what an array begins with, which fits; before `_begin`."""
+        with self._lock:
+            self._pages.array[index] = values
+
+    def _begin(self) -> None:
+        """Have the array be read from now on."""
+
+    def _stand_in(self, other: SharedArray) -> None:
+        """Take what functions add to another one from now on, which is as long at most."""
+        arrays[other._layout.token] = self
+
+    # ---------------------------------------------------------------- versions
+
+    def _lease(self) -> Lease:
+        """Return what keeps the present version, with all additions that are due."""
+        with self._lock:
+            return self._settled().lease()
+
+    def _is_at(self, lease: Lease) -> bool:
+        """Tell whether a lease is still that of the present version."""
+        with self._lock:
+            return not self._due and self._pages.is_at(lease)
+
     def _check_values(self, operation: str, shape: tuple[int, ...], values: Any, argument: str = "values") -> Array:
         """Return values that fit a shape and the dtype."""
         if operation == "add":
             check_numbers(operation, self._layout)
         return check_values(operation, self._layout, shape, values, argument)
-
-    def _fill(self, index: Any, values: Array) -> None:
-        """Write what an array begins with, which fits."""
-        with self._lock:
-            self._pages.array[index] = values
-
-    def _stand_in(self, other: SharedArray) -> None:
-        """Take what functions add to another one from now on, which is as long at most."""
-        arrays[other._layout.token] = self
 
     def _put_due(self, additions: list[Addition]) -> None:
         """Have additions made before the array is next used: later, fewer need what is there now."""

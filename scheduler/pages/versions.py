@@ -94,6 +94,10 @@ class Pages:
         self._present.leases.add(made)
         return made
 
+    def is_at(self, lease: Lease) -> bool:
+        """Tell whether nothing was written since a lease was made."""
+        return self._present is lease.version
+
     def prepare(self, touched: Array) -> None:
         """Have pages ready to be written: the present version is a new one then."""
         self._present = None

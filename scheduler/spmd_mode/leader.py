@@ -6,25 +6,30 @@ import logging
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from ...graph import names
 from ...graph.errors import ClusterError
 from ...graph.expr import walk
 from ...workers.config import config
+from ..pages.counting import count_additions
 from ..places import find_places
 from .reports import Answer, dump_error, dumps, name_ranks
 from .roll import LATE, Roll
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ...graph.expr import Expr
     from ...workers.calls import Question
+    from ...workers.shared_objects import SharedName
     from ..kept import Kept
     from ..places import Columns
     from ..session import Session
+    from .agreed_arrays import LedArray
     from .reports import Report
 
 log = logging.getLogger("windrow")
@@ -47,9 +52,12 @@ class Leader:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self._led = threading.local()
         self.engine = session.engine
         self.roll = Roll(self.engine.transport.size, lambda: config.late_limit)
         self.kept: dict[str, Any] = {}
+        self.arrays: dict[str, LedArray] = {}
+        """Shared arrays by their tokens."""
         self._holders: dict[str, set[int]] = {}
         self._reading: dict[int, tuple[list[Kept], set[int]]] = {}
         self._guard = threading.Lock()
@@ -81,17 +89,25 @@ class Leader:
             if meeting.error is not None:
                 raise meeting.error
             self._raise_failed(roots)
-            value = act()
+            value, versions = act(), self._renew()
         except BaseException as error:
             if meeting.error is None:
                 self.roll.fail(told.number, dump_error(error))
             raise
         self._hold(told)
-        answer = Answer(dumps(value), False, self._settle(), self.roll.living)
+        answer = Answer(dumps(value), False, self._settle(), self.roll.living, versions)
         for reply in meeting.replies.values():
             reply(answer)
         self.roll.leave(told.number)
         return value, answer
+
+    def _renew(self) -> tuple[tuple[str, SharedName], ...]:
+        """Return the names of shared arrays' versions that are new."""
+        if not self.arrays:
+            return ()
+        with self.acting():
+            found = [(token, led.renew()) for token, led in self.arrays.items()]
+        return tuple((token, name) for token, name in found if name is not None)
 
     def _note_drops(self, rank: int, told: Report) -> None:
         with self._guard:
@@ -126,6 +142,21 @@ class Leader:
 
     # ---------------------------------------------------------------- what they do
 
+    @property
+    def acts(self) -> bool:
+        """Whether this thread does what rank 0 does for all."""
+        return bool(getattr(self._led, "acting", False))
+
+    @contextmanager
+    def acting(self) -> Iterator[None]:
+        """While rank 0 acts for all, what it does is its own."""
+        self._led.acting = True
+        try:
+            with names.alone():
+                yield
+        finally:
+            self._led.acting = False
+
     def compute(self, number: int, roots: list[Expr]) -> Any:
         """Return values where they are few bytes, else where their chunks lie."""
         others = [rank for rank in self.roll.living if rank]
@@ -133,6 +164,7 @@ class Leader:
             return self.session.run(roots)
         kept = self.session.keep(roots)
         columns = [self.locate(each) for each in kept]
+        count_additions(roots)
         with self._guard:
             self._reading[number] = (kept, {0, *others})
         return columns

@@ -6,7 +6,6 @@ import pickle
 import threading
 import time
 import weakref
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +23,12 @@ from ..session import Session
 from .reports import Answer, dumps, report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ...graph.expr import Expr
     from ...graph.stage import Stage
     from ...workers.rank import Rank
+    from ...workers.shared_objects import SharedName
     from ..result_collector import ResultCollector
     from .leader import Leader
 
@@ -42,7 +42,7 @@ class AgreedKept(Kept):
 
     def __init__(self, session: MemberSession, token: str, number: int) -> None:
         self.session: Any = session
-        self.token, self.job = token, Job([], [token], None)
+        self.token, self.job, self.counted = token, Job([], [token], None), False
         self._finalizer = weakref.finalize(self, insist, partial(session.let_go, token, number))
 
     @property
@@ -92,15 +92,20 @@ class MemberSession(Session):
         self._dropped: list[str] = []
         self._number = self._made = 0
         self._script = threading.current_thread()
-        self._led = threading.local()
+        self.versions: dict[str, SharedName] = {}
+        """Shared arrays by their tokens: what the last call has left."""
 
     # ---------------------------------------------------------------- what is known without asking
 
     @property
     def present(self) -> Session:
         """What computes here and now: the engine's own session where rank 0 acts for all."""
-        acting = self._leader is not None and getattr(self._led, "acting", False)
-        return self._leader.session if acting and self._leader is not None else self
+        return self._leader.session if self._leader is not None and self._leader.acts else self
+
+    @property
+    def leader(self) -> Leader | None:
+        """Who leads, on rank 0."""
+        return self._leader
 
     @property
     def place(self) -> tuple[int, int]:
@@ -204,20 +209,11 @@ class MemberSession(Session):
         """See `Session`: rank 0 does it."""
 
         def alone() -> Any:
-            with self._acting():
+            assert self._leader is not None
+            with self._leader.acting():
                 return act()
 
         return self._call(what, [names.digest(*about)], (), alone)
-
-    @contextmanager
-    def _acting(self) -> Iterator[None]:
-        """While rank 0 acts for all, what it does is its own."""
-        self._led.acting = True
-        try:
-            with names.alone():
-                yield
-        finally:
-            self._led.acting = False
 
     def hold_once(self, what: str, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
         """See `Session`: rank 0 makes it, and keeps it until all ranks have let go of it."""
@@ -225,7 +221,7 @@ class MemberSession(Session):
 
         def act() -> tuple[Any, str]:
             assert leader is not None
-            with self._acting():
+            with leader.acting():
                 made, keeper = make()
             return made, leader.adopt(what, keeper)
 
@@ -252,6 +248,7 @@ class MemberSession(Session):
             value = _open(answer)
         self._living = answer.living
         self._stored.difference_update(answer.gone)
+        self.versions.update(answer.versions)
         return value
 
     def _assemble(self, root: Expr, columns: Columns, number: int) -> Array:

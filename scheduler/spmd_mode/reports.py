@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ...graph.expr import Expr
+    from ...workers.shared_objects import SharedName
 
 SHOWN = 3
 """Arrays that an error names."""
@@ -48,12 +49,16 @@ class Report:
 
 @dataclass(frozen=True)
 class Answer:
-    """What all ranks are told: a pickled value or error, what is persisted no more, and which ranks live."""
+    """What all ranks are told: a pickled value or error, what is persisted no more, and which ranks live.
+
+    `versions` are shared arrays, by their tokens, that a call has changed, with the names of what they are now.
+    """
 
     packed: bytes
     failed: bool
     gone: tuple[str, ...]
     living: tuple[int, ...]
+    versions: tuple[tuple[str, SharedName], ...] = ()
 
 
 def report(number: int, kind: str, names: Iterable[str], roots: Sequence[Expr], dropped: tuple[str, ...]) -> Report:

@@ -38,6 +38,7 @@ class Jobs:
         found["TMPDIR"] = str(self.temporary)
         found["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), found["PATH"]])
         found["PYTHONPATH"] = str(ROOT / "src")
+        found["WINDROW_START_LIMIT"] = "40"  # what waits at the start says so before it is ended
         self.environment = found
         self.ranks = False
 

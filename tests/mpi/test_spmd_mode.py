@@ -245,6 +245,16 @@ def test_shared_things_loops_and_training(launch, nothing_left, tmp_path):
     assert first["while"] == 1270.0
     assert first["logistic"] > 0.97
     assert first["sgd"] > 0.9
-    assert first["refused"].startswith("array: in SPMD mode every rank runs the script")
+    assert first["each its own"] == [10.0, 2.0, 2.0]
+    assert first["before and after"] == [[0.0, 1.0, 2.0, 3.0, 4.0], [10.0, 2.0, 2.0, 3.0, 20.0]]
+    assert (first["ten"], first["added"]) == (9, [14.0, 5.0, 5.0])
+    assert first["large"] == [90_000 * 89_999 // 2 + 180_000, [14.0 + 30_004, 5.0 + 30_003, 5.0 + 30_003]]
+    assert first["copied"]
+    assert first["of lazy"] == [2, 3]
+    assert "rank 0: update at" in first["other values"]
+    assert first["beyond"] == [30_018.0]
+    assert first["table"] == [[7.0, 3.0, -1.0], [7.5, 3.0, 1.5], [7.5]]
+    assert first["keys"] == 11_000
+    assert first["streamed"] == [1.0, 6.0]
     assert (first["summed"], first["of the last"]) == ([6, 6], [2, 2])
     assert "rank 0: symmetric: symmetric of shape (3,), float64, filled with 0.0 at" in first["shapes"]

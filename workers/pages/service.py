@@ -69,7 +69,7 @@ class PageService:
 
     def ready(self, snapshot: Snapshot, index: Any) -> Array:
         """Return a version's array in which what an index touches is at hand; the driver is on another host."""
-        layout, table = snapshot.layout, snapshot.table
+        layout, table = snapshot._layout, snapshot.table
         touched = pages_of(index, layout.shape, layout.dtype.itemsize, layout.page)
         if not layout.spread:
             return layout.over(self._read_for_once(layout, table, touched))
@@ -99,7 +99,7 @@ class PageService:
 
     def _mirrored(self, snapshot: Snapshot, keeper: int, touched: Array) -> Array:
         """Return a version's bytes on this host, where the touched pages have come."""
-        layout, table = snapshot.layout, snapshot.table
+        layout, table = snapshot._layout, snapshot.table
         view = snapshot.view
         if view is None or view.keeper != keeper:
             opened = self._calls.ask(keeper, "pages.open", layout.page, table.files)

@@ -61,31 +61,20 @@ class Table:
     number: Array
 
 
-class Snapshot(Leaving):
-    """One version of a shared array, as functions that run on ranks see it: read-only.
+class Paged:
+    """What an array in pages tells of itself, in the script as in functions."""
 
-    `v[index]` gathers what NumPy's indexing does, as an array of its own.
-    """
-
-    def __init__(self, layout: Layout, table: Table, version: int) -> None:
-        self.layout, self.table, self.version = layout, table, version
-        self.view: View | None = None
-        """Where its pages are on another host than the driver's."""
-        self._lock = threading.Lock()
-        self._mapped: Array | None = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Snapshot, (self.layout, self.table, self.version)
+    _layout: Layout
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the array."""
-        return self.layout.shape
+        return self._layout.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Its elements' dtype."""
-        return self.layout.dtype
+        return self._layout.dtype
 
     @property
     def ndim(self) -> int:
@@ -100,10 +89,30 @@ class Snapshot(Leaving):
     @property
     def nbytes(self) -> int:
         """Bytes of the elements."""
-        return self.layout.nbytes
+        return self._layout.nbytes
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<shared array: {self.shape}, {self.dtype}>"
+
+
+class Snapshot(Paged, Leaving):
+    """One version of a shared array, as functions that run on ranks see it: read-only.
+
+    `v[index]` gathers what NumPy's indexing does, as an array of its own.
+    """
+
+    def __init__(self, layout: Layout, table: Table, version: int) -> None:
+        self._layout, self.table, self.version = layout, table, version
+        self.view: View | None = None
+        """Where its pages are on another host than the driver's."""
+        self._lock = threading.Lock()
+        self._mapped: Array | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Snapshot, (self._layout, self.table, self.version)
 
     def __getitem__(self, index: Any) -> Any:
         if self.gone or (self.table.files[0].pid == os.getpid() and self.version not in living):
@@ -114,15 +123,12 @@ class Snapshot(Leaving):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self[...], dtype=dtype, copy=None)
 
-    def __repr__(self) -> str:
-        return f"<shared array: {self.shape}, {self.dtype}>"
-
     def add_at(self, index: Any, values: Any) -> None:
         """Add values at positions when the computation is through; what is read meanwhile doesn't change.
 
         Repeated positions count each, as in `numpy.add.at`.
         """
-        additions.note(self.layout, index, values)
+        additions.note(self._layout, index, values)
 
     def _ready(self, index: Any) -> Array:
         """Return the array, in which what the index touches is at hand."""
@@ -131,7 +137,7 @@ class Snapshot(Leaving):
             return rank.pages.ready(self, index)
         with self._lock:
             if self._mapped is None:
-                self._mapped = self.layout.over(map_pages(self.layout, self.table, FileName.open))
+                self._mapped = self._layout.over(map_pages(self._layout, self.table, FileName.open))
             return self._mapped
 
 

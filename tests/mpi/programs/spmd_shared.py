@@ -36,10 +36,55 @@ labels = (rows @ np.array([1.0, -2.0, 0.5, 0.0]) > 0).astype(int)
 out["logistic"] = float(linear_model.LogisticRegression().fit(rows, labels).score(rows, labels))
 out["sgd"] = float(linear_model.SGDClassifier(max_iter=2).fit(rows, labels).score(rows, labels))
 out["centres"] = cluster.KMeans(2, n_init=1).fit(rows).cluster_centers_.tolist()
+
+v = wr.shared.array(np.zeros(50_000), page="4 KiB")
+v.update(slice(0, 5), np.arange(5.0))
+before = wr.map_blocks(lambda block: v[block], wr.arange(5, chunks=2), dtype=float)
+v.update([0, 4], [10, 20])
+v.add([1, 1], 0.5)
+out["each its own"] = comm.allgather(float(v[rank]))
+out["before and after"] = before.compute().tolist(), v[:5].tolist()
+
+
+def count(block):
+    v.add_at(block % 3, 1)
+    return block
+
+
+added = wr.map_blocks(count, wr.arange(10, chunks=4))
+out["ten"] = int(added.max())
+out["added"] = v[:3].tolist()
+kept = wr.map_blocks(lambda block: count(block) + 1, wr.arange(10, chunks=4)).persist()
+wr.wait(kept)
+large = wr.map_blocks(lambda block: count(block) + 2, wr.arange(90_000, chunks=40_000)).compute()
+out["large"] = int(large.sum()), v[:3].tolist()
+out["copied"] = v.info()["copied"] <= v.info()["pages"]
+out["of lazy"] = wr.shared.array(wr.arange(10, chunks=3))[2:4].tolist()
 try:
-    wr.shared.array(np.zeros(10))
+    v.update(0, rank)
 except wr.ClusterError as error:
-    out["refused"] = str(error)
+    out["other values"] = str(error)
+try:
+    v.update(50_000, 1)
+except wr.IndexingError:
+    out["beyond"] = v[:1].tolist()
+
+table = wr.shared.Table(np.arange(5000), np.arange(5000.0))
+names = wr.from_array(np.array([7, 3, 6000]), chunks=2)
+look = table.get(names, default=-1.0)
+table.put(np.arange(6000, 12000), 1.0)
+table.add([7, 6000], 0.5)
+out["table"] = look.compute().tolist(), table.get(names).compute().tolist(), table.get([7, rank]).tolist()[:1]
+out["keys"] = len(table)
+
+
+def streamed(block):
+    table.add(block, 1.0)
+    return block
+
+
+wr.map_blocks(streamed, wr.arange(6, chunks=2)).compute()
+out["streamed"] = table.get([0, 5]).tolist()
 
 copies = wr.shared.replicated(2, "i8")
 copies.local[:] = rank + 1

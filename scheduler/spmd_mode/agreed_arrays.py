@@ -1,0 +1,141 @@
+"""Shared arrays in SPMD mode: rank 0 has them, all ranks change them together, and each reads by itself.
+
+What is read is the version that the last collective call has left, so that all scripts see the same, however far each
+has come: rank 0 leases that version, and tells its name with the call's answer.
+"""
+
+from __future__ import annotations
+
+import pickle
+import weakref
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...workers.shared_objects import note_use, resolve
+from ..pages.lease import Elsewhere, Lease
+from ..pages.shared_array import SharedArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...workers.pages.additions import Addition
+    from ...workers.pages.snapshot import Layout
+    from ...workers.shared_objects import SharedName
+    from .leader import Leader
+    from .member import MemberSession
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(eq=False)
+class LedArray:
+    """A shared array as rank 0 has it, and the version that all ranks know."""
+
+    array: SharedArray
+    lease: Lease | None = None
+
+    def change(self, act: Callable[[SharedArray], Any]) -> Any:
+        """Do something with the array; the version that was known need not be kept, as all ranks are in the call."""
+        self.lease = None
+        return act(self.array)
+
+    def renew(self) -> SharedName | None:
+        """Return the present version's name, unless it is known."""
+        if self.lease is not None and self.array._is_at(self.lease):
+            return None
+        self.lease = None
+        self.lease = self.array._lease()
+        return self.lease.version.shared._name
+
+
+class _Keeper:
+    """Keeps an array until all ranks have let go of it."""
+
+    def __init__(self, leader: Leader, token: str) -> None:
+        self._leader, self._token = leader, token
+
+    def release(self) -> None:
+        """Let go of it."""
+        self._leader.arrays.pop(self._token, None)
+
+
+class AgreedArray(SharedArray):
+    """A shared array as a rank's script has it; see the module.
+
+    Parameters
+    ----------
+    layout : Layout
+        As rank 0 has made it.
+    session : MemberSession
+        The script's.
+    pin : object
+        What keeps it.
+    """
+
+    def __init__(self, layout: Layout, session: MemberSession, pin: object) -> None:
+        self._layout, self._session, self._pin = layout, session, pin
+        weakref.finalize(self, session.versions.pop, layout.token, None).atexit = False
+
+    @property
+    def _name(self) -> SharedName:
+        return self._session.versions[self._layout.token]
+
+    @staticmethod
+    def _named_by(each: AgreedArray) -> bytes:
+        return each._name.token
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        led = self._led
+        lease = Elsewhere() if led is None else led.lease
+        if lease is not None and not note_use(lease):
+            weakref.finalize(self, id, lease)
+        return resolve, (self._name,)
+
+    @property
+    def _led(self) -> LedArray | None:
+        leader = self._session.leader
+        return None if leader is None else leader.arrays[self._layout.token]
+
+    def _gather(self, index: Any) -> Any:
+        return resolve(self._name)[index]
+
+    def _change(self, operation: str, change: Addition) -> None:
+        content = blake2b(pickle.dumps((change.index, change.values), 5), digest_size=16).hexdigest()
+        self._together(operation, content, lambda array: array._change(operation, change))
+
+    def _tell(self) -> dict[str, int]:
+        found: dict[str, int] = self._together("info", "", lambda array: array._tell())
+        return found
+
+    def _fill(self, index: Any, values: Array) -> None:
+        if self._led is not None:
+            self._led.array._fill(index, values)
+
+    def _begin(self) -> None:
+        self._together("array", "", lambda array: None)
+
+    def _stand_in(self, other: SharedArray) -> None:
+        assert isinstance(other, AgreedArray)
+        if self._led is not None and other._led is not None:
+            self._led.array._stand_in(other._led.array)
+
+    def _together(self, what: str, content: str, act: Callable[[SharedArray], Any]) -> Any:
+        led = self._led
+        about = (self._layout.token, content)
+        return self._session.once(what, about, lambda: None if led is None else led.change(act))
+
+
+def make_agreed(session: MemberSession, layout: Layout) -> AgreedArray:
+    """Make a shared array; collective over all ranks."""
+
+    def make() -> tuple[Layout, _Keeper]:
+        leader = session.leader
+        assert leader is not None
+        leader.arrays[layout.token] = LedArray(SharedArray(layout))
+        return layout, _Keeper(leader, layout.token)
+
+    agreed, pin = session.hold_once("shared array", make)
+    return AgreedArray(agreed, session, pin)
