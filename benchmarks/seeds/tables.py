@@ -1,12 +1,15 @@
 """Streaming updates: ten rounds of lookups in a table of 1 GB, one key of which changes between rounds.
 
-The peer is dask's `scatter(broadcast=True)` of the table in each round, which is what it has for this.
+The peers send the table anew in each round, which is what they have for this: dask by `scatter(broadcast=True)`, and
+Spark by `broadcast`, where Java and pyspark are installed.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -95,13 +98,44 @@ def by_dask(quick: bool) -> dict[str, Any]:
     return {"seconds": seconds}
 
 
+def by_spark(quick: bool) -> dict[str, Any]:
+    """Broadcast the table to all workers in each round."""
+    from pyspark import SparkConf, SparkContext
+
+    rows, keys = draw(quick)
+    found = []
+    memory = {"spark.driver.memory": "6g", "spark.driver.maxResultSize": "0", "spark.ui.enabled": "false"}
+    conf = SparkConf().setMaster("local[2]").setAll([*memory.items(), ("spark.log.level", "ERROR")])
+    with SparkContext(conf=conf) as context:
+        parts = context.parallelize(np.array_split(keys, CHUNKS), CHUNKS).cache()
+        assert parts.map(len).sum() == len(keys)
+        begin = time.perf_counter()
+        for number, key in enumerate(changes(rows)):
+            table = context.broadcast(rows)
+            found.append(parts.map(lambda part, table=table: look_up(table.value, part)).sum())
+            table.destroy()
+            rows[key] = number
+        seconds = time.perf_counter() - begin
+    rows, keys = draw(quick)
+    np.testing.assert_allclose(found, expected(rows, keys))
+    return {"seconds": seconds}
+
+
+def peers() -> dict[str, str]:
+    """Return the peers that are installed, and what each does."""
+    found = {"dask": "dask scatter(broadcast=True)"}
+    if importlib.util.find_spec("pyspark") is not None and shutil.which("java") is not None:
+        found["spark"] = "Spark broadcast"
+    return found
+
+
 def rows(quick: bool) -> list[Row]:
-    """Measure both."""
+    """Measure all."""
     from row import ROOT, Row, mpirun
 
     found = {}
     more = ["quick"] if quick else []
-    for name in ("windrow", "dask"):
+    for name in ("windrow", *peers()):
         words = mpirun(2, "-m", "windrow", __file__) if name == "windrow" else [sys.executable, __file__]
         done = subprocess.run(
             [*words, name, *more], env=os.environ | ROOT, capture_output=True, check=False, timeout=600, text=True
@@ -111,8 +145,9 @@ def rows(quick: bool) -> list[Row]:
         found[name] = json.loads(done.stdout.strip().splitlines()[-1])["seconds"]
     size, lookups = sizes(quick)
     name = f"{ROUNDS} rounds of {lookups:,} lookups, {size * 8 / 1e9:.2g} GB"
-    return [Row(name, found["windrow"], "dask scatter(broadcast=True)", found["dask"], 1 / 20)]
+    return [Row(name, found["windrow"], what, found[peer], 1 / 20) for peer, what in peers().items()]
 
 
 if __name__ == "__main__":
-    print(json.dumps({"windrow": by_windrow, "dask": by_dask}[sys.argv[1]]("quick" in sys.argv)))
+    told = {"windrow": by_windrow, "dask": by_dask, "spark": by_spark}[sys.argv[1]]("quick" in sys.argv)
+    print(json.dumps(told))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...workers.pages.files import MOST_PIECES, PageFile, Space, pieces
+from ...workers.pages.files import MOST_PIECES, PageFile, Space, pieces, runs
 from ...workers.pages.snapshot import Layout, Snapshot, Table, living
 from ..sharing import share
 from .lease import Lease
@@ -176,12 +176,3 @@ class Pages:
 def _places(files: Sequence[PageFile], file: Array, slot: Array) -> Array:
     """Return for pages which file each is in, and where."""
     return np.stack([np.array([each.number for each in files])[file], slot])
-
-
-def runs(numbers: Array) -> list[tuple[int, int]]:
-    """Return where numbers follow each other: place of the first one, and how many."""
-    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
-    first = np.concatenate([[0], breaks]) if len(numbers) else np.zeros(0, np.int64)
-    return list(
-        zip(first.astype(int).tolist(), np.diff(np.append(first, len(numbers))).astype(int).tolist(), strict=True)
-    )

@@ -134,3 +134,12 @@ def pieces(files: np.ndarray[Any, Any], slots: np.ndarray[Any, Any]) -> list[tup
     first = np.concatenate([[0], breaks])
     count = np.diff(np.append(first, len(files)))
     return list(zip(first.tolist(), count.tolist(), files[first].tolist(), slots[first].tolist(), strict=True))
+
+
+def runs(numbers: np.ndarray[Any, Any]) -> list[tuple[int, int]]:
+    """Return where numbers follow each other: place of the first one, and how many."""
+    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
+    first = np.concatenate([[0], breaks]) if len(numbers) else np.zeros(0, np.int64)
+    return list(
+        zip(first.astype(int).tolist(), np.diff(np.append(first, len(numbers))).astype(int).tolist(), strict=True)
+    )

@@ -239,7 +239,7 @@ class View:
     def __init__(self, layout: Layout, table: Table, keeper: int, opened: list[tuple[FileName, FileName]]) -> None:
         self.keeper = keeper
         mirrors = dict(zip(table.files, opened, strict=True))
-        self.bytes = map_pages(layout, table, lambda file: mirrors[file][0].open())
+        self.bytes = map_pages(layout, table, lambda file: mirrors[file][0].open()).bytes
         self._held: list[Array] = []
         for _, index in opened:
             descriptor = index.open()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -14,7 +15,7 @@ import numpy as np
 from ...graph.errors import ClusterError
 from ..shared_objects import Leaving, own_rank
 from . import additions, compiled
-from .files import FileName, Space, pieces
+from .files import FileName, Space, pieces, runs
 from .positions import integers
 
 if TYPE_CHECKING:
@@ -137,25 +138,59 @@ class Snapshot(Paged, Leaving):
             return rank.pages.ready(self, index)
         with self._lock:
             if self._mapped is None:
-                self._mapped = self._layout.over(map_pages(self._layout, self.table, FileName.open))
+                space = _adopt(self._layout, self.table) or map_pages(self._layout, self.table, FileName.open)
+                weakref.finalize(self, _set_aside, self._layout.token, self.table, space).atexit = False
+                self._mapped = self._layout.over(space.bytes)
             return self._mapped
 
 
-def map_pages(layout: Layout, table: Table, open_file: Callable[[FileName], int]) -> Array:
-    """Return the bytes of a version's pages, one after the other, read-only."""
-    found = pieces(table.file, table.slot)
+def map_pages(layout: Layout, table: Table, open_file: Callable[[FileName], int]) -> Space:
+    """Return the addresses at which a version's pages lie, one after the other, read-only."""
     space = Space(layout.pages * layout.page)
+    _map_some(space, layout, table, np.arange(layout.pages), open_file)
+    return space
+
+
+def _map_some(space: Space, layout: Layout, table: Table, chosen: Array, open_file: Callable[[FileName], int]) -> None:
+    """Map some pages, in order."""
     opened: dict[int, int] = {}
     try:
-        for first, count, file, slot in found:
-            if file not in opened:
-                opened[file] = open_file(table.files[file])
-            space.map(first * layout.page, count * layout.page, opened[file], slot * layout.page)
+        for at, count in runs(chosen):
+            begin = int(chosen[at])
+            part = slice(begin, begin + count)
+            for first, number, file, slot in pieces(table.file[part], table.slot[part]):
+                if file not in opened:
+                    opened[file] = open_file(table.files[file])
+                place = (begin + first) * layout.page
+                space.map(place, number * layout.page, opened[file], slot * layout.page)
     finally:
         for descriptor in opened.values():
             with contextlib.suppress(OSError):
                 os.close(descriptor)
-    return space.bytes
+
+
+def _set_aside(token: str, table: Table, space: Space) -> None:
+    """Keep the addresses of a version that is gone; they go with the next version's end, or with other arrays'."""
+    _aside.pop(token, None)
+    _aside[token] = (table, space)
+    for oldest in list(_aside)[:-MOST_ASIDE]:
+        _aside.pop(oldest, None)
+
+
+def _adopt(layout: Layout, table: Table) -> Space | None:
+    """Return the addresses of a version that is gone, with the pages mapped anew that differ; None: there are none.
+
+    To map a page and to touch it for the first time costs more than to read it: of 1 GB that takes a tenth of a second.
+    """
+    found = _aside.pop(layout.token, None)
+    if found is None:
+        return None
+    before, space = found
+    known = {file: k for k, file in enumerate(dict.fromkeys((*before.files, *table.files)))}
+    was, now = (np.array([known[file] for file in each.files])[each.file] for each in (before, table))
+    changed = np.flatnonzero((was != now) | (before.slot != table.slot))
+    _map_some(space, layout, table, changed, FileName.open)
+    return space
 
 
 def gather(array: Array, index: Any) -> Any:
@@ -171,5 +206,8 @@ def gather(array: Array, index: Any) -> Any:
     return found.copy() if isinstance(found, np.ndarray) and np.may_share_memory(found, array) else found
 
 
+MOST_ASIDE = 2
+_aside: dict[str, tuple[Table, Space]] = {}
+"""Addresses of versions that are gone, by the array's token, the oldest first."""
 living: WeakValueDictionary[int, Any] = WeakValueDictionary()
 """The versions in this process's memory that somebody may need, by their numbers."""
