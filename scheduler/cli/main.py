@@ -141,6 +141,13 @@ def _as_rank(options: Options, job: Job, names: Names) -> NoReturn:
     except WindrowError as error:
         _say(str(error))
         os._exit(FAILED)  # Python's own end would wait for MPI
+    if link.size == 1 < job.size:
+        _say(
+            f"the launcher has started {job.size} processes, of which MPI knows this one alone: they would all run the "
+            f"script, unconnected. Use the mpirun that belongs to this Python's MPI library (srun needs --mpi=pmix); "
+            f"{PROGRAM} doctor tells which that is"
+        )
+        os._exit(FAILED)
     member = options.spmd and options.words not in (["env"], ["doctor"])
     if link.rank and not member:
         work(link)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import windrow as wr
+from windrow.scheduler.pages import applying
 from windrow.workers.pages.positions import pages_of
 
 PAGE = 4096
@@ -316,3 +317,39 @@ def test_a_version_that_is_gone_says_so_and_gives_no_zeros():
     wr.ones(3).sum().compute()
     with pytest.raises(wr.ClusterError, match="a shared array, or this version of it, is gone"):
         read[4]
+
+
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (6000, 1), (6000, 7)], ids=str)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+def test_very_many_additions_are_made_in_their_order(apart, shape, dtype):
+    """Columns of positions that have ranges of their own are added one after the other: to the same bits."""
+    rng = np.random.default_rng(0)
+    width = 500 if apart else 3500
+    blocks = [rng.integers(0, width, (6000, 7)) + (500 * np.arange(7) if apart else 0) for _ in range(30)]
+    blocks[3][:, 2] = 1200
+    values = [(rng.standard_normal(shape) * 10.0 ** rng.integers(0, 5, shape)).astype(dtype) for _ in blocks]
+    assert sum(block.size for block in blocks) > applying.LARGE
+    expected = np.zeros(3500, dtype)
+    v = wr.shared.array(expected)
+    for index, added in zip(blocks, values, strict=True):
+        np.add.at(expected, index.reshape(-1), np.broadcast_to(added, index.shape).reshape(-1))
+
+    def add(numbers):
+        for k in numbers.tolist():
+            v.add_at(blocks[k] if k % 2 else blocks[k] - 3500 * (blocks[k] % 2), values[k])
+        return numbers
+
+    wr.map_blocks(add, wr.arange(30, chunks=4)).compute()
+    np.testing.assert_array_equal(v[:], expected)
+    v.add(blocks[0], values[0])
+    np.add.at(expected, blocks[0].reshape(-1), np.broadcast_to(values[0], blocks[0].shape).reshape(-1))
+    np.testing.assert_array_equal(v[:], expected)
+
+
+def test_elements_are_not_set_by_brackets():
+    v = wr.shared.array(np.zeros(3))
+    with pytest.raises(TypeError, match=r"v\.update\(index, values\) writes"):
+        v[0] = 1
+    with pytest.raises(TypeError, match=r"v\.add_at\(index, values\) adds"):
+        wr.map_blocks(lambda block: v.__setitem__(0, 1), wr.ones(3), dtype=float).compute()

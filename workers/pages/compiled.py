@@ -15,7 +15,7 @@ import numpy as np
 from ..kernels.compiled.llvm_compile import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 Array = np.ndarray[Any, Any]
 MANY = 1 << 15
@@ -106,7 +106,10 @@ wrong:
   ret i64 %k
 keeps:
   %small = {narrow}
-  %op = getelementptr {narrowed}, ptr %out, i64 %k
+  %or = mul i64 %r, %rows
+  %oc = mul i64 %c, %columns
+  %o = add i64 %or, %oc
+  %op = getelementptr {narrowed}, ptr %out, i64 %o
   store {narrowed} %small, ptr %op
   %page = lshr i64 %right, %shift
   %tp = getelementptr i8, ptr %touched, i64 %page
@@ -123,7 +126,9 @@ def _function(name: str, kind: str, index: str) -> Callable[..., int] | None:
         "add": (_ADD, ("array", "values")),
         "narrow": (_NARROW, ("out", "touched")),
     }[name]
-    numbers = {"gather": (), "add": ("rows", "columns", "low", "high"), "narrow": ("size", "shift")}[name]
+    numbers = {"gather": (), "add": ("rows", "columns", "low", "high"), "narrow": ("size", "shift", "rows", "columns")}[
+        name
+    ]
     narrowed = kind if name == "narrow" else ""
     text = body.format(
         type=kind,
@@ -158,7 +163,7 @@ def _kind(dtype: np.dtype[Any]) -> str:
 
 def _found(name: str, kind: str, places: Array) -> Callable[..., int] | None:
     index = {"i4": "i32", "i8": "i64"}.get(places.dtype.str[1:]) if places.dtype.isnative else None
-    if not kind or index is None or places.size < MANY or not places.flags.c_contiguous:
+    if not kind or index is None or places.size < MANY or not (places.flags.c_contiguous or _by_columns(places)):
         return None
     return _function(name, kind, index)
 
@@ -177,16 +182,18 @@ def gather(array: Array, places: Array) -> Array | None:
 def narrow(places: Array, size: int, page: int) -> tuple[Array, Array] | None:
     """Return positions counted from the beginning, in few bytes, and which pages of so many elements they touch.
 
-    None: that is for NumPy; or a position lies outside.
+    Those with two axes come column by column, since columns often have ranges of their own. None: that is for NumPy;
+    or a position lies outside.
     """
     small = size <= 1 << 31
     call = _found("narrow", "i32" if small else "i64", places) if page & (page - 1) == 0 else None
-    if call is None:
+    if call is None or not places.flags.c_contiguous:
         return None
-    out = np.empty(places.shape, np.int32 if small else np.int64)
+    width = places.shape[1] if places.ndim == 2 else 1
+    out = np.empty(places.shape, np.int32 if small else np.int64, order="F" if places.ndim == 2 else "C")
     touched = np.zeros(-(-size // page), np.uint8)
-    shift = page.bit_length() - 1
-    wrong = call(places.ctypes.data, places.size, 1, 0, 1, out.ctypes.data, touched.ctypes.data, size, shift)
+    numbers = (size, page.bit_length() - 1, 1, places.size // width)
+    wrong = call(places.ctypes.data, places.size, width, 0, width, out.ctypes.data, touched.ctypes.data, *numbers)
     return None if wrong >= 0 else (out, np.flatnonzero(touched))
 
 
@@ -194,18 +201,38 @@ def spans(places: Array) -> Array | None:
     """Return the least and the greatest position at each place of the last axis: features have ranges of their own."""
     if places.ndim < 2 or places.size < MANY:
         return None
-    flat = places.reshape(-1, places.shape[-1])
+    flat = places if places.ndim == 2 else places.reshape(-1, places.shape[-1])
     return np.stack([flat.min(axis=0), flat.max(axis=0)])
 
 
-def add(array: Array, places: Array, values: Array, low: int, high: int, within: Array | None = None) -> bool:
+def are_apart(within: Array) -> bool:
+    """Tell whether no position can lie in two columns, of which these are the spans: then any may go first."""
+    order = np.argsort(within[0], kind="stable")
+    return bool((within[1][order][:-1] < within[0][order][1:]).all())
+
+
+def _by_columns(places: Array) -> bool:
+    return places.ndim == 2 and places.flags.f_contiguous and not places.flags.c_contiguous
+
+
+def add(
+    array: Array, places: Array, values: Array, low: int, high: int, within: Array | None = None, column: int = -1
+) -> bool:
     """Add values at those of some positions that lie between two, in their order; tell whether it was done.
 
-    Values broadcast to the shape of the positions. `within` are the positions' `spans`.
+    Values broadcast to the shape of the positions. `within` are the positions' `spans`. `column`: of the positions,
+    which come column by column, one alone.
     """
     call = _found("add", _kind(array.dtype), places)
     if call is None or array.ndim != 1 or values.dtype != array.dtype:
         return False
+    if low >= high:
+        return True
+    if _by_columns(places) and (column >= 0 or (within is not None and are_apart(within))):
+        chosen = range(places.shape[1]) if column < 0 else range(column, column + 1)
+        _add_columns(call, array, places, values, low, high, within, chosen)
+        return True
+    places = np.ascontiguousarray(places)
     shaped = np.broadcast_to(values, places.shape)
     flat = shaped.reshape(-1, 1) if places.ndim == 1 else shaped
     if flat.ndim > 2:
@@ -216,7 +243,27 @@ def add(array: Array, places: Array, values: Array, low: int, high: int, within:
     if within is not None:
         touched = np.flatnonzero((within[0] < high) & (within[1] >= low))
         begin, end = (int(touched[0]), int(touched[-1]) + 1) if len(touched) else (0, 0)
-    if low < high and begin < end:
+    if begin < end:
         given = (array.ctypes.data, flat.ctypes.data, rows, columns, low, high)
         call(places.ctypes.data, places.size, width, begin, end, *given)
     return True
+
+
+def _add_columns(
+    call: Callable[..., int],
+    array: Array,
+    places: Array,
+    values: Array,
+    low: int,
+    high: int,
+    within: Array | None,
+    columns: Iterable[int],
+) -> None:
+    shaped = np.broadcast_to(values, places.shape)
+    down, across = shaped.strides
+    rows = len(places)
+    target, first, given = array.ctypes.data, places.ctypes.data, shaped.ctypes.data
+    for k in columns:
+        if within is None or (within[0, k] < high and within[1, k] >= low):
+            begins = (first + k * rows * places.itemsize, rows, 1, 0, 1, target, given + k * across)
+            call(*begins, down // values.itemsize, 0, low, high)

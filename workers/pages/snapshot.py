@@ -95,6 +95,12 @@ class Paged:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            "a shared array's elements aren't set: in the script v.update(index, values) writes and v.add(index, "
+            "values) adds; in functions v.add_at(index, values) adds when the computation is through"
+        )
+
     def __repr__(self) -> str:
         return f"<shared array: {self.shape}, {self.dtype}>"
 
