@@ -132,6 +132,7 @@ def _as_driver(options: Options, names: Names) -> int:
 def _as_rank(options: Options, job: Job, names: Names) -> NoReturn:
     """Be a rank of the job that mpirun or srun started; rank 0 runs the script."""
     from ...workers.loop import work
+    from ...workers.mpi.private import remove_mapped_segments
     from ...workers.mpi.start import leave, world
     from ...workers.protocol import Stop
 
@@ -147,7 +148,8 @@ def _as_rank(options: Options, job: Job, names: Names) -> NoReturn:
             f"script, unconnected. Use the mpirun that belongs to this Python's MPI library (srun needs --mpi=pmix); "
             f"{PROGRAM} doctor tells which that is"
         )
-        os._exit(FAILED)
+        remove_mapped_segments()
+        leave(link, FAILED)
     member = options.spmd and options.words not in (["env"], ["doctor"])
     if link.rank and not member:
         work(link)

@@ -106,6 +106,7 @@ def test_a_rank_of_srun_is_struck(jobs, struck, rank, when, number):
 @pytest.mark.parametrize("how", ["", "--spmd"])
 def test_processes_that_a_foreign_launcher_starts_run_no_script_each(jobs, mpi, how):
     """They are no job to this MPI: each would be rank 0 of a job of its own."""
+    jobs.ranks = True  # nor is memory left behind
     more = {"env": jobs.environment | {"PMI_RANK": "0", "PMI_SIZE": "3"}}
     done = jobs.run([sys.executable, "-m", "windrow", *how.split()], jobs.write("print('run')"), **more)
     assert (done.returncode, done.stdout) == (1, ""), done.stderr

@@ -46,6 +46,18 @@ class Folders:
         return tuple(dict.fromkeys(x for x in (self.segments, self.sessions, self.launcher) if x))
 
 
+def remove_mapped_segments() -> None:
+    """Remove the files of MPI's shared memory that this process has mapped, which nobody else can have: it is alone.
+
+    Open MPI leaves the file of a process that no launcher of its own has started, whether it finalizes or not.
+    """
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        found = {line.split(maxsplit=5)[-1].strip() for line in maps if f"{SHARED_MEMORY}/sm_segment." in line}
+    for path in found:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
 def segment_settings(folder: str) -> dict[str, str]:
     """Return what has MPI make the files of its shared memory in a folder, those of windows too."""
     return dict.fromkeys(_SEGMENTS, folder)
