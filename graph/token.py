@@ -6,6 +6,7 @@ What has no content to name it (an array in the user's memory) brings a name of 
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
@@ -43,8 +44,13 @@ def _feed(digest: blake2b, part: Any) -> None:
     elif hasattr(part, "token_key"):
         _feed(digest, part.token_key())
     elif is_dataclass(part):
-        for field in fields(part):
-            if field.metadata.get("token", True):
-                _feed(digest, getattr(part, field.name))
+        for name in _named(type(part)):
+            _feed(digest, getattr(part, name))
     else:
         raise TypeError(f"no token for {type(part).__name__}")
+
+
+@cache
+def _named(kind: Any) -> tuple[str, ...]:
+    """Return the fields of a dataclass that name its values."""
+    return tuple(field.name for field in fields(kind) if field.metadata.get("token", True))

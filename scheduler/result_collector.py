@@ -117,7 +117,7 @@ class ResultCollector:
     def _copy(self, arrival: Arrival) -> None:
         stage, number, tasks = arrival.stage, arrival.target, arrival.tasks
         seen = self._seen.setdefault(number, np.zeros(stage.ntasks, bool))
-        if arrival.slabs is not None:
+        if arrival.slabs is not None and (stage.gang is None or stage.gang.outs):  # else nobody looks at them
             assert self.job.results is not None
             result = self.job.results[number]
             together = isinstance(arrival.slabs, np.ndarray) and stage.grid.ndim == 1 and not seen[tasks].any()

@@ -25,6 +25,7 @@ from ..base import ArrayBase, check_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import CodeType
 
     from ...graph.expr import DType
     from ..array import Array
@@ -121,12 +122,17 @@ def name_additions(packed: Payload, arrays: Sequence[Array], more: Any) -> str:
     return key
 
 
+@functools.lru_cache(maxsize=1024)
+def _globals_of(code: CodeType) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"))
+
+
 def refuse_captured(operation: str, function: Any) -> None:
     """Raise where a function uses a lazy array of its module's, or of the function it stands in."""
     if not inspect.isfunction(function):
         return
     code, around = function.__code__, function.__globals__
-    named = {i.argval: around.get(i.argval) for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+    named = {name: around.get(name) for name in _globals_of(code)}
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # what isn't assigned yet
             named[name] = cell.cell_contents
