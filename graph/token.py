@@ -44,7 +44,8 @@ def _feed(digest: blake2b, part: Any) -> None:
     elif hasattr(part, "token_key"):
         _feed(digest, part.token_key())
     elif is_dataclass(part):
-        for name in _named(part.__class__):
+        kind: Any = type(part)
+        for name in _named(kind):
             _feed(digest, getattr(part, name))
     else:
         raise TypeError(f"no token for {type(part).__name__}")
