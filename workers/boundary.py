@@ -125,11 +125,17 @@ def _of_users(error: BaseException | None) -> bool:
     """Whether an error has passed through code that is neither Windrow's nor of what Windrow calls."""
     trace = None if error is None else error.__traceback__
     while trace is not None:
-        package = str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0]
-        if (package not in _BENEATH and package not in sys.stdlib_module_names) or package == "__main__":
+        if not ours(trace.tb_frame) and not _is_beneath(trace.tb_frame):
             return True
         trace = trace.tb_next
     return False
+
+
+def _is_beneath(frame: FrameType) -> bool:
+    """Whether a frame is of a library that Windrow stands on."""
+    package = str(frame.f_globals.get("__name__")).partition(".")[0]
+    beneath = package in _BENEATH or package in sys.stdlib_module_names
+    return beneath and package not in (origin.PACKAGE, "__main__")
 
 
 def _shorten(error: BaseException, inner: bool) -> int:
@@ -146,6 +152,10 @@ def _shorten(error: BaseException, inner: bool) -> int:
             kept.append(trace)
             before = mine
         trace = trace.tb_next
+    if isinstance(error, KeyboardInterrupt) and any(ours(each.tb_frame) for each in kept):
+        while _is_beneath(kept[-1].tb_frame):  # where it came by chance
+            kept.pop()
+            hidden += 1
     found: TracebackType | None = None
     for one in reversed(kept):
         found = TracebackType(found, one.tb_frame, one.tb_lasti, one.tb_lineno)

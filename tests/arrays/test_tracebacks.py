@@ -205,6 +205,16 @@ def test_errors_and_interrupts_of_programs(launch, tmp_path, ranks):
     assert interrupt[:2] == ["KeyboardInterrupt", "[False, False, True]"]
 
 
+def test_an_interrupt_shows_no_library_that_it_came_to_by_chance():
+    code = "import signal, statistics\ndef public(): statistics.fmean(map(signal.raise_signal, [signal.SIGINT]))"
+    space = {"__name__": "windrow.example"}
+    exec(code, space)
+    with pytest.raises(KeyboardInterrupt) as raised:
+        boundary.guard(space["public"])()
+    names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(raised.value.__traceback__)]
+    assert names[1:] == ["public"]
+
+
 def test_an_uncaught_error_shows_four_lines(launch):
     code = "import windrow as wr\nx = wr.ones(3)\n\ndef user():\n    return wr.cumsum(x, axis=5)\nuser()"
     short = launch(0, "-c", code, WINDROW_FULL_TRACEBACK="0").err
