@@ -214,7 +214,9 @@ class SharedArray(Paged):
             if operation == "add":
                 apply_all(self._pages.array, [change])
             else:
-                self._pages.array[change.index] = change.values
+                index = change.index  # of repeated positions the last one holds: in their order, not that of memory
+                index = np.ascontiguousarray(index) if isinstance(index, np.ndarray) else index
+                self._pages.array[index] = change.values
 
     def _tell(self) -> dict[str, int]:
         with self._lock:

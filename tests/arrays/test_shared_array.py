@@ -353,3 +353,16 @@ def test_elements_are_not_set_by_brackets():
         v[0] = 1
     with pytest.raises(TypeError, match=r"v\.add_at\(index, values\) adds"):
         wr.map_blocks(lambda block: v.__setitem__(0, 1), wr.ones(3), dtype=float).compute()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(9000, 7), (9000, 1), (7,), ()], ids=str)
+def test_of_very_many_repeated_positions_the_last_one_holds(shape, order):
+    rng = np.random.default_rng(0)
+    index = rng.integers(0, 5000, (9000, 7))
+    values = np.asarray(rng.standard_normal(shape), order=order)
+    expected = np.zeros(5000)
+    v = wr.shared.array(expected)
+    expected[index] = values
+    v.update(index, values)
+    np.testing.assert_array_equal(v[:], expected)
