@@ -366,3 +366,24 @@ def test_of_very_many_repeated_positions_the_last_one_holds(shape, order):
     expected[index] = values
     v.update(index, values)
     np.testing.assert_array_equal(v[:], expected)
+
+
+@pytest.mark.parametrize("page", ["4 KiB", "12 KiB"])
+@pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
+@pytest.mark.parametrize("shape", [(200, 300), (60_000,), (20, 30, 100)], ids=str)
+def test_positions_of_any_order_in_memory_are_added(shape, orders, page):
+    rng = np.random.default_rng(0)
+    index = np.asarray(rng.integers(-5000, 5000, shape), order=orders[0])
+    values = np.asarray(rng.integers(0, 3, shape).astype(float), order=orders[1])
+    expected = np.bincount(index.ravel() % 5000, values.ravel(), 5000)
+    v = wr.shared.array(np.zeros(5000), page=page)
+    v.add(index, values)
+    np.testing.assert_array_equal(v[:], expected)
+    w = wr.shared.array(np.zeros(5000), page=page)
+
+    def add(block):
+        w.add_at(index, values)
+        return block
+
+    wr.map_blocks(add, wr.arange(2, chunks=1)).compute()
+    np.testing.assert_array_equal(w[:], 2 * expected)

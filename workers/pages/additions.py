@@ -95,6 +95,7 @@ def check_addition(operation: str, layout: Layout, index: Any, values: Any) -> A
         The index is out of bounds; the values' dtype or shape doesn't fit.
     """
     if isinstance(index, np.ndarray) and len(layout.shape) == 1:
+        index = np.ascontiguousarray(index) if index.ndim else index
         small = compiled.narrow(index, layout.shape[0], layout.page // layout.dtype.itemsize)
         if small is not None:
             return Addition(
@@ -102,6 +103,8 @@ def check_addition(operation: str, layout: Layout, index: Any, values: Any) -> A
             )
     given = check_values(operation, layout, picked(operation, index, layout.shape), values)
     touched = pages_of(index, layout.shape, layout.dtype.itemsize, layout.page)
+    if isinstance(index, np.ndarray) and index.dtype.kind == "i":  # compiled loops count from the beginning
+        index = np.where(index < 0, index + layout.shape[0], index)
     return Addition(tuple(map(_own, index)) if isinstance(index, tuple) else _own(index), given, touched)
 
 
