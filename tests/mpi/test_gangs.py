@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -65,3 +67,18 @@ def test_twenty_kills_amid_gangs(launch, nothing_left):
 def test_a_communicator_that_fails_on_one_rank_is_made_again(launch, nothing_left):
     ended = launch(3, str(PROGRAMS / "unmet.py"), limit=60)
     assert (ended.status, ended.out.strip()) == (0, "[3, 3]"), ended.err[-3000:]
+
+
+@pytest.mark.slow
+def test_agreements_while_another_thread_probes(programs, nothing_left):
+    """Without turns 4 to 35 of 300,000 came out wrong: see `workers/mpi/turns.py`."""
+    words = [*programs.mpirun(8), sys.executable, str(PROGRAMS / "agreements.py"), "200000"]
+    done = subprocess.run(
+        ["timeout", "-k", "3", "240", *words],
+        env=programs.environment(OMPI_MCA_mpi_yield_when_idle="1"),
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["0"]), done.stderr[-2000:]

@@ -18,6 +18,7 @@ from ..gangs.member import Unmet
 from ..gangs.payloads import Frozen
 from ..gangs.reductions import fold_objects, operation, scan_objects
 from .environment import ulfm_enabled
+from .turns import Turns
 from .warnings_of_mpi import untested_quietly
 
 if TYPE_CHECKING:
@@ -145,13 +146,15 @@ class MpiMeeting:
         self._epoch = 0
         self._current: GangComm | None = None
         self._lock = threading.Lock()
+        self.turns = Turns()
 
     def join(self, order: GangOrder) -> list[Any]:
         """See `workers.gangs.member.Meeting`."""
         if order.epoch != self._epoch:
             # Open MPI's agreement with nobody but oneself, which `Shrink` needs, ends the process now and then.
             try:  # always from the first one, which all have: `Shrink` may fail on some ranks alone
-                base = MPI.COMM_SELF.Dup() if order.alone else self._first.Shrink()
+                with self.turns.alone():
+                    base = MPI.COMM_SELF.Dup() if order.alone else self._first.Shrink()
             except MPI.Exception as error:
                 raise Unmet(f"the ranks that are left couldn't agree on a communicator: {error}") from error
             base.Set_errhandler(MPI.ERRORS_RETURN)
@@ -178,7 +181,7 @@ class MpiMeeting:
             current = self._current
             every = [self._base, *([current, *current.made] if current is not None else [])]
         for comm in every:
-            with contextlib.suppress(MPI.Exception):
+            with self.turns, contextlib.suppress(MPI.Exception):
                 comm.Revoke()
 
     def is_loss(self, error: BaseException) -> bool | None:

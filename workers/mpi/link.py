@@ -76,6 +76,7 @@ class MpiLink:
         held = {r: open_process(self.peers[r].pid) for r in near}
         self._neighbours = {r: fd for r, fd in held.items() if fd is not None}
         self.meeting = MpiMeeting(comm)
+        self._turns = self.meeting.turns
         self._mailbox = Mailbox(comm)
         self._fetcher = Fetcher(self._mailbox, roster.window, self._ring, self._find_own, fetch_limit)
         self._reported: set[int] = set()
@@ -90,7 +91,9 @@ class MpiLink:
         """Queue a message for a rank (not the own one); silently dropped when it is dead."""
         if rank in self._mailbox.dead:
             return
-        self._mailbox.send(rank, MESSAGE, pickle.dumps(message, 5))
+        data = pickle.dumps(message, 5)
+        with self._turns:
+            self._mailbox.send(rank, MESSAGE, data)
         self._ring(rank)
 
     def poll(self, timeout: float) -> list[object]:
@@ -102,7 +105,8 @@ class MpiLink:
         found: list[object] = []
         spins, patience = _SPINS, RING_EVERY
         while True:
-            ended = self._step(found)
+            with self._turns:
+                ended = self._step(found)
             if self._bell.take_wake() or found or ended:
                 return found
             if timeout <= 0:
@@ -173,7 +177,8 @@ class MpiLink:
             return self.rank
         living = [x for x in self.peers if x.rank not in (self.rank, *self._mailbox.dead)]
         for peer in living:
-            self._mailbox.send(peer.rank, GONE, pickle.dumps(rank, 5))
+            with self._turns:
+                self._mailbox.send(peer.rank, GONE, pickle.dumps(rank, 5))
             self._ring(peer.rank)
         self._give_up(rank)
         host = self.peers[rank].host
@@ -222,7 +227,8 @@ class MpiLink:
 
         A "map" peer can be fetched from as well: by asking it.
         """
-        self._fetcher.start(self.peers[rank].route, rank, region, into, done)
+        with self._turns:
+            self._fetcher.start(self.peers[rank].route, rank, region, into, done)
 
     def close(self) -> None:
         """Flush what is queued for up to a second, and free what the rank holds. Not collective.
@@ -236,7 +242,8 @@ class MpiLink:
             guard().quiet()
         deadline = time.monotonic() + 1.0
         while not self._mailbox.idle and time.monotonic() < deadline:
-            self._step([])
+            with self._turns:
+                self._step([])
             self._bell.wait(RING_EVERY)
         for fd in (*self._pidfds.values(), *self._neighbours.values()):
             os.close(fd)

@@ -1,0 +1,69 @@
+"""Two threads take turns in MPI."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from windrow.workers.mpi import turns
+from windrow.workers.mpi.turns import Turns
+
+
+def test_one_is_alone_while_the_other_goes_on_often():
+    both, inside, counted = Turns(), [], []
+    ended = threading.Event()
+
+    def engine():
+        while not ended.is_set():
+            with both:
+                with both:  # nested, as a message that is answered at once
+                    inside.append(1)
+                    time.sleep(0)
+                counted.append(1)
+                inside.pop()
+
+    thread = threading.Thread(target=engine, daemon=True)
+    thread.start()
+    met = []
+    for _ in range(300):
+        with both.alone():
+            met.append(len(inside))
+            time.sleep(1e-4)
+            met.append(len(inside))
+        before = len(counted)
+        deadline = time.monotonic() + 5
+        while len(counted) == before and time.monotonic() < deadline:
+            time.sleep(1e-5)
+        assert len(counted) > before, "it goes on"
+    ended.set()
+    thread.join(5)
+    assert not any(met)
+
+
+def test_neither_waits_for_ever(monkeypatch):
+    monkeypatch.setattr(turns, "LIMIT", 0.05)
+    both = Turns()
+    release = threading.Event()
+
+    def late():
+        with both.alone():
+            release.wait(5)
+
+    thread = threading.Thread(target=late, daemon=True)
+    thread.start()
+    while not both._until:
+        time.sleep(1e-4)
+    begin = time.monotonic()
+    with both:
+        assert time.monotonic() - begin < 2, "who agrees waits for a rank that is late: the engine goes on"
+    with both:
+        pass
+    release.set()
+    thread.join(5)
+    with both:
+        begin = time.monotonic()
+        held = threading.Thread(target=lambda: both.alone().__enter__(), daemon=True)
+        held.start()
+        held.join(5)
+        assert not held.is_alive()
+        assert time.monotonic() - begin < 2
