@@ -17,6 +17,7 @@ import sys
 import tempfile
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +118,13 @@ CALLS: tuple[Callable[..., Any], ...] = (
 def changed(x: wr.Array, _: None) -> wr.Array:
     """Return what a function without a result has changed."""
     return x
+
+
+def write_tiff(x: wr.Array, path: str) -> None:
+    """Write an array as a TIFF file."""
+    import tifffile
+
+    tifffile.imwrite(path, x.compute())
 
 
 def read_back(function: Callable[..., Any], name: str, write: Callable[..., None]) -> Any:
@@ -231,8 +239,11 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "where": lambda f, a: f(a["b"], a["x"], a["y"]),
     **dict.fromkeys(("compute", "persist", "wait", "owners", "release", "explain", "visualize", "operation_graph")),
     **dict.fromkeys(("to_arrow", "store", "stage_graph", "task_graph")),
-    **dict.fromkeys(("save", "to_npy", "to_parquet", "cluster", "arena", "config")),
+    **dict.fromkeys(("save", "to_npy", "to_npy_stack", "to_parquet", "cluster", "arena", "config")),
     "load": lambda f, a: read_back(f, "x", a["x"].save),
+    "from_npy_stack": lambda f, a: read_back(f, "x", partial(wr.to_npy_stack, x=a["x"])),
+    "from_tiff": lambda f, a: read_back(f, "x.tif", partial(write_tiff, a["x"])),
+    "imread": lambda f, a: read_back(f, "x.tif", partial(write_tiff, a["x"])),
     "from_npy": lambda f, a: read_back(f, "x.npy", a["x"].to_npy),
     "ravel_multi_index": lambda f, a: f((a["whole"], a["whole"]), (8, 8)),
     "read_parquet": lambda f, a: read_back(f, "x", a["x"].to_parquet),

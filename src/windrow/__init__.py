@@ -140,6 +140,9 @@ if _typing.TYPE_CHECKING:
     from .arrays.display.explain import *
     from .arrays.display.operation_graph import *
     from .arrays.display.visualize import *
+    from .arrays.files.images import *
+    from .arrays.files.npy_stack import *
+    from .arrays.files.tiff import *
     from .arrays.linalg.einsum import *
     from .arrays.signal.polynomials import *
 
@@ -152,10 +155,14 @@ _LATER = {
     "einsum": ".arrays.linalg.einsum",
     "einsum_path": ".arrays.linalg.einsum",
     "explain": ".arrays.display.explain",
+    "from_npy_stack": ".arrays.files.npy_stack",
+    "from_tiff": ".arrays.files.tiff",
+    "imread": ".arrays.files.images",
     "operation_graph": ".arrays.display.operation_graph",
     "polyfit": ".arrays.signal.polynomials",
     "stage_graph": ".arrays.display.chunk_graphs",
     "task_graph": ".arrays.display.chunk_graphs",
+    "to_npy_stack": ".arrays.files.npy_stack",
     "visualize": ".arrays.display.visualize",
 }
 """Functions that need much else, by the modules where they are: loaded when they are first asked for."""

@@ -28,7 +28,7 @@ Where = tuple[slice, ...]
 
 
 @contextmanager
-def _whole(folder: str, name: str) -> Iterator[str]:
+def whole_file(folder: str, name: str) -> Iterator[str]:
     """Give a path to write to; what was written becomes `folder/data/name` at once."""
     import tempfile
 
@@ -57,7 +57,7 @@ def save(block: Array, folder: str, runs: Runs, *, where: Where) -> Array:
     number, _ = runs.place(tuple(f * g for f, g in zip(file, runs.groups, strict=True)))
     ipc = arrow("ipc")
     schema = arrow().schema([("values", stored_type(block.dtype))])
-    with _whole(folder, file_name(number, "arrow")) as path:
+    with whole_file(folder, file_name(number, "arrow")) as path:
         with arrow().OSFile(path, "wb") as sink, ipc.new_file(sink, schema) as writer:
             for chunk in np.ndindex(*(len(b) - 1 for b in bounds)):
                 inside: tuple[Any, ...] = tuple(slice(b[k], b[k + 1]) for b, k in zip(bounds, chunk, strict=True))
@@ -105,7 +105,7 @@ def to_parquet(*args: Any, where: Where) -> Array:
     flat = [part for c in columns for part in ([c] if c.ndim == 1 else [c[:, j] for j in range(c.shape[1])])]
     schema = arrow().schema([(name, value_type(c.dtype)) for name, c in zip(names, flat, strict=True)])
     _, (bounds,) = runs.within((number,))
-    with _whole(folder, file_name(number, "parquet")) as path:
+    with whole_file(folder, file_name(number, "parquet")) as path:
         with arrow("parquet").ParquetWriter(path, schema) as writer:
             for start, stop in zip(bounds.tolist(), bounds.tolist()[1:], strict=False):
                 parts = [give(c[start:stop]) for c in flat]
