@@ -354,6 +354,9 @@ class Array(Operators, Methods, LocalParts, Looks):
             "pickle: a Windrow array is a recipe that lives with its cluster; pickle x.compute() instead"
         )
 
+    def __dask_tokenize__(self) -> tuple[str, str]:
+        return "windrow.Array", self.expr.token
+
     def tolist(self) -> Any:
         """Compute the array and return it as nested lists.
 

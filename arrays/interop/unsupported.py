@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -90,6 +91,9 @@ def missing_function(name: str, space: str) -> AttributeError:
 def missing_method(array: Array, name: str) -> AttributeError:
     """Return the error for a name that arrays haven't, with what to use instead where others have it."""
     text = f"'windrow.Array' object has no attribute {name!r}"
+    if name in ("__dask_graph__", "name") and "xarray.core.parallel" in sys.modules:
+        # xarray asks what it has in hand: from now on it knows that these are lazy
+        importlib.import_module(f"{__package__}.xarray.gates").open_gates()
     if name.startswith("_"):
         return AttributeError(text, name=name)
     module = sys.modules[str(__package__).partition(".")[0]]

@@ -32,6 +32,7 @@ def sliding_window_view(
     *,
     subok: bool = False,
     writeable: bool = False,
+    automatic_rechunk: bool = True,
 ) -> Array:
     """Return all windows of a shape that lie within the array.
 
@@ -47,6 +48,8 @@ def sliding_window_view(
         Accepted for NumPy and ignored: there are no subclasses.
     writeable : bool
         Only False: windows are no views.
+    automatic_rechunk : bool
+        Whether chunks are cut along the axes so that windows don't make them larger; False: they stay.
 
     Returns
     -------
@@ -97,7 +100,8 @@ def sliding_window_view(
         left[i] -= w - 1
     reach = [n - m for n, m in zip(array.shape, left, strict=True)]
     windows = [Axis.whole(w) for w in lengths]
-    places = [_places(own, reach[i]) if i in along else own for i, own in enumerate(array.expr.grid.axes)]
+    cut = _places if automatic_rechunk else _shortened
+    places = [cut(own, reach[i]) if i in along else own for i, own in enumerate(array.expr.grid.axes)]
     if math.prod(lengths) == 0 or array.size == 0:
         return make(Full(np.zeros((), array.dtype)[()]), (), Grid([*places, *windows]), array.dtype)
     steps: list[tuple[int | None, AxisMap]] = [(i, Slice()) for i in range(array.ndim)]
@@ -114,3 +118,11 @@ def _places(own: Axis, reach: int) -> Axis:
     """Return where windows begin; in chunks that become smaller as windows become longer, but hardly below these."""
     step = max(reach, own.largest // max(reach + 1, 1), 1)
     return Axis.regular(max(own.length - reach, 0), step)
+
+
+def _shortened(own: Axis, reach: int) -> Axis:
+    """Return where windows begin, in the chunks that are there."""
+    left = max(own.length - reach, 0)
+    stops = [min(int(n), left) for n in np.cumsum(np.asarray(own.sizes()))]
+    sizes = [stop - start for start, stop in zip([0, *stops], stops, strict=False) if stop > start]
+    return Axis.of_sizes(sizes or [0])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "blockwise",
+    "unify_chunks",
 ]
 
 
@@ -187,3 +188,73 @@ def _adjust_chunks(axis: Axis, change: Any, name: Any) -> Axis:
     if len(sizes) != axis.count or min(sizes) < 0:
         raise ChunksError(bad("blockwise", "adjust_chunks", sizes, f"{axis.count} sizes for axis {name!r}"))
     return Axis.of_sizes(sizes)
+
+
+def unify_chunks(*args: Any, warn: bool = True) -> tuple[dict[Any, tuple[int, ...]], list[Array]]:
+    """Bring arrays to common chunks along axes of the same label.
+
+    Parameters
+    ----------
+    *args : alternating array_like and labels
+        Each array is followed by the labels of its axes; None marks an argument that is passed on as it is.
+    warn : bool
+        Accepted for dask and ignored.
+
+    Returns
+    -------
+    chunks : dict
+        For each label the sizes of the chunks: those of the one array that has several chunks there, else with every
+        border that one of the arrays has.
+    arrays : list
+        The arrays with these chunks.
+
+    Raises
+    ------
+    ArgumentError
+        `args` can't be read as an array, or don't come in pairs.
+    ShapeError
+        Labels don't match an array's axes, or axes of one label differ in length.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> chunks, (x, y) = wr.unify_chunks(wr.ones(6, chunks=2), "i", wr.ones(6, chunks=3), "i")
+    >>> chunks
+    {'i': (2, 1, 1, 2)}
+    >>> x.chunks == y.chunks
+    True
+    """
+    name = "unify_chunks"
+    if len(args) % 2:
+        raise ArgumentError(bad(name, "args", f"{len(args)} arguments", "pairs of an array and its axes' names"))
+    pairs = [(a, None if names is None else tuple(names)) for a, names in zip(args[::2], args[1::2], strict=True)]
+    arrays = [a if names is None else as_array(name, "args", a) for a, names in pairs]
+    own: dict[Any, list[Axis]] = {}
+    for array, (_, names) in zip(arrays, pairs, strict=True):
+        if names is None:
+            continue
+        if len(names) != array.ndim:
+            raise ShapeError(bad(name, "args", array.shape, f"an array of {len(names)} axes, {names}"))
+        for label, axis in zip(names, array.expr.grid.axes, strict=True):
+            own.setdefault(label, []).append(axis)
+    axes = {label: _common_borders(label, found) for label, found in own.items()}
+    fitted = []
+    for array, (_, names) in zip(arrays, pairs, strict=True):
+        if names is not None:
+            lengths = zip(array.shape, names, strict=True)
+            array = regrid(array, Grid([axes[i] if n == axes[i].length else Axis.whole(1) for n, i in lengths]))
+        fitted.append(array)
+    return {label: tuple(map(int, axis.sizes())) for label, axis in axes.items()}, fitted
+
+
+def _common_borders(label: Any, axes: list[Axis]) -> Axis:
+    """Return the chunks that arrays have together along an axis."""
+    length = max((a.length for a in axes if a.length != 1), default=axes[0].length)
+    for axis in axes:
+        if axis.length not in (1, length):
+            raise ShapeError(f"unify_chunks: arrays have lengths {axis.length} and {length} along {label!r}")
+    several = [a for a in axes if a.length == length and a.count > 1]
+    if not several or all(a == several[0] for a in several):
+        return several[0] if several else Axis.whole(length)
+    borders = np.unique(np.concatenate([np.asarray(a.stop(np.arange(a.count))) for a in several]))
+    return Axis.of_sizes(int(n) for n in np.diff(borders, prepend=0))

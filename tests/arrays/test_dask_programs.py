@@ -132,7 +132,6 @@ def test_calls_that_do_not_fit(call, text):
 def test_names_of_dask_are_explained():
     for module, name, text in (
         (wr.fft, "fft_wrap", "apply_along_axis"),
-        (wr, "unify_chunks", "rechunk"),
         (wr.overlap, "boundaries", "boundary="),
         (wr, "lib", "sliding_window_view"),
     ):

@@ -1,0 +1,144 @@
+"""Where xarray asks "is this dask's?" before it stays lazy, arrays of Windrow are answered for, too.
+
+xarray computes at once, or refuses, where it has not been told that an array is lazy: a property of `.dt`, `ffill`,
+points by several arrays, `polyfit`. Each gate puts a function before one of xarray's: it sees arrays of Windrow, and
+hands all others on. A gate whose place isn't there, in another version of xarray, is left out; what it was for is
+computed at once, and right.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ...array import Array
+from ...ops.sliding_window import sliding_window_view
+from . import dates, grouping, indexing, lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_OPENING = threading.Lock()
+_open: list[str] = []
+
+
+def _is_lazy(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Also arrays of Windrow are lazy."""
+    return lambda x: isinstance(x, Array) or original(x)
+
+
+def _for_first(mine: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return what puts a function before another, for calls whose first argument is an array of Windrow."""
+
+    def before(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def chosen(first: Any, *args: Any, **kwargs: Any) -> Any:
+            return (mine if isinstance(first, Array) else original)(first, *args, **kwargs)
+
+        return chosen
+
+    return before
+
+
+def _for_method(mine: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return what puts a function before a method of something that wraps an array, for Windrow's."""
+
+    def before(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def chosen(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(self.array, Array):
+                return mine(self.array, *args, **kwargs)
+            return original(self, *args, **kwargs)
+
+        return chosen
+
+    return before
+
+
+def _equivalent(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Tell equality by names of expressions; None where only the elements could tell."""
+
+    @functools.wraps(original)
+    def chosen(arr1: Any, arr2: Any) -> bool | None:
+        if not (isinstance(arr1, Array) and isinstance(arr2, Array)):
+            return original(arr1, arr2)  # type: ignore[no-any-return]
+        if arr1.shape != arr2.shape:
+            return False
+        return True if arr1.expr.token == arr2.expr.token else None
+
+    return chosen
+
+
+def _keep_chunks(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What is shifted keeps its chunks, so that it goes with what isn't."""
+
+    @functools.wraps(original)
+    def chosen(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found = original(self, *args, **kwargs)
+        if isinstance(self._data, Array) and isinstance(found._data, Array):
+            return found._replace(data=found._data.rechunk(self._data.chunks))
+        return found
+
+    return chosen
+
+
+def _windows(array: Any, window_shape: Any, axis: Any = None, **kwargs: Any) -> Any:
+    return sliding_window_view(array, window_shape, axis, automatic_rechunk=kwargs.get("automatic_rechunk", True))
+
+
+def _with_gate_of_flox(original: Callable[..., Any]) -> Callable[..., Any]:
+    """flox is opened when it is used, since importing it takes long."""
+
+    @functools.wraps(original)
+    def chosen(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _place("flox.xarray", "groupby_reduce", _for_first(grouping.groupby_reduce))
+        _place("flox", "groupby_scan", _for_first(grouping.groupby_scan))
+        return original(self, *args, **kwargs)
+
+    return chosen
+
+
+GATES: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]], ...] = (
+    ("xarray.core.indexing", "ArrayApiIndexingAdapter._vindex_get", _for_method(indexing.points)),
+    ("xarray.core.indexing", "ArrayApiIndexingAdapter._vindex_set", _for_method(indexing.set_points)),
+    ("xarray.core.indexing", "ArrayApiIndexingAdapter._oindex_set", _for_method(indexing.set_outer)),
+    ("xarray.core.accessor_dt", "_get_date_field", _for_first(dates.date_field)),
+    ("xarray.core.accessor_dt", "_round_field", _for_first(dates.round_field)),
+    ("xarray.core.accessor_dt", "_strftime", _for_first(dates.strftime)),
+    ("xarray.core.duck_array_ops", "lazy_array_equiv", _equivalent),
+    ("xarray.structure.merge", "lazy_array_equiv", _equivalent),
+    ("xarray.structure.concat", "lazy_array_equiv", _equivalent),
+    ("xarray.core.duck_array_ops", "push", _for_first(lines.push)),
+    ("xarray.core.duck_array_ops", "sliding_window_view", _for_first(_windows)),
+    ("xarray.computation.fit", "least_squares", lines.least_squares),
+    ("xarray.computation.fit", "is_duck_dask_array", _is_lazy),
+    ("xarray.computation.weighted", "is_duck_dask_array", _is_lazy),
+    ("xarray.core.variable", "Variable._shift_one_dim", _keep_chunks),
+    ("xarray.core.variable", "Variable._roll_one_dim", _keep_chunks),
+    ("xarray.core.groupby", "GroupBy._flox_reduce", _with_gate_of_flox),
+    ("xarray.core.groupby", "GroupBy._flox_scan", _with_gate_of_flox),
+)
+"""Modules of xarray, the names in them, and what stands there from then on."""
+
+
+def open_gates() -> None:
+    """Put Windrow's functions before those of xarray, once."""
+    for module, name, before in GATES:
+        _place(module, name, before)
+
+
+def _place(module: str, name: str, before: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    with _OPENING:
+        if f"{module}:{name}" in _open:
+            return
+        _open.append(f"{module}:{name}")
+        try:
+            holder: Any = importlib.import_module(module)
+            *path, last = name.split(".")
+            for part in path:
+                holder = getattr(holder, part)
+            setattr(holder, last, before(getattr(holder, last)))
+        except (ImportError, AttributeError):  # another version has no such place
+            return

@@ -1,0 +1,102 @@
+"""xarray's files through the chunk manager: opened lazily, written chunk by chunk, read back the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import windrow as wr
+
+xr = pytest.importorskip("xarray")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Consolidated metadata"),
+    pytest.mark.filterwarnings("ignore:The data type:Warning"),  # zarr's texts of fixed length
+]
+
+
+@pytest.fixture(autouse=True)
+def manager():
+    with xr.set_options(chunk_manager="windrow"):
+        yield
+
+
+@pytest.fixture
+def ds():
+    values = np.random.default_rng(5).random((20, 6, 5)).round(3)
+    coords = {"time": pd.date_range("2000-01-01", periods=20), "y": np.arange(6)}
+    t = xr.DataArray(values, dims=("time", "y", "x"), coords=coords, name="t", attrs={"units": "K"})
+    return t.to_dataset().assign(n=("time", np.arange(20))).chunk(time=5, x=2)
+
+
+def same(opened, ds):
+    assert isinstance(opened.t.data, wr.Array)
+    xr.testing.assert_identical(opened.compute(), ds.compute())
+
+
+def test_zarr(tmp_path, ds):
+    path = str(tmp_path / "a.zarr")
+    ds.to_zarr(path)
+    opened = xr.open_zarr(path)
+    assert opened.t.chunks == ds.t.chunks
+    same(opened, ds)
+    same(xr.open_dataset(path, engine="zarr", chunks={"time": 10}), ds)
+    more = ds.assign_coords(time=ds.time + np.timedelta64(20, "D"))
+    more.to_zarr(path, append_dim="time")
+    same(xr.open_zarr(path).isel(time=slice(20, 40)), more)
+    same(xr.open_zarr(path).isel(time=slice(20)), ds)
+    part = (ds.isel(time=slice(5, 15)) * 0 + 7).drop_vars(["time", "y"])
+    part.to_zarr(path, region={"time": slice(5, 15)})
+    found = xr.open_zarr(path)
+    assert (found.t[5:15] == 7).all()
+    xr.testing.assert_equal(found.isel(time=slice(5)).compute(), ds.isel(time=slice(5)).compute())
+
+
+@pytest.mark.parametrize("sizes", [{"time": (7, 13)}, {"time": (1, 19), "y": 5}])
+def test_zarr_of_uneven_chunks(tmp_path, ds, sizes):
+    path = str(tmp_path / "a.zarr")
+    given = ds.chunk(sizes)
+    with pytest.raises(ValueError, match="chunk"):
+        given.to_zarr(path)
+    given.chunk(time=10, y=3, x=-1).to_zarr(path, mode="w")
+    same(xr.open_zarr(path), ds)
+
+
+def test_shards_and_packed_values(tmp_path, ds):
+    path = str(tmp_path / "a.zarr")
+    whole = ds.chunk(time=10, x=-1)
+    whole.to_zarr(path, encoding={"t": {"chunks": (5, 6, 5), "shards": (10, 6, 5)}}, zarr_format=3)
+    same(xr.open_zarr(path), ds)
+    path = str(tmp_path / "packed.zarr")
+    ds.to_zarr(path, encoding={"t": {"dtype": "i2", "scale_factor": 0.001, "_FillValue": -1}})
+    opened = xr.open_zarr(path)
+    assert isinstance(opened.t.data, wr.Array)
+    np.testing.assert_allclose(opened.t.values, ds.t.values, atol=1e-12)
+
+
+def test_texts_and_dates(tmp_path):
+    names = np.array(["a", "bcd", "ef"])
+    ds = xr.Dataset({"t": ("i", names), "when": ("i", pd.date_range("2000-02-28", periods=3))}).chunk(i=2)
+    path = str(tmp_path / "a.zarr")
+    ds.to_zarr(path)
+    same(xr.open_zarr(path), ds)
+
+
+def test_netcdf(tmp_path, ds):
+    for number in range(4):
+        ds.isel(time=slice(5 * number, 5 * number + 5)).to_netcdf(tmp_path / f"part{number}.nc", engine="h5netcdf")
+    with xr.open_mfdataset(str(tmp_path / "part*.nc"), engine="h5netcdf") as opened:
+        assert opened.t.chunks[0] == (5, 5, 5, 5)
+        same(opened, ds)
+    with xr.open_dataset(tmp_path / "part1.nc", engine="h5netcdf", chunks={"time": 2}) as opened:
+        same(opened, ds.isel(time=slice(5, 10)))
+        assert float(opened.t.max()) == float(ds.t[5:10].max())
+
+
+def test_written_later(tmp_path, ds):
+    pytest.importorskip("dask")
+    path = str(tmp_path / "a.zarr")
+    later = ds.to_zarr(path, compute=False)
+    assert np.isnan(xr.open_zarr(path).t.values).all()
+    later.compute()
+    same(xr.open_zarr(path), ds)
