@@ -20,7 +20,9 @@ CHUNKS = {"time": (7, 19, 3, 11), "y": (4, 1), "x": (2, 5)}
 
 @pytest.fixture(autouse=True)
 def manager():
-    with xr.set_options(chunk_manager="windrow", use_numbagg=False):  # which compiles for many seconds
+    with xr.set_options(
+        chunk_manager="windrow", use_numbagg=False, use_bottleneck=True
+    ):  # numbagg compiles for seconds
         yield
 
 
