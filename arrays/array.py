@@ -29,6 +29,7 @@ from .interop.dlpack import CPU, to_dlpack
 from .interop.numpy_protocols import by_ufunc, replacement
 from .methods import Methods
 from .operators import Operators
+from .tasks.methods import Awaitable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 _assigned = guard(assign, inner=True)  # `__setitem__` counts references, and so has no wrapper around it
 
 
-class Array(Operators, Methods, LocalParts, Looks):
+class Array(Operators, Methods, LocalParts, Looks, Awaitable):
     """A lazy, chunked array with the methods and operators of NumPy's.
 
     Functions such as `ones`, `arange`, `from_array` and `random.default_rng` make arrays; operations on them make new

@@ -6,7 +6,6 @@ gives. Rank 0's own tasks take the same way, without the wire.
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 import sys
@@ -54,6 +53,7 @@ from .ledger import Batch, Ledger
 from .orders import order
 from .planning import Stopped
 from .record import Record, State
+from .services import offer_services
 from .spiller import Spiller
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Engine:
         self.spiller = Spiller(self)
         self.delivery = Delivery(self)
         self.doubts = Doubts(self)
-        self.local.calls.offer("space.", lambda: importlib.import_module(".spaces", __package__).Spaces(self))
+        offer_services(self)
         self.before: list[Callable[[Sequence[Stage]], None]] = []
         """Who is told of stages that are about to be computed."""
         self.after: list[Callable[[Sequence[tuple[int, bool]]], None]] = []

@@ -114,6 +114,7 @@ class Calls:
         self._number = 0
         self._dead: set[int] = set()
         self._listeners: list[Callable[[tuple[int, ...]], None]] = []
+        self._before: list[Callable[[], None]] = []
         self._closed = self._forked = False
         self._running: set[int] = set()
         self._recalled: set[int] = set()
@@ -131,6 +132,10 @@ class Calls:
     def offer(self, prefix: str, begin: Callable[[], Any]) -> None:
         """Have services whose names begin so, and what keeps them, made when they are first needed."""
         self._offers[prefix] = begin
+
+    def before_sending(self, act: Callable[[], None]) -> None:
+        """Have something done on the I/O thread each time before it sends: what has gathered goes together."""
+        self._before.append(act)
 
     def provided(self, prefix: str) -> Any:
         """Return what keeps the services whose names begin so; from any thread."""
@@ -205,6 +210,8 @@ class Calls:
 
     def send(self) -> None:
         """Hand what is to go out to the transport."""
+        for act in self._before:
+            act()
         while self._out:
             rank, message = self._out.popleft()
             if rank == self.rank:

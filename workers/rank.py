@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from ..graph.grid import Index
     from ..graph.stage import Stage
     from .pages.service import PageService
+    from .tasks.service import TaskService
     from .transport import Bytes, Region, Transport
 
 Array = np.ndarray[Any, Any]
@@ -78,6 +79,7 @@ class Rank:
         attach(transport, self.calls)
         self.calls.offer("pages.", lambda: _find_service("pages.service").PageService(self.calls, transport))
         self.calls.offer("symmetric arrays: ", lambda: _find_service("one_sided.site").Site(self.calls, transport))
+        self.calls.offer("tasks: ", lambda: _find_service("tasks.service").TaskService(self, threads))
         self._folder = spill_folder
         self._work: SimpleQueue[int | None] = SimpleQueue()
         self._events: SimpleQueue[Event] = SimpleQueue()
@@ -94,6 +96,12 @@ class Rank:
     def pages(self) -> PageService:
         """What reads and serves pages of shared arrays."""
         found: PageService = self.calls.provided("pages.")
+        return found
+
+    @property
+    def tasks(self) -> TaskService:
+        """What runs tasks and keeps their results."""
+        found: TaskService = self.calls.provided("tasks: ")
         return found
 
     def handle(self, command: Command) -> None:

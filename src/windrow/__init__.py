@@ -145,6 +145,8 @@ if _typing.TYPE_CHECKING:
     from .arrays.files.tiff import *
     from .arrays.linalg.einsum import *
     from .arrays.signal.polynomials import *
+    from .arrays.tasks.delayed import *
+    from .arrays.tasks.submit import *
 
 __version__ = "0.1.0"
 
@@ -165,6 +167,8 @@ _LATER = {
     "to_npy_stack": ".arrays.files.npy_stack",
     "visualize": ".arrays.display.visualize",
 }
+_LATER |= dict.fromkeys(("Executor", "Future", "gather", "map", "scatter", "submit"), ".arrays.tasks.submit")
+_LATER |= dict.fromkeys(("Delayed", "delayed", "from_delayed"), ".arrays.tasks.delayed")
 """Functions that need much else, by the modules where they are: loaded when they are first asked for."""
 
 

@@ -1,0 +1,210 @@
+"""From a function and arguments to a task's record: pickled when submitted, so that what can't travel fails there.
+
+Futures and lazy arrays among the arguments, however deep, are not pickled: the pickle has their numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import itertools
+import os
+import pickle
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph import origin
+from ...graph.arguments import check_integer
+from ...graph.errors import ArgumentError, BadValue, ClusterError, bad
+from ...scheduler.cluster import session
+from ...scheduler.services import BOARD
+from ...scheduler.session import Session
+from ...scheduler.tasks.arrays import ArrayArgument
+from ...scheduler.tasks.future import Future
+from ...scheduler.tasks.record import Demand, Function, Record
+from ...workers.output import in_task
+from ...workers.shared_objects import note_use, noting, own_rank
+from ...workers.tasks.needs import fill_in
+from ...workers.tasks.programs import run_program
+from ..base import ArrayBase
+from ..execution.compute import persist
+from ..user_functions.pickling import _pickler, name_of, refuse_captured
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...scheduler.tasks.dispatcher import Dispatcher
+
+numbers = itertools.count(1)
+_threads = threading.local()
+_PLAIN = frozenset([int, float, complex, bool, str, bytes, type(None), np.float64, np.int64, np.ndarray])
+
+
+def own_session(operation: str) -> Session:
+    """Return the present cluster's session, if this is the script of its driver.
+
+    Raises
+    ------
+    ClusterError
+        A task calls this, or a script that all ranks run.
+    """
+    if own_rank() is not None or in_task():
+        raise ClusterError(f"{operation}: tasks are submitted by the script; a function on a rank can't submit any")
+    found = session()
+    if not isinstance(found, Session):
+        raise ClusterError(f"{operation}: in SPMD mode each rank calls functions itself, or all of them by spmd")
+    found.check_open()
+    return found
+
+
+def dispatcher(operation: str) -> Dispatcher:
+    """Return what runs tasks on the present cluster."""
+    found: Dispatcher = own_session(operation).calls.provided(BOARD)
+    return found
+
+
+def check_demand(operation: str, cores: Any, memory: Any, retries: Any, priority: Any, board: Dispatcher) -> Demand:
+    """Return what a task needs, checked against what ranks have."""
+    cores = check_integer(operation, "cores", cores)
+    memory, retries = check_integer(operation, "memory", memory), check_integer(operation, "retries", retries)
+    if not isinstance(priority, int | float) or priority != priority:
+        raise ArgumentError(bad(operation, "priority", priority, "a number; larger ones go first"))
+    sites = board.board.sites
+    most = max(site.cores for site in sites)
+    if not 1 <= cores <= most:
+        raise BadValue(bad(operation, "cores", cores, f"from 1 to {most}, the threads of a rank"))
+    room = max(site.memory for site in sites)
+    if not 0 <= memory <= room:
+        raise BadValue(bad(operation, "memory", memory, f"from 0 to {room:,} bytes, what a rank has"))
+    if retries < 0:
+        raise BadValue(bad(operation, "retries", retries, "0 or more"))
+    return Demand(cores, memory, retries, float(priority))
+
+
+class Packed:
+    """A pickle, and what it names: futures, arrays, and what must live as long as it does."""
+
+    def __init__(self, operation: str, name: str, value: Any) -> None:
+        try:
+            with noting() as used:
+                self.pickled = _dumps(value)
+        except Exception as error:
+            raise ArgumentError(
+                f"{operation}: the function {name!r} with its arguments can't be pickled: {type(error).__name__}: "
+                f"{error}; expected what can travel to other processes"
+            ) from error
+        self.needs = tuple({id(f._record): f._record for f in used if isinstance(f, Future)}.values())
+        self.futures = tuple(each for each in used if isinstance(each, Future))
+        self.arrays = tuple(each for each in used if isinstance(each, _Taken))
+        self.used = tuple(each for each in used if not isinstance(each, Future | _Taken))
+
+
+def pack_with_futures(operation: str, name: str, value: Any, futures: dict[int, Future]) -> Packed:
+    """Return a pickle in which some objects, by their identity, stand for futures."""
+    _threads.futures = futures
+    try:
+        return Packed(operation, name, value)
+    finally:
+        _threads.futures = {}
+
+
+def submit_packed(
+    packed: Packed, name: str, same: str, demand: Demand, where: str, active: Session, board: Dispatcher
+) -> Future:
+    """Submit one call."""
+    return board.enter([make_record(packed, None, name, same, demand, where, active)])[0]
+
+
+class _Taken:
+    """A lazy array that a pickle names."""
+
+    def __init__(self, array: ArrayBase) -> None:
+        self.number, self.array = next(numbers), array
+
+
+def _dumps(value: Any) -> bytes:
+    file = io.BytesIO()
+    _task_pickler()(file, protocol=5).dump(value)
+    return file.getvalue()
+
+
+@functools.cache
+def _task_pickler() -> Any:
+    class TaskPickler(_pickler()):  # type: ignore[misc] # loaded when it is needed
+        def reducer_override(self, obj: Any) -> Any:
+            if isinstance(obj, ArrayBase):
+                taken = _Taken(obj)
+                note_use(taken)
+                return fill_in, (taken.number,)
+            stands = getattr(_threads, "futures", {}).get(id(obj))
+            if stands is not None:
+                return stands.__reduce__()
+            return super().reducer_override(obj)
+
+    return TaskPickler
+
+
+def pack_arguments(operation: str, name: str, args: tuple[Any, ...]) -> Packed | bytes:
+    """Return the pickle of a call's arguments; that of plain values is quick."""
+    if all(type(a) in _PLAIN for a in args) and not any(type(a) is np.ndarray and a.dtype.hasobject for a in args):
+        return pickle.dumps((None, args, {}), 5)
+    return Packed(operation, name, (None, args, {}))
+
+
+def make_record(
+    packed: Packed | bytes, function: Function | None, name: str, same: str, demand: Demand, where: str, active: Session
+) -> Record:
+    """Return a task's record; its arrays begin to be computed."""
+    if isinstance(packed, bytes):
+        return Record(next(numbers), name, packed, function, (), (), (), demand, same, where)
+    arrays = []
+    for taken in packed.arrays:
+        held: Any = persist(taken.array)
+        arrays.append((taken.number, ArrayArgument(active, held.expr)))
+    used = (*packed.used, *((function,) if function else ()))
+    return Record(next(numbers), name, packed.pickled, function, packed.needs, tuple(arrays), used, demand, same, where)
+
+
+def check_function(operation: str, fn: Any) -> tuple[Callable[..., Any], str, str]:
+    """Return a function, its name, and what calls of it have in common; a list of words is a program."""
+    if isinstance(fn, list | tuple):
+        words = [os.fspath(w) if isinstance(w, os.PathLike) else w for w in fn]
+        if not words or not all(isinstance(w, str) for w in words):
+            raise ArgumentError(bad(operation, "fn", fn, "a function, or a program and its arguments as texts"))
+        name = os.path.basename(words[0])
+        return functools.partial(run_program, words), name, f"program {words[0]}"
+    if not callable(fn):
+        raise ArgumentError(bad(operation, "fn", fn, "a function, or a program and its arguments as texts"))
+    refuse_captured(operation, fn)
+    name = name_of(fn)
+    code = getattr(fn, "__code__", None)
+    line = code.co_firstlineno if code is not None else ""
+    return fn, name, f"{getattr(fn, '__module__', '')}.{getattr(fn, '__qualname__', name)}:{line}"
+
+
+def find_origin() -> str:
+    """Return the user's line, for messages."""
+    return origin.find_origin().where
+
+
+def map_packed(
+    operation: str, board: Dispatcher, active: Session, fn: Any, calls: Sequence[tuple[Any, ...]], demand: Demand
+) -> list[Future]:
+    """Submit calls of one function, which is pickled once."""
+    called, name, same = check_function(operation, fn)
+    where = find_origin()
+    packed = Packed(operation, name, called)
+    function = board.watch(Function(next(numbers), packed.pickled, name))
+    if packed.needs or packed.arrays:  # the function itself refers to what other tasks made
+        made = [Packed(operation, name, (called, args, {})) for args in calls]
+        records = [make_record(each, None, name, same, demand, where, active) for each in made]
+    else:
+        records = [
+            make_record(pack_arguments(operation, name, args), function, name, same, demand, where, active)
+            for args in calls
+        ]
+        for record in records if packed.used else ():
+            record.used = (*record.used, *packed.used)
+    return board.enter(records)

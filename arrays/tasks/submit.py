@@ -1,0 +1,323 @@
+"""Calls on ranks that begin at once: futures stand for what they return."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import time
+from typing import TYPE_CHECKING, Any
+
+from ...graph.errors import ArgumentError, BadValue, WaitTimeout, bad
+from ...scheduler.tasks.future import Future
+from ...scheduler.tasks.record import Demand, Record
+from .calls import (
+    Packed,
+    check_demand,
+    check_function,
+    dispatcher,
+    find_origin,
+    map_packed,
+    numbers,
+    own_session,
+    submit_packed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = [
+    "Executor",
+    "Future",
+    "gather",
+    "map",
+    "scatter",
+    "submit",
+]
+
+
+def submit(
+    fn: Any,
+    /,
+    *args: Any,
+    cores: int = 1,
+    memory: int = 0,
+    retries: int = 0,
+    priority: float = 0,
+    **kwargs: Any,
+) -> Future:
+    """Call a function on a rank; return at once, with a future of what it returns.
+
+    Parameters
+    ----------
+    fn : callable or list of str
+        The function; it must pickle, by value where it is the script's own. A list is a program and its arguments:
+        it is run, and what it writes to its standard output is the result.
+    *args, **kwargs
+        Its arguments. Futures among them, also within lists, dicts and objects, are awaited, and what they stand for is
+        handed over, rank to rank. A lazy array is computed, and arrives as NumPy's.
+    cores : int
+        How many of its rank's threads the call takes.
+    memory : int
+        Bytes for which there must be room beside other calls on its rank that say so.
+    retries : int
+        How often it may be called again after an exception.
+    priority : float
+        What has a higher one goes first.
+
+    Returns
+    -------
+    Future
+        One of `concurrent.futures`'. The result stays on the rank until it is asked for, as long as the future lives.
+
+    Raises
+    ------
+    ArgumentError
+        `fn` is neither, or doesn't pickle with its arguments; it uses a lazy array that isn't among these.
+    BadValue
+        `cores`, `memory` or `retries` are out of range.
+    ClusterError
+        It is called by a function on a rank, or in SPMD mode.
+
+    See Also
+    --------
+    map : Many calls of one function.
+    delayed : Calls that wait until they are asked for.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.submit(divmod, 7, 3).result()
+    (2, 1)
+    >>> wr.submit(["echo", "a program"]).result()
+    'a program\\n'
+    """
+    active = own_session("submit")
+    board = dispatcher("submit")
+    called, name, same = check_function("submit", fn)
+    demand = check_demand("submit", cores, memory, retries, priority, board)
+    packed = Packed("submit", name, (called, args, kwargs))
+    return submit_packed(packed, name, same, demand, find_origin(), active, board)
+
+
+def map(
+    fn: Any, /, *iterables: Iterable[Any], cores: int = 1, memory: int = 0, retries: int = 0, priority: float = 0
+) -> list[Future]:
+    """Call a function on ranks for the items of iterables; return a future for each call.
+
+    Parameters
+    ----------
+    fn : callable
+        The function; it is sent to a rank once.
+    *iterables : iterable
+        Its arguments, as Python's own `map` takes them: the shortest one ends it.
+    cores, memory, retries, priority
+        See `submit`.
+
+    Returns
+    -------
+    list of Future
+        In the order of the items.
+
+    Raises
+    ------
+    ArgumentError
+        `fn` is no function, or doesn't pickle with its arguments; no iterable is given.
+    BadValue
+        `cores`, `memory` or `retries` are out of range.
+    ClusterError
+        It is called by a function on a rank, or in SPMD mode.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.gather(wr.map(pow, [2, 3], [5, 2]))
+    [32, 9]
+    """
+    active = own_session("map")
+    board = dispatcher("map")
+    if not iterables:
+        raise ArgumentError(bad("map", "iterables", iterables, "at least one"))
+    demand = check_demand("map", cores, memory, retries, priority, board)
+    return map_packed("map", board, active, fn, list(zip(*iterables, strict=False)), demand)
+
+
+def gather(futures: Any, *, timeout: float | None = None) -> Any:
+    """Return the results of futures, in lists, tuples and dicts as they come.
+
+    Parameters
+    ----------
+    futures : Future, or list, tuple, set or dict of such
+        What to wait for; other objects are handed back as they are.
+    timeout : float, optional
+        Seconds to wait for all.
+
+    Returns
+    -------
+    object
+        The same structure, of results.
+
+    Raises
+    ------
+    Exception
+        What the first of them raised that failed.
+    TimeoutError
+        Not all have ended by then.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.gather({"a": wr.submit(abs, -1), "b": [wr.submit(abs, 2)]})
+    {'a': 1, 'b': [2]}
+    """
+    return _collect(futures, None if timeout is None else time.monotonic() + timeout)
+
+
+def _collect(value: Any, deadline: float | None) -> Any:
+    if isinstance(value, concurrent.futures.Future):
+        return value.result(None if deadline is None else max(0.0, deadline - time.monotonic()))
+    if type(value) in (list, tuple, set):
+        return type(value)(_collect(each, deadline) for each in value)
+    if type(value) is dict:
+        return {key: _collect(each, deadline) for key, each in value.items()}
+    return value
+
+
+def scatter(data: Any) -> Any:
+    """Have an object ready as an argument of many calls: it goes to a rank once, when the first call there takes it.
+
+    Parameters
+    ----------
+    data : object, or list, tuple or dict of objects
+        What to hand over; each item of a list, tuple or dict gets a future of its own.
+
+    Returns
+    -------
+    Future, or list, tuple or dict of such
+        They stand for the objects, as arguments of `submit` and `map`.
+
+    See Also
+    --------
+    windrow.shared.object : Large objects, mapped by all ranks of a host.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> names = wr.scatter("abc")
+    >>> wr.gather(wr.map(lambda s, i: s[i], [names] * 2, [0, 2]))
+    ['a', 'c']
+    """
+    board = dispatcher("scatter")
+    if type(data) in (list, tuple):
+        return type(data)(_place(board, each) for each in data)
+    if type(data) is dict:
+        return {key: _place(board, each) for key, each in data.items()}
+    return _place(board, data)
+
+
+def _place(board: Any, value: Any) -> Future:
+    record = Record(next(numbers), "scatter", b"", None, (), (), (), Demand(), "scatter")
+    made: Future = board.place(record, value)
+    return made
+
+
+class Executor(concurrent.futures.Executor):
+    """The standard library's executor, on the ranks: for joblib, asyncio, tqdm and all else that takes one.
+
+    Parameters
+    ----------
+    cores, memory, retries, priority
+        Of each call; see `submit`.
+
+    Raises
+    ------
+    BadValue
+        `cores`, `memory` or `retries` are out of range.
+    ClusterError
+        It is made by a function on a rank, or in SPMD mode.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> with wr.Executor() as executor:
+    ...     list(executor.map(abs, [-1, 2]))
+    [1, 2]
+    """
+
+    def __init__(self, *, cores: int = 1, memory: int = 0, retries: int = 0, priority: float = 0) -> None:
+        self._board, self._active = dispatcher("Executor"), own_session("Executor")
+        self._demand = check_demand("Executor", cores, memory, retries, priority, self._board)
+        self._futures: dict[int, Future] = {}
+        self._shut = False
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        """Call a function on a rank; see `windrow.submit`."""
+        self._check()
+        called, name, same = check_function("Executor.submit", fn)
+        packed = Packed("Executor.submit", name, (called, args, kwargs))
+        made = submit_packed(packed, name, same, self._demand, find_origin(), self._active, self._board)
+        return self._keep([made])[0]
+
+    def map(
+        self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
+    ) -> Iterator[Any]:
+        """Call a function for the items of iterables; return an iterator of results, in their order.
+
+        Parameters
+        ----------
+        fn : callable
+            The function.
+        *iterables : iterable
+            Its arguments.
+        timeout : float, optional
+            Seconds to wait for all.
+        chunksize : int
+            Accepted for other executors and ignored: short calls go to ranks many at a time anyway.
+        """
+        self._check()
+        if chunksize < 1:
+            raise BadValue(bad("Executor.map", "chunksize", chunksize, "1 or more"))
+        calls = list(zip(*iterables, strict=False))
+        futures = self._keep(map_packed("Executor.map", self._board, self._active, fn, calls, self._demand))
+        return _results(futures, None if timeout is None else time.monotonic() + timeout)
+
+    def _check(self) -> None:
+        if self._shut:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+
+    def _keep(self, futures: list[Future]) -> list[Future]:
+        for future in futures:
+            self._futures[id(future)] = future
+        if len(self._futures) > 2 * len(futures) + 1024:
+            self._futures = {key: each for key, each in self._futures.items() if not each.done()}
+        return futures
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more calls.
+
+        Parameters
+        ----------
+        wait : bool
+            Whether to wait for those that were submitted.
+        cancel_futures : bool
+            Whether to cancel what hasn't begun.
+        """
+        self._shut = True
+        futures = list(self._futures.values())
+        if cancel_futures:
+            for future in reversed(futures):
+                future.cancel()
+        if wait:
+            concurrent.futures.wait(futures)
+        self._futures.clear()
+
+
+def _results(futures: list[Future], deadline: float | None) -> Iterator[Any]:
+    futures.reverse()
+    try:
+        while futures:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left < 0 and not futures[-1].done():
+                raise WaitTimeout("map: not all calls have ended in time")
+            yield futures.pop().result(left)
+    finally:
+        for future in futures:
+            future.cancel()

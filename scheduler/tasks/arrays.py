@@ -1,0 +1,83 @@
+"""Arrays as arguments of tasks: persisted first, then read by the rank where their chunks lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...workers import host
+from ...workers.tasks.orders import Unread
+from ..places import Columns, find_places, read
+
+if TYPE_CHECKING:
+    from ...graph.expr import Expr
+    from ...graph.kinds.source import HostData
+    from ...workers.rank import Rank
+    from ...workers.tasks.orders import Need
+    from ..engine import Engine
+    from ..session import Session
+
+
+class NotYet(Exception):
+    """Not all chunks are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """Where an array's chunks lie: with ranks, or in files that each rank reads."""
+
+    columns: Columns
+    data: HostData | None
+
+    def load(self, rank: Rank) -> Any:
+        """See `Need`."""
+        columns = self.columns
+        out = np.empty(columns.grid.shape, columns.dtype)
+        if self.data is not None:
+            for block in range(columns.grid.nblocks):
+                np.copyto(columns.grid.view(out, block), host.read(self.data, columns.grid.block_slices(block)))
+        elif read(rank, columns, out):
+            raise Unread
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """An array of a cluster that is this process alone."""
+
+    session: Session
+    expr: Expr
+
+    def load(self, rank: Rank) -> Any:
+        """See `Need`."""
+        return self.session.run([self.expr])[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayArgument:
+    """A persisted array that a task takes; see `Placed`."""
+
+    session: Session
+    expr: Expr
+
+    def place(self, engine: Engine) -> Need:
+        """Return how a rank finds the chunks now.
+
+        Raises
+        ------
+        NotYet
+            Not all are there.
+        """
+        if engine.shared:
+            return Computed(self.session, self.expr)
+        kept: Any = self.expr.pin
+        if kept.job.error is not None:
+            raise kept.job.error
+        columns = find_places(engine, self.expr.token)
+        if columns is None:
+            raise NotYet
+        operation: Any = self.expr.op
+        in_file = len(columns.tasks) and int(columns.owners[0]) < 0
+        return Chunks(columns, operation.data if in_file else None)

@@ -1,0 +1,298 @@
+"""The rules of tasks: which may run, on which rank, and what comes of a rank's death. No I/O: events in, orders out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING
+
+from .record import Record, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+AHEAD = 0.004
+"""Seconds of work that a rank is given beyond what its cores are at."""
+MOST_AHEAD = 256
+UNKNOWN = 1
+"""How many are sent ahead of a function of which nobody knows how long it takes."""
+LONG = 0.002
+"""Seconds from which on a task may run on rank 0 beside the script, where other ranks are busy."""
+PATIENCE = 64
+"""How many smaller tasks may go before one that needs more cores than are free."""
+STALE = 0.05
+"""Seconds without an end after which a rank gives back what waits there, to one that idles."""
+ENOUGH = 3
+"""So many ranks, or two where there are no more than three, may die of a task."""
+
+
+@dataclass(slots=True)
+class Site:
+    """A rank: its cores, and what it is at."""
+
+    cores: int
+    memory: int
+    alive: bool = True
+    used: int = 0
+    bytes: int = 0
+    moved: float = 0.0
+    at: dict[int, Record] = field(default_factory=dict)
+
+
+class Board:
+    """Which tasks there are, and where they run; see the module's docstring.
+
+    Parameters
+    ----------
+    cores : sequence of int
+        Of each rank; rank 0 is the driver's process.
+    memory : sequence of int
+        Bytes that tasks may ask for on each rank.
+    """
+
+    def __init__(self, cores: Sequence[int], memory: Sequence[int]) -> None:
+        self.sites = [Site(c, m) for c, m in zip(cores, memory, strict=True)]
+        self.records: dict[int, Record] = {}
+        self.seconds: dict[str, float] = {}
+        """How long calls of a function have taken lately; it has ended well once where it is here."""
+        self.freed: list[Record] = []
+        """Whose results nobody wants any more, to be dropped where they are."""
+        self._ready: list[tuple[float, int, Record]] = []
+        self._passed = 0
+        self._orders = count()
+
+    # ---------------------------------------------------------------- tasks come
+
+    def add(self, record: Record) -> None:
+        """Enter a task, whose needs are entered already."""
+        self._await_needs(record)
+
+    def _await_needs(self, record: Record) -> None:
+        """Have a task wait for what it takes; what was dropped of that is made again."""
+        pending = [record]
+        while pending:
+            each = pending.pop()
+            self.records[each.number] = each
+            each.state, each.missing = State.WAITING, 0
+            for need in each.needs:
+                need.waiting.add(each)
+                if need.state is State.DROPPED:
+                    pending.append(need)
+                    need.state = State.WAITING
+                each.missing += not need.there
+            if not each.missing:
+                self._make_ready(each)
+
+    def _make_ready(self, record: Record) -> None:
+        record.state = State.READY
+        heappush(self._ready, (-record.demand.priority, record.number, record))
+
+    # ---------------------------------------------------------------- tasks go out
+
+    def assign(self) -> Iterator[tuple[int, Record]]:
+        """Give out what may run: (rank, task), as long as ranks have room."""
+        kept: list[tuple[float, int, Record]] = []
+        while self._ready:
+            item = heappop(self._ready)
+            record = item[2]
+            if record.state is not State.READY:  # cancelled meanwhile
+                continue
+            rank = self._choose(record)
+            if rank is None:
+                kept.append(item)
+                self._passed += 1
+                if record.demand.cores == 1 or self._passed > PATIENCE or len(kept) > PATIENCE:
+                    break
+                continue
+            self._passed = 0 if not kept else self._passed
+            self._send(record, rank)
+            yield rank, record
+        for item in kept:
+            heappush(self._ready, item)
+
+    def _send(self, record: Record, rank: int) -> None:
+        site = self.sites[rank]
+        record.state, record.rank, record.run, record.order = State.SENT, rank, record.run + 1, next(self._orders)
+        site.used += record.demand.cores
+        site.bytes += record.demand.memory
+        site.at[record.number] = record
+
+    def _choose(self, record: Record) -> int | None:
+        """Return the rank for a task: one that has what it takes, else one that idles; None while none has room."""
+        demand, likely = record.demand, self.seconds.get(record.same)
+        free = [
+            rank
+            for rank, site in enumerate(self.sites)
+            if site.alive and site.used + demand.cores <= site.cores and site.bytes + demand.memory <= site.memory
+        ]
+        others = [rank for rank in free if rank]
+        if not others and 0 in free and not self._may_run_here(record, likely):
+            free = []
+        chosen = others or free
+        if chosen:
+            return max(chosen, key=lambda rank: (self._nearby(record, rank), -self.sites[rank].used, -rank))
+        if demand.cores > 1 or demand.memory:
+            return None
+        depth = UNKNOWN if likely is None else min(MOST_AHEAD, int(AHEAD / max(likely, 1e-6)))
+        room = [
+            rank
+            for rank, site in enumerate(self.sites)
+            if site.alive and site.used < site.cores + depth and (rank or self._alone())
+        ]
+        return min(room, key=lambda rank: self.sites[rank].used - self.sites[rank].cores) if room else None
+
+    def _alone(self) -> bool:
+        return not any(site.alive for site in self.sites[1:])
+
+    def _may_run_here(self, record: Record, likely: float | None) -> bool:
+        """Tell whether rank 0 takes a task: when it is alone, or with long ones of a function that ended well."""
+        if self._alone():
+            return not record.killed or likely is not None
+        return likely is not None and likely >= LONG
+
+    def _nearby(self, record: Record, rank: int) -> int:
+        return sum(need.nbytes + 1 for need in record.needs if rank in need.holders)
+
+    def hold_back(self, record: Record) -> None:
+        """Have a task wait until `resume`, beside what it takes."""
+        self.leave(record)
+        self._await_needs(record)
+        record.state, record.missing = State.WAITING, record.missing + 1
+
+    def resume(self, record: Record) -> None:
+        """Go on with a task that was held back."""
+        if record.state is State.WAITING:
+            record.missing -= 1
+            if not record.missing:
+                self._make_ready(record)
+
+    def find_stuck(self, now: float) -> dict[int, list[int]]:
+        """Return what waits behind other tasks on a rank that moves slowly, while another one idles."""
+        if self._ready or not any(s.alive and s.used < s.cores for s in self.sites[1:] or self.sites):
+            return {}
+        found: dict[int, list[int]] = {}
+        for rank, site in enumerate(self.sites):
+            if site.used <= site.cores or now - site.moved < STALE:
+                continue
+            ahead = sorted(site.at.values(), key=lambda record: record.order)[site.cores :]
+            stuck = [r for r in ahead if r.recalled != r.run]
+            for record in stuck:
+                record.recalled = record.run
+            if stuck:
+                found[rank] = [record.number for record in stuck]
+        return found
+
+    # ---------------------------------------------------------------- tasks end
+
+    def leave(self, record: Record) -> None:
+        """Take a task from its rank."""
+        site = self.sites[record.rank]
+        if site.at.pop(record.number, None) is not None:
+            site.used -= record.demand.cores
+            site.bytes -= record.demand.memory
+
+    def find(self, number: int, run: int) -> Record | None:
+        """Return a task that a rank tells of; None when that run doesn't count any more."""
+        record = self.records.get(number)
+        return record if record is not None and record.state is State.SENT and record.run == run else None
+
+    def done(self, record: Record, value: bytes | None, nbytes: int, seconds: float) -> None:
+        """Note that a task's result is there: with the driver, or on its rank."""
+        self.leave(record)
+        before = self.seconds.get(record.same)
+        self.seconds[record.same] = seconds if before is None else 0.8 * before + 0.2 * seconds
+        record.killed.clear()
+        record.value, record.nbytes = value, nbytes
+        record.holders = set() if value is not None else {record.rank}
+        self.settle(record)
+
+    def settle(self, record: Record) -> None:
+        """Note that a result is there."""
+        record.state = State.DONE
+        for need in record.needs:
+            need.waiting.discard(record)
+            self._drop_unwanted(need)
+        for other in list(record.waiting):
+            if other.state is State.WAITING:
+                other.missing -= 1
+                if not other.missing:
+                    self._make_ready(other)
+        self._drop_unwanted(record)
+
+    def again(self, record: Record) -> None:
+        """Have a task run again: it was taken back, an argument was gone, it may fail more often."""
+        self.leave(record)
+        self._await_needs(record)
+
+    def fail(self, record: Record, error: BaseException, state: State = State.FAILED) -> list[Record]:
+        """End a task, and all that take its result; return them."""
+        ended: list[Record] = []
+        pending = [record]
+        while pending:
+            each = pending.pop()
+            if each.state in (State.FAILED, State.CANCELLED):
+                continue
+            if each.state is State.SENT:
+                self.leave(each)
+            each.state, each.error = state, error
+            ended.append(each)
+            pending += [other for other in each.waiting if other.state is not State.DONE]
+            for need in each.needs:
+                need.waiting.discard(each)
+                self._drop_unwanted(need)
+        return ended
+
+    def release(self, record: Record) -> None:
+        """Note that no future of a task lives."""
+        record.wanted = False
+        self._drop_unwanted(record)
+
+    def _drop_unwanted(self, record: Record) -> None:
+        """Forget a result that nobody wants; a task that is still to run runs, as the user said."""
+        if record.wanted or record.waiting or record.state not in (State.DONE, State.FAILED, State.CANCELLED):
+            return
+        if record.state is State.DONE:
+            record.state = State.DROPPED
+            if record.holders:
+                self.freed.append(record)
+        record.value = None
+        self.records.pop(record.number, None)
+
+    # ---------------------------------------------------------------- ranks go
+
+    def lose(self, rank: int) -> list[Record]:
+        """Take a rank out: what it was at runs elsewhere, what it had is made again. Return what killed too many."""
+        site = self.sites[rank]
+        site.alive = False
+        at = sorted(site.at.values(), key=lambda record: record.order)
+        for record in at[: site.cores]:  # what can have begun
+            record.killed[rank] += 1
+        few = len(self.sites) <= ENOUGH
+        most = 2 if few else ENOUGH
+        deadly = [
+            r
+            for r in at
+            if len(r.killed) >= most or (self._alone() and not self._may_run_here(r, self.seconds.get(r.same)))
+        ]
+        for record in at:
+            if record not in deadly:
+                self.again(record)
+        self._make_again(rank)
+        return deadly
+
+    def _make_again(self, rank: int) -> None:
+        """Have results made again that were on a lost rank alone, and are wanted."""
+        lost = []
+        for record in list(self.records.values()):
+            if rank in record.holders:
+                record.holders.discard(rank)
+                if record.there and not record.holders and record.value is None:
+                    lost.append(record)
+        for record in lost:
+            for other in record.waiting:
+                if other.state is State.READY:
+                    other.state, other.missing = State.WAITING, 0
+                if other.state is State.WAITING:
+                    other.missing += 1
+            self._await_needs(record)

@@ -1,0 +1,339 @@
+"""The board's I/O: orders go to ranks, ends come back, futures learn of them. One for each engine.
+
+The board is touched under a lock, by threads that submit and by the engine's thread. Nothing is sent by who submits: it
+wakes the engine's thread, which gives out what may run by then, to each rank in one message.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import threading
+import time
+import weakref
+from collections import defaultdict, deque
+from concurrent.futures import InvalidStateError
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ...graph.errors import ClusterError
+from ...workers.tasks.needs import LIMIT, Given, Made
+from ...workers.tasks.orders import (
+    DROP,
+    ENDED,
+    GIVE_UP,
+    GIVEN_UP,
+    INTERRUPT,
+    KEPT,
+    RETURNED,
+    RUN,
+    TAKE_BACK,
+    UNREAD,
+    VALUE,
+    TaskEnd,
+    TaskOrder,
+)
+from .arrays import NotYet
+from .board import Board
+from .errors import cancelled, deadly, read_error, unread
+from .future import THERE, Future
+from .record import Function, Record, State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...workers.calls import Question
+    from ...workers.tasks.orders import Need
+    from ..engine import Engine
+
+GRACE = 2.0
+"""Seconds in which a function that is to be ended comes to its next line of Python."""
+DELAY = 0.02
+"""Seconds until a task is tried again whose arguments weren't to be had; a death is known by then."""
+MOST_UNREAD = 250
+
+
+class Dispatcher:
+    """Has an engine's ranks run tasks."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._calls = engine, engine.local.calls
+        self._transport = engine.transport
+        cores = list(engine.ledger.threads)
+        self.board = Board(cores, [arena.size for arena in engine.ledger.arenas])
+        self.lock = threading.RLock()
+        self._made = threading.Condition(self.lock)
+        self._released: deque[Record] = deque()
+        self._functions_gone: deque[tuple[int, set[int]]] = deque()
+        self._late: deque[tuple[float, Record]] = deque()
+        self._calls.serve(ENDED, self._on_ended)
+        self._calls.when_lost(self._on_lost)
+        self._calls.before_sending(self._pump)
+        self._closed = False
+
+    # ---------------------------------------------------------------- the user's threads
+
+    def watch(self, function: Function) -> Function:
+        """Have ranks forget a function when no task has it any more."""
+        weakref.finalize(function, self._functions_gone.append, (function.number, function.known))
+        return function
+
+    def enter(self, records: Sequence[Record]) -> list[Future]:
+        """Enter tasks, and return their futures."""
+        futures: list[Future] = []
+        ended: list[tuple[Record, Any]] = []
+        with self.lock:
+            if self._closed:
+                raise ClusterError("submit: the cluster is closed")
+            for record in records:
+                future = Future(record, self)
+                record.future = weakref.ref(future)
+                futures.append(future)
+                failed = next((n for n in record.needs if n.state in (State.FAILED, State.CANCELLED)), None)
+                self.board.add(record)
+                if failed is not None and failed.error is not None:
+                    ended += self._end(record, failed.error, failed.state)
+        self._complete(ended)
+        self._transport.wake()
+        return futures
+
+    def place(self, record: Record, value: Any) -> Future:
+        """Enter a value that the driver has, as if a task had returned it."""
+        with self.lock:
+            if self._closed:
+                raise ClusterError("scatter: the cluster is closed")
+            future = Future(record, self)
+            record.future = weakref.ref(future)
+            self._engine.local.tasks.keep_copy(record.number, value)
+            self.board.records[record.number] = record
+            record.holders = {0}
+            self.board.settle(record)
+        future.set_result(value)
+        return future
+
+    def fetch(self, record: Record) -> Any:
+        """Return a result that is on ranks; wait for it to be made again where they are lost."""
+        while True:
+            with self._made:
+                while record.state not in (State.DONE, State.FAILED, State.CANCELLED):
+                    self._made.wait(1.0)
+                    if self._closed:
+                        raise ClusterError(f"result: the cluster was closed; {record.name}-{record.number} is gone")
+                if record.error is not None:
+                    raise record.error
+                value, holders = record.value, tuple(record.holders)
+            if value is not None:
+                return pickle.loads(value)
+            for rank in holders:
+                with contextlib.suppress(ClusterError):
+                    return self._calls.ask(rank, VALUE, record.number, limit=LIMIT)
+            time.sleep(0.001)  # its rank was just lost
+
+    def cancel(self, record: Record, running: bool) -> bool:
+        """Cancel a task that hasn't begun, or with `running` one that runs; tell whether it is cancelled."""
+        with self.lock:
+            rank, run = record.rank, record.run
+            if record.state in (State.WAITING, State.READY):
+                self._complete(self._end(record, cancelled(record), State.CANCELLED))
+                return True
+            if record.state is not State.SENT:
+                return _is_cancelled(record)
+        with contextlib.suppress(ClusterError):
+            if self._calls.ask(rank, TAKE_BACK, [record.number]):
+                with self.lock:
+                    ended = self._end(record, cancelled(record), State.CANCELLED) if record.run == run else []
+                self._complete(ended)
+                return _is_cancelled(record)
+        return running and self._interrupt(record, rank, run)
+
+    def _interrupt(self, record: Record, rank: int, run: int) -> bool:
+        """End a task that runs; after a while with its rank. Tell whether it is cancelled."""
+        with self.lock:
+            record.doomed = True
+        with contextlib.suppress(ClusterError):
+            self._calls.ask(rank, INTERRUPT, record.number)
+        for limit in (GRACE, LIMIT):
+            with self._made:
+                if self._made.wait_for(lambda: record.state is not State.SENT or record.run != run, limit):
+                    break
+            if not rank:
+                break
+            self._engine.ask(partial(_kill, rank=rank))
+        return _is_cancelled(record)
+
+    def release(self, record: Record) -> None:
+        """Note that a task's future is gone; from any thread, whatever that holds."""
+        self._released.append(record)
+        if record.holders and not self._closed:
+            self._transport.wake()
+
+    # ---------------------------------------------------------------- the engine's thread
+
+    def _pump(self) -> None:
+        """Give out what may run, take back what waits behind others, drop what nobody wants."""
+        board = self.board
+        if not (board.records or self._released or board.freed):
+            return
+        orders: dict[int, list[TaskOrder]] = defaultdict(list)
+        functions: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
+        ended: list[tuple[Record, Any]] = []
+        with self.lock:
+            while self._released:
+                board.release(self._released.popleft())
+            now = time.monotonic()
+            for _ in range(len(self._late)):
+                due, record = self._late.popleft()
+                if due <= now:
+                    board.resume(record)
+                else:
+                    self._late.append((due, record))
+            for rank, record in board.assign():
+                order = self._order(record, now, ended)
+                if order is None:
+                    continue
+                orders[rank].append(order)
+                function = record.function
+                if function is not None and rank not in function.known:
+                    function.known.add(rank)
+                    functions[rank].append((function.number, function.packed))
+            drops = self._drops()
+            back = board.find_stuck(now)
+        self._complete(ended)
+        for rank, given in orders.items():
+            self._calls.tell(rank, RUN, functions[rank], given)
+        for rank, numbers in drops.items():
+            self._calls.tell(rank, DROP, *numbers)
+        for rank, stuck in back.items():
+            self._calls.tell(rank, GIVE_UP, stuck)
+
+    def _order(self, record: Record, now: float, ended: list[tuple[Record, Any]]) -> TaskOrder | None:
+        """Return what a rank is told of a task; None where an array that it takes isn't there, now or ever."""
+        needs: list[tuple[int, Need]] = [
+            (n.number, Given(n.value) if n.value is not None else Made(n.number, tuple(n.holders)))
+            for n in record.needs
+        ]
+        try:
+            needs += [(number, array.place(self._engine)) for number, array in record.arrays]
+        except NotYet:
+            self._late.append((now, record))
+            self.board.hold_back(record)
+            return None
+        except Exception as error:
+            ended += self._end(record, error)
+            return None
+        function = 0 if record.function is None else record.function.number
+        return TaskOrder(record.number, record.run, function, record.call, tuple(needs), record.name)
+
+    def _drops(self) -> dict[int, tuple[list[int], list[int]]]:
+        """Return for each rank which results and functions it may let go of."""
+        drops: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+        while self.board.freed:
+            record = self.board.freed.pop()
+            for rank in record.holders:
+                if not self._calls.is_lost(rank):
+                    drops[rank][0].append(record.number)
+            record.holders = set()
+        while self._functions_gone:
+            number, known = self._functions_gone.popleft()
+            for rank in known:
+                if not self._calls.is_lost(rank):
+                    drops[rank][1].append(number)
+        return drops
+
+    def _on_ended(self, question: Question) -> None:
+        (ends,) = question.what
+        ended: list[tuple[Record, Any]] = []
+        stale: list[int] = []
+        with self.lock:
+            self.board.sites[question.rank].moved = time.monotonic()
+            for end in ends:
+                record = self.board.find(end.number, end.run)
+                if record is not None:
+                    ended += self._take(record, end)
+                elif end.how == KEPT and end.number not in self.board.records:
+                    stale.append(end.number)
+            self._made.notify_all()
+        if stale:
+            self._calls.tell(question.rank, DROP, stale, [])
+        self._complete(ended)
+
+    def _take(self, record: Record, end: TaskEnd) -> list[tuple[Record, Any]]:
+        """Note how a task ended; return what futures are to be told."""
+        board = self.board
+        if end.how in (RETURNED, KEPT):
+            value = end.packed if end.how == RETURNED else None
+            board.done(record, value, end.nbytes, end.seconds)
+            return [(record, pickle.loads(end.packed) if value is not None else THERE)]
+        if end.how == UNREAD:
+            record.unread += 1
+            if record.unread > MOST_UNREAD:
+                return self._end(record, unread(record))
+            self._late.append((time.monotonic() + DELAY, record))
+            board.hold_back(record)
+            return []
+        if end.how == GIVEN_UP:
+            board.again(record)
+            return []
+        if record.doomed:
+            return self._end(record, cancelled(record), State.CANCELLED)
+        record.failures += 1
+        if record.failures <= record.demand.retries:
+            board.again(record)
+            return []
+        return self._end(record, read_error(record, end.packed, self._transport.peers[record.rank]))
+
+    def _end(self, record: Record, error: BaseException, state: State = State.FAILED) -> list[tuple[Record, Any]]:
+        """End a task without a result, and those that take it; return what futures are to be told."""
+        return [(each, error) for each in self.board.fail(record, error, state)]
+
+    def _complete(self, ended: list[tuple[Record, Any]]) -> None:
+        """Tell futures; not under the lock, but callbacks are on a thread of their own anyway."""
+        for record, found in ended:
+            future = record.future() if record.future is not None else None
+            if future is None or future.done():
+                continue
+            with contextlib.suppress(InvalidStateError):
+                if record.state is State.CANCELLED:
+                    future.note_cancelled()
+                elif record.state is State.FAILED:
+                    future.set_exception(found)
+                else:
+                    future.set_result(found)
+        if ended:
+            with self._made:
+                self._made.notify_all()
+
+    def _on_lost(self, ranks: tuple[int, ...]) -> None:
+        ended: list[tuple[Record, Any]] = []
+        with self.lock:
+            for rank in ranks:
+                if not self.board.sites[rank].alive:
+                    continue
+                doomed = [r for r in self.board.sites[rank].at.values() if r.doomed]
+                for record in doomed:
+                    ended += self._end(record, cancelled(record), State.CANCELLED)
+                for record in self.board.lose(rank):
+                    ended += self._end(record, deadly(record))
+            self._made.notify_all()
+        self._complete(ended)
+
+    def close(self) -> None:
+        """End all that waits."""
+        ended: list[tuple[Record, Any]] = []
+        with self.lock:
+            self._closed = True
+            for record in list(self.board.records.values()):
+                if record.state is not State.DONE:
+                    error = ClusterError(f"the cluster was closed before task {record.name}-{record.number} had ended")
+                    ended += self._end(record, error)
+            self._made.notify_all()
+        self._complete(ended)
+
+
+def _is_cancelled(record: Record) -> bool:
+    return record.state is State.CANCELLED
+
+
+def _kill(engine: Engine, rank: int) -> None:
+    if engine.ledger.alive[rank]:
+        engine.transport.declare_dead(rank)

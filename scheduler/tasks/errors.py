@@ -1,0 +1,56 @@
+"""What comes of tasks that don't end well, for their futures."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING
+
+from ...graph.errors import ClusterError, WindrowError
+
+if TYPE_CHECKING:
+    from ...workers.transport import Peer
+    from .record import Record
+
+
+def cancelled(record: Record) -> BaseException:
+    """Return the exception of a task that was cancelled, for those that take its result."""
+    return CancelledError(f"task {record.name}-{record.number} was cancelled")
+
+
+def deadly(record: Record) -> BaseException:
+    """Return the exception of a task at which ranks died."""
+    count = len(record.killed)
+    ranks = f"{count} rank{'s' * (count != 1)}"
+    return _noted(
+        ClusterError(f"{record.name}: {ranks} died while task {record.number} ran; it is not tried again"), record
+    )
+
+
+def unread(record: Record) -> BaseException:
+    """Return the exception of a task whose arguments are not to be had."""
+    return _noted(
+        ClusterError(f"{record.name}: an argument of task {record.number} can't be read from the other ranks"), record
+    )
+
+
+def read_error(record: Record, packed: bytes, peer: Peer) -> BaseException:
+    """Return what a task raised, with notes: the task, the rank, the user's line, the remote traceback."""
+    error: BaseException = WindrowError(f"{record.name}: what task {record.number} raised can't be read here")
+    text = ""
+    with contextlib.suppress(Exception):  # a class that only the rank could import
+        error, text = pickle.loads(packed)
+    if not isinstance(error, Exception):  # an exit, or a KeyboardInterrupt of the function's own
+        error = WindrowError(f"{record.name}: the task raised {type(error).__name__}: {error}")
+    error.add_note(f"in task {record.name}-{record.number} on rank {peer.rank} (host {peer.host}, pid {peer.pid})")
+    _noted(error, record)
+    if text:
+        error.add_note("remote traceback:\n" + text.rstrip())
+    return error
+
+
+def _noted(error: BaseException, record: Record) -> BaseException:
+    if record.origin:
+        error.add_note(f"the task was submitted at {record.origin}")
+    return error

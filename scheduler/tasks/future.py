@@ -1,0 +1,151 @@
+"""Futures of tasks: the standard library's, but that a result stays on the ranks until it is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from ...graph.errors import ArgumentError, WaitTimeout
+from ...workers.shared_objects import note_use
+from ...workers.tasks.needs import fill_in
+from .record import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from .dispatcher import Dispatcher
+    from .record import Record
+
+
+class _There:
+    """Stands for a result that is on a rank."""
+
+
+THERE = _There()
+_callbacks: SimpleQueue[Callable[[], None]] = SimpleQueue()
+_caller: list[threading.Thread] = []
+_guard = threading.Lock()
+
+
+def _call_back() -> None:
+    while True:
+        _callbacks.get()()
+
+
+def _post(act: Callable[[], None]) -> None:
+    with _guard:
+        if not _caller or not _caller[0].is_alive():
+            _caller[:] = [threading.Thread(target=_call_back, name="windrow-callbacks", daemon=True)]
+            _caller[0].start()
+    _callbacks.put(act)
+
+
+class Future(concurrent.futures.Future[Any]):
+    """A task's result, which may be there later; `concurrent.futures.wait` and its kin take it.
+
+    As an argument of another task it stands for the result, which goes from rank to rank. What is called when it is
+    done is called on a thread of its own. `await` waits for it in asyncio.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> total = wr.submit(sum, [1, 2, 3])
+    >>> wr.submit(pow, total, 2).result()
+    36
+    """
+
+    def __init__(self, record: Record, dispatcher: Dispatcher) -> None:
+        super().__init__()
+        self._record, self._dispatcher = record, dispatcher
+
+    @property
+    def name(self) -> str:
+        """The function's name, and the task's number."""
+        return f"{self._record.name}-{self._record.number}"
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Return what the task returned, or raise what it raised.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait for the task; None: as long as it takes.
+
+        Raises
+        ------
+        TimeoutError
+            It hasn't ended by then.
+        concurrent.futures.CancelledError
+            It was cancelled, or one whose result it takes was.
+        ClusterError
+            Too many ranks died at it; the cluster was closed.
+        """
+        try:
+            found = super().result(timeout)
+        except TimeoutError as error:
+            if self.done():  # the function's own
+                raise
+            raise WaitTimeout(f"result: task {self.name} hasn't ended within {timeout:g} s; it goes on") from error
+        if found is THERE:
+            found = self._dispatcher.fetch(self._record)
+            self._result = found
+        return found
+
+    def cancel(self, running: bool = False) -> bool:
+        """Cancel the task if it hasn't begun; tell whether it is cancelled.
+
+        Parameters
+        ----------
+        running : bool
+            Also end it where it runs: a program is killed, a function ends at its next line of Python. One that stays
+            in compiled code ends with its rank: the rank is killed after 2 seconds, and what it had is made again
+            elsewhere. On rank 0, the script's own process, such a function goes on.
+        """
+        if not isinstance(running, bool):
+            raise ArgumentError(f"cancel: argument 'running' is {running!r}; expected a bool")
+        return self._dispatcher.cancel(self._record, running)
+
+    def running(self) -> bool:
+        """Tell whether the task was sent to a rank and hasn't ended."""
+        return self._record.state is State.SENT
+
+    def note_cancelled(self) -> None:
+        """Have who waits know that it is cancelled; called by the dispatcher."""
+        super().cancel()
+        self.set_running_or_notify_cancel()
+
+    def _invoke_callbacks(self) -> None:
+        base: Any = super()
+        if self.__dict__["_done_callbacks"]:
+            _post(base._invoke_callbacks)
+
+    def add_done_callback(self, fn: Callable[[concurrent.futures.Future[Any]], object]) -> None:
+        """Have a function called with this future when it is done, on a thread of its own; at once if it is."""
+        super().add_done_callback(fn)
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._wait().__await__()
+
+    async def _wait(self) -> Any:
+        found = await asyncio.wrap_future(self)
+        if found is THERE:
+            found = await asyncio.get_running_loop().run_in_executor(None, self.result)
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if not note_use(self):
+            raise TypeError(
+                f"a future can't be pickled: {self.name}; it stands for its result as an argument of a task"
+            )
+        return fill_in, (self._record.number,)
+
+    def __repr__(self) -> str:
+        return f"<Future {self.name} {self._record.state.value}>"
+
+    def __del__(self) -> None:
+        dispatcher = getattr(self, "_dispatcher", None)
+        if dispatcher is not None:
+            dispatcher.release(self._record)

@@ -1,0 +1,95 @@
+"""What the board knows of a task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from ...workers.tasks.orders import Need
+    from ..engine import Engine
+
+
+class Placed(Protocol):
+    """An argument that lies with the engine's ranks."""
+
+    def place(self, engine: Engine) -> Need:
+        """Return how a rank finds it now; on the engine's thread."""
+        ...
+
+
+class State(Enum):
+    """What a task is at."""
+
+    WAITING = "waiting"  # for results of others
+    READY = "ready"
+    SENT = "sent"  # to a rank, which runs it or will
+    DONE = "done"  # its result is with the driver, or on ranks
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    DROPPED = "dropped"  # its result is gone, and nobody wants it
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class Function:
+    """A function that many calls have, told to a rank once; `name` is what the user calls it."""
+
+    number: int
+    packed: bytes
+    name: str
+    known: set[int] = field(default_factory=set)
+
+
+@dataclass(eq=False, slots=True)
+class Demand:
+    """What a task needs of a rank: cores, bytes; how often it may fail; the more urgent goes first."""
+
+    cores: int = 1
+    memory: int = 0
+    retries: int = 0
+    priority: float = 0.0
+
+
+@dataclass(eq=False, slots=True)
+class Record:
+    """A task: its call, what it takes, and where its result is.
+
+    `needs` are the tasks whose results it takes, `arrays` what its pickle names by other numbers. `used` is kept with
+    it: shared objects that its pickle names. `wanted` says that a future of it lives. `same` names calls of one
+    function, for how long they take and whether they end processes.
+    """
+
+    number: int
+    name: str
+    call: bytes
+    function: Function | None
+    needs: tuple[Record, ...]
+    arrays: tuple[tuple[int, Placed], ...]
+    used: tuple[object, ...]
+    demand: Demand
+    same: str
+    origin: str = ""
+    wanted: bool = True
+    state: State = State.WAITING
+    run: int = 0
+    rank: int = -1
+    order: int = 0
+    missing: int = 0
+    failures: int = 0
+    unread: int = 0
+    doomed: bool = False
+    recalled: int = 0
+    value: bytes | None = None
+    holders: set[int] = field(default_factory=set)
+    nbytes: int = 0
+    error: BaseException | None = None
+    waiting: set[Record] = field(default_factory=set)
+    killed: Counter[int] = field(default_factory=Counter)
+    future: Any = None
+
+    @property
+    def there(self) -> bool:
+        """Whether its result is to be had."""
+        return self.state is State.DONE

@@ -1,0 +1,61 @@
+"""Tasks on ranks: where they run, what stays there, cancelling, programs. JSON."""
+
+import concurrent.futures
+import json
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+
+import windrow as wr
+
+pids = [row["pid"] for row in wr.cluster().info()]
+found = {"pids": sorted(set(wr.gather([wr.submit(lambda: (time.sleep(0.05), os.getpid())[1]) for _ in range(6)])))}
+found["others"] = set(found["pids"]) <= set(pids)
+large = wr.submit(np.arange, 1_000_000)
+found["sum"] = int(wr.submit(np.sum, large).result())
+found["large"] = large.result().shape[0]
+x = wr.arange(1000, chunks=100)
+found["array"] = int(wr.submit(lambda a: int(a.sum()), x * 2).result())
+file = wr.from_array(np.arange(10.0))
+found["host"] = wr.submit(lambda a: float(a[-1]), file).result()
+with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    found["threads"] = list(pool.map(lambda k: wr.submit(pow, k, 2).result(), range(50)))
+
+
+def forever():
+    while True:
+        time.sleep(0.001)
+
+
+def stuck():
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    time.sleep(30)
+
+
+running = wr.submit(forever)
+time.sleep(0.2)
+found["ended"] = running.cancel(running=True)
+program = wr.submit(["sleep", "30"])
+time.sleep(0.2)
+found["program"] = program.cancel(running=True)
+found["losses"] = len(wr.cluster().losses)
+held = wr.submit(stuck)
+time.sleep(0.2)
+found["stuck"] = held.cancel(running=True)
+found["then"] = len(wr.cluster().losses)
+
+
+def deadly():
+    os._exit(3)
+
+
+try:
+    wr.submit(deadly).result()
+except wr.ClusterError as error:
+    found["deadly"] = str(error)
+found["still"] = wr.gather(wr.map(pow, range(5), [2] * 5))
+json.dump(found, sys.stdout)
+print()

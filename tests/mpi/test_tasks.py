@@ -1,0 +1,45 @@
+"""Tasks on real ranks: where they run, what stays there, cancelling; kills."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+pytestmark = pytest.mark.ranks
+
+
+def test_tasks_on_ranks(launch, nothing_left):
+    ended = launch(4, str(PROGRAMS / "tasks.py"))
+    assert ended.status == 0, ended.err[-3000:]
+    found = json.loads(ended.last)
+    assert len(found["pids"]) > 1
+    assert found["others"]
+    assert found["sum"] == 499_999_500_000
+    assert (found["large"], found["array"], found["host"]) == (1_000_000, 999_000, 9.0)
+    assert found["threads"] == [k * k for k in range(50)]
+    assert (found["ended"], found["program"], found["losses"]) == (True, True, 0)
+    assert (found["stuck"], found["then"]) == (True, 1), "what stays in compiled code ends with its rank"
+    assert "ranks died" in found["deadly"] or "rank died" in found["deadly"]
+    assert found["still"] == [0, 1, 4, 9, 16]
+
+
+def check_kill(ended) -> None:
+    assert ended.status == 0, ended.err[-3000:]
+    found = json.loads(ended.last)
+    assert all(found["right"]), found
+    assert found["losses"] == 1
+
+
+@pytest.mark.parametrize("transport", ["auto", "service"])
+def test_a_kill_at_a_random_moment(launch, nothing_left, transport):
+    check_kill(launch(4, str(PROGRAMS / "task_deaths.py"), "1", WINDROW_TRANSPORT=transport))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_kills_at_random_moments(launch, nothing_left, seed):
+    transport = "service" if seed % 2 else "auto"
+    check_kill(launch(4, str(PROGRAMS / "task_deaths.py"), str(seed + 2), WINDROW_TRANSPORT=transport))

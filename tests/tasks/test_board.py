@@ -1,0 +1,199 @@
+"""The board of tasks by events and orders, without ranks."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from windrow.scheduler.tasks.board import Board
+from windrow.scheduler.tasks.record import Demand, Record, State
+
+_numbers = itertools.count(1)
+
+
+def task(*needs, same="f", **demand):
+    return Record(next(_numbers), "f", b"", None, needs, (), (), Demand(**demand), same)
+
+
+def board(ranks=3, cores=2):
+    made = Board([cores] * ranks, [1000] * ranks)
+    made.seconds["f"] = 1.0
+    return made
+
+
+def enter(made, *records):
+    for record in records:
+        made.add(record)
+    return {r.number: rank for rank, r in made.assign()}
+
+
+def test_tasks_go_to_other_ranks_first_then_to_the_driver_s():
+    made = board()
+    given = [task() for _ in range(7)]
+    assert list(enter(made, *given).values()) == [1, 2, 1, 2, 0, 0]
+    assert given[6].state is State.READY
+    made.done(given[0], b"x", 1, 1.0)
+    assert [(rank, r) for rank, r in made.assign()] == [(1, given[6])]
+
+
+def test_rank_0_takes_no_function_that_never_ended_well():
+    made = board()
+    assert list(enter(made, *[task(same="g") for _ in range(7)]).values()) == [1, 2, 1, 2, 1, 2], "one ahead each"
+
+
+def test_short_tasks_go_ahead():
+    made = board(2, 1)
+    made.seconds["f"] = 1e-4
+    assert list(enter(made, *[task() for _ in range(100)]).values()) == [1] * 41
+
+
+def test_urgent_ones_go_first():
+    made = board(2, 1)
+    first, second, third = task(), task(), task(priority=1)
+    made.seconds["f"] = 1e-3
+    for record in (first, second, third):
+        made.add(record)
+    assert next(r for _, r in made.assign()) is third
+
+
+def test_many_cores_wait_for_room_but_not_for_ever():
+    made = board(2, 4)
+    enter(made, *[task() for _ in range(3)])
+    large = task(cores=4, same="g")
+    enter(made, large, *[task() for _ in range(200)])
+    rounds = 0
+    while large.state is State.READY and rounds < 300:
+        made.done(next(iter(made.sites[1].at.values())), b"", 0, 1.0)
+        list(made.assign())
+        rounds += 1
+    assert 10 < rounds < 100, "smaller ones go before it, some"
+    assert large.rank == 1
+
+
+def test_a_result_goes_when_nobody_wants_it():
+    made = board()
+    first = task()
+    second = task(first)
+    enter(made, first, second)
+    made.done(first, None, 10, 1.0)
+    made.release(first)
+    assert first.state is State.DONE, "the second one takes it"
+    assert list(made.assign()) == [(first.rank, second)], "where it is"
+    made.done(second, b"", 0, 1.0)
+    assert first.state is State.DROPPED
+    assert made.freed == [first]
+    made.release(second)
+    assert not made.records
+
+
+def test_a_lost_result_is_made_again_with_all_that_it_takes():
+    made = board()
+    (first,) = given = [task()]
+    second = task(first)
+    enter(made, first, second)
+    made.done(first, None, 1, 1.0)
+    list(made.assign())
+    made.done(second, None, 1, 1.0)
+    made.release(first)
+    assert first.state is State.DROPPED
+    rank = second.rank
+    made.lose(rank)
+    assert second.state is State.WAITING
+    assert first in given
+    assert first.state is State.READY
+    assert [r for _, r in made.assign()] == [first]
+    made.done(first, None, 1, 1.0)
+    assert [r for _, r in made.assign()] == [second]
+    assert second.rank != rank
+
+
+def test_what_kills_ranks_is_given_up():
+    made = board(5, 1)
+    bad = task(same="g")
+    enter(made, bad)
+    for died in range(3):
+        found = made.lose(bad.rank)
+        assert found == ([bad] if died == 2 else [])
+        if not found:
+            assert [r for _, r in made.assign()] == [bad]
+
+
+def test_the_driver_alone_takes_what_killed_nobody():
+    made = board(2, 1)
+    killer, innocent = task(same="g"), task(same="h")
+    enter(made, killer, innocent)
+    assert made.lose(1) == [killer]
+    made.fail(killer, RuntimeError())
+    assert list(made.assign()) == [(0, innocent)]
+
+
+def test_what_takes_a_failed_result_fails():
+    made = board()
+    first = task()
+    second, third = task(first), task()
+    fourth = task(second, third)
+    enter(made, first, second, third, fourth)
+    assert made.fail(first, ValueError()) == [first, second, fourth]
+    assert third.state is State.SENT
+
+
+def test_long_chains_are_made_again_without_recursion():
+    made = board(2, 1)
+    chain = [task()]
+    for _ in range(5000):
+        chain.append(task(chain[-1]))
+    enter(made, *chain)
+    for record in chain:
+        made.done(record, None, 1, 1.0)
+        list(made.assign())
+        if record is not chain[-1]:
+            made.release(record)
+    made.lose(1)
+    ran = 0
+    for record in chain:
+        assert [r for _, r in made.assign()] == [record]
+        made.done(record, None, 1, 1.0)
+        ran += 1
+    assert ran == 5001
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_whatever_happens_all_end_right(data):
+    """Random graphs, ends, losses and retries: each task ends, with all that it takes at hand when it began."""
+    made = board(4, 2)
+    tasks = []
+    for _ in range(data.draw(st.integers(1, 12))):
+        needs = data.draw(st.lists(st.sampled_from(tasks), max_size=3, unique=True)) if tasks else []
+        tasks.append(task(*needs))
+    for each in tasks:
+        made.add(each)
+    losses = data.draw(st.integers(0, 2))
+    for _ in range(2000):
+        for _, record in made.assign():
+            assert all(n.there and (n.value is not None or n.holders) for n in record.needs)
+            assert made.sites[record.rank].alive
+        running = [r for site in made.sites for r in site.at.values()]
+        if not running:
+            break
+        record = data.draw(st.sampled_from(running))
+        what = data.draw(st.sampled_from(["kept", "small", "again"] + ["lose"] * (losses > 0)))
+        if what == "lose" and record.rank:
+            losses -= 1
+            assert not made.lose(record.rank)
+        elif what == "again":
+            made.again(record)
+        else:
+            made.done(record, b"x" if what == "small" else None, 1, 1.0)
+    for record in tasks:
+        while record.state is not State.DONE:
+            for _ in made.assign():
+                pass
+            made.done(next(r for site in made.sites for r in site.at.values()), b"x", 1, 1.0)
+    assert all(r.value is not None or r.holders for r in tasks)
+    assert all(site.used == 0 for site in made.sites)
+    for record in tasks:
+        made.release(record)
+    assert not made.records

@@ -1,0 +1,261 @@
+"""Tasks and futures, on the embedded engine."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+import pickle
+import subprocess
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import windrow as wr
+
+
+def add(a, b=1):
+    return a + b
+
+
+def test_calls_and_results():
+    assert wr.submit(add, 1, b=2).result() == 3
+    assert wr.gather(wr.map(add, range(50), range(50))) == [2 * k for k in range(50)]
+    assert wr.gather({"a": [wr.submit(add, 1)], "b": 5}) == {"a": [2], "b": 5}
+
+
+def test_futures_are_arguments_however_deep():
+    first, second = wr.submit(add, 1), wr.submit(np.arange, 100_000)
+    found = wr.submit(lambda d: (d["x"][0], d["y"].sum()), {"x": [first], "y": second})
+    assert found.result() == (2, np.arange(100_000).sum())
+    assert wr.submit(sum, wr.map(add, range(10))).result() == 55
+    with pytest.raises(TypeError, match="can't be pickled"):
+        pickle.dumps(first)
+
+
+def test_arrays_are_arguments():
+    x = wr.arange(1000, chunks=100) * 2
+    assert wr.submit(lambda a, b: float(a.sum() + b[1][3]), x, {1: x}).result() == 999_000 + 6
+
+    def uses():
+        return x.sum()
+
+    with pytest.raises(wr.ArgumentError, match="uses the Windrow array 'x'"):
+        wr.submit(uses)
+
+
+def test_exceptions_come_with_the_task_and_the_line():
+    with pytest.raises(ZeroDivisionError) as caught:
+        wr.submit(divmod, 1, 0).result()
+    notes = "\n".join(caught.value.__notes__)
+    assert "in task divmod-" in notes
+    assert "test_tasks.py:" in notes
+    bad = wr.submit(divmod, 1, 0)
+    with pytest.raises(ZeroDivisionError):
+        wr.submit(add, bad).result()
+    assert isinstance(bad.exception(), ZeroDivisionError)
+
+
+def test_retries(tmp_path):
+    def flaky(path, limit):
+        with open(path, "a") as file:
+            file.write("x")
+        if os.path.getsize(path) < limit:
+            raise RuntimeError("not yet")
+        return os.path.getsize(path)
+
+    assert wr.submit(flaky, str(tmp_path / "a"), 3, retries=2).result() == 3
+    with pytest.raises(RuntimeError, match="not yet"):
+        wr.submit(flaky, str(tmp_path / "b"), 3, retries=1).result()
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "told"),
+    [
+        ({"cores": 0}, wr.BadValue, "'cores' is 0"),
+        ({"cores": 10_000}, wr.BadValue, "'cores' is 10000"),
+        ({"memory": -1}, wr.BadValue, "'memory' is -1"),
+        ({"retries": -1}, wr.BadValue, "'retries' is -1"),
+        ({"priority": "high"}, wr.ArgumentError, "'priority' is 'high'"),
+    ],
+)
+def test_bad_demands(keywords, error, told):
+    with pytest.raises(error, match=told):
+        wr.submit(add, 1, **keywords)
+
+
+def test_what_cannot_travel_is_told_at_once():
+    with pytest.raises(wr.ArgumentError, match="submit: the function 'add' with its arguments can't be pickled"):
+        wr.submit(add, threading.Lock())
+    with pytest.raises(wr.ArgumentError, match="'fn' is 5"):
+        wr.submit(5)
+    with pytest.raises(wr.ArgumentError, match="at least one"):
+        wr.map(add)
+    with pytest.raises(wr.WindrowError, match="tasks are submitted by the script"):
+        wr.submit(lambda: wr.submit(add, 1)).result()
+
+
+def test_the_standard_library_takes_them():
+    futures = wr.map(add, range(20))
+    assert sorted(f.result() for f in concurrent.futures.as_completed(futures, timeout=20)) == list(range(1, 21))
+    assert len(concurrent.futures.wait([wr.submit(time.sleep, 0.01)], timeout=20).done) == 1
+    told, ended = [], threading.Event()
+    future = wr.submit(add, 1)
+
+    def call_back(done):
+        told.append((wr.submit(add, done.result()).result(), threading.current_thread().name))
+        ended.set()
+
+    future.add_done_callback(call_back)
+    assert ended.wait(20)
+    assert told == [(3, "windrow-callbacks")], "callbacks may use the cluster"
+    with pytest.raises(TimeoutError, match=r"result: task sleep-\d+ hasn't ended within 0.01 s"):
+        wr.submit(time.sleep, 0.3).result(timeout=0.01)
+
+
+def test_executor():
+    with wr.Executor(retries=1) as executor:
+        assert executor.submit(add, 1).result() == 2
+        assert list(executor.map(add, range(5), range(5))) == [0, 2, 4, 6, 8]
+        slow = [executor.submit(time.sleep, 0.05) for _ in range(4)]
+    assert all(f.done() for f in slow)
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor.submit(add, 1)
+    executor = wr.Executor()
+    futures = [executor.submit(time.sleep, 0.2) for _ in range(20)]
+    executor.shutdown(cancel_futures=True)
+    assert sum(f.cancelled() for f in futures) >= 10
+    assert all(f.done() for f in futures)
+
+
+def test_asyncio():
+    async def run():
+        loop = asyncio.get_running_loop()
+        one = await wr.submit(np.ones, 100_000)
+        two = await loop.run_in_executor(wr.Executor(), add, 1)
+        three = await (wr.arange(5, chunks=2) + 1)
+        return one.sum(), two, three.tolist()
+
+    assert asyncio.run(run()) == (100_000, 2, [1, 2, 3, 4, 5])
+
+
+def test_cancel_what_waits_and_what_runs():
+    def forever():
+        while True:
+            pass
+
+    running = [wr.submit(forever) for _ in range(wr.cluster().threads)]
+    waiting = wr.submit(add, 1)
+    behind = wr.submit(add, waiting)
+    time.sleep(0.1)
+    assert running[0].running()
+    assert not running[0].cancel()
+    assert waiting.cancel()
+    assert waiting.cancelled()
+    for future in running:
+        assert future.cancel(running=True)
+        assert future.cancelled()
+    with pytest.raises(concurrent.futures.CancelledError):
+        behind.result(20)
+    program = wr.submit(["sleep", "20"])
+    time.sleep(0.1)
+    assert program.cancel(running=True)
+    assert wr.submit(add, 1).result(20) == 2, "the threads live on"
+
+
+def test_programs():
+    assert wr.submit(["echo", "some words"]).result() == "some words\n"
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        wr.submit(["sh", "-c", "echo trouble >&2; exit 3"]).result()
+    assert caught.value.returncode == 3
+    assert "trouble" in "".join(caught.value.__notes__)
+    with pytest.raises(wr.MissingFile, match="no-such-program"):
+        wr.submit(["no-such-program-here"]).result()
+
+
+def test_results_go_with_their_futures():
+    from windrow.scheduler.cluster import session
+
+    service = session().engine.local.tasks
+    large = wr.submit(np.ones, 100_000)
+    number = large._record.number
+    assert large.result().sum() == 100_000
+    assert service.find(number)[0]
+    del large
+    for _ in range(500):
+        if not service.find(number)[0]:
+            break
+        time.sleep(0.01)
+    assert not service.find(number)[0]
+    board = session().engine.local.calls.provided("task board: ").board
+    assert number not in board.records
+
+
+def test_scatter():
+    parts = wr.scatter([np.arange(3), "abc"])
+    assert wr.submit(lambda a, s: (a.sum(), s), *parts).result() == (3, "abc")
+    assert wr.scatter({"a": 1})["a"].result() == 1
+
+
+def test_lazy_calls():
+    def count(path):
+        with open(path, "a") as file:
+            file.write("x")
+        return 1
+
+    lazy = wr.delayed(add)
+    assert lazy(lazy(1, 2), [4][0]).compute() == 7
+    assert wr.delayed(sum)([lazy(k) for k in range(4)]).compute() == 10
+    numbers = wr.delayed([3, 1, 2])
+    assert (wr.delayed(max)(numbers) + numbers[1] * 2 - (-numbers[0])).compute() == 8
+    assert numbers.index(1).compute() == 1
+    quotient, rest = wr.delayed(divmod, nout=2)(7, 3)
+    assert (quotient.compute(), rest.compute()) == (2, 1)
+    chain = wr.delayed(0)
+    for _ in range(1500):
+        chain = lazy(chain)
+    assert chain.compute() == 1500
+    with pytest.raises(TypeError, match="neither true nor false"):
+        bool(numbers)
+    with pytest.raises(wr.ArgumentError, match="unknown keyword 'core'"):
+        wr.delayed(add, core=2)
+
+
+def test_a_lazy_call_runs_once_for_all_that_take_it(tmp_path):
+    def count():
+        with open(tmp_path / "runs", "a") as file:
+            file.write("x")
+        return 1
+
+    one = wr.delayed(count)()
+    assert (one + one * 2 + one).compute() == 4
+    assert (tmp_path / "runs").read_text() == "x"
+
+
+def test_chunks_and_lazy_calls():
+    parts = [wr.from_delayed(wr.delayed(np.arange)(k), (k,), "int64") for k in (3, 4)]
+    assert wr.concatenate(parts).compute().tolist() == [0, 1, 2, 0, 1, 2, 3]
+    x = wr.arange(12, chunks=5).reshape(3, 4).rechunk((2, 3))
+    blocks = x.to_delayed()
+    assert blocks.shape == (2, 2)
+    assert wr.delayed(np.block)(blocks.tolist()).compute().tolist() == np.arange(12).reshape(3, 4).tolist()
+    with pytest.raises(wr.WindrowError, match="shape"):
+        wr.from_delayed(wr.delayed(np.arange)(3), (4,), "int64").compute()
+    with pytest.raises(wr.ArgumentError, match="'dtype' is None"):
+        wr.from_delayed(wr.delayed(np.arange)(3), (3,))
+
+
+def test_shared_objects_in_calls():
+    table = wr.shared.object({"a": np.arange(10)})
+    assert wr.submit(lambda k: int(table["a"][k]), 3).result() == 3
+    assert wr.submit(lambda t: int(t["a"].sum()), table).result() == 45
+
+
+def test_a_closed_cluster_ends_what_waits():
+    with wr.Cluster(threads=1):
+        futures = [wr.submit(time.sleep, 0.3) for _ in range(5)]
+        time.sleep(0.05)
+    with pytest.raises(wr.ClusterError, match="the cluster was closed"):
+        futures[-1].result(20)

@@ -1,0 +1,66 @@
+"""Arguments that other tasks have made: how a call's pickle names them, and how a rank finds them."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...graph.errors import ClusterError
+from .orders import VALUE, Unread
+
+if TYPE_CHECKING:
+    from ..rank import Rank
+
+LIMIT = 600.0
+"""Seconds in which a task's result comes from another rank."""
+_threads = threading.local()
+
+
+def with_needs(packed: bytes, needs: dict[int, Any]) -> Any:
+    """Return what was pickled, with the arguments that its pickle names by number."""
+    _threads.needs = needs
+    try:
+        return pickle.loads(packed)
+    finally:
+        _threads.needs = {}
+
+
+def fill_in(number: int) -> Any:
+    """Return an argument by its number; called by pickles."""
+    return _threads.needs[number]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A result that comes along, pickled."""
+
+    packed: bytes
+
+    def load(self, rank: Rank) -> Any:
+        """See `Need`."""
+        return pickle.loads(self.packed)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A result that stays with some ranks."""
+
+    number: int
+    ranks: tuple[int, ...]
+
+    def load(self, rank: Rank) -> Any:
+        """See `Need`; what comes from another rank is kept here too."""
+        service = rank.tasks
+        found, value = service.find(self.number)
+        if found:
+            return value
+        for other in self.ranks:
+            try:
+                value = rank.calls.ask(other, VALUE, self.number, limit=LIMIT)
+            except ClusterError:
+                continue
+            service.keep_copy(self.number, value)
+            return value
+        raise Unread

@@ -1,0 +1,83 @@
+"""Programs as tasks: run where the task runs, their output is its result. And how what runs is ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ...graph.errors import MissingFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_threads = threading.local()
+_running: dict[int, subprocess.Popen[Any]] = {}
+_stopped: set[int] = set()
+
+
+class Interrupted(BaseException):
+    """Ends a task that runs, in its thread; a `BaseException`, so that functions don't take it for an error."""
+
+
+@contextlib.contextmanager
+def ended_by_us(number: int) -> Iterator[None]:
+    """Note which task this thread runs, so that its program can be ended."""
+    _threads.number = number
+    try:
+        yield
+    finally:
+        _threads.number = 0
+        _stopped.discard(number)
+
+
+def stop_program(number: int) -> bool:
+    """End the program that a task runs, and what it has begun; tell whether there was one."""
+    program = _running.get(number)
+    if program is None:
+        return False
+    _stopped.add(number)
+    with contextlib.suppress(OSError):
+        os.killpg(program.pid, signal.SIGKILL)
+    return True
+
+
+def run_program(words: Sequence[str], **options: Any) -> str:
+    """Run a program; return what it wrote to its standard output.
+
+    Raises
+    ------
+    MissingFile
+        There is no such program.
+    subprocess.CalledProcessError
+        It didn't end with status 0.
+    """
+    try:
+        program = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            **options,
+        )
+    except FileNotFoundError as error:
+        raise MissingFile(f"submit: the program {words[0]!r} can't be started: {error}") from error
+    number = getattr(_threads, "number", 0)
+    _running[number] = program
+    try:
+        out, err = program.communicate()
+    finally:
+        _running.pop(number, None)
+    if number in _stopped:
+        raise Interrupted
+    if program.returncode:
+        failed = subprocess.CalledProcessError(program.returncode, list(words), out, err)
+        failed.add_note(f"it wrote to its standard error:\n{err[-4000:]}".rstrip())
+        raise failed
+    return str(out)
