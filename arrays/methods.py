@@ -458,6 +458,12 @@ class Methods(ArrayBase):
         """See `windrow.to_parquet`."""
         to_parquet(path, self, overwrite=overwrite)
 
+    def to_zarr(self, *args: Any, **kwargs: Any) -> Any:
+        """See `windrow.to_zarr`."""
+        from .files.zarr import to_zarr
+
+        return to_zarr(self, *args, **kwargs)
+
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         """See `windrow.put`."""
         put(self, indices, values, mode)

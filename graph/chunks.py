@@ -87,7 +87,7 @@ def normalize(
             axes.append(_axis(operation, spec, n, i))
     if auto:
         fixed = math.prod(a.largest for a in axes if a is not None)
-        for i, step in zip(auto, _auto_steps([shape[i] for i in auto], fixed, dtype, limit), strict=True):
+        for i, step in zip(auto, auto_steps([shape[i] for i in auto], fixed, dtype, limit), strict=True):
             axes[i] = Axis.regular(shape[i], step)
     return Grid([a for a in axes if a is not None])
 
@@ -132,7 +132,7 @@ def _limit(operation: str, spec: str) -> int:
         raise ChunksError(f"{operation}: argument 'chunks' is {spec!r}; expected 'auto' or '64 MiB'") from error
 
 
-def _auto_steps(lengths: list[int], fixed: int, dtype: np.dtype[Any], limit: int) -> list[int]:
+def auto_steps(lengths: list[int], fixed: int, dtype: np.dtype[Any], limit: int) -> list[int]:
     """Steps as near to a cube as the lengths allow, so that a chunk has about `limit` bytes."""
     budget = max(1.0, limit / max(1, dtype.itemsize) / max(1, fixed))
     steps = [0] * len(lengths)

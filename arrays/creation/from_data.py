@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, BadValue, bad
+from ...workers.config import config
 from ..base import (
     ArrayBase,
     as_array,
     check_device,
     check_dtype,
     check_shape,
-    grid_for,
     not_masked,
     plain_array,
     wrap_host,
 )
+from ..chunking.stored import grid_over, stored_chunks
 from ..ops.elementwise import astype
 from ..ops.joining import concatenate, stack
 from ..ops.moving import expand_dims
@@ -42,8 +43,8 @@ __all__ = [
 def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     """Return a lazy array of data that the caller has.
 
-    The data is referred to, not copied: it must not change while the array is used. A memory-mapped file that changes
-    raises an error when it is read.
+    The data is referred to, not copied: it must not change while the array is used. Memory-mapped files, and arrays of
+    zarr in folders and at URLs, are read by the ranks; a mapped file that changes raises an error when it is read.
 
     Parameters
     ----------
@@ -51,8 +52,8 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
         A NumPy array, a memory map, a sequence, an Arrow array, or an object with shape, dtype and slicing (zarr,
         h5py).
     chunks : int, str, tuple, dict or None
-        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto", which doesn't look at how `x` is
-        stored.
+        Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each, and
+        of what has chunks itself (zarr, h5py) whole ones.
     copy : bool
         Whether to copy the data now.
 
@@ -105,7 +106,8 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     not_masked("from_array", "x", data)
     dtype = check_dtype("from_array", "x", data.dtype)
     shape = check_shape("from_array", tuple(data.shape), "x")
-    grid: Grid = grid_for("from_array", chunks, shape, dtype)
+    stored = None if in_place else stored_chunks(data, config.chunk_bytes)
+    grid: Grid = grid_over("from_array", chunks, shape, dtype, stored)
     if copy:
         data, in_place = np.array(data[(slice(None),) * len(shape)], order="C"), True
     return wrap_host(data, grid, dtype, in_place=in_place)

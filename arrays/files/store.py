@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ...workers.config import config
+from ...workers.stores.zarr import name_of
 from ..base import ArrayBase, as_array
 from ..creation.from_data import from_array
-from ..execution.compute import compute as computed
-from ..execution.compute import persist, release
+from .aside import write_once
+from .writing import Target, hold_lock, slices, write_blocks, write_here
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from ..array import Array
 
 __all__ = [
     "store",
 ]
-
-Region = tuple[slice, ...]
 
 
 def store(
@@ -36,10 +30,11 @@ def store(
     compute: bool = True,
     return_stored: bool = False,
 ) -> Any:
-    """Compute arrays and write them chunk by chunk into other arrays: zarr's, h5py's, NumPy's.
+    """Compute arrays and write them into other arrays: zarr's, h5py's, NumPy's.
 
-    The driver writes, one chunk after another; what doesn't fit its memory stays on the ranks until then. With `save`,
-    `to_npy` and `to_parquet` the ranks write.
+    What any rank can open, zarr's arrays in folders and at URLs, the ranks write, each object of the store (a chunk, or
+    a whole shard) by one task, whatever the chunks. Into others the driver writes, one chunk after another; what
+    doesn't fit its memory stays on the ranks until then.
 
     Parameters
     ----------
@@ -48,7 +43,7 @@ def store(
     targets : array or sequence of arrays
         For each source an object with a shape that takes `target[slices] = values`.
     lock : lock or bool
-        A lock that is held during each write. A bool or None: none is needed, since nothing else writes.
+        A lock that is held while something is written. A bool or None: none is needed, since nothing else writes.
     regions : tuple of slice, or sequence of such, optional
         Where in the targets; None: all of them.
     compute : bool
@@ -93,7 +88,7 @@ def store(
         raise ArgumentError(bad("store", "regions", regions, f"a tuple of slices for each of {len(sources)} sources"))
     arrays = [as_array("store", "sources", s) for s in sources]
     jobs = tuple(_Job(a, t, _region(a, t, r)) for a, t, r in zip(arrays, targets, regions, strict=True))
-    work = Stored(jobs, lock, return_stored, single)
+    work = Stored(partial(_store, jobs, lock, return_stored, single))
     return work.compute() if compute else work
 
 
@@ -105,59 +100,44 @@ class _Job:
     target: Any
     region: tuple[range, ...]
 
+    @property
+    def by_ranks(self) -> Target | None:
+        """What ranks write; None where the driver does."""
+        if any(r.step != 1 for r in self.region):
+            return None
+        found = Target(self.source, self.target, tuple(r.start for r in self.region))
+        return found if found.by_ranks else None
+
 
 @dataclass(frozen=True)
 class Stored:
-    """What `store` writes when it is asked to."""
+    """What a call writes when it is asked to."""
 
-    jobs: tuple[_Job, ...]
-    lock: Any
-    return_stored: bool
-    single: bool
+    act: Callable[[], Any]
 
     def compute(self) -> Any:
-        """Write; return what `store` returns."""
-        sources = [job.source for job in self.jobs]
-        large = sum(s.nbytes for s in sources) > 4 * config.chunk_bytes
-        if large:
-            made = persist(*sources)
-            kept = list(made) if isinstance(made, tuple) else [made]
-        else:
-            kept = [from_array(np.asarray(value)) for value in computed(sources)]
-        try:
-            for job, held in zip(self.jobs, kept, strict=True):
-                for where, values in _chunks(job.source, held):
-                    with _hold_lock(self.lock):
-                        job.target[_slices(r[w] for r, w in zip(job.region, where, strict=True))] = values
-        finally:
-            for held in kept if large else ():
-                release(held)
-        if not self.return_stored:
-            return None
-        found = tuple(from_array(j.target)[_slices(j.region)].rechunk(j.source.chunks) for j in self.jobs)
-        return found[0] if self.single else found
+        """Write; return what the call returns."""
+        return self.act()
 
 
-def _chunks(source: Array, held: Array) -> Iterator[tuple[Region, Any]]:
-    """Yield the chunks of a source, as many computed at once as fit some bytes."""
-    grid = source.expr.grid
-    each = max(1, grid.largest * source.itemsize)
-    step = max(1, 4 * config.chunk_bytes // each)
-    for first in range(0, grid.nblocks, step):
-        places = [grid.block_slices(k) for k in range(first, min(first + step, grid.nblocks))]
-        yield from zip(places, computed([held[where] for where in places]), strict=True)
+def _store(jobs: tuple[_Job, ...], lock: Any, return_stored: bool, single: bool) -> Any:
+    by_ranks = [found for job in jobs if (found := job.by_ranks) is not None]
+    if by_ranks:
+        with hold_lock(lock):
+            names = "; ".join(name_of(t.array) for t in by_ranks)
+            rewrite = [t.source for t in by_ranks]
+            write_once("store", names, True, rewrite, lambda *known: _write(by_ranks, known))
+    for job in jobs:
+        if job.by_ranks is None:
+            write_here(job.source, job.target, job.region, lock)
+    if not return_stored:
+        return None
+    made = tuple(from_array(j.target)[slices(j.region)].rechunk(j.source.chunks) for j in jobs)
+    return made[0] if single else made
 
 
-@contextlib.contextmanager
-def _hold_lock(lock: Any) -> Iterator[None]:
-    if lock is None or isinstance(lock, bool):
-        yield
-        return
-    lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
+def _write(targets: list[Target], known: Sequence[Array]) -> None:
+    write_blocks("store", [replace(t, source=x) for t, x in zip(targets, known, strict=True)])
 
 
 def _region(source: Array, target: Any, region: Any) -> tuple[range, ...]:
@@ -173,7 +153,3 @@ def _region(source: Array, target: Any, region: Any) -> tuple[range, ...]:
         where = "its target" if region is None else "the region of its target"
         raise ShapeError(bad("store", "sources", source.shape, f"{tuple(map(len, spans))}, the shape of {where}"))
     return spans
-
-
-def _slices(spans: Iterable[range]) -> Region:
-    return tuple(slice(r.start, None if r.stop < 0 else r.stop, r.step) for r in spans)

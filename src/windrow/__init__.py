@@ -143,6 +143,7 @@ if _typing.TYPE_CHECKING:
     from .arrays.files.images import *
     from .arrays.files.npy_stack import *
     from .arrays.files.tiff import *
+    from .arrays.files.zarr import *
     from .arrays.linalg.einsum import *
     from .arrays.signal.polynomials import *
     from .arrays.tasks.delayed import *
@@ -160,11 +161,13 @@ _LATER = {
     "from_npy_stack": ".arrays.files.npy_stack",
     "from_tiff": ".arrays.files.tiff",
     "imread": ".arrays.files.images",
+    "from_zarr": ".arrays.files.zarr",
     "operation_graph": ".arrays.display.operation_graph",
     "polyfit": ".arrays.signal.polynomials",
     "stage_graph": ".arrays.display.chunk_graphs",
     "task_graph": ".arrays.display.chunk_graphs",
     "to_npy_stack": ".arrays.files.npy_stack",
+    "to_zarr": ".arrays.files.zarr",
     "visualize": ".arrays.display.visualize",
 }
 _LATER |= dict.fromkeys(("Executor", "Future", "gather", "map", "scatter", "submit"), ".arrays.tasks.submit")

@@ -1,0 +1,113 @@
+"""Chunks that follow those in which something is stored, so that each of these is read, or written, once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.arguments import is_integer
+from ...graph.chunks import auto_steps, parse_bytes
+from ...graph.grid import Axis, Grid
+from ...workers.config import config
+from ..base import check_grid, grid_for
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...graph.expr import DType
+
+MERGED = 1 << 20
+"""Small chunks are written together up to so many bytes."""
+
+
+def stored_chunks(x: Any, limit: int) -> tuple[int, ...] | None:
+    """Return the shape of the chunks that something says it is stored in; None where it says none.
+
+    Where chunks lie in shards, shards count as long as they have at most `limit` bytes.
+    """
+    shape, dtype = tuple(x.shape), np.dtype(x.dtype)
+    for name in ("shards", "chunks"):
+        try:
+            found = getattr(x, name, None)
+        except Exception:
+            continue
+        if not isinstance(found, tuple) or len(found) != len(shape):
+            continue
+        sizes = tuple(_regular(n) for n in found)
+        if any(n < 1 for n in sizes) or (name == "shards" and math.prod(sizes) * dtype.itemsize > limit):
+            continue
+        return sizes
+    return None
+
+
+def _regular(size: Any) -> int:
+    """Return the size of an axis's chunks, but for the last; 0 where they differ."""
+    if isinstance(size, tuple | list):
+        given = [int(n) for n in size] or [0]
+        return given[0] if all(n == given[0] for n in given[:-1]) and given[-1] <= given[0] else 0
+    return int(size) if is_integer(size) else 0
+
+
+def grid_over(operation: str, chunks: Any, shape: Sequence[int], dtype: DType, stored: Sequence[int] | None) -> Grid:
+    """Return the grid that `chunks` means, in which "auto" takes multiples of the stored chunks."""
+    grid = grid_for(operation, chunks, shape, dtype)
+    auto = [i for i, spec in enumerate(_specs(chunks, len(shape))) if isinstance(spec, str)]
+    if stored is None or not auto or 0 in shape:
+        return grid
+    limit = config.chunk_bytes
+    for spec in _specs(chunks, len(shape)):
+        limit = parse_bytes(spec) if isinstance(spec, str) and spec != "auto" else limit
+    sizes = [min(stored[i], shape[i]) for i in auto]
+    fixed = math.prod(axis.largest for i, axis in enumerate(grid.axes) if i not in auto) * math.prod(sizes)
+    steps = auto_steps([-(-shape[i] // n) for i, n in zip(auto, sizes, strict=True)], fixed, dtype, limit)
+    axes = list(grid.axes)
+    for i, n, step in zip(auto, sizes, steps, strict=True):
+        axes[i] = Axis.regular(shape[i], n * step)
+    found = Grid(axes)
+    check_grid(operation, found)
+    return found
+
+
+def _specs(chunks: Any, ndim: int) -> list[Any]:
+    if isinstance(chunks, Mapping):
+        found: list[Any] = [None] * ndim
+        for axis, spec in chunks.items():
+            found[axis] = spec
+        return found
+    return list(chunks) if isinstance(chunks, tuple | list) and len(chunks) == ndim else [chunks] * ndim
+
+
+def grid_of_objects(grid: Grid, objects: Sequence[int], first: Sequence[int], itemsize: int) -> Grid:
+    """Return a grid near another one, each of whose blocks covers whole objects of a store.
+
+    Parameters
+    ----------
+    grid
+        Of what is to be written.
+    objects
+        The shape of what the store writes at once.
+    first
+        Where in the store's array the grid begins; objects that reach beyond the grid belong to its outer blocks.
+    itemsize
+        Bytes of an element: blocks of small objects are merged up to some bytes.
+    """
+    bounds = [_near(axis, size, at) for axis, size, at in zip(grid.axes, objects, first, strict=True)]
+    largest = [int(np.diff(b).max(initial=0)) for b in bounds]
+    for i in reversed(range(len(bounds))):
+        each = max(1, math.prod(largest) * itemsize)
+        group = min(MERGED // each, len(bounds[i]) - 1)
+        if group > 1:
+            bounds[i] = np.append(bounds[i][:-1:group], bounds[i][-1])
+            largest[i] = int(np.diff(bounds[i]).max())
+    return Grid([Axis.of_sizes(np.diff(b)) if len(b) > 1 else Axis.whole(0) for b in bounds])
+
+
+def _near(axis: Axis, size: int, at: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return the bounds of an axis's chunks, each moved to the nearest one of an object."""
+    stops = np.asarray(axis.stop(np.arange(axis.count)), np.int64)
+    moved = (stops + at + size // 2) // size * size - at
+    inside = moved[(moved > 0) & (moved < axis.length)]
+    return np.unique(np.concatenate([[0], inside, [axis.length]])).astype(np.int64)

@@ -1,0 +1,164 @@
+"""Writing arrays into chunked arrays that others hold: by the ranks where they can open them, else by the driver."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import FileError
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ...workers.config import config
+from ...workers.stores.libraries import is_of
+from ...workers.stores.zarr import can_travel, folder_of, name_of, objects_of, pickled_array
+from ..base import make
+from ..chunking.rechunk import regrid
+from ..chunking.stored import grid_of_objects, stored_chunks
+from ..creation.from_data import from_array
+from ..execution.compute import compute, persist, release
+from ..execution.deferred import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..array import Array
+
+Region = tuple[slice, ...]
+
+
+@dataclass(frozen=True)
+class Target:
+    """An array, and where in another one it goes: to `first` and on; `whole`: into one that nobody reads yet."""
+
+    source: Array
+    array: Any
+    first: tuple[int, ...]
+    whole: bool = False
+
+    @property
+    def by_ranks(self) -> bool:
+        """Whether ranks can write to it."""
+        array = self.array
+        return is_of(array, "zarr", "Array") and not array.read_only and can_travel(array.async_array.store)
+
+
+def write_blocks(operation: str, targets: Sequence[Target]) -> None:
+    """Write into zarr's arrays: those that ranks can open at once, unless they meet in an object; others one by one."""
+    rest = []
+    for round_ in _rounds([t for t in targets if t.by_ranks]):
+        made = [(t, _written(operation, t)) for t in round_]
+        rest += [t for t, written in made if written is None]
+        done = [(t, written) for t, written in made if written is not None]
+        for (target, _), counts in zip(done, evaluate([w.expr for _, w in done]) if done else (), strict=True):
+            _check(operation, target, int(counts.sum()))
+    for target in (*rest, *(t for t in targets if not t.by_ranks)):
+        spans = [range(f, f + n) for f, n in zip(target.first, target.source.shape, strict=True)]
+        write_here(target.source, target.array, spans, None)
+
+
+def _written(operation: str, target: Target) -> Array | None:
+    """Return the array of how many bytes each task writes; None where the target doesn't pickle."""
+    pickled = pickled_array(target.array)
+    if pickled is None:
+        return None
+    x = target.source
+    grid = grid_of_objects(x.expr.grid, objects_of(target.array), target.first, x.dtype.itemsize)
+    params = (pickled, name_of(target.array), grid, target.first, target.whole, operation, os.urandom(8).hex())
+    op = BlockFunction("stores:store", params, where=True)
+    return make(op, (regrid(x, grid),), Grid([Axis.regular(n, 1) for n in grid.counts]), np.int64)
+
+
+def _check(operation: str, target: Target, count: int) -> None:
+    if count != target.source.nbytes:
+        raise FileError(
+            f"{operation}: {count} bytes were written to {name_of(target.array)}; expected {target.source.nbytes}"
+        )
+    folder = folder_of(target.array)
+    if folder is not None and not target.whole:
+        remove_partial(folder)
+
+
+def remove_partial(folder: str) -> None:
+    """Remove what a rank that has died was writing to files of a store, which gets another name when it is whole."""
+    from ...scheduler.cluster import cluster
+
+    if not cluster().losses:
+        return
+    for root, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith(".partial"):
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(root, name))
+
+
+def _rounds(targets: Sequence[Target]) -> list[list[Target]]:
+    """Return targets in rounds, within which no two write to the same object of a store."""
+    found: list[list[Target]] = []
+    for target in targets:
+        number = max((i + 1 for i, r in enumerate(found) if any(_meet(target, t) for t in r)), default=0)
+        if number == len(found):
+            found.append([])
+        found[number].append(target)
+    return found
+
+
+def _meet(one: Target, other: Target) -> bool:
+    if one.array.async_array.store_path != other.array.async_array.store_path:
+        return False
+    sizes = objects_of(one.array)
+    for a, m, b, n, size in zip(one.first, one.source.shape, other.first, other.source.shape, sizes, strict=True):
+        if (a + m - 1) // size < b // size or (b + n - 1) // size < a // size:
+            return False
+    return True
+
+
+# -------------------------------------------------------------------- by the driver
+
+
+def write_here(source: Array, target: Any, spans: Sequence[range], lock: Any) -> None:
+    """Write chunk by chunk from this process; what doesn't fit its memory stays on the ranks until then."""
+    starts = tuple(s.start if s.step == 1 else 0 for s in spans)
+    stored = stored_chunks(target, config.chunk_bytes)
+    grid = source.expr.grid
+    if stored is not None and all(s.step == 1 for s in spans):
+        grid = grid_of_objects(grid, stored, starts, source.dtype.itemsize)
+    large = source.nbytes > 4 * config.chunk_bytes
+    held = persist(source) if large else from_array(np.asarray(compute(source)))
+    try:
+        for where, values in _chunks(grid, held):
+            with hold_lock(lock):
+                target[slices(r[w] for r, w in zip(spans, where, strict=True))] = values
+    finally:
+        if large:
+            release(held)
+
+
+def _chunks(grid: Grid, held: Array) -> Iterator[tuple[Region, Any]]:
+    """Yield the chunks of an array, as many computed at once as fit some bytes."""
+    each = max(1, grid.largest * held.itemsize)
+    step = max(1, 4 * config.chunk_bytes // each)
+    for first in range(0, grid.nblocks, step):
+        places = [grid.block_slices(k) for k in range(first, min(first + step, grid.nblocks))]
+        yield from zip(places, compute([held[where] for where in places]), strict=True)
+
+
+def slices(spans: Any) -> Region:
+    """Return slices that take the positions of ranges."""
+    return tuple(slice(r.start, None if r.stop < 0 else r.stop, r.step) for r in spans)
+
+
+@contextlib.contextmanager
+def hold_lock(lock: Any) -> Iterator[None]:
+    """Hold a lock, where one is given."""
+    if lock is None or isinstance(lock, bool):
+        yield
+        return
+    lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()

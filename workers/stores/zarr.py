@@ -1,0 +1,254 @@
+"""zarr's arrays, as every rank opens, reads and writes them.
+
+zarr-python does it; where zarrs is installed, and knows the codecs and the store, it runs the codecs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import platform
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import FileError, SourceChanged
+from .libraries import is_of, library
+from .picking import read_picked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..host import Picks
+
+Array = np.ndarray[Any, Any]
+Region = tuple[slice, ...]
+KEPT = 128
+"""So many arrays stay open."""
+MOST_OBJECTS = 4096
+"""So many objects are tried at most to find the one that can't be read."""
+METADATA = ("zarr.json", ".zarray")
+
+_PLAIN = "zarr.core.codec_pipeline.BatchedCodecPipeline"
+_open: OrderedDict[tuple[bytes, bool], Any] = OrderedDict()
+_guard = threading.Lock()
+
+
+def opened(pickled: bytes, by_zarrs: bool) -> Any:
+    """Return a zarr.Array; those used last stay open."""
+    with _guard:
+        found = _open.get((pickled, by_zarrs))
+        if found is None:
+            found = _open[pickled, by_zarrs] = pickle.loads(pickled)
+            if by_zarrs:
+                _use_zarrs(found)
+            while len(_open) > KEPT:
+                _open.popitem(last=False)
+        _open.move_to_end((pickled, by_zarrs))
+        return found
+
+
+def _use_zarrs(array: Any) -> None:
+    """Let zarrs run the codecs of an array, unless the user has chosen what does, or zarrs can't."""
+    dtype = np.dtype(array.dtype)
+    if dtype.kind not in "biufc" or not dtype.isnative:  # zarrs would raise at the first chunk
+        return
+    if library("zarr", "zarr").config.get("codec_pipeline.path") != _PLAIN:
+        return
+    try:
+        pipelines = library("zarr", "zarrs.pipeline")
+        inner = array.async_array
+        impl = pipelines.get_codec_pipeline_impl(inner.metadata, inner.store, strict=True)
+        plain = inner.codec_pipeline
+        made = pipelines.ZarrsCodecPipeline(metadata=inner.metadata, store=inner.store, impl=impl, python_impl=plain)
+    except Exception:  # another version of zarrs, a codec or a store that it doesn't know
+        return
+    object.__setattr__(inner, "codec_pipeline", made)
+
+
+def can_travel(store: Any) -> bool:
+    """Tell whether a store is the same one for every process that unpickles it."""
+    kind = type(store)
+    home, name = kind.__module__.partition(".")[0], kind.__name__
+    if home == "icechunk":
+        return bool(store.read_only)
+    if home != "zarr":
+        return False
+    if name == "FsspecStore":
+        return not _in_memory(store.fs)
+    if name == "ObjectStore":
+        return type(store.store).__name__ != "MemoryStore"
+    return name == "LocalStore" or (name == "ZipStore" and bool(store.read_only))
+
+
+def _in_memory(system: Any) -> bool:
+    """Tell whether a file system of fsspec, or the one that it goes through, is this process's memory."""
+    for _ in range(8):
+        protocol = getattr(system, "protocol", ())
+        if "memory" in ((protocol,) if isinstance(protocol, str) else tuple(protocol)):
+            return True
+        inner = getattr(system, "sync_fs", None) or getattr(system, "fs", None)
+        if inner is None:
+            return False
+        system = inner
+    return False
+
+
+def folder_of(array: Any) -> str | None:
+    """Return the folder that an array lies in, where it lies in one."""
+    store = array.async_array.store
+    if not is_of(store, "zarr.storage", "LocalStore"):
+        return None
+    return os.path.join(os.path.abspath(store.root), str(array.async_array.path))
+
+
+@dataclass(frozen=True)
+class ZarrArray:
+    """An array that any rank can open, and the folder that it lay in on one host when it was made."""
+
+    pickled: bytes
+    name: str
+    label: str
+    folder: str | None
+    host: str
+    inode: int
+
+    def open(self) -> OpenZarr:
+        """Return what reads it."""
+        return OpenZarr(self)
+
+    def check(self) -> None:
+        """Raise where the array is gone: zarr would take all that isn't there for fill values."""
+        if self.folder is None:
+            return
+        what = ""
+        try:
+            status = os.stat(self.folder)
+            if not any(os.path.exists(os.path.join(self.folder, name)) for name in METADATA):
+                what = "is gone"
+            elif platform.node() == self.host and status.st_ino != self.inode:
+                what = "was replaced"
+        except FileNotFoundError:
+            what = "is gone"
+        if what:
+            raise SourceChanged(f"{self.label}: the zarr array {self.name} changed underneath the array: it {what}")
+
+
+def travelling(array: Any, label: str) -> ZarrArray | None:
+    """Return an array that any rank can open; None where none but this process can."""
+    if not can_travel(array.async_array.store):
+        return None
+    folder, inode = folder_of(array), 0
+    if folder is not None:
+        try:
+            inode = os.stat(folder).st_ino
+        except OSError:
+            folder = None
+    pickled = pickled_array(array)
+    return None if pickled is None else ZarrArray(pickled, name_of(array), label, folder, platform.node(), inode)
+
+
+def pickled_array(array: Any) -> bytes | None:
+    """Return the pickle of an array whose store travels, on its absolute path; None where something in it doesn't."""
+    import cloudpickle
+
+    inner = array.async_array
+    store = inner.store
+    if is_of(store, "zarr.storage", "LocalStore") and not store.root.is_absolute():
+        store = type(store)(os.path.abspath(store.root), read_only=store.read_only)
+    try:
+        found: bytes = cloudpickle.dumps(array_at(inner.metadata, store, inner.path, inner.config))
+    except Exception:
+        return None
+    return found
+
+
+def array_at(metadata: Any, store: Any, path: str, config: Any) -> Any:
+    """Return an array that needn't have been written."""
+    zarr = library("zarr", "zarr")
+    place = library("zarr", "zarr.storage").StorePath(store, path)
+    return zarr.Array(zarr.AsyncArray(metadata=metadata, store_path=place, config=config))
+
+
+def name_of(array: Any) -> str:
+    """Return how messages call an array: where it lies."""
+    return str(array.async_array.store_path)
+
+
+def objects_of(array: Any) -> tuple[int, ...]:
+    """Return the shape of what is written at once: shards, where there are any, else chunks."""
+    return tuple(array.shards or array.chunks)
+
+
+class OpenZarr:
+    """Reads a `ZarrArray`."""
+
+    def __init__(self, source: ZarrArray) -> None:
+        self._source = source
+
+    def read(self, where: Region, picks: Picks) -> Array:
+        """Return what is picked of a rectangle."""
+        source = self._source
+        try:
+            array = opened(source.pickled, True)
+        except Exception as error:
+            raise FileError(
+                f"{source.label}: the zarr array {source.name} can't be opened by a rank: {_told(error)}"
+            ) from error
+
+        def fetch(region: Region) -> Array:
+            source.check()
+            try:
+                return np.asarray(array[region])
+            except Exception as error:
+                raise _unread(source, array, region, error) from error
+
+        found = read_picked(fetch, where, picks, array.chunks, array.dtype)
+        source.check()
+        return found
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _unread(source: ZarrArray, array: Any, region: Region, error: Exception) -> FileError:
+    """Return the error of a rectangle that can't be read: it names the object to blame."""
+    for index, part in itertools.islice(_parts(array, region), MOST_OBJECTS):
+        try:
+            array[part]
+        except Exception as told:
+            key = array.async_array.metadata.encode_chunk_key(index)
+            return FileError(
+                f"{source.label}: the object {key!r} of the zarr array {source.name} can't be read: {_told(told)}; "
+                "it is cut short or isn't what its codecs have written"
+            )
+    return FileError(f"{source.label}: the zarr array {source.name} can't be read: {_told(error)}")
+
+
+def _parts(array: Any, region: Region) -> Iterator[tuple[tuple[int, ...], Region]]:
+    """Yield the objects that a rectangle lies in: their index, and the part of each."""
+    sizes = objects_of(array)
+    spans = [range(s.start // n, -(-s.stop // n)) for s, n in zip(region, sizes, strict=True)]
+    for index in itertools.product(*spans):
+        yield (
+            index,
+            tuple(
+                slice(max(s.start, i * n), min(s.stop, (i + 1) * n))
+                for i, s, n in zip(index, region, sizes, strict=True)
+            ),
+        )
+
+
+def write(operation: str, pickled: bytes, name: str, region: Region, block: Array, whole: bool) -> None:
+    """Write a rectangle; `whole`: in an array that nobody reads yet, where zarrs may write, though not at once."""
+    array = opened(pickled, whole)
+    try:
+        array[region] = block
+    except Exception as error:
+        at = ", ".join(f"{s.start}:{s.stop}" for s in region)
+        raise FileError(f"{operation}: the zarr array {name} can't be written at [{at}]: {_told(error)}") from error
