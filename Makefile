@@ -46,7 +46,7 @@ endif
 # Tests start hundreds of Pythons, and each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all checks lint types mypy pyright imports size docs site conformance bench ml seeds mutants clean
+.PHONY: help run test test-all checks lint types mypy pyright imports size docs site conformance xarray bench ml seeds mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +96,10 @@ site: .venv/.site ## the documents in build/site; every warning is an error
 conformance: .venv/.test ## the array API's test suite, SUITE=its checkout; ARGS="--chunks", ARGS="--ranks 3"
 	$(BIN)/pip install -q -r $(SUITE)/requirements.txt pytest-xdist
 	PATH=$(CURDIR)/$(BIN):$$PATH $(PY) tests/conformance/run.py $(SUITE) $(ARGS)
+
+xarray: .venv/.test ## xarray's tests of lazy arrays on Windrow; SUITE=its checkout, else the installed package's
+	$(BIN)/pip install -q --disable-pip-version-check "dask[array,dataframe]" numbagg cftime
+	$(PY) tests/conformance/xarray/run.py $(SUITE) $(ARGS)
 
 bench: .venv/.bench $(if $(filter ml,$(MAKECMDGOALS)),.venv/.learn) ## measure against the peers; `make bench ml`: the training stage, `make bench seeds`: rank programs, loops, shared arrays
 	$(PY) benchmarks/$(if $(filter ml,$(MAKECMDGOALS)),ml.py,$(if $(filter seeds,$(MAKECMDGOALS)),seeds,run.py)) $(ARGS)

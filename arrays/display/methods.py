@@ -21,6 +21,11 @@ class Looks(ArrayBase):
     def _repr_html_(self) -> str:
         return str(_load("html").array_html(self))
 
+    def _repr_inline_(self, max_width: int) -> str:
+        """For a line of xarray's."""
+        text = "windrow.Array" if self._unsized is not None else f"windrow.Array<chunksize={self.chunksize}>"
+        return text if len(text) <= max_width else text[: max_width - 3] + "..."
+
     def explain(self) -> Explanation:
         """See `windrow.explain`."""
         found: Explanation = _load("explain").explain(self)

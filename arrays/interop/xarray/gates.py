@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...array import Array
 from ...ops.sliding_window import sliding_window_view
-from . import dates, grouping, indexing, lines
+from . import blocks, dates, grouping, indexing, lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,10 +122,20 @@ GATES: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
 )
 """Modules of xarray, the names in them, and what stands there from then on."""
 
+MAPPING: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]], ...] = (
+    ("xarray.core.dask_array_expr", "map_blocks_with_dask_array_expr", blocks.instead),
+    ("xarray.core.dask_array_expr", "is_dask_array_expr_array", _is_lazy),
+    ("xarray.core.dask_array_expr", "is_dask_collection", blocks.also_ours),
+    ("xarray.core.parallel", "is_dask_collection", blocks.also_ours),
+    ("xarray.core.parallel", "map_blocks", blocks.by_our_manager),
+    ("xarray", "map_blocks", blocks.by_our_manager),
+)
+"""The same for `xarray.map_blocks`: all of them or none."""
+
 
 def open_gates() -> None:
     """Put Windrow's functions before those of xarray, once."""
-    for module, name, before in GATES:
+    for module, name, before in (*GATES, *(MAPPING if blocks.can_be_mapped() else ())):
         _place(module, name, before)
 
 
