@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PAGE = Path(__file__).with_name("operations.md")
-SPACES = ("", "linalg", "fft", "overlap", "random", "testing")
-SECTIONS = (*SPACES[:5], "random.Generator", "testing")
+SPACES = ("", "linalg", "fft", "overlap", "random", "ndimage", "testing")
+SECTIONS = (*SPACES[:5], "random.Generator", *SPACES[5:])
 
 KINDS: tuple[tuple[Any, str], ...] = (
     (Elementwise, "elementwise"),
@@ -147,6 +147,15 @@ DRAWS: tuple[Callable[..., Any], ...] = (
     lambda f, a: f(12),
 )
 
+GREY = (
+    *("grey_erosion", "grey_dilation", "grey_opening", "grey_closing", "morphological_gradient"),
+    *("morphological_laplace", "white_tophat", "black_tophat", "median_filter", "minimum_filter", "maximum_filter"),
+)
+MEASURES = (
+    *("sum", "sum_labels", "mean", "variance", "standard_deviation", "minimum", "maximum", "extrema"),
+    *("minimum_position", "maximum_position", "center_of_mass"),
+)
+
 EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "apply_along_axis": lambda f, a: f(np.sort, 1, a["x"]),
     "apply_gufunc": lambda f, a: f(np.sort, "(i)->(i)", a["x"], output_dtypes=float),
@@ -239,6 +248,17 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "unravel_index": lambda f, a: f(a["whole"], (3, 8)),
     "where": lambda f, a: f(a["b"], a["x"], a["y"]),
     **dict.fromkeys(("compute", "persist", "wait", "owners", "release", "explain", "visualize", "operation_graph")),
+    "ndimage.convolve1d": lambda f, a: f(a["x"], [1, 2, 1]),
+    "ndimage.correlate1d": lambda f, a: f(a["x"], [1, 2, 1]),
+    "ndimage.convolve": lambda f, a: f(a["x"], np.ones((3, 3))),
+    "ndimage.correlate": lambda f, a: f(a["x"], np.ones((3, 3))),
+    **{f"ndimage.{n}": lambda f, a: f(a["x"], size=3) for n in GREY},
+    "ndimage.rank_filter": lambda f, a: f(a["x"], 1, size=3),
+    "ndimage.percentile_filter": lambda f, a: f(a["x"], 50, size=3),
+    **{f"ndimage.{n}": lambda f, a: f(a["b"]) for n in ("label", "binary_fill_holes", "binary_propagation")},
+    **{f"ndimage.{n}": lambda f, a: f(a["x"], a["i"], [1, 2]) for n in MEASURES},
+    "ndimage.histogram": lambda f, a: f(a["x"], 0, 1, 5),
+    **dict.fromkeys(("ndimage.find_objects", "ndimage.generate_binary_structure", "ndimage.iterate_structure")),
     **dict.fromkeys(("to_arrow", "store", "stage_graph", "task_graph")),
     **dict.fromkeys(("save", "to_npy", "to_npy_stack", "to_zarr", "to_parquet", "cluster", "arena", "config")),
     "load": lambda f, a: read_back(f, "x", a["x"].save),

@@ -21,7 +21,7 @@ FILES = sorted(
 )
 LONGEST = 500
 BLOCKS = "windrow.workers.kernels.blocks"
-HEAVY = ("mpi4py", "numba", "matplotlib", "networkx", "sklearn", "tensorflow", "dask")
+HEAVY = ("mpi4py", "numba", "matplotlib", "networkx", "scipy", "sklearn", "tensorflow", "dask")
 
 
 def name(path: Path) -> str:

@@ -133,6 +133,7 @@ if _typing.TYPE_CHECKING:
     from . import fft as fft
     from . import linalg as linalg
     from . import ml as ml
+    from . import ndimage as ndimage
     from . import random as random
     from . import shared as shared
     from . import testing as testing
@@ -152,7 +153,7 @@ if _typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
-_SPACES = {name: f".arrays.{name}" for name in ("fft", "linalg", "random", "shared", "testing")}
+_SPACES = {name: f".arrays.{name}" for name in ("fft", "linalg", "ndimage", "random", "shared", "testing")}
 _SPACES |= {"overlap": ".arrays.user_functions.overlap"}
 _LATER = {
     "einsum": ".arrays.linalg.einsum",

@@ -1,0 +1,105 @@
+"""SciPy's functions: found when they are needed, and tried on small arrays before anything runs."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, DTypeError, bad
+from ..base import ArrayBase, as_array
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..array import Array
+
+
+def find(module: str, operation: str) -> Any:
+    """Return a module of SciPy's.
+
+    Raises
+    ------
+    ImportError
+        Where SciPy isn't installed.
+    """
+    try:
+        return importlib.import_module(f"scipy.{module}")
+    except ModuleNotFoundError as error:
+        raise ImportError(f'{operation}: SciPy is not installed; pip install "windrow[scipy]"') from error
+
+
+def attempt(operation: str, function: Any, *samples: Any, **keywords: Any) -> Any:
+    """Call a function of SciPy's on small arrays: what it raises is told now, under the operation's name."""
+    try:
+        with np.errstate(all="ignore"):
+            return function(*samples, **keywords)
+    except TypeError as error:
+        raise DTypeError(f"{operation}: {told(samples)} can't be taken: {error}") from error
+    except (ValueError, RuntimeError, IndexError, NotImplementedError, OverflowError) as error:
+        raise ArgumentError(f"{operation}: SciPy doesn't take these arguments: {error}") from error
+
+
+def told(samples: tuple[Any, ...]) -> str:
+    """Return the dtypes of arrays, for a message."""
+    return "an array of " + ", ".join(str(np.asarray(s).dtype) for s in samples)
+
+
+def numbers(operation: str, argument: str, value: Any, kinds: str = "biufc") -> Array:
+    """Return an operand, whose elements are numbers."""
+    x = as_array(operation, argument, value)
+    if x.dtype.kind not in kinds:
+        expected = "numbers" if "c" in kinds else "real numbers"
+        raise DTypeError(bad(operation, argument, x.dtype, expected))
+    return x
+
+
+def settled(operation: str, given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return keywords as values that travel and have names: small arrays are computed, lists become tuples."""
+    return tuple((name, plain_value(operation, name, value)) for name, value in given.items())
+
+
+def plain_value(operation: str, name: str, value: Any) -> Any:
+    """Return one such value."""
+    if isinstance(value, ArrayBase):
+        return own(np.asarray(value))
+    if value is None or isinstance(value, bool | int | float | complex | str | np.dtype | np.generic):
+        return value
+    if isinstance(value, np.ndarray):
+        return own(value)
+    if isinstance(value, type):
+        return np.dtype(value)
+    if isinstance(value, dict):
+        raise ArgumentError(bad(operation, name, value, "numbers, a text or a sequence of them"))
+    try:
+        items = list(value)
+    except TypeError as error:
+        raise ArgumentError(bad(operation, name, value, "numbers, a text or a sequence of them")) from error
+    return tuple(plain_value(operation, name, item) for item in items)
+
+
+def own(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return a copy that nobody changes."""
+    if value.dtype.hasobject:
+        raise DTypeError(f"an argument has dtype {value.dtype}; expected one without Python objects")
+    found = np.ascontiguousarray(value).copy().reshape(value.shape)
+    found.flags.writeable = False
+    return found
+
+
+def refuse(operation: str, why: str, how: str) -> ArgumentError:
+    """Return the error for what can't be done on chunks."""
+    return ArgumentError(f"{operation}: {why}; {how}")
+
+
+def whole(operation: str, x: Array, axes: tuple[int, ...] | None = None) -> Array:
+    """Return an array that has one chunk along axes (None: all), or raise: what needs all at once isn't gathered."""
+    several = [i for i in (range(x.ndim) if axes is None else axes) if x.numblocks[i] > 1]
+    if several:
+        raise refuse(
+            operation,
+            f"it needs the whole array at once, and argument has {x.numblocks} chunks",
+            "expected one: x.rechunk(x.shape) brings them together on one rank",
+        )
+    return x

@@ -1,0 +1,165 @@
+"""Filters and morphology of images give what SciPy gives for the whole array."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import windrow as wr
+
+from .beside_scipy import same
+
+pytest.importorskip("scipy")
+
+RNG = np.random.default_rng(0)
+A = RNG.random((13, 17))
+MODES = ("reflect", "constant", "nearest", "mirror", "wrap", "grid-wrap", "grid-constant", "grid-mirror")
+CHUNKS = ((3, 5), (1, 2), (13, 17), (13, 4))
+FEW = ((3, 5), (13, 2))
+CROSS = np.array([[1, 0, 1], [1, 1, 0]], bool)
+
+FILTERS = {
+    "correlate": [((A[:3, :5],), {"origin": (1, -2)}), (([[1.0]],), {})],
+    "convolve": [((A[:4, :2],), {"origin": (-1, 0), "cval": 2.0})],
+    "correlate1d": [(([1, 2, 3.0, 4],), {"axis": 0, "origin": 1})],
+    "convolve1d": [(([1, 2, 3.0, 4],), {"origin": -2})],
+    "uniform_filter": [(((3, 6),), {}), ((4,), {"origin": (1, -1), "axes": (1, 0)})],
+    "uniform_filter1d": [((5,), {"axis": 0, "origin": 2})],
+    "sobel": [((), {})],
+    "prewitt": [((0,), {})],
+    "laplace": [((), {}), ((), {"axes": (1,)})],
+    "gaussian_filter": [
+        ((1.3,), {}),
+        (((0.5, 2),), {"order": (1, 0), "axes": (1, 0)}),
+        ((3,), {"radius": (1, 2)}),
+        ((6,), {}),
+    ],
+    "gaussian_filter1d": [((2,), {"truncate": 2.0, "axis": 0})],
+    "gaussian_laplace": [((1,), {}), ((1,), {"truncate": 2.0})],
+    "gaussian_gradient_magnitude": [((1,), {})],
+    "minimum_filter": [((3,), {})],
+    "maximum_filter": [(((2, 5),), {"origin": (-1, 2)}), ((5,), {"axes": (0,)})],
+    "minimum_filter1d": [((4,), {"origin": -2})],
+    "maximum_filter1d": [((4, 0), {})],
+    "rank_filter": [((2,), {"size": 3})],
+    "median_filter": [((), {"footprint": CROSS, "origin": (0, 1)}), ((3,), {"axes": (1,)})],
+    "percentile_filter": [((30,), {"size": (3, 4)})],
+    "grey_erosion": [((), {"size": 3})],
+    "grey_dilation": [((), {"structure": A[:3, :2], "origin": (1, 0)})],
+    "grey_opening": [(((3, 2),), {})],
+    "grey_closing": [(((3, 2),), {"origin": (1, 0)})],
+    "morphological_gradient": [((3,), {})],
+    "morphological_laplace": [((3,), {})],
+    "white_tophat": [((3,), {})],
+    "black_tophat": [((4,), {"cval": 3.0})],
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+@pytest.mark.parametrize("mode", MODES)
+def test_filters_in_every_mode(name, mode):
+    for args, keywords in FILTERS[name]:
+        for chunks in CHUNKS:
+            same("ndimage", name, [A], chunks, *args, mode=mode, **keywords)
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_modes_axis_by_axis(name):
+    (args, keywords), *_ = FILTERS[name]
+    own = name in ("gaussian_laplace", "gaussian_gradient_magnitude")
+    for mode in (["wrap", "mirror"], ["constant", "wrap"], ["constant", "mirror"], ["nearest"], "unknown"):
+        if own and "wrap" in mode:
+            with pytest.raises(wr.ArgumentError, match=f"{name}: argument 'mode'"):
+                getattr(wr.ndimage, name)(wr.from_array(A, chunks=5), *args, mode=mode)
+        else:
+            same("ndimage", name, [A], (3, 5), *args, mode=mode, **keywords)
+
+
+@pytest.mark.parametrize("dtype", "?bBhHiIlLfdFD")
+def test_dtypes_are_those_of_scipy(dtype):
+    x = (A * 100).astype(dtype)
+    for name in ("gaussian_filter", "uniform_filter", "sobel", "median_filter", "grey_erosion", "laplace", "correlate"):
+        (args, keywords), *_ = FILTERS[name]
+        same("ndimage", name, [x], (3, 5), *args, rtol=1e-5, **keywords)
+        same("ndimage", name, [x], (3, 5), *args, rtol=1e-5, output="f4", **keywords)
+        same("ndimage", name, [x], (3, 5), *args, output=np.int16, **keywords)
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (7,), (5, 1, 4), (1,), (2, 2)])
+def test_shapes(shape):
+    x = RNG.random(shape)
+    for name in ("gaussian_filter", "uniform_filter", "median_filter", "maximum_filter", "grey_opening"):
+        for mode in MODES:
+            same("ndimage", name, [x], 2, 5, mode=mode)
+
+
+BINARY = [
+    {},
+    {"structure": CROSS},
+    {"structure": CROSS, "origin": (0, 1)},
+    {"iterations": 3},
+    {"iterations": 2, "border_value": 1},
+    {"mask": A > 0.5, "iterations": 2},
+    {"brute_force": True, "iterations": 2},
+    {"axes": (0,)},
+    {"structure": np.ones((2, 2)), "iterations": -1},
+    {"iterations": 0, "border_value": 1},
+    {"iterations": -1, "mask": A > 0.4},
+    {"iterations": -1, "mask": A > 0.4, "border_value": 1},
+    {"structure": CROSS, "iterations": 3, "mask": A > 0.4, "border_value": 1},
+    {"iterations": 1.5},
+    {"mask": A[:5] > 0.4},
+    {"output": np.uint8},
+]
+
+
+@pytest.mark.parametrize("name", ["binary_erosion", "binary_dilation", "binary_opening", "binary_closing"])
+@pytest.mark.parametrize("keywords", BINARY, ids=map(str, range(len(BINARY))))
+def test_binary_morphology(name, keywords):
+    x = A > 0.95 if name == "binary_dilation" else A > 0.3
+    for chunks in CHUNKS:
+        same("ndimage", name, [x], chunks, **keywords)
+
+
+@pytest.mark.parametrize("chunks", CHUNKS, ids=str)
+def test_binary_morphology_until_nothing_changes(chunks):
+    for keywords in ({}, {"mask": A > 0.4}, {"mask": A > 0.4, "border_value": 1}, {"structure": np.ones((3, 3))}):
+        same("ndimage", "binary_propagation", [A > 0.95], chunks, **keywords)
+    for level in (0.3, 0.4, 0.55):
+        for keywords in ({}, {"structure": np.ones((3, 3))}, {"axes": (1,)}, {"structure": CROSS, "origin": -1}):
+            same("ndimage", "binary_fill_holes", [level < A], chunks, **keywords)
+    for keywords in ({}, {"structure1": CROSS}, {"structure1": CROSS, "origin1": (1, 0), "origin2": (0, -1)}):
+        same("ndimage", "binary_hit_or_miss", [A > 0.4], chunks, **keywords)
+
+
+def test_a_snake_through_all_chunks_is_followed():
+    snake = np.zeros((21, 21), bool)
+    snake[::2] = True
+    snake[1::4, -1] = snake[3::4, 0] = True
+    seed = np.zeros_like(snake)
+    seed[0, 0] = True
+    same("ndimage", "binary_propagation", [seed], 5, mask=snake)
+
+
+def test_what_is_refused_names_the_argument():
+    x = wr.from_array(A, chunks=5)
+    with pytest.raises(wr.ArgumentError, match=r"gaussian_filter: argument 'output'"):
+        wr.ndimage.gaussian_filter(x, 1, output=np.empty(A.shape))
+    with pytest.raises(wr.DTypeError, match=r"median_filter: argument 'input'"):
+        wr.ndimage.median_filter(wr.asarray(["a"]), 3)
+    with pytest.raises(wr.ShapeError, match=r"binary_erosion: argument 'mask'"):
+        wr.ndimage.binary_erosion(x > 0, mask=A[:3])
+
+
+def test_filters_are_lazy_and_keep_chunks():
+    computed = []
+
+    def seen(block):
+        computed.append(block.shape)
+        return block
+
+    x = wr.map_blocks(seen, wr.from_array(A, chunks=(3, 5)), dtype=float)
+    y = wr.ndimage.gaussian_filter(x, 1)
+    assert isinstance(y, wr.Array)
+    assert y.chunks == x.chunks
+    assert computed == []

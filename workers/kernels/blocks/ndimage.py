@@ -1,0 +1,55 @@
+"""SciPy's filters of blocks that come with their neighbours."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Where = tuple[slice, ...]
+Keywords = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A function of SciPy's, "module.name", and how far it looks along each axis.
+
+    The first block is its first argument, others have names. `periodic`: the margin goes round the ends.
+    """
+
+    function: str
+    names: tuple[str, ...]
+    keywords: Keywords
+    depths: tuple[int, ...]
+    periodic: tuple[bool, ...]
+    dtype: str
+
+
+def find(name: str) -> Any:
+    """Return a function by "module.name" in SciPy."""
+    module, _, own = name.rpartition(".")
+    return getattr(importlib.import_module(f"scipy.{module}"), own)
+
+
+def filtered(*blocks: Any, where: Where) -> Array:
+    """Filter a block with its margin, which is cut off: after the blocks comes the `Filter`."""
+    x, *more, how = blocks
+    shape = tuple(s.stop - s.start for s in where)
+    if 0 in shape:
+        return np.empty(shape, how.dtype)
+    named = dict(how.keywords) | dict(zip(how.names, more, strict=True))
+    with np.errstate(all="ignore"):
+        made = np.asarray(find(how.function)(x, **named))
+    return trim(made, how, where)
+
+
+def trim(made: Array, how: Filter, where: Where) -> Array:
+    """Cut off the margin."""
+    cut = []
+    for own, depth, around in zip(where, how.depths, how.periodic, strict=True):
+        skip = depth if around else min(depth, own.start)
+        cut.append(slice(skip, skip + own.stop - own.start))
+    return np.asarray(made[tuple(cut)], how.dtype, order="C")
