@@ -31,7 +31,7 @@ def label_apart(x: Array, structure: Array, shape: tuple[int, ...], *, where: Wh
     first = np.zeros(count + 1, np.int64)
     first[flat[::-1]] = np.arange(flat.size - 1, -1, -1)
     inside = np.unravel_index(first, x.shape)
-    names = np.ravel_multi_index([c + s.start for c, s in zip(inside, where, strict=True)], shape) + 1
+    names: Any = np.ravel_multi_index([c + s.start for c, s in zip(inside, where, strict=True)], shape) + 1
     names[0] = 0
     return np.asarray(names[found])
 

@@ -81,7 +81,7 @@ def squares(means: Array, *args: Any) -> Array:
     """Return the sum of squares of the differences from each group's mean."""
     x, labels, groups, (dtype,) = _given(args)
     values, group, _ = groups.split(x, labels)
-    off = values - means.reshape(-1)[group] if groups.count else values[:0]
+    off: Any = values - means.reshape(-1)[group] if groups.count else values[:0]
     found = _add((off * off.conjugate()).real.astype(dtype), group, groups, dtype) if groups.count else np.zeros(0)
     return found.astype(dtype).reshape((1,) * x.ndim + (-1,))
 
@@ -167,6 +167,7 @@ def histogram(*args: Any) -> Array:
 def put_together(parts: Array, ndim: int, how: str) -> Array:
     """Put together what blocks, along the first axes, have measured."""
     parts = parts.reshape((-1, *parts.shape[ndim:]))
+    found: Any
     if how == "sum":
         return np.asarray(parts.sum(0, dtype=parts.dtype))
     if how == "boxes":
@@ -175,11 +176,11 @@ def put_together(parts: Array, ndim: int, how: str) -> Array:
         found = np.empty(parts.shape[1:], parts.dtype)
         for name in ("n", "sum"):
             found[name] = parts[name].sum(0, dtype=parts.dtype[name])
-        return found
+        return np.asarray(found)
     found = np.zeros(parts.shape[1:], parts.dtype)
     found["n"] = parts["n"].sum(0)
-    least: Array = np.zeros(found.shape, parts.dtype)
-    most: Array = np.zeros(found.shape, parts.dtype)
+    least: Any = np.zeros(found.shape, parts.dtype)
+    most: Any = np.zeros(found.shape, parts.dtype)
     for part in parts:
         some = part["n"] > 0
         less = some & ((least["n"] == 0) | _before(part, least, "least", how == "spread"))
@@ -189,7 +190,7 @@ def put_together(parts: Array, ndim: int, how: str) -> Array:
         found[name] = least[name]
     for name in ("greatest", "greatest_at"):
         found[name] = most[name]
-    return found
+    return np.asarray(found)
 
 
 def _before(a: Array, b: Array, name: str, spreads: bool) -> Array:
