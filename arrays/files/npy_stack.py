@@ -85,7 +85,7 @@ def from_npy_stack(
         raise ArgumentError(bad("from_npy_stack", "mmap_mode", mmap_mode, "None, 'r' or 'c': files aren't written to"))
     folder = location("from_npy_stack", dirname, read_options("from_npy_stack", storage_options)).rstrip("/")
     told = find_one("from_npy_stack", f"{folder}/{INFO}", storage_options)
-    chunks, dtype, axis = _read_info(told.path, told.bytes())
+    chunks, dtype, axis = _read_info(told.path, told.read_bytes())
     grid = Grid([Axis.of_sizes(sizes) for sizes in chunks])
     check_grid("from_npy_stack", grid)
     places = []

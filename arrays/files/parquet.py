@@ -1,26 +1,19 @@
-"""Columns of Parquet files: one-dimensional arrays whose chunks are row groups."""
+"""Columns of Parquet files, whose row groups are chunks."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, DTypeError, FileError, FileFormatError, MissingFile, ShapeError, bad
-from ...graph.grid import Axis, Grid
-from ...graph.kinds.mapping import BlockFunction
-from ...workers.arrow import arrow, dtype_of
-from ...workers.stored import file_name
-from ..base import ArrayBase, as_array_nocopy, check_grid, make
-from ..chunking.rechunk import align_chunks, regrid
-from ..execution.deferred import evaluate
-from .aside import aside, check_sizes, path_of, runs_of, write_once
+from ...workers.arrow import arrow
+from ...workers.formats.tables import ParquetPieces, read_footer
+from .finding import find_files
+from .table_writer import write_table
+from .tables import Asked, build, find_partitions, join_schemas
 
 if TYPE_CHECKING:
-    from ..array import Array
+    from collections.abc import Sequence
 
 __all__ = [
     "read_parquet",
@@ -28,37 +21,64 @@ __all__ = [
 ]
 
 
-def read_parquet(path: Any, columns: Sequence[str] | None = None) -> dict[str, Array]:
-    """Return the columns of Parquet files as 1-D arrays, whose chunks are the files' row groups.
+def read_parquet(
+    path: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    nulls: str | None = None,
+    matrix: bool = False,
+    chunks: Any = None,
+    storage_options: dict[str, Any] | None = None,
+) -> Any:
+    """Return the columns of Parquet files as 1-D arrays, or as one 2-D array; chunks are the files' row groups.
 
-    Only the files' footers are read now; a row group is read by the rank that needs it. Nulls become NaN in
-    floating-point numbers and NaT in dates and times; elsewhere they raise an error, at the call where the footers
-    tell.
+    Only the files' footers are read now, and columns of text once, by all ranks: their dtype is as wide as the longest
+    one. A row group is read by the rank that needs it.
 
     Parameters
     ----------
     path : str or os.PathLike, or a list of them
-        Files, or a folder: its files that end with ".parquet", in the order of their names.
+        Files, patterns such as "2013-*.parquet", or folders: the files that end with ".parquet", also in folders
+        within, in the order of their names, in which numbers count as numbers. URLs that fsspec opens, too.
     columns : sequence of str, optional
-        The columns to read; None: all.
+        The columns to read; None: all. Names of folders as "year=2013" are columns, too.
+    nulls : {None, "raise", "nan", "mask"}
+        What becomes of nulls. None: NaN and NaT where the dtype has these, else an error. "raise": an error. "nan": as
+        None, and integers and booleans of columns with nulls are float64. "mask": arrays come with boolean ones that
+        are True where a null was; there stands NaN or NaT, or 0, False and "" where the dtype has neither.
+    matrix : bool
+        Whether the columns become one 2-D array of the dtype that all can be cast to.
+    chunks : int, str, tuple, dict or None
+        Chunks of the result; None: row groups.
+    storage_options : dict, optional
+        For fsspec, beside a URL.
 
     Returns
     -------
-    dict of str to Array
-        Lazy 1-D arrays by the names of their columns, all with the same chunks.
+    dict of str to Array, or tuple
+        Lazy 1-D arrays by the names of their columns, all with the same chunks. With `matrix`, a tuple of the 2-D array
+        and the list of the columns' names. With `nulls="mask"`, a tuple of what is returned otherwise with the masks
+        after the arrays: (arrays, masks) or (matrix, mask, names).
 
     Raises
     ------
     MissingFile
         There is nothing at `path`.
     ArgumentError
-        `columns` names none of the file's.
+        `columns` names none of the file's, or `nulls` is an unknown word.
     DTypeError
-        No dtype has the values of a column: strings, decimals, lists, or nulls in integers.
+        No dtype has the values of a column: decimals, lists; or there are nulls, and nothing to make of them. With
+        `matrix`: columns have no dtype in common.
+    ChunksError
+        `chunks` can't be read or doesn't fit.
     FileFormatError
-        A file is no Parquet file, or its columns differ from the first one's.
+        A file is no Parquet file, or lacks a column, or has it in another type than the first one.
     FileError
         A file can't be read.
+
+    Notes
+    -----
+    Numbers of different types in different files become the wider type. Time zones are left out: times are UTC's.
 
     Examples
     --------
@@ -70,86 +90,46 @@ def read_parquet(path: Any, columns: Sequence[str] | None = None) -> dict[str, A
     ...     print(table["n"].chunks, table["half"].sum().compute())
     ((4, 2),) 7.5
     """
-    paths = _files(path)
-    stamps = np.array([[s.st_size, s.st_mtime_ns] for s in map(os.stat, paths)], np.int64)
-    footers = [_footer(p) for p in paths]
-    schema = footers[0].schema.to_arrow_schema()
-    names = schema.names if columns is None else list(columns)
-    if isinstance(columns, str) or any(n not in schema.names for n in names):
-        raise ArgumentError(bad("read_parquet", "columns", columns, f"a list of some of {schema.names}"))
-    dtypes = {name: _dtype_of(name, schema.field(name).type) for name in names}
-    for file, footer in zip(paths, footers, strict=True):
-        other = footer.schema.to_arrow_schema()
-        for name in names:
-            if name not in other.names or other.field(name).type != schema.field(name).type:
-                raise FileFormatError(f"read_parquet: column {name!r} of {file!r} isn't as it is in {paths[0]!r}")
-    rows = [
-        (i, g, footer.row_group(g).num_rows)
-        for i, footer in enumerate(footers)
-        for g in range(footer.num_row_groups)
-        if footer.row_group(g).num_rows
-    ]
-    table = np.array(rows, np.int64).reshape(-1, 3)
-    grid = Grid([Axis.of_sizes(table[:, 2])])
-    check_grid("read_parquet", grid)
-    bounds = np.concatenate([[0], np.cumsum(table[:, 2])])[:-1]
-    made = {}
-    for name in names:
-        _refuse_nulls(name, dtypes[name], footers, paths)
-        params = (tuple(paths), stamps, table[:, :2], bounds, name, dtypes[name])
-        op = BlockFunction("files:read_parquet", params, axes=(), where=True)
-        made[name] = make(op, (), grid, dtypes[name])
-    return made
+    asked = Asked("read_parquet", columns, nulls, matrix, chunks)
+    asked.check()
+    places = find_files("read_parquet", path, storage_options, endings=(".parquet", ".parq", ".pq"))
+    footers = [read_footer(p) for p in places]
+    schemas = [footer.schema.to_arrow_schema() for footer in footers]
+    partitions = {k: v for k, v in find_partitions(places).items() if k not in schemas[0].names}
+    names = asked.names([*schemas[0].names, *partitions])
+    schema = join_schemas("read_parquet", [n for n in names if n not in partitions], places, schemas)
+    for name in partitions.keys() & set(names):
+        schema = schema.append(arrow().field(name, partitions[name][0]))
+    groups = [(i, g, f.row_group(g).num_rows) for i, f in enumerate(footers) for g in range(f.num_row_groups)]
+    table = np.array(groups, np.int64).reshape(-1, 3)
+    pieces = {
+        "places": tuple(places),
+        "index": table[:, :2],
+        "schema": schema,
+        "partitions": {name: values for name, (_, values) in partitions.items()},
+    }
+    known = _known_nulls(names, footers) | {k: 0 for k, (_, values) in partitions.items() if None not in values}
+    return build(asked, ParquetPieces, pieces, table[:, 2], names, known)
 
 
-def _files(path: Any) -> list[str]:
-    given = list(path) if isinstance(path, list | tuple) else [path]
-    found: list[str] = []
-    for each in given:
-        one = path_of("read_parquet", each)
-        if not os.path.exists(one):
-            raise MissingFile(f"read_parquet: argument 'path' is {one!r}; there is nothing")
-        if os.path.isdir(one):
-            found += sorted(os.path.join(one, n) for n in os.listdir(one) if n.endswith(".parquet"))
-        else:
-            found.append(one)
-    if not found:
-        raise MissingFile(f"read_parquet: argument 'path' is {path!r}; there is no file that ends with .parquet")
+def _known_nulls(names: list[str], footers: list[Any]) -> dict[str, int]:
+    """Return how many nulls columns have, where all footers tell."""
+    found = dict.fromkeys(names, 0)
+    for footer in footers:
+        if not footer.num_row_groups:
+            continue
+        first = footer.row_group(0)
+        places = {first.column(i).path_in_schema: i for i in range(footer.num_columns)}
+        for name in list(found):
+            for g in range(footer.num_row_groups) if name in places else ():
+                told = footer.row_group(g).column(places[name]).statistics
+                if told is None or not told.has_null_count:
+                    found.pop(name, None)
+                    break
+                found[name] += told.null_count
+            if name not in places:
+                found.pop(name, None)
     return found
-
-
-def _footer(path: str) -> Any:
-    try:
-        return arrow("parquet").read_metadata(path)
-    except (arrow().ArrowInvalid, arrow().ArrowNotImplementedError) as error:
-        raise FileFormatError(f"read_parquet: {path!r} is no Parquet file: {error}") from error
-    except OSError as error:
-        raise FileError(f"read_parquet: {path!r} could not be read: {error}") from error
-
-
-def _dtype_of(name: str, kind: Any) -> np.dtype[Any]:
-    """Return the dtype that holds a column's values exactly."""
-    found = dtype_of(kind)
-    if found is not None and found.kind in "biufmM":
-        return found
-    raise DTypeError(
-        f"read_parquet: column {name!r} is of type {kind}; expected bool, numbers, dates or times: "
-        "name others in argument 'columns'"
-    )
-
-
-def _refuse_nulls(name: str, dtype: np.dtype[Any], footers: list[Any], paths: list[str]) -> None:
-    if dtype.kind in "fmM":
-        return
-    for footer, path in zip(footers, paths, strict=True):
-        groups = [footer.row_group(g) for g in range(footer.num_row_groups)]
-        place = next(
-            (i for i in range(footer.num_columns) if groups and groups[0].column(i).path_in_schema == name), -1
-        )
-        for group in groups if place >= 0 else ():
-            known = group.column(place).statistics
-            if known is not None and known.has_null_count and known.null_count:
-                raise DTypeError(f"read_parquet: column {name!r} has nulls in {path!r}, for which {dtype} has no value")
 
 
 def to_parquet(path: Any, x: Any, *, overwrite: bool = False) -> None:
@@ -177,7 +157,7 @@ def to_parquet(path: Any, x: Any, *, overwrite: bool = False) -> None:
     ShapeError
         The arrays are not 1-D and of one length.
     DTypeError
-        Parquet has no type for a column's dtype: complex numbers, strings.
+        Parquet has no type for a column's dtype: complex numbers, records.
     FileExists
         There is something at `path` that mustn't be replaced.
     FileError
@@ -192,57 +172,4 @@ def to_parquet(path: Any, x: Any, *, overwrite: bool = False) -> None:
     ...     wr.read_parquet(folder + "/t")["n"].compute()
     array([0, 1, 2, 3, 4, 5])
     """
-    target = path_of("to_parquet", path)
-    names, arrays = _columns(x)
-    for name, array in zip(names, arrays, strict=False):
-        _check_column(name, array)
-    write_once("to_parquet", target, overwrite, arrays, partial(_write, target, overwrite, names))
-
-
-def _write(target: str, overwrite: bool, names: list[str], *arrays: Array) -> None:
-    runs = runs_of(Grid(arrays[0].expr.grid.axes[:1]), sum(_row_bytes(a) for a in arrays))
-    (merged,) = runs.merged.axes
-    fitted = [regrid(a, Grid([merged, *(Axis.whole(n) for n in a.shape[1:])])) for a in arrays]
-    operand_axes = tuple((0,) if a.ndim == 1 else (0, None) for a in arrays)
-    with aside("to_parquet", target, overwrite, _ours) as folder:
-        os.mkdir(os.path.join(folder, "data"))
-        op = BlockFunction("files:to_parquet", (folder, tuple(names), runs), axes=operand_axes, where=True)
-        written = make(op, fitted, Grid([Axis.regular(runs.counts[0], 1)]), np.int64)
-        (sizes,) = evaluate([written.expr])
-        check_sizes("to_parquet", folder, [file_name(i, "parquet") for i in range(sizes.size)], sizes)
-
-
-def _ours(path: str) -> bool:
-    if os.path.islink(path) or not os.path.isdir(path):
-        return False
-    return all(n.endswith(".parquet") for n in os.listdir(path))
-
-
-def _row_bytes(x: ArrayBase) -> int:
-    return x.dtype.itemsize * (x.shape[1] if x.ndim == 2 else 1)
-
-
-def _columns(x: Any) -> tuple[list[str], list[Array]]:
-    """Return the columns' names, and 1-D arrays, or a 2-D one that has all columns."""
-    if not isinstance(x, Mapping):
-        array = as_array_nocopy("to_parquet", "x", x)
-        if array.ndim not in (1, 2) or (array.ndim == 2 and not array.shape[1]):
-            raise ShapeError(bad("to_parquet", "x", array.shape, "a 1-D array, or a 2-D one with columns"))
-        return ["values"] if array.ndim == 1 else [str(i) for i in range(array.shape[1])], [array]
-    if not x or not all(isinstance(name, str) for name in x):
-        raise ArgumentError(bad("to_parquet", "x", list(x), "columns whose names are text"))
-    arrays = [as_array_nocopy("to_parquet", f"x[{name!r}]", value) for name, value in x.items()]
-    shapes = {a.shape for a in arrays}
-    if len(shapes) > 1 or len(next(iter(shapes))) != 1:
-        raise ShapeError(bad("to_parquet", "x", sorted(shapes), "1-D arrays of one length"))
-    return list(x), align_chunks("to_parquet", arrays)[1]
-
-
-def _check_column(name: str, array: ArrayBase) -> None:
-    kind = array.dtype.kind
-    fits = kind in "biuf" and array.dtype.itemsize <= 8
-    dated = kind in "mM" and np.datetime_data(array.dtype) in [("s", 1), ("ms", 1), ("us", 1), ("ns", 1)]
-    if not (array.dtype.isnative and (fits or dated)):
-        raise DTypeError(
-            bad("to_parquet", f"x[{name!r}]", array.dtype, "bool, integers, real numbers, dates and times in s to ns")
-        )
+    write_table("to_parquet", path, x, overwrite, "parquet")

@@ -141,7 +141,9 @@ if _typing.TYPE_CHECKING:
     from .arrays.display.explain import *
     from .arrays.display.operation_graph import *
     from .arrays.display.visualize import *
+    from .arrays.files.csv import *
     from .arrays.files.images import *
+    from .arrays.files.ipc import *
     from .arrays.files.npy_stack import *
     from .arrays.files.tiff import *
     from .arrays.files.zarr import *
@@ -165,8 +167,13 @@ _LATER = {
     "from_zarr": ".arrays.files.zarr",
     "operation_graph": ".arrays.display.operation_graph",
     "polyfit": ".arrays.signal.polynomials",
+    "read_csv": ".arrays.files.csv",
+    "read_feather": ".arrays.files.ipc",
+    "read_ipc": ".arrays.files.ipc",
     "stage_graph": ".arrays.display.chunk_graphs",
     "task_graph": ".arrays.display.chunk_graphs",
+    "to_csv": ".arrays.files.csv",
+    "to_ipc": ".arrays.files.ipc",
     "to_npy_stack": ".arrays.files.npy_stack",
     "to_zarr": ".arrays.files.zarr",
     "visualize": ".arrays.display.visualize",

@@ -407,10 +407,10 @@ def test_dates_that_parquet_has_no_room_for(tmp_path):
 
 def test_parquet_of_others(tmp_path):
     table = pa.table(
-        {"i": [1, 2, None], "x": [0.5, None, 2.5], "s": ["a", "b", "c"], "d": pa.array([1, 2, 3], pa.date32())}
+        {"i": [1, 2, None], "x": [0.5, None, 2.5], "s": [[1], [2], []], "d": pa.array([1, 2, 3], pa.date32())}
     )
     pq.write_table(table, tmp_path / "t.parquet")
-    with pytest.raises(wr.DTypeError, match="'s' is of type string"):
+    with pytest.raises(wr.DTypeError, match="'s' is of type list"):
         wr.read_parquet(tmp_path / "t.parquet")
     with pytest.raises(wr.DTypeError, match="nulls"):
         wr.read_parquet(tmp_path / "t.parquet", ["i"])
@@ -422,7 +422,7 @@ def test_parquet_of_others(tmp_path):
         wr.read_parquet(tmp_path / "n.parquet")["i"].compute()
     with pytest.raises(wr.ArgumentError, match="columns"):
         wr.read_parquet(tmp_path / "t.parquet", ["none"])
-    with pytest.raises(wr.FileFormatError, match="isn't as it is"):
+    with pytest.raises(wr.FileFormatError, match=r"n\.parquet' has no column 'x'"):
         wr.read_parquet([tmp_path / "t.parquet", tmp_path / "n.parquet"], ["x"])
     os.utime(tmp_path / "t.parquet", ns=(1, 1))
     with pytest.raises(wr.SourceChanged, match="changed underneath"):

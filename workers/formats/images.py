@@ -25,7 +25,7 @@ def read_image(place: Place) -> Array:
             place.check()
             found = np.asarray(imageio.imread(place.path))
         else:
-            found = np.asarray(imageio.imread(place.bytes(), extension=f".{place.path.rpartition('.')[2]}"))
+            found = np.asarray(imageio.imread(place.read_bytes(), extension=f".{place.path.rpartition('.')[2]}"))
     except SourceChanged:
         raise
     except Exception as error:

@@ -57,7 +57,7 @@ class Place:
     size: int
     mark: Any
     label: str
-    options: tuple[tuple[str, Any], ...] = field(default=(), metadata={"token": False}, repr=False)
+    options: tuple[tuple[str, Any], ...] = field(default=(), metadata={"token": False}, repr=False, compare=False)
 
     @property
     def is_local(self) -> bool:
@@ -101,7 +101,7 @@ class Place:
         except Exception as error:
             raise SourceChanged(f"{self.label}: the file {self.path} can't be opened any more: {error}") from error
 
-    def bytes(self, start: int = 0, stop: int | None = None) -> bytes:
+    def read_bytes(self, start: int = 0, stop: int | None = None) -> bytes:
         """Return a range of the file's bytes."""
         stop = self.size if stop is None else stop
         with self.stream() as file:

@@ -1,4 +1,4 @@
-"""Writing blocks to files, and reading them: what tasks do for save, to_npy, to_parquet and read_parquet.
+"""Writing blocks to files: what tasks do for save, to_npy, to_parquet, to_ipc and to_csv.
 
 A task may run twice, when a rank is lost: it writes the same bytes to the same place. A whole file is written under a
 name of its own and then renamed, so that one file is never half of one attempt and half of another.
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.errors import DTypeError, FileError, SourceChanged
+from ....graph.errors import FileError
 from ...arrow import arrow, give, stored_type, value_type, wrap
 from ...stored import file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ....graph.grid import Grid
     from ...stored import Runs
@@ -100,66 +100,53 @@ def _write(descriptor: int, values: Array, at: int) -> None:
 
 def to_parquet(*args: Any, where: Where) -> Array:
     """Write the rows that share a file, a row group for each chunk; return the file's size."""
+
+    def write(path: str, schema: Any, tables: list[Any]) -> None:
+        with arrow("parquet").ParquetWriter(path, schema) as writer:
+            for table in tables:
+                writer.write_table(table, row_group_size=len(table))
+
+    return _write_table("to_parquet", write, "parquet", args, where)
+
+
+def to_ipc(*args: Any, where: Where) -> Array:
+    """Write the rows that share a file, a record batch for each chunk; return the file's size."""
+
+    def write(path: str, schema: Any, tables: list[Any]) -> None:
+        with arrow().OSFile(path, "wb") as sink, arrow("ipc").new_file(sink, schema) as writer:
+            for table in tables:
+                writer.write_table(table, max_chunksize=len(table))
+
+    return _write_table("to_ipc", write, "arrow", args, where)
+
+
+def to_csv(*args: Any, where: Where) -> Array:
+    """Write the rows that share a file, which begins with the columns' names; return the file's size."""
+
+    def write(path: str, schema: Any, tables: list[Any]) -> None:
+        with arrow("csv").CSVWriter(path, schema) as writer:
+            for table in tables:
+                writer.write_table(table)
+
+    return _write_table("to_csv", write, "csv", args, where)
+
+
+def _write_table(
+    operation: str, write: Callable[[str, Any, list[Any]], None], ending: str, args: tuple[Any, ...], where: Where
+) -> Array:
+    """Write the chunks of columns that share a file, and which aren't empty."""
     *columns, folder, names, runs = args
     (number,) = (s.start for s in where)
     flat = [part for c in columns for part in ([c] if c.ndim == 1 else [c[:, j] for j in range(c.shape[1])])]
     schema = arrow().schema([(name, value_type(c.dtype)) for name, c in zip(names, flat, strict=True)])
     _, (bounds,) = runs.within((number,))
-    with whole_file(folder, file_name(number, "parquet")) as path:
-        with arrow("parquet").ParquetWriter(path, schema) as writer:
-            for start, stop in zip(bounds.tolist(), bounds.tolist()[1:], strict=False):
-                parts = [give(c[start:stop]) for c in flat]
-                if stop > start:
-                    _write_rows(writer, arrow().Table.from_arrays(parts, schema=schema))
+    ends = [(a, b) for a, b in zip(bounds.tolist(), bounds.tolist()[1:], strict=False) if b > a]
+    tables = [arrow().Table.from_arrays([give(c[a:b]) for c in flat], schema=schema) for a, b in ends]
+    with whole_file(folder, file_name(number, ending)) as path:
+        try:
+            write(path, schema, tables)
+        except arrow().ArrowInvalid as error:  # dates in seconds are kept in milliseconds by Parquet
+            told = ", ".join(names)
+            raise FileError(f"{operation}: columns {told} have what the files can't: {error}") from error
         size = os.stat(path).st_size
     return np.array([size])
-
-
-def _write_rows(writer: Any, table: Any) -> None:
-    try:
-        writer.write_table(table, row_group_size=len(table))
-    except arrow().ArrowInvalid as error:  # dates in seconds are kept in milliseconds
-        raise FileError(
-            f"to_parquet: columns {', '.join(table.column_names)} have what Parquet can't: {error}"
-        ) from error
-
-
-@lru_cache(maxsize=256)
-def _footer(path: str, size: int, time: int) -> Any:
-    """Return a file's metadata, which is read once as long as the file stays the same."""
-    return arrow("parquet").read_metadata(path)
-
-
-def read_parquet(
-    paths: tuple[str, ...], stamps: Array, groups: Array, bounds: Array, column: str, dtype: Any, *, where: Where
-) -> Array:
-    """Read one column of one row group.
-
-    `stamps` has size and time of change of each file, `groups` (file, row group) for each row group that isn't empty,
-    `bounds` where these begin.
-    """
-    (rows,) = where
-    if rows.start == rows.stop:
-        return np.empty(0, dtype)
-    file, group = groups[int(np.searchsorted(bounds, rows.start))].tolist()
-    path, expected = paths[file], tuple(stamps[file].tolist())
-    try:
-        status = os.stat(path)
-    except OSError as error:
-        raise SourceChanged(f"read_parquet: the file {path} is gone: {error}") from error
-    if (status.st_size, status.st_mtime_ns) != expected:
-        raise SourceChanged(
-            f"read_parquet: the file {path} changed underneath the array: it had {expected[0]} bytes, last changed "
-            f"at {expected[1]} ns; now {status.st_size} bytes, {status.st_mtime_ns} ns"
-        )
-    try:
-        with arrow("parquet").ParquetFile(path, metadata=_footer(path, *expected)) as source:
-            values = source.read_row_group(group, columns=[column], use_threads=False).column(0)
-    except (OSError, arrow().ArrowException) as error:
-        raise FileError(f"read_parquet: row group {group} of {path} could not be read: {error}") from error
-    if values.null_count and dtype.kind not in "fmM":
-        raise DTypeError(
-            f"read_parquet: column {column!r} has {values.null_count} nulls in row group {group} of {path}, for which "
-            f"{dtype} has no value; expected none: read other columns, or write this one as floating-point numbers"
-        )
-    return np.asarray(values.to_numpy()).astype(dtype, copy=False)

@@ -1,0 +1,291 @@
+"""Tables in files of Parquet, Arrow and CSV: what others wrote is read, texts and nulls too; errors say where."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.dataset as ds
+import pyarrow.feather as pf
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import windrow as wr
+
+fsspec = pytest.importorskip("fsspec")
+
+TABLE = pa.table(
+    {
+        "i": [1, None, 3, 4],
+        "b": [True, None, False, True],
+        "x": [0.5, None, 1, 2],
+        "s": ["a", None, "bcdé", ""],
+        "d": pa.array([1, None, 3, 4], pa.timestamp("ms")),
+        "c": pa.array(["u", "v", None, "u"]).dictionary_encode(),
+        "y": [2013, 2013, 2014, 2014],
+    }
+)
+
+
+def write_parquet(table, path):
+    pq.write_table(table, path, row_group_size=3)
+
+
+def write_feather(table, path):
+    pf.write_feather(table, path, chunksize=3, compression="lz4")
+
+
+FORMS = {"parquet": (wr.read_parquet, write_parquet), "feather": (wr.read_feather, write_feather)}
+
+
+@pytest.fixture(params=FORMS)
+def form(request):
+    return request.param, *FORMS[request.param]
+
+
+def values(found):
+    """Columns as lists, with None for NaN and NaT."""
+    made = {}
+    for name, column in found.items():
+        plain = column.compute()
+        lost = plain != plain if plain.dtype.kind in "fmM" else np.zeros(plain.shape, bool)
+        made[name] = [None if gone else value for value, gone in zip(plain.tolist(), lost, strict=True)]
+    return made
+
+
+def test_nulls_become_what_is_asked_for(tmp_path, form):
+    ending, read, write = form
+    path = tmp_path / f"t.{ending}"
+    write(TABLE, path)
+    found, masks = read(path, nulls="mask")
+    assert {c.chunks for c in (*found.values(), *masks.values())} == {((3, 1),)}
+    for name in TABLE.column_names:
+        assert masks[name].compute().tolist() == TABLE[name].is_null().to_pylist()
+    assert found["i"].compute().tolist() == [1, 0, 3, 4]
+    assert found["s"].dtype == "U4"
+    assert found["s"].compute().tolist() == ["a", "", "bcdé", ""]
+    assert found["c"].compute().tolist() == ["u", "v", "", "u"]
+    plain = read(path, ["i", "b", "x", "d", "y"], nulls="nan")
+    assert [str(c.dtype) for c in plain.values()] == ["float64", "float64", "float64", "datetime64[ms]", "int64"]
+    assert values(plain)["i"] == [1, None, 3, 4]
+    assert values(plain)["b"] == [1, None, 0, 1]
+    assert values(read(path, ["x", "y"])) == {"x": [0.5, None, 1, 2], "y": [2013, 2013, 2014, 2014]}
+    for columns, how in ((["s"], None), (["s"], "nan"), (["i"], None), (["x"], "raise")):
+        with pytest.raises(wr.DTypeError, match=f"column '{columns[0]}'.* has 1 nulls"):
+            read(path, columns, nulls=how)[columns[0]].compute()
+    with pytest.raises(wr.ArgumentError, match="'nulls' is 'none'"):
+        read(path, nulls="none")
+
+
+def test_matrices(tmp_path, form):
+    ending, read, write = form
+    path = tmp_path / f"t.{ending}"
+    write(TABLE, path)
+    matrix, names = read(path, ["i", "b", "y"], nulls="nan", matrix=True)
+    assert (matrix.chunks, matrix.dtype, names) == (((3, 1), (3,)), np.float64, ["i", "b", "y"])
+    np.testing.assert_array_equal(matrix.compute(), [[1, 1, 2013], [np.nan, np.nan, 2013], [3, 0, 2014], [4, 1, 2014]])
+    matrix, mask, names = read(path, ["y", "i"], nulls="mask", matrix=True, chunks=2)
+    assert matrix.chunks == mask.chunks == ((2, 2), (2,))
+    assert (matrix.dtype, matrix[1].compute().tolist(), mask.sum().compute()) == (np.int64, [2013, 0], 1)
+    texts, _, _ = read(path, ["s", "c"], nulls="mask", matrix=True)
+    assert texts.compute().tolist() == [["a", "u"], ["", "v"], ["bcdé", ""], ["", "u"]]
+    with pytest.raises(wr.DTypeError, match="columns of one kind"):
+        read(path, ["s", "y"], nulls="mask", matrix=True)
+
+
+def test_folders_patterns_urls_and_names_of_folders(tmp_path, form):
+    ending, read, _ = form
+    parts = ds.partitioning(pa.schema([("y", pa.int32())]), flavor="hive")
+    ds.write_dataset(TABLE.select(["x", "y"]), tmp_path / "h", format=ending, partitioning=parts)
+    (tmp_path / "h" / "_SUCCESS").write_text("")
+    system = fsspec.filesystem("memory")
+    if system.exists("/h"):
+        system.rm("/h", recursive=True)
+    system.put(f"{tmp_path}/h/", "/h", recursive=True)
+    expected = {"x": [0.5, None, 1, 2], "y": [2013, 2013, 2014, 2014]}
+    for path in (tmp_path / "h", f"{tmp_path}/h/*/*", f"file://{tmp_path}/h", "memory://h", f"memory://h/*/*.{ending}"):
+        assert values(read(path)) == expected
+    assert values(read(tmp_path / "h", ["y"])) == {"y": expected["y"]}
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(wr.MissingFile, match=rf"no file that ends with .*\.{ending}"):
+        read(tmp_path / "empty")
+
+
+def test_files_in_the_order_of_their_numbers(tmp_path, form):
+    ending, read, write = form
+    (tmp_path / "t").mkdir()
+    for i in range(12):
+        write(pa.table({"i": [i]}), tmp_path / "t" / f"part.{i}.{ending}")
+    assert read(tmp_path / "t")["i"].compute().tolist() == list(range(12))
+
+
+def test_columns_that_differ_between_files(tmp_path, form):
+    ending, read, write = form
+    paths = [tmp_path / f"{i}.{ending}" for i in range(2)]
+    write(pa.table({"n": pa.array([1, 2], "i4"), "s": ["a", "b"], "x": [1, 2]}), paths[0])
+    write(pa.table({"s": [1, 2], "n": pa.array([0.5, 2])}), paths[1])
+    assert read(paths, ["n"])["n"].compute().tolist() == [1, 2, 0.5, 2]
+    with pytest.raises(wr.FileFormatError, match=rf"1\.{ending}' has no column 'x'; .*there are \['s', 'n'\]"):
+        read(paths, ["x"])
+    with pytest.raises(wr.FileFormatError, match=rf"column 's' of .*1\.{ending}' is of type int64; it isn't as it is"):
+        read(paths, ["s"])
+    with pytest.raises(wr.ArgumentError, match=r"'columns' is \['none'\]; expected a list of some of"):
+        read(paths[0], ["none"])
+
+
+def test_broken_tables(tmp_path, form):
+    ending, read, write = form
+    path = tmp_path / f"t.{ending}"
+    write(pa.table({"x": np.random.default_rng(1).random(20_000)}), path)
+    found, whole, status = read(path)["x"], path.read_bytes(), path.stat()
+    path.write_bytes(whole[:5000] + bytes(3000) + whole[8000:])
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    with pytest.raises((wr.FileError, wr.FileFormatError), match=rf"(row group|record batch) .* of .*t\.{ending}|t\.f"):
+        found.compute()
+    path.write_bytes(whole[:-20])
+    with pytest.raises(wr.SourceChanged, match="changed underneath"):
+        found.compute()
+    with pytest.raises(wr.FileFormatError, match=r"is no (Parquet|Arrow) file"):
+        read(path)
+    path.unlink()
+    with pytest.raises(wr.SourceChanged, match="is gone"):
+        found.compute()
+    with pytest.raises(wr.MissingFile, match="there is nothing"):
+        read(path)
+
+
+COLUMNS = {
+    "i": np.arange(20, dtype="i2"),
+    "b": np.arange(20) % 3 == 0,
+    "x": np.arange(20) / 3,
+    "s": np.array([f't{k}é, "so"' for k in range(20)]),
+    "d": np.arange(20).astype("M8[D]"),
+    "t": np.arange(20).astype("M8[us]"),
+}
+
+
+@pytest.mark.parametrize("write", [wr.to_parquet, wr.to_ipc, wr.to_csv])
+@pytest.mark.parametrize("chunks", [1, 7, (3, 0, 10, 7), 20])
+def test_what_is_written_comes_back(tmp_path, write, chunks):
+    read = {wr.to_parquet: wr.read_parquet, wr.to_ipc: wr.read_ipc, wr.to_csv: wr.read_csv}[write]
+    write(tmp_path / "t", {n: wr.from_array(c, chunks=(chunks,)) for n, c in COLUMNS.items()})
+    found = read(tmp_path / "t")
+    for name, column in COLUMNS.items():
+        if write is not wr.to_csv:
+            assert found[name].dtype == column.dtype
+        np.testing.assert_array_equal(found[name].compute(), column)
+    with pytest.raises(wr.FileExists, match="overwrite=True"):
+        write(tmp_path / "t", found)
+    for wrong in ({"z": wr.ones(3, complex)}, {"o": wr.ones(3, "g")}):
+        with pytest.raises(
+            wr.DTypeError, match=rf"{write.__name__}: argument .*expected bool, integers, real numbers, te"
+        ):
+            write(tmp_path / "w", wrong)
+    with pytest.raises(wr.ArgumentError, match="URLs are only read"):
+        write("memory://w", found)
+    assert os.listdir(tmp_path) == ["t"]
+
+
+# -------------------------------------------------------------------- CSV
+
+
+def same(expected, found, masks):
+    """Compare a table of pyarrow's with arrays and masks."""
+    for name in expected.column_names:
+        lost = masks[name].compute().tolist()
+        assert expected[name].is_null().to_pylist() == lost
+        pairs = zip(expected[name].to_pylist(), found[name].compute().tolist(), lost, strict=True)
+        assert all(gone or theirs == ours for theirs, ours, gone in pairs)
+
+
+TEXTS = ["plain", '5" pipe', '"quoted, with"', '"line\nbreak ""x"" "', "", '"\n\n,"', "éé", '""', '"""\n"']
+ROWS = st.lists(
+    st.tuples(st.integers(0, 99).map(str), st.sampled_from(TEXTS), st.sampled_from(["1", "2.5", "", "-3e3"])),
+    max_size=40,
+)
+
+
+@settings(max_examples=15)
+@given(rows=ROWS, size=st.sampled_from([1, 7, 30, 200]), end=st.sampled_from(["\n", "\r\n"]), last=st.booleans())
+def test_csv_is_cut_at_ends_of_rows(tmp_path_factory, rows, size, end, last):
+    """However a file is cut, its rows are those that pyarrow finds in the whole."""
+    text = end.join(["a,t,b", *map(",".join, rows)]) + (end if last or not rows else "")
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    path.write_bytes(text.encode())
+    found, masks = wr.read_csv(path, nulls="mask", blocksize=size)
+    whole = pc.read_csv(path, parse_options=pc.ParseOptions(newlines_in_values=True))
+    same(whole, found, masks)
+    path.with_suffix(".csv.gz").write_bytes(gzip.compress(text.encode()))
+    same(whole, *wr.read_csv(f"{path}.gz", nulls="mask"))
+
+
+def test_csv_types_are_those_of_all_parts(tmp_path):
+    path = tmp_path / "x.csv"
+    rows = ["1,2013-01-01,7,x,", "2,2013-01-02 10:00:00,8,7,", "2.5,2013-01-03,true,y,"]
+    path.write_text("\n".join(["n,when,what,s,none", *rows]) + "\n")
+    found = wr.read_csv(path, blocksize=8)
+    assert found["n"].numblocks == (3,)
+    assert [c.dtype.str for c in found.values()] == ["<f8", "<M8[s]", "<U4", "<U1", "<f8"]
+    assert found["what"].compute().tolist() == ["7", "8", "true"]
+    assert found["when"].compute()[1] == np.datetime64("2013-01-02T10:00:00")
+    assert np.isnan(found["none"].compute()).all()
+    found = wr.read_csv(path, ["n", "s"], types={"n": str, "s": "S3"}, blocksize=8)
+    assert found["n"].compute().tolist() == ["1", "2", "2.5"]
+    assert found["s"].dtype == "S1"
+
+
+def test_csv_forms(tmp_path):
+    (tmp_path / "a.csv").write_text("n;s\n1;'x;y'\n-;NA\n")
+    (tmp_path / "b.csv").write_text("s;n\nz;3\n")
+    found, masks = wr.read_csv(
+        tmp_path, delimiter=";", quotechar="'", null_values=["-", "NA"], null_texts=True, nulls="mask"
+    )
+    assert found["s"].compute().tolist() == ["x;y", "", "z"]
+    assert masks["n"].compute().tolist() == masks["s"].compute().tolist() == [False, True, False]
+    matrix, names = wr.read_csv(tmp_path / "b.csv", delimiter=";", names=["p", "q"], matrix=True)
+    assert (names, matrix.compute().tolist()) == (["p", "q"], [["s", "n"], ["z", "3"]])
+    columns = wr.read_csv(tmp_path / "b.csv", delimiter=";", chunks=1)
+    assert columns["n"].chunks == ((1,),)
+    system = fsspec.filesystem("memory")
+    system.put(f"{tmp_path}/b.csv", "/b.csv")
+    assert wr.read_csv("memory://b.csv", ["n"], delimiter=";", blocksize=2)["n"].compute().tolist() == [3]
+
+
+def test_csv_that_is_none(tmp_path):
+    path = tmp_path / "x.csv"
+    for text, size, what in (
+        ("a,b\n1,2\n3\n4,5\n", 100, r"bytes 4 to 14 of .*x\.csv can't be read as CSV: .*Expected 2 columns, got 1"),
+        ("a,b\n1,2\n3\n4,5\n", 4, r"bytes 8 to 14 of .*x\.csv can't be read as CSV"),
+        ("", 100, "has no first row"),
+    ):
+        path.write_text(text)
+        with pytest.raises(wr.FileFormatError, match=what):
+            wr.read_csv(path, blocksize=size)
+    path.write_text("a,b\n1,2\n")
+    found = wr.read_csv(path)
+    (tmp_path / "y.csv").write_text("a,c\n1,2\n")
+    with pytest.raises(wr.FileFormatError, match=r"y\.csv' has no column 'b'; there are \['a', 'c'\]"):
+        wr.read_csv([path, tmp_path / "y.csv"])
+    path.write_text("a,b\n1,2\n3,4\n")
+    with pytest.raises(wr.SourceChanged, match=r"x\.csv changed underneath"):
+        found["a"].compute()
+    shutil.copy(path, tmp_path / "x.csv.gz")
+    with pytest.raises(wr.FileFormatError, match="can't be unpacked as gzip"):
+        wr.read_csv(tmp_path / "x.csv.gz")
+    for argument, value in (
+        ("delimiter", ""),
+        ("quotechar", "ab"),
+        ("null_values", "NA"),
+        ("null_texts", 1),
+        ("names", "a"),
+    ):
+        with pytest.raises(wr.ArgumentError, match=f"read_csv: argument '{argument}' is"):
+            wr.read_csv(path, **{argument: value})
+    with pytest.raises(wr.ArgumentError, match="'types' is"):
+        wr.read_csv(path, types={"z": int})
