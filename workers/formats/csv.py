@@ -125,7 +125,7 @@ class CsvPieces(Pieces):
     def raw(self, number: int) -> bytes:
         """Return the text of a piece."""
         file, start, stop = self.index[number].tolist()
-        place = self.places[file]
+        place = self.places[int(file)]
         if stop == WHOLE:
             return read_unpacked(place)[start:]
         return place.read_bytes(start, stop)
