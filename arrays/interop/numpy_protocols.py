@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError
+from ...graph.errors import ArgumentError, bad
 from ...graph.kinds.elementwise import Scalar
 from ..files.npy import save_as_numpy
 from ..ops.broadcasting import broadcast_any
@@ -15,7 +16,10 @@ from ..ops.elementwise_nodes import sample_dtypes, split
 from ..ops.outputs import deliver
 from ..ops.sliding_window import sliding_window_view
 from ..ops.ufuncs import UFUNCS
+from ..user_functions.gufunc import apply_gufunc
+from ..user_functions.gufunc_signature import read
 from ..user_functions.map_blocks import map_blocks
+from ..user_functions.pickling import function_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +60,9 @@ def by_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: di
     if method == "__call__":
         out = keywords.pop("out", None)
         if ufunc.signature is not None:
-            return deliver(ufunc.__name__, replacement(ufunc)(*inputs, **keywords), out)
+            own = getattr(np, ufunc.__name__, None) is ufunc
+            called = replacement(ufunc) if own else functools.partial(_foreign_gufunc, ufunc)
+            return deliver(ufunc.__name__, called(*inputs, **keywords), out)
         if ufunc.nout == 1 and not keywords:
             return deliver(ufunc.__name__, _foreign(ufunc, inputs), out)
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
@@ -73,6 +79,25 @@ def _foreign(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
     return map_blocks(
         Filled(ufunc, tuple(a.value if isinstance(a, Scalar) else None for a in args)), *arrays, dtype=dtype
     )
+
+
+def _foreign_gufunc(
+    ufunc: np.ufunc, *inputs: Any, axis: Any = None, axes: Any = None, keepdims: bool = False, **unknown: Any
+) -> Any:
+    """Apply another package's function of core axes, such as those of numba's `guvectorize`."""
+    name = ufunc.__name__
+    if unknown:
+        raise ArgumentError(
+            f"{name}: argument {next(iter(unknown))!r} is given for lazy arrays; expected axis, axes or keepdims"
+        )
+    form = read(name, ufunc.signature)
+    if axis is not None:
+        if axes is not None or len({n for core in (*form.inputs, *form.outputs) for n in core}) != 1:
+            raise ArgumentError(bad(name, "axis", axis, f"one core axis everywhere, and no axes=: {ufunc.signature}"))
+        axes = [(axis,) if core else () for core in (*form.inputs, *form.outputs)]
+        axes = axes[: len(form.inputs)] if keepdims else axes
+    called = function_of(ufunc, *(x.dtype for x in inputs if hasattr(x, "dtype")))
+    return apply_gufunc(called, str(ufunc.signature), *inputs, axes=axes, keepdims=keepdims)
 
 
 class Filled:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import dis
 import functools
+import gc
 import importlib
 import inspect
 import io
+import sys
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +100,8 @@ def _pickler() -> Any:
         def reducer_override(self, obj: Any) -> Any:
             if isinstance(obj, _Cache) and obj.__module__ == "__main__":
                 return _cached, (obj.__wrapped__, obj.cache_parameters())
+            if type(obj) is np.ufunc and vars(sys.modules["__main__"]).get(name_of(obj)) is obj:
+                return find_ufunc, (name_of(obj),)
             return super().reducer_override(obj)
 
     return Pickler
@@ -108,6 +112,51 @@ _Cache = type(functools.cache(len))
 
 def _cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:
     return functools.lru_cache(**parameters)(function)
+
+
+def find_ufunc(name: str) -> Any:
+    """Return a ufunc that the script has made, which is known to the process that runs the script alone."""
+    found = getattr(sys.modules["__main__"], name, None)
+    if not isinstance(found, np.ufunc):
+        raise ArgumentError(
+            f"the ufunc {name!r} was made by the script, as by numba.vectorize(target='parallel'), and can't travel to "
+            "other processes; expected one of a module that they can import, or one made by the function that uses it"
+        )
+    return found
+
+
+class OfNumbagg:
+    """A ufunc that one of numbagg's functions has compiled: known by the function's name, and compiled on each rank."""
+
+    def __init__(self, name: str, *dtype: Any) -> None:
+        self.__name__, self._dtype = name, dtype
+
+    def find(self) -> Any:
+        """Return the ufunc."""
+        function = getattr(importlib.import_module("numbagg"), self.__name__, None)
+        return function.gufunc(*self._dtype, target=function.target)  # type: ignore[union-attr]
+
+    def __call__(self, *blocks: Any, **keywords: Any) -> Any:
+        """Call it."""
+        return self.find()(*blocks, **keywords)
+
+
+def function_of(ufunc: np.ufunc, *dtypes: Any) -> Any:
+    """Return what stands for a ufunc that can't be pickled, as numba's of core axes can't; else the ufunc itself.
+
+    `dtypes` are those of its arguments, by one of which it may have been compiled.
+    """
+    if hasattr(sys.modules.get("numbagg"), ufunc.__name__):
+        for dtype in ((), *((d,) for d in dtypes)):
+            with contextlib.suppress(TypeError):
+                found = OfNumbagg(ufunc.__name__, *dtype)
+                if found.find() is ufunc:
+                    return found
+    for holder in gc.get_referrers(ufunc):
+        for each in gc.get_referrers(holder) if isinstance(holder, dict) else (holder,):
+            if type(each).__module__.startswith("numba.") and getattr(each, "ufunc", None) is ufunc:
+                return each
+    return ufunc
 
 
 def name_additions(packed: Payload, arrays: Sequence[Array], more: Any) -> str:
