@@ -20,6 +20,7 @@ from ..graph.expr import DType, Expr, Op
 from ..graph.kinds.source import Host, HostData
 from ..workers.config import config
 from ..workers.filed import source_of
+from ..workers.stores.stand_in import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,7 +192,7 @@ def make(op: Op, operands: Sequence[ArrayBase], grid: Grid, dtype: Any) -> Array
 
 def wrap_host(array: Any, grid: Grid, dtype: DType, *, in_place: bool) -> Array:
     """Return the array of what a user handed in."""
-    source, file = source_of(array)
+    source, file = (array.source, array.file) if isinstance(array, StandIn) else source_of(array)
     return make(Host(HostData(source, in_place=in_place and source is array, file=file)), (), grid, dtype)
 
 

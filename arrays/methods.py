@@ -458,6 +458,12 @@ class Methods(ArrayBase):
         """See `windrow.to_parquet`."""
         to_parquet(path, self, overwrite=overwrite)
 
+    def to_hdf5(self, filename: Any, datapath: str, **kwargs: Any) -> Any:
+        """See `windrow.to_hdf5`."""
+        from .files.hdf5 import to_hdf5
+
+        return to_hdf5(filename, datapath, self, **kwargs)
+
     def to_zarr(self, *args: Any, **kwargs: Any) -> Any:
         """See `windrow.to_zarr`."""
         from .files.zarr import to_zarr

@@ -127,6 +127,11 @@ def write_tiff(x: wr.Array, path: str) -> None:
     tifffile.imwrite(path, x.compute())
 
 
+def write_hdf5(x: wr.Array, path: str) -> None:
+    """Write an array to a data set "x"."""
+    x.to_hdf5(path, "x")
+
+
 def read_back(function: Callable[..., Any], name: str, write: Callable[..., None]) -> Any:
     """Return the array of a file that was written now, and is gone afterwards."""
     with tempfile.TemporaryDirectory() as folder:
@@ -262,6 +267,9 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     **dict.fromkeys(("to_arrow", "store", "stage_graph", "task_graph")),
     **dict.fromkeys(("save", "to_npy", "to_npy_stack", "to_zarr", "to_parquet", "to_ipc", "to_csv")),
     **dict.fromkeys(("cluster", "arena", "config")),
+    **dict.fromkeys(
+        ("save", "to_npy", "to_npy_stack", "to_zarr", "to_hdf5", "to_parquet", "cluster", "arena", "config")
+    ),
     "load": lambda f, a: read_back(f, "x", a["x"].save),
     "from_npy_stack": lambda f, a: read_back(f, "x", partial(wr.to_npy_stack, x=a["x"])),
     "from_tiff": lambda f, a: read_back(f, "x.tif", partial(write_tiff, a["x"])),
@@ -272,6 +280,8 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "read_ipc": lambda f, a: read_back(f, "x", partial(wr.to_ipc, x=a["x"])),
     "read_feather": lambda f, a: read_back(f, "x", partial(wr.to_ipc, x=a["x"])),
     "read_csv": lambda f, a: read_back(f, "x", partial(wr.to_csv, x=a["x"])),
+    "from_hdf5": lambda f, a: read_back(partial(f, datapath="x"), "x.h5", partial(write_hdf5, a["x"])),
+    "from_zarr": lambda f, a: read_back(f, "x", a["x"].to_zarr),
     "read_parquet": lambda f, a: read_back(f, "x", a["x"].to_parquet),
     "copyto": lambda f, a: changed(a["x"], f(a["x"], a["y"])),
     "fill_diagonal": lambda f, a: changed(a["x"], f(a["x"], 1.0)),

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import SourceChanged
-from .stores import zarr
-from .stores.libraries import is_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .host import Files, Picks
+    from .host import Picks
 
 Array = np.ndarray[Any, Any]
 GAP = 1 << 14
@@ -251,10 +249,8 @@ class MapView:
         return turned
 
 
-def source_of(array: Any) -> tuple[Any, Files | None]:
+def source_of(array: Any) -> tuple[Any, FileArray | None]:
     """Return what to read in place of an array of the user's, and where it lies if any rank can read it there."""
-    if is_of(array, "zarr", "Array"):
-        return array, zarr.travelling(array, "from_array")
     base = _map_of(array)
     if base is None or 0 in array.shape:
         return array, None

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, BadValue, bad
 from ...workers.config import config
+from ...workers.stores.stand_in import stand_in
 from ..base import (
     ArrayBase,
     as_array,
@@ -43,8 +44,9 @@ __all__ = [
 def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     """Return a lazy array of data that the caller has.
 
-    The data is referred to, not copied: it must not change while the array is used. Memory-mapped files, and arrays of
-    zarr in folders and at URLs, are read by the ranks; a mapped file that changes raises an error when it is read.
+    The data is referred to, not copied: it must not change while the array is used. Memory-mapped files, arrays of zarr
+    in folders and at URLs, and variables of h5py and netCDF4 in files that are only read are read by the ranks
+    themselves; a file that changes raises an error when it is read.
 
     Parameters
     ----------
@@ -93,8 +95,8 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
         return _join_pieces(pieces, chunks)
     if isinstance(x, list | tuple) and holds_lazy(x):
         return _stack_nested(x)
-    data: Any = x
-    in_place = isinstance(data, np.ndarray)
+    in_place = isinstance(x, np.ndarray)
+    data: Any = x if in_place else stand_in("from_array", x)
     if not in_place:
         refuse_source("from_array", data)
     if not in_place and not all(hasattr(data, a) for a in ("shape", "dtype", "__getitem__")):

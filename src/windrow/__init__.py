@@ -142,6 +142,7 @@ if _typing.TYPE_CHECKING:
     from .arrays.display.operation_graph import *
     from .arrays.display.visualize import *
     from .arrays.files.csv import *
+    from .arrays.files.hdf5 import *
     from .arrays.files.images import *
     from .arrays.files.ipc import *
     from .arrays.files.npy_stack import *
@@ -161,6 +162,7 @@ _LATER = {
     "einsum": ".arrays.linalg.einsum",
     "einsum_path": ".arrays.linalg.einsum",
     "explain": ".arrays.display.explain",
+    "from_hdf5": ".arrays.files.hdf5",
     "from_npy_stack": ".arrays.files.npy_stack",
     "from_tiff": ".arrays.files.tiff",
     "imread": ".arrays.files.images",
@@ -174,6 +176,7 @@ _LATER = {
     "task_graph": ".arrays.display.chunk_graphs",
     "to_csv": ".arrays.files.csv",
     "to_ipc": ".arrays.files.ipc",
+    "to_hdf5": ".arrays.files.hdf5",
     "to_npy_stack": ".arrays.files.npy_stack",
     "to_zarr": ".arrays.files.zarr",
     "visualize": ".arrays.display.visualize",

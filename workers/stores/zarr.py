@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
-import platform
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -108,14 +107,14 @@ def folder_of(array: Any) -> str | None:
 
 @dataclass(frozen=True)
 class ZarrArray:
-    """An array that any rank can open, and the folder that it lay in on one host when it was made."""
+    """An array that any rank can open; of one in a folder what tells that folder from another in its place."""
 
     pickled: bytes
     name: str
     label: str
     folder: str | None
-    host: str
     inode: int
+    head: tuple[int, int]
 
     def open(self) -> OpenZarr:
         """Return what reads it."""
@@ -125,16 +124,9 @@ class ZarrArray:
         """Raise where the array is gone: zarr would take all that isn't there for fill values."""
         if self.folder is None:
             return
-        what = ""
-        try:
-            status = os.stat(self.folder)
-            if not any(os.path.exists(os.path.join(self.folder, name)) for name in METADATA):
-                what = "is gone"
-            elif platform.node() == self.host and status.st_ino != self.inode:
-                what = "was replaced"
-        except FileNotFoundError:
-            what = "is gone"
-        if what:
+        inode, head = _looks(self.folder)
+        if head is None or (inode != self.inode and head != self.head):
+            what = "is gone" if head is None else "was replaced"
             raise SourceChanged(f"{self.label}: the zarr array {self.name} changed underneath the array: it {what}")
 
 
@@ -142,14 +134,26 @@ def travelling(array: Any, label: str) -> ZarrArray | None:
     """Return an array that any rank can open; None where none but this process can."""
     if not can_travel(array.async_array.store):
         return None
-    folder, inode = folder_of(array), 0
-    if folder is not None:
-        try:
-            inode = os.stat(folder).st_ino
-        except OSError:
-            folder = None
+    folder = folder_of(array)
+    inode, head = (0, None) if folder is None else _looks(folder)
     pickled = pickled_array(array)
-    return None if pickled is None else ZarrArray(pickled, name_of(array), label, folder, platform.node(), inode)
+    if pickled is None:
+        return None
+    return ZarrArray(pickled, name_of(array), label, None if head is None else folder, inode, head or (0, 0))
+
+
+def _looks(folder: str) -> tuple[int, tuple[int, int] | None]:
+    """Return what tells an array's folder from another: its number; size and time of its description, if it is there.
+
+    The number is another one on another host with some file systems, and the description may be written over.
+    """
+    for name in METADATA:
+        try:
+            status = os.stat(os.path.join(folder, name))
+            return os.stat(folder).st_ino, (status.st_size, status.st_mtime_ns)
+        except OSError:
+            continue
+    return 0, None
 
 
 def pickled_array(array: Any) -> bytes | None:

@@ -1,0 +1,107 @@
+"""Arrays of zarr, h5py and netCDF4 that users hand in, opened again by each rank where that can be."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import BadValue
+from ..formats.places import describe
+from . import hdf5, netcdf, zarr
+from .libraries import is_of
+from .stand_in import StandIn
+
+if TYPE_CHECKING:
+    from ...graph.expr import DType
+
+
+def find(label: str, array: Any) -> Any:
+    """Return what stands for an array; what needs no such thing is returned as it is."""
+    try:
+        if is_of(array, "zarr", "Array"):
+            return _of_zarr(label, array)
+        if is_of(array, "h5py", "Dataset"):
+            return _of_h5py(label, array)
+        if is_of(array, "netCDF4", "Variable"):
+            return _of_netcdf(label, array)
+    except (OSError, RuntimeError, ValueError):
+        return array  # closed, or broken: whoever reads it says so
+    return array
+
+
+def _of_zarr(label: str, array: Any) -> Any:
+    file = zarr.travelling(array, label)
+    return StandIn(array, file, tuple(array.shape), array.dtype, tuple(array.chunks), array.shards)
+
+
+def _of_h5py(label: str, array: Any) -> Any:
+    file = array.file
+    if not array or file.mode != "r" or file.driver != "sec2" or array.name is None or array.dtype.hasobject:
+        return array
+    path = os.path.abspath(os.fsdecode(file.filename))
+    hdf5.scripts(path)
+    chunks = array.chunks
+    source = hdf5.Hdf5Array(describe(label, path), array.name, array.dtype, chunks or (1,) * array.ndim)
+    return StandIn(array, source, tuple(array.shape), array.dtype, chunks)
+
+
+def _of_netcdf(label: str, variable: Any) -> Any:
+    dtype = np.dtype(variable.dtype)
+    if dtype.hasobject:
+        return variable
+    group = variable.group()
+    attributes = {name: variable.getncattr(name) for name in variable.ncattrs()}
+    fill = variable.get_fill_value() if variable.mask else None
+    decoding = netcdf.decoding(
+        dtype, attributes, missing=None, mask=bool(variable.mask), scale=bool(variable.scale), fill=fill
+    )
+    found = dtype if decoding is None else decoding.dtype
+    chunking = variable.chunking()
+    chunks = tuple(chunking) if isinstance(chunking, list | tuple) else None
+    path = os.path.abspath(group.filepath())
+    shape = tuple(variable.shape)
+    if not group.data_model.startswith("NETCDF4") or _is_written(path):
+        return StandIn(_Variable(label, variable, found), None, shape, found, chunks)
+    hdf5.scripts(path)
+    name = f"{group.path.rstrip('/')}/{variable.name}"
+    file = hdf5.Hdf5Array(describe(label, path), name, found, chunks or (1,) * len(shape), decoding)
+    return StandIn(variable, file, shape, found, chunks)
+
+
+def _is_written(path: str) -> bool:
+    """Tell whether this process has a file open for writing: not all of it need be there yet."""
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            if not os.path.samefile(f"/proc/self/fd/{number}", path):
+                continue
+            with open(f"/proc/self/fdinfo/{number}", encoding="ascii") as told:
+                flags = next(int(line.split()[1], 8) for line in told if line.startswith("flags:"))
+        except (OSError, StopIteration):
+            continue
+        if flags & (os.O_WRONLY | os.O_RDWR):
+            return True
+    return False
+
+
+class _Variable:
+    """A variable that netCDF4 reads on the driver: missing values are NaN, or an error."""
+
+    def __init__(self, label: str, variable: Any, dtype: DType) -> None:
+        self._label, self._variable = label, variable
+        self.shape, self.dtype = tuple(variable.shape), dtype
+
+    def __getitem__(self, where: Any) -> Any:
+        found = self._variable[where]
+        if not isinstance(found, np.ma.MaskedArray):
+            return np.asarray(found, self.dtype)
+        if self.dtype.kind == "f":
+            return np.ma.filled(found.astype(self.dtype), np.nan)
+        if np.ma.is_masked(found):
+            raise BadValue(
+                f"{self._label}: the variable {self._variable.name!r} has missing values in a part that is read, for "
+                f"which {self.dtype} has none; expected floating-point numbers, or from_hdf5(path, name, mask=) of a "
+                "file that is closed"
+            )
+        return np.asarray(found.data, self.dtype)
