@@ -14,7 +14,7 @@ from ..graph.errors import ArgumentError, ShapeError, bad
 from ..workers.boundary import guard, warn
 from ..workers.config import config
 from .base import ArrayBase, alias, check_device, register
-from .creation.arrow import arrow_stream, elements, to_arrow
+from .creation.arrow import elements, to_arrow
 from .display.methods import Looks
 from .execution import compute as verbs
 from .execution.local import LocalParts
@@ -450,11 +450,18 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
 
     # ------------------------------------------------------------------ Arrow's PyCapsules
 
+    def __arrow_array__(self, type: Any = None) -> pyarrow.Array:
+        found = elements(self)
+        return found if type is None or type == found.type else found.cast(type)
+
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        found: tuple[object, object] = elements(self).__arrow_c_array__(requested_schema)
-        return found
+        from .creation.arrow_stream import arrow_array
+
+        return arrow_array(self, requested_schema)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        from .creation.arrow_stream import arrow_stream
+
         return arrow_stream(self, requested_schema)
 
 

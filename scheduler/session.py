@@ -256,6 +256,14 @@ class Session:
 
     def chunk(self, root: Expr, block: int) -> Array:
         """Return one chunk of a persisted array, read-only and in place where it lies on this node."""
+        found = self.chunk_here(root, block)
+        if found is None:
+            found = self.run([root])[0][root.grid.block_slices(block)]
+            found.flags.writeable = False
+        return found
+
+    def chunk_here(self, root: Expr, block: int) -> Array | None:
+        """Return one chunk of a persisted array, read-only and in place; None where it doesn't lie on this node."""
         kept = root.pin
         if not isinstance(kept, Kept) or not kept.held or kept.session is not self:
             raise ClusterError("chunk: the array is not persisted here")
@@ -278,10 +286,9 @@ class Session:
             return slab[at : at + int(np.prod(shape)) * stage.dtype.itemsize].view(stage.dtype).reshape(shape)
 
         found: Array | None = self.engine.ask(look)
-        if found is None:
-            found = self.run([root])[0][root.grid.block_slices(block)]
-        found = found.view()
-        found.flags.writeable = False
+        if found is not None:
+            found = found.view()
+            found.flags.writeable = False
         return found
 
     def is_stored(self, token: str) -> bool:

@@ -23,6 +23,9 @@ __all__ = [
     "to_arrow",
 ]
 
+MOST = 1 << 12
+"""Persisted arrays of more chunks are copied as a whole."""
+
 _INSTEAD = {
     "raise": "none; from_arrow(nulls=) makes NaN or a mask of them",
     "nan": "none, since there is no NaN of that type; from_arrow(nulls='mask') tells where they were",
@@ -82,7 +85,7 @@ def to_arrow(x: Any, names: Sequence[str] | None = None) -> pyarrow.Array | pyar
             raise ShapeError(bad("to_arrow", "x", array.shape, f"two axes, with {len(names)} columns for 'names'"))
         return _table(list(names), [array[:, i] for i in range(len(names))])
     if array.dtype.names is not None and array.ndim == 1:
-        return arrow().Table.from_batches([arrow().RecordBatch.from_struct_array(p) for p in _pieces(array)])
+        return arrow().Table.from_batches([arrow().RecordBatch.from_struct_array(p) for p in chunk_pieces(array)])
     return elements(array)
 
 
@@ -98,7 +101,7 @@ def _check_names(x: Any, names: Any) -> None:
 def elements(x: ArrayBase) -> Any:
     """Compute an array and return it as an Arrow array."""
     _check("x", x)
-    return _give("x", x, *(_in_place(x) or (compute(x), None)))
+    return give_as("x", x.shape, *(_in_place(x) or (compute(x), None)))
 
 
 def _columns(x: Mapping[Any, Any]) -> tuple[list[str], list[ArrayBase]]:
@@ -114,12 +117,15 @@ def _table(names: list[str], arrays: list[ArrayBase]) -> Any:
     """Return a table of arrays that are computed together."""
     for name, array in zip(names, arrays, strict=True):
         _check(f"x[{name!r}]", array)
-    held = [_in_place(a) for a in arrays]
-    rest = iter(compute([a for a, found in zip(arrays, held, strict=True) if found is None]))
+    held = [hold(a) for a in arrays]
+    rest = iter(compute([a for a, found in zip(arrays, held, strict=True) if not found or not found[0]]))
     pieces = []
     for name, array, found in zip(names, arrays, held, strict=True):
-        whole = _give(f"x[{name!r}]", array, *(found or (next(rest), None)))
-        pieces.append(arrow().chunked_array(_cut(array, whole), whole.type))
+        if found and found[0]:
+            parts = [give_as(f"x[{name!r}]", part.shape, part, found[1]) for part in found[0]]
+        else:
+            parts = _cut(array, give_as(f"x[{name!r}]", array.shape, next(rest), None))
+        pieces.append(arrow().chunked_array(parts))
     return arrow().Table.from_arrays(pieces, names=names)
 
 
@@ -128,19 +134,39 @@ def _check(argument: str, x: ArrayBase) -> None:
         raise DTypeError(bad("to_arrow", argument, x.dtype, "a dtype that Arrow has"))
 
 
-def _in_place(x: ArrayBase) -> tuple[Any, object] | None:
-    """Return the one chunk of a persisted array where it lies, and what keeps it there; None for other arrays."""
-    if x.expr.pin is None or x.npartitions > 1:
+def hold(x: ArrayBase) -> tuple[list[Any], object] | None:
+    """Return the chunks along the first axis of a persisted array where they lie, and what keeps them there.
+
+    None where they don't all lie on this node, or are no whole rows.
+    """
+    if x.expr.pin is None or x.npartitions > max(1, *x.numblocks[:1]) or x.npartitions > MOST:
         return None
     pin: Any = x.expr.pin
     session = pin.session
-    kept = session.keep([x.expr])[0]  # its own, taken before the chunk is looked for: release(x) doesn't free it
-    return session.chunk(x.expr, 0), kept
+    kept = session.keep([x.expr])[0]  # its own, taken before the chunks are looked for: release(x) doesn't free it
+    found = [session.chunk_here(x.expr, k) for k in range(x.npartitions)]
+    return None if any(part is None for part in found) else (found, kept)
 
 
-def _give(argument: str, x: ArrayBase, values: Any, owner: object) -> Any:
+def _in_place(x: ArrayBase) -> tuple[Any, object] | None:
+    """Return the one chunk of a persisted array where it lies, and what keeps it there; None for other arrays."""
+    found = hold(x) if x.npartitions == 1 else None
+    return None if found is None else (found[0][0], found[1])
+
+
+def chunk_pieces(x: ArrayBase) -> list[Any]:
+    """Return an array's chunks along the first axis as Arrow arrays; those of a persisted one where they lie."""
+    _check("x", x)
+    found = hold(x) if x.ndim == 1 else None
+    if found is None or not found[0]:
+        return _cut(x, elements(x))
+    return [give_as("x", part.shape, part, found[1]) for part in found[0]]
+
+
+def give_as(argument: str, shape: tuple[int, ...], values: Any, owner: object) -> Any:
+    """Return values as an Arrow array, with a tensor for each position along the first of several axes."""
     try:
-        return shape_rows(give(np.asarray(values), owner), x.shape)
+        return shape_rows(give(np.asarray(values), owner), shape)
     except BadValue as error:
         raise BadValue(f"to_arrow: argument {argument!r}: {error}; expected nearer ones") from error
 
@@ -150,16 +176,6 @@ def _cut(x: ArrayBase, whole: Any) -> list[Any]:
     if not x.ndim:
         return [whole]
     return [whole[a:b] for a, b in itertools.pairwise(np.cumsum((0, *x.chunks[0])).tolist())]
-
-
-def _pieces(x: ArrayBase) -> list[Any]:
-    return _cut(x, elements(x))
-
-
-def arrow_stream(x: ArrayBase, requested_schema: object) -> object:
-    """Return a stream of an array's chunks along the first axis, for `__arrow_c_stream__`."""
-    pieces = _pieces(x)
-    return arrow().chunked_array(pieces, type=pieces[0].type).__arrow_c_stream__(requested_schema)
 
 
 def arrow_pieces(operation: str, x: Any) -> list[np.ndarray[Any, Any]] | None:

@@ -321,6 +321,10 @@ class MemberSession(Session):
         found.flags.writeable = False
         return found
 
+    def chunk_here(self, root: Expr, block: int) -> Array | None:
+        """See `Session`."""
+        return self.chunk(root, block)
+
     # ---------------------------------------------------------------- what is kept
 
     def _another(self, token: str) -> AgreedKept:
