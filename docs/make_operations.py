@@ -174,6 +174,7 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "atleast_2d": lambda f, a: f(a["line"]),
     "atleast_3d": lambda f, a: f(a["line"]),
     "block": lambda f, a: f([[a["x"], a["y"]]]),
+    "push": lambda f, a: f(a["x"]),
     "unify_chunks": lambda f, a: f(a["x"], "ij", a["y"], "ij")[1],
     "blockwise": lambda f, a: f(np.add, "ij", a["x"], "ij", a["y"], "ij", dtype=float),
     "broadcast_arrays": lambda f, a: f(a["x"], a["line"][:12]),

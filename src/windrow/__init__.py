@@ -152,6 +152,7 @@ if _typing.TYPE_CHECKING:
     from .arrays.signal.polynomials import *
     from .arrays.tasks.delayed import *
     from .arrays.tasks.submit import *
+    from .arrays.user_functions.filling import *
 
 __version__ = "0.1.0"
 
@@ -169,6 +170,7 @@ _LATER = {
     "from_zarr": ".arrays.files.zarr",
     "operation_graph": ".arrays.display.operation_graph",
     "polyfit": ".arrays.signal.polynomials",
+    "push": ".arrays.user_functions.filling",
     "read_csv": ".arrays.files.csv",
     "read_feather": ".arrays.files.ipc",
     "read_ipc": ".arrays.files.ipc",

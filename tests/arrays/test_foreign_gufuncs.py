@@ -93,3 +93,24 @@ def test_parallel_ufuncs_on_ranks(launch, tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     ended = launch(3, "program.py")
     assert (ended.status, ended.last) == (0, "right"), ended.err
+
+
+@pytest.mark.parametrize("chunks", [(12, 2), (5, 1), ((1, 1, 4, 6), 2)])
+def test_push(chunks):
+    plain = np.random.default_rng(8).normal(size=(12, 2))
+    plain[np.random.default_rng(9).random((12, 2)) < 0.6] = np.nan
+    x = wr.from_array(plain, chunks=chunks)
+    for n in (None, 0, 1, 2, 7, 12, 40):
+        expected = plain.copy()
+        for j in range(2):
+            gap = 99
+            for i in range(12):
+                gap = gap + 1 if np.isnan(plain[i, j]) else 0
+                if 0 < gap <= min(i, 99 if n is None else n):
+                    expected[i, j] = plain[i - gap, j]
+        np.testing.assert_array_equal(wr.push(x, n, 0).compute(), expected)
+    days = plain.astype("M8[D]")
+    filled = wr.push(wr.from_array(days, chunks=chunks), axis=0).compute()
+    np.testing.assert_array_equal(np.isnat(filled), np.isnan(wr.push(x, axis=0).compute()))
+    with pytest.raises(TypeError, match="push: argument 'array' is dtype"):
+        wr.push(wr.arange(3))

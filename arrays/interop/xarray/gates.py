@@ -110,7 +110,7 @@ GATES: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
     ("xarray.core.duck_array_ops", "lazy_array_equiv", _equivalent),
     ("xarray.structure.merge", "lazy_array_equiv", _equivalent),
     ("xarray.structure.concat", "lazy_array_equiv", _equivalent),
-    ("xarray.core.duck_array_ops", "push", _for_first(lines.push)),
+    ("xarray.core.duck_array_ops", "push", _for_first(lines.fill_forward)),
     ("xarray.core.duck_array_ops", "sliding_window_view", _for_first(_windows)),
     ("xarray.computation.fit", "least_squares", lines.least_squares),
     ("xarray.computation.fit", "is_duck_dask_array", _is_lazy),

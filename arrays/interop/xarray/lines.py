@@ -6,38 +6,23 @@ import functools
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...array import Array
+from ...user_functions.filling import push
 from ...user_functions.gufunc import apply_gufunc
-from ...user_functions.overlap import map_overlap
-from ...user_functions.reduction import cumreduction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def _pushed(block: Any, axis: int, n: int | None = None) -> Any:
-    return importlib.import_module("xarray.core.duck_array_ops")._push(block, n=n, axis=axis)
-
-
-def _last(block: Any, axis: int, keepdims: bool) -> Any:
-    return importlib.import_module("xarray.core.nputils").nanlast(block, axis, keepdims=keepdims)
-
-
-def _fill(before: Any, block: Any) -> Any:
-    return importlib.import_module("xarray.compat.dask_array_ops")._fill_with_last_one(before, block)
-
-
-def push(array: Array, n: int | None, axis: int, method: str = "blelloch") -> Array:
-    """Fill missing values with the last one before them, at most `n` in a row: xarray's own function of blocks."""
-    if n is not None and n < array.shape[axis]:
-        return map_overlap(_pushed, array, depth={axis: (n, 0)}, boundary="none", dtype=array.dtype, n=n, axis=axis)
-    return cumreduction(_pushed, _fill, float("nan"), array, axis, array.dtype, preop=_last)
+def fill_forward(array: Array, n: int | None, axis: int, method: str = "blelloch") -> Array:
+    """Fill missing values with the last one before them, at most `n` in a row; what can't be missing stays."""
+    return push(array, n, axis) if array.dtype.kind in "fcmM" else array
 
 
 def _fitted(columns: Any, lhs: Any, rcond: Any, skipna: bool) -> Any:
     """Fit each line along the last axis."""
-    import numpy as np
-
     flat = np.ascontiguousarray(columns.reshape(-1, columns.shape[-1]).T)
     coefficients, residuals = importlib.import_module("xarray.core.nputils").least_squares(lhs, flat, rcond, skipna)
     outer = columns.shape[:-1]

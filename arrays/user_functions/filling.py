@@ -1,0 +1,91 @@
+"""Missing elements filled with the last one before them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.arguments import check_integer
+from ...graph.errors import DTypeError, bad
+from ..base import as_array, check_axis
+from .overlap import map_overlap
+from .reduction import cumreduction
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "push",
+]
+
+
+def push(array: Any, n: int | None = None, axis: int = -1) -> Array:
+    """Fill missing elements with the last one before them along an axis.
+
+    Parameters
+    ----------
+    array : array_like
+        The array, of floating-point or complex numbers or times: NaN and NaT are missing.
+    n : int, optional
+        How many in a row are filled at most; None: all.
+    axis : int
+        The axis.
+
+    Returns
+    -------
+    Array
+        Lazy, of the same shape, dtype and chunks. What is missing before the first element stays so.
+
+    Raises
+    ------
+    ArgumentError
+        `array` can't be read as an array: an unknown object, a ragged sequence or a masked array. `axis` is not an
+        integer, or `n` none from 0 on.
+    AxisError
+        `axis` is out of range for the array.
+    DTypeError
+        `array` has a dtype that has no missing elements, or holds Python objects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import windrow as wr
+    >>> x = wr.from_array(np.array([np.nan, 1, np.nan, np.nan, 2, np.nan]), chunks=2)
+    >>> wr.push(x).compute()
+    array([nan,  1.,  1.,  1.,  2.,  2.])
+    >>> wr.push(x, n=1).compute()
+    array([nan,  1.,  1., nan,  2.,  2.])
+    """
+    x = as_array("push", "array", array)
+    at = check_axis("push", axis, x.ndim)
+    if x.dtype.kind not in "fcmM":
+        raise DTypeError(bad("push", "array", x.dtype, "a dtype that has NaN or NaT"))
+    if n is not None:
+        limit = check_integer("push", "n", n, 0)
+        if limit < x.shape[at]:
+            return map_overlap(fill, x, depth={at: (limit, 0)}, boundary="none", dtype=x.dtype, axis=at, limit=limit)
+    missing = np.array("NaT" if x.dtype.kind in "mM" else np.nan).astype(x.dtype)[()]
+    return cumreduction(fill, fill_from, missing, x, at, x.dtype, preop=last)
+
+
+def fill(block: Any, axis: int, limit: int | None = None) -> Any:
+    """Fill what is missing in a block."""
+    missing = np.isnan(block)
+    place = np.arange(block.shape[axis]).reshape([-1 if i == axis else 1 for i in range(block.ndim)])
+    before = np.maximum.accumulate(np.where(missing, -1, place), axis)
+    filled = missing & (before >= 0)
+    if limit is not None:
+        filled &= place - before <= limit
+    return np.where(filled, np.take_along_axis(block, np.maximum(before, 0), axis), block)
+
+
+def fill_from(before: Any, block: Any) -> Any:
+    """Fill what is missing in a block with what came before it."""
+    return np.where(np.isnan(block), before, block)
+
+
+def last(block: Any, axis: int, keepdims: bool) -> Any:
+    """Return the last element along an axis that isn't missing."""
+    found = fill(block, axis)
+    return found[(slice(None),) * axis + (slice(-1, None),)] if keepdims else found.take(-1, axis)
