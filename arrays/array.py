@@ -13,7 +13,7 @@ import numpy as np
 from ..graph.errors import ArgumentError, ShapeError, bad
 from ..workers.boundary import guard, warn
 from ..workers.config import config
-from .base import ArrayBase, alias, check_device, register
+from .base import ArrayBase, alias, check_device, check_own, register
 from .creation.arrow import elements, to_arrow
 from .display.methods import Looks
 from .execution import compute as verbs
@@ -278,6 +278,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         """
         if np.ndim(value):
             raise ArgumentError(bad("fill", "value", value, "a number"))
+        check_own("fill", self)
         self[...] = value
 
     if not TYPE_CHECKING:  # which would take any name for an attribute
@@ -389,6 +390,11 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         found = np.asarray(self.compute(), dtype)
         found.flags.writeable = copy is True  # else what a library writes would go nowhere, without a word
         return found
+
+    @property
+    def __numpy_dtype__(self) -> Any:
+        # NumPy takes what has a dtype for one: libraries that are handed an array to fill would make one of their own.
+        raise TypeError("an array is no dtype; write x.dtype")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         if method == "__call__" and any(out is inputs[0] for out in keywords.get("out", ())):

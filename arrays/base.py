@@ -178,6 +178,15 @@ def wrap_unsized(unsized: Unsized) -> Array:
     return array
 
 
+def check_own(operation: str, x: ArrayBase) -> None:
+    """Raise where an array that is written to was sliced from one that is still there: that one wouldn't change."""
+    if x._base is not None and x._base() is not None:
+        raise ArgumentError(
+            f"{operation}: the array that is written to was sliced from another, which would stay as it is: arrays of "
+            "Windrow have no views; write x[1:] = y, or give it an array of its own, x[1:].copy()"
+        )
+
+
 def alias(x: ArrayBase) -> Array:
     """Return the same array under a name of its own: setting elements of one leaves the other as it is."""
     waiting = x._unsized

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from .base import ArrayBase, check_axis, wrap
+from .base import ArrayBase, check_axis, check_own, wrap
 from .chunking.rechunk import rechunk
 from .creation import diagonals
 from .files import store as storing
@@ -209,6 +209,7 @@ class Methods(ArrayBase):
         >>> x.compute()
         array([1, 2, 3])
         """
+        check_own("sort", self)
         self.expr = sorts.sort(self, check_axis("sort", axis, self.ndim), kind, order, stable=stable).expr
 
     def argsort(
@@ -246,6 +247,7 @@ class Methods(ArrayBase):
         >>> int(x[0])
         1
         """
+        check_own("partition", self)
         self.expr = sorts.partition(self, kth, check_axis("partition", axis, self.ndim), kind, order).expr
 
     def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:

@@ -278,7 +278,6 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "read_feather": lambda f, a: read_back(f, "x", partial(wr.to_ipc, x=a["x"])),
     "read_csv": lambda f, a: read_back(f, "x", partial(wr.to_csv, x=a["x"])),
     "from_hdf5": lambda f, a: read_back(partial(f, datapath="x"), "x.h5", partial(write_hdf5, a["x"])),
-    "from_zarr": lambda f, a: read_back(f, "x", a["x"].to_zarr),
     "read_parquet": lambda f, a: read_back(f, "x", a["x"].to_parquet),
     "copyto": lambda f, a: changed(a["x"], f(a["x"], a["y"])),
     "fill_diagonal": lambda f, a: changed(a["x"], f(a["x"], 1.0)),

@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import ArrayBase, as_array, check_axes, check_shape, make
+from ..base import ArrayBase, as_array, check_axes, check_own, check_shape, make
 from ..chunking.rechunk import regrid
 from ..creation.filled import zeros, zeros_like
 from ..execution.deferred import defer_unsized
@@ -160,8 +160,9 @@ def lazy_target(operation: str, argument: str, array: Any) -> Array:
     return array  # type: ignore[return-value]
 
 
-def _replace(array: Array, found: Array) -> None:
+def _replace(operation: str, array: Array, found: Array) -> None:
     """Let a name stand for other elements from now on; what was made of the array before stays as it was."""
+    check_own(operation, array)
     array.expr = regrid(astype(found, array.dtype), array.expr.grid).expr
 
 
@@ -255,7 +256,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
         source = resize(source, target.shape)
     elif source.size == 1:
         source = source.reshape(())
-    _replace(target, where(chosen, astype(source, target.dtype), target))
+    _replace("putmask", target, where(chosen, astype(source, target.dtype), target))
 
 
 def _mask(operation: str, mask: Any, target: Array) -> Array:
@@ -312,7 +313,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     before = regrid(make(BlockFunction("choosing:before"), (counts,), counts.expr.grid, "i8"), each)
     op = BlockFunction("choosing:place_values", (), ((0,), (0,), (0,), (None,)))
     operands = (flat, chosen, before, regrid(values, Grid.single(values.shape)))
-    _replace(target, make(op, operands, flat.expr.grid, target.dtype).reshape(target.shape))
+    _replace("place", target, make(op, operands, flat.expr.grid, target.dtype).reshape(target.shape))
 
 
 def resize(a: Any, new_shape: int | Sequence[int]) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
-from ..base import ArrayBase
+from ..base import ArrayBase, check_own
 from .broadcasting import broadcast_to
 from .elementwise_nodes import cast
 
@@ -37,6 +37,7 @@ def deliver(operation: str, found: Any, out: Any, casting: str = "same_kind") ->
             f"by the rule {casting!r}; cast the operands, or leave 'out' away"
         )
     if isinstance(out, ArrayBase):
+        check_own(operation, out)
         out.expr = cast(found, out.dtype).expr
     else:
         np.copyto(out, np.asarray(found.compute()), casting="unsafe")

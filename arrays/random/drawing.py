@@ -13,7 +13,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Random
 from ...workers.kernels.randoms.checks import check
-from ..base import ArrayBase, as_array, broadcast_shape, check_dtype, check_shape, grid_for, make, wrap
+from ..base import ArrayBase, as_array, broadcast_shape, check_dtype, check_own, check_shape, grid_for, make, wrap
 from ..chunking.rechunk import common_axes, regrid
 
 if TYPE_CHECKING:
@@ -144,5 +144,6 @@ def into(operation: str, out: Any, made: Array) -> Array:
         raise ArgumentError(bad(operation, "out", type(out).__name__, "None or an array of Windrow"))
     if out.shape != made.shape or out.dtype != made.dtype:
         raise ShapeError(bad(operation, "out", (out.shape, str(out.dtype)), f"shape {made.shape}, {made.dtype}"))
+    check_own(operation, out)
     out.expr = regrid(made, out.expr.grid).expr
     return out  # type: ignore[return-value]
