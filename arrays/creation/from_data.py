@@ -9,7 +9,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, BadValue, bad
 from ...workers.config import config
-from ...workers.stores.stand_in import stand_in
+from ...workers.stores.stand_in import read_by, stand_in
 from ..base import (
     ArrayBase,
     as_array,
@@ -41,7 +41,19 @@ __all__ = [
 ]
 
 
-def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
+def from_array(
+    x: Any,
+    chunks: Any = "auto",
+    name: Any = None,
+    lock: Any = False,
+    asarray: Any = None,
+    fancy: bool = True,
+    getitem: Any = None,
+    meta: Any = None,
+    inline_array: bool = False,
+    *,
+    copy: bool = False,
+) -> Array:
     """Return a lazy array of data that the caller has.
 
     The data is referred to, not copied: it must not change while the array is used. Memory-mapped files, arrays of zarr
@@ -56,6 +68,13 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
     chunks : int, str, tuple, dict or None
         Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each, and
         of what has chunks itself (zarr, h5py) whole ones.
+    lock : bool or lock
+        A lock that is held during each read; the driver alone reads then. A bool: each process reads one part of what
+        isn't NumPy's at a time as it is.
+    getitem : callable, optional
+        `getitem(x, slices)` reads in place of `x[slices]`; the driver alone reads then.
+    name, asarray, fancy, meta, inline_array : object
+        Accepted for dask and ignored: blocks are NumPy's, and elements are read by slices.
     copy : bool
         Whether to copy the data now.
 
@@ -97,6 +116,8 @@ def from_array(x: Any, chunks: Any = "auto", *, copy: bool = False) -> Array:
         return _stack_nested(x)
     in_place = isinstance(x, np.ndarray)
     data: Any = x if in_place else stand_in("from_array", x)
+    if getitem is not None or not (lock is None or isinstance(lock, bool)):
+        data, in_place = read_by("from_array", data, getitem, lock), False
     if not in_place:
         refuse_source("from_array", data)
     if not in_place and not all(hasattr(data, a) for a in ("shape", "dtype", "__getitem__")):

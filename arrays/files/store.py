@@ -29,6 +29,7 @@ def store(
     regions: Any = None,
     compute: bool = True,
     return_stored: bool = False,
+    load_stored: bool | None = None,
 ) -> Any:
     """Compute arrays and write them into other arrays: zarr's, h5py's, NumPy's.
 
@@ -50,6 +51,8 @@ def store(
         Whether to write now; False: return an object whose `compute()` writes.
     return_stored : bool
         Whether to return arrays of what the targets then hold.
+    load_stored : bool, optional
+        Accepted for dask and ignored: they are read from the targets when they are needed.
 
     Returns
     -------

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, bad
 from ...workers.stores.libraries import is_of
+from ...workers.stores.stand_in import stand_in
 from ..base import as_array_nocopy
 from ..creation.from_data import from_array
 from .aside import write_once
@@ -84,7 +85,7 @@ def from_zarr(
         found = open_array("from_zarr", place_of("from_zarr", url, component, storage_options), **kwargs)
     elif component is not None:
         raise ArgumentError(bad("from_zarr", "component", component, "None where 'url' is an array already"))
-    return from_array(found, "auto" if chunks is None else chunks)
+    return from_array(stand_in("from_zarr", found), "auto" if chunks is None else chunks)
 
 
 def to_zarr(

@@ -261,7 +261,7 @@ def test_errors_name_the_object(tmp_path):
         objects = sorted(p for p in (tmp_path / "x" / "c").rglob("*") if p.is_file())
         os.truncate(objects[-1], objects[-1].stat().st_size // 2)
         key = objects[-1].relative_to(tmp_path / "x")
-        with pytest.raises(wr.FileError, match=rf"(?s)from_array: the object '{key}' .*{tmp_path}/x .*cut short"):
+        with pytest.raises(wr.FileError, match=rf"(?s)from_zarr: the object '{key}' .*{tmp_path}/x .*cut short"):
             found.compute()
         np.testing.assert_array_equal(found[:5, :5].compute(), data[:5, :5])
     head = tmp_path / "x" / "zarr.json"

@@ -77,3 +77,29 @@ def test_ranges_and_sequences():
     np.testing.assert_array_equal((wr.ones(3) * wr.asarray(range(3), dtype="f4")).compute(), [0, 1, 2])
     x = wr.arange(4, chunks=2)
     np.testing.assert_array_equal(x[range(1, 3)].compute(), [1, 2])
+
+
+def test_keywords_of_dask():
+    data = np.arange(12.0).reshape(3, 4)
+    held = []
+
+    class Lock:
+        def acquire(self):
+            held.append(1)
+
+        def __enter__(self):
+            self.acquire()
+
+        def __exit__(self, *_):
+            held.append(-1)
+
+    x = wr.from_array(data, (2, 3), lock=Lock(), name="x", asarray=True, fancy=False, meta=data[:0, :0])
+    np.testing.assert_array_equal((x + 1).compute(), data + 1)
+    assert len(held) == 8
+    assert sum(held) == 0
+    y = wr.from_array(data, chunks=2, getitem=lambda x, where: x[where] * 10)
+    np.testing.assert_array_equal(y.compute(), data * 10)
+    with pytest.raises(wr.ArgumentError, match="from_array: argument 'lock' is 3"):
+        wr.from_array(data, lock=3)
+    with pytest.raises(wr.ArgumentError, match="from_array: argument 'getitem' is 3"):
+        wr.from_array(data, getitem=3)
