@@ -21,6 +21,7 @@ from ..graph.kinds.source import Host, HostData
 from ..workers.config import config
 from ..workers.filed import source_of
 from ..workers.stores.stand_in import StandIn
+from ..workers.sources import travelling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -199,10 +200,13 @@ def make(op: Op, operands: Sequence[ArrayBase], grid: Grid, dtype: Any) -> Array
     return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(dtype), origin.find_origin()))
 
 
-def wrap_host(array: Any, grid: Grid, dtype: DType, *, in_place: bool) -> Array:
-    """Return the array of what a user handed in."""
+def wrap_host(array: Any, grid: Grid, dtype: DType, *, in_place: bool, lock: Any = None) -> Array:
+    """Return the array of what a user handed in; `lock` says what is held while it is read."""
     source, file = (array.source, array.file) if isinstance(array, StandIn) else source_of(array)
-    return make(Host(HostData(source, in_place=in_place and source is array, file=file)), (), grid, dtype)
+    if file is None and not in_place and source is array:
+        file = travelling(source, lock, "from_array")
+    data = HostData(source, in_place=in_place and source is array, file=file, lock=lock)
+    return make(Host(data), (), grid, dtype)
 
 
 def grid_for(operation: str, chunks: Any, shape: Sequence[int], dtype: DType, previous: Grid | None = None) -> Grid:

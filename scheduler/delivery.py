@@ -29,6 +29,9 @@ class Delivery:
         """Tell a job of chunks of one of its targets that are stored."""
         if job.results is None:
             return
+        if record.in_place and record.slow:
+            self.engine.feeder.deliver(job, number, record, tasks)
+            return
         if self.engine.sink(record) is not None:
             job.tell(Arrival(number, record.stage, tasks, None))
             return

@@ -46,6 +46,7 @@ from ..workers.urgency import request_short_timeslices
 from .delivery import Delivery
 from .doubts import Doubts
 from .failure import deadly_function, exception_of
+from .feeding import Feeder
 from .heartbeat import Heartbeat
 from .job import Ask, Close, EndJob, Gathered, Job, Release, Request, Submit, Uncache, Watch
 from .job_index import Jobs
@@ -100,6 +101,7 @@ class Engine:
         self.jobs = Jobs()
         self.sinks: dict[str, Array] = {}
         self.spiller = Spiller(self)
+        self.feeder = Feeder(self)
         self.delivery = Delivery(self)
         self.doubts = Doubts(self)
         offer_services(self)
@@ -428,8 +430,8 @@ class Engine:
             for rank, threads in enumerate(self.ledger.threads):
                 if not self.ledger.alive[rank] or (depth == 2 and late[rank]):
                     continue
-                while len(given[rank]) < depth * threads:
-                    batch = self.ledger.take(rank, ahead=len(given[rank]) >= threads)
+                while (load := self.ledger.load(rank)) < depth * threads:
+                    batch = self.ledger.take(rank, ahead=load >= threads)
                     if batch is None:
                         break
                     if len(given[rank]) == 1:
@@ -474,15 +476,19 @@ class Engine:
         """Let idle ranks have what late ones have been given ahead."""
         ledger = self.ledger
         free = [
-            n - len(g) for n, g, ok in zip(ledger.threads, ledger.given, ledger.alive, strict=True) if ok and len(g) < n
+            n - load for rank, n in enumerate(ledger.threads) if ledger.alive[rank] and (load := ledger.load(rank)) < n
         ]
         ahead = []
         for rank in late:  # gangs have threads of their own
-            ahead += [b for b in ledger.given[rank].values() if b.record.stage.gang is None][ledger.threads[rank] :]
+            quick = [b for b in ledger.given[rank].values() if b.record.stage.gang is None and not b.record.slow]
+            ahead += quick[ledger.threads[rank] :]
         if free and ahead:
             self._recall(ahead[: sum(free)], unwanted=False)
 
     def _start(self, batch: Batch) -> None:
+        if batch.record.stage.data is not None and batch.record.slow:
+            self.feeder.feed(batch)
+            return
         try:
             command = order(batch, self.sink(batch.record))
         except Exception as error:  # the user's array or file could not be read

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..graph.access import distinct
+from ..workers.reading import READERS
 from .gangs import Gangs
 from .planning import Planner, Stopped, never
 from .ready_queue import SPARE
@@ -78,6 +79,8 @@ class Ledger(Planner):
         self.records: dict[str, Record] = {}
         self.batches: dict[int, Batch] = {}
         self.given: list[dict[int, Batch]] = [{} for _ in arenas]
+        self.reading = [0] * len(arenas)
+        """How many of the batches given to each rank wait for I/O threads to read sources."""
         """Each rank's batches, the oldest first."""
         self.ended: list[tuple[int, bool]] = []
         """Batches that have ended, and whether what they made counts; taken by who undoes what the others did."""
@@ -117,11 +120,13 @@ class Ledger(Planner):
             here = stage.data is not None and (in_place or stage.data.file is not None)
             self._stages += 1
             record = Record(stage, self._stages, in_place=here, cached=stage.data is not None and not here)
+            record.slow = stage.data is not None and stage.data.slow
             others = [self.records[token] for token in stage.inputs]
             sizes = tuple(other.stage.blocks_per_task for other in others)
             known, found = (reads or {}).get(stage.token, (None, []))
             for other, rows in zip(others, found if known == sizes else stage.all_reads(sizes), strict=True):
                 edge = Input(other, rows)
+                record.slow |= other.slow and other.in_place
                 record.inputs.append(edge)
                 other.users[record] = edge
             if here:
@@ -247,7 +252,7 @@ class Ledger(Planner):
         if alone or self.suspicion.trusts(stage.functions):
             return False
         return bool(record.nrunning) or any(
-            ok and len(given) < n for ok, given, n in zip(self.alive[1:], self.given[1:], self.threads[1:], strict=True)
+            self.alive[rank] and self.load(rank) < self.threads[rank] for rank in range(1, len(self.threads))
         )
 
     def take(self, rank: int, ahead: bool = False, alone: bool = False) -> Batch | None:
@@ -261,7 +266,7 @@ class Ledger(Planner):
         arena, before = self.arenas[rank], self._before[rank]
         little = arena.used - before < min((arena.size - before) // 2, PLENTY)
         for record in self.ready.candidates(rank, ahead, little):
-            if rank == 0 and self._dangerous(record, alone):
+            if (rank == 0 and self._dangerous(record, alone)) or (record.slow and not self._may_read(rank, record)):
                 continue
             tasks, queue = record.dequeue(rank, self._share(record), SPARE if ahead else 0)
             if not len(tasks):
@@ -273,6 +278,15 @@ class Ledger(Planner):
                 self.ready.update(record)
                 return self.give(rank, record, tasks[: len(offsets)], offsets)
         return None
+
+    def load(self, rank: int) -> int:
+        """Return how many batches a rank has that need its compute threads alone."""
+        return len(self.given[rank]) - self.reading[rank]
+
+    def _may_read(self, rank: int, record: Record) -> bool:
+        """Tell whether a rank may read more of sources at once: what it reads has no place in its arena."""
+        each = max(1, record.stage.domain.largest * record.stage.dtype.itemsize)
+        return self.reading[rank] < max(2, min(READERS, self.arenas[rank].size // 4 // each))
 
     def _share(self, record: Record) -> int:
         fair = min(-(-record.nready // (2 * self._slots)), max(1, BATCH_BYTES // max(1, int(record.bytes[0]))))
@@ -289,6 +303,7 @@ class Ledger(Planner):
         self._number += 1
         batch = Batch(self._number, rank, record, tasks, offsets)
         self.batches[batch.number] = self.given[rank][batch.number] = batch
+        self.reading[rank] += record.slow
         record.state[tasks] = State.RUNNING
         record.owner[tasks] = rank
         record.offset[tasks] = offsets
@@ -301,6 +316,7 @@ class Ledger(Planner):
         batch = self.batches.pop(number, None)
         if batch is not None:
             del self.given[batch.rank][number]
+            self.reading[batch.rank] -= batch.record.slow
             batch.record.nrunning -= len(batch.tasks)
         return batch
 
@@ -391,7 +407,7 @@ class Ledger(Planner):
             again += record.count_blocks(tasks)
             self._refused.append((record, tasks))
             self._rest(record)
-        self.given[rank] = {}
+        self.given[rank], self.reading[rank] = {}, 0
         for record in list(self.holding):
             stored = record.stored_on(rank)
             lost += record.count_blocks(stored)

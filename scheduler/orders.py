@@ -36,7 +36,11 @@ def order(batch: Batch, sink: Array | None) -> Run:
 def _read(record: Record, task: int) -> Array:
     data = record.stage.data
     assert data is not None
-    blocks = [host.read(data, record.stage.grid.block_slices(b)) for b in record.stage.blocks(task)]
+    return join_blocks([host.read(data, record.stage.grid.block_slices(b)) for b in record.stage.blocks(task)])
+
+
+def join_blocks(blocks: list[Array]) -> Array:
+    """Return a task's blocks one after the other, as they lie in its slab."""
     if len(blocks) == 1:
         return blocks[0]
     return np.concatenate([np.ascontiguousarray(b).reshape(-1) for b in blocks], dtype=blocks[0].dtype)

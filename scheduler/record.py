@@ -52,7 +52,8 @@ class Record:
     `readers_left` counts gathers that are owed and readers that aren't done, `inputs_missing` inputs that aren't
     stored, `gathers` gathers to the user that are owed, `gathers_owed` those of all tasks. `hold` keeps all chunks
     (persisted arrays). `seconds` is what a task takes lately; `ran` tasks have taken `spent` seconds in all. Inputs
-    have smaller numbers than their readers. `leading` and `listed` belong to `ready_queue.Ready`.
+    have smaller numbers than their readers. `slow`: tasks read a source that I/O threads read first. `leading` and
+    `listed` belong to `ready_queue.Ready`.
     """
 
     stage: Stage
@@ -69,6 +70,7 @@ class Record:
     in_place: bool = False
     cached: bool = False
     viewed: bool = False
+    slow: bool = False
     deaths: dict[int, int] = field(default_factory=dict)
     queues: dict[int, deque[Index]] = field(default_factory=dict)
     lengths: dict[int, int] = field(default_factory=dict)

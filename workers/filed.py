@@ -160,6 +160,7 @@ def _fill_spans(source: Any, out: Array, at: int, step: int) -> None:
 class FileArray:
     """A strided array in a file that any rank can open."""
 
+    quick = True  # read by the threads that compute: the system's cache is as quick as they are
     stamp: Stamp
     offset: int
     dtype: np.dtype[Any]
@@ -218,7 +219,7 @@ class MapView:
     """
 
     def __init__(self, array: Array, path: str) -> None:
-        self._array, self._path = array, path
+        self._array, self._path, self.quick = array, path, True
         self.shape, self.dtype = array.shape, array.dtype
 
     def fill(self, target: Array, at: int) -> None:

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..graph.errors import ArgumentError, DTypeError, FileError, ShapeError, WindrowError, bad
+from .sources import lock_for
 
 if TYPE_CHECKING:
     from ..graph.kinds.source import HostData
@@ -35,11 +36,19 @@ class Files(Protocol):
 
 
 class _Access:
-    """How this process reads a source: one slice at a time from what isn't NumPy's, files opened once."""
+    """How this process reads a source: files are opened once, and what needs it is read by one thread at a time."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.opening = threading.Lock()
         self.opened: Opened | None = None
+        self._guard: Any = None
+
+    def guard(self, data: HostData) -> Any:
+        """Return what is held while it is read."""
+        with self.opening:
+            if self._guard is None:
+                self._guard = lock_for(data.array, data.lock)
+            return self._guard
 
 
 _accesses: WeakKeyDictionary[HostData, _Access] = WeakKeyDictionary()
@@ -59,8 +68,12 @@ def read(data: HostData, where: tuple[slice, ...]) -> Array:
         inside: tuple[Any, ...] = (..., *where)  # an array comes of it, without axes as well
         view: Array = np.asarray(data.array)[inside]
         return view
-    source: Any = data.array
-    with _access(data).lock:
+    return read_slices(data.array, _access(data).guard(data), data.label, where)
+
+
+def read_slices(source: Any, lock: Any, label: str, where: tuple[slice, ...]) -> Array:
+    """Return what an object gives for slices, checked against what it says of itself."""
+    with lock:
         try:
             found = source[where]
         except WindrowError:
@@ -68,10 +81,10 @@ def read(data: HostData, where: tuple[slice, ...]) -> Array:
         except Exception as error:
             at = ", ".join(f"{s.start}:{s.stop}" for s in where)
             raise FileError(
-                f"{data.label}: argument 'x' is a {type(source).__name__} that can't be read at [{at}]: "
+                f"{label}: argument 'x' is a {type(source).__name__} that can't be read at [{at}]: "
                 f"{type(error).__name__}: {error}; expected one that is open, and whole"
             ) from error
-    return _check(data.label, source, found, where)
+    return _check(label, source, found, where)
 
 
 def pick(data: HostData, where: tuple[slice, ...], picks: Picks) -> Array:
@@ -79,7 +92,10 @@ def pick(data: HostData, where: tuple[slice, ...], picks: Picks) -> Array:
     access = _access(data)
     opened = access.opened
     if opened is None:
-        opened = access.opened = cast("Files", data.file).open()
+        with access.opening:
+            if access.opened is None:
+                access.opened = cast("Files", data.file).open()
+            opened = access.opened
     return opened.read(where, picks)
 
 

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import numpy as np
 
-from ..graph.access import ByBlock
-from ..graph.program import Load, Product
 from . import own_arena, shared_objects
 from .blas import BlasLimit
 from .boundary import trim_context
@@ -26,6 +24,7 @@ from .calls import Calls, Recalled, attach, detach
 from .executor import Target, run_blocks, run_task
 from .gangs.member import GangThread
 from .host_copies import HostCopies
+from .inputs import Inputs
 from .kernels.interpreter.block_calls import BlockError
 from .one_sided.began import enter
 from .output import COMPUTE, finish_lines
@@ -50,7 +49,7 @@ from .protocol import (
     Spilled,
     Unshare,
 )
-from .reader import HOST, Located, Place, Reader, region_of, spacing, take_key, view_strided
+from .reader import HOST, Located, Place, Reader, spacing, view_strided
 from .spill import SpillFile
 
 if TYPE_CHECKING:
@@ -84,6 +83,7 @@ class Rank:
         self._work: SimpleQueue[int | None] = SimpleQueue()
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._asked: SimpleQueue[tuple[int, Region, Bytes, Callable[[bool], None]]] = SimpleQueue()
+        self._later: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._threads = [
             threading.Thread(target=self._compute, args=(i,), name=f"{COMPUTE}{i}", daemon=True) for i in range(threads)
         ]
@@ -142,6 +142,8 @@ class Rank:
         self.calls.send()
         while not self._asked.empty():
             self.transport.fetch(*self._asked.get())
+        while not self._later.empty():
+            self._later.get()()
         found = []
         while not self._events.empty():
             found.append(self._events.get())
@@ -185,6 +187,15 @@ class Rank:
         self._asked.put((rank, region, into, done))
         self.transport.wake()
 
+    def do_later(self, act: Callable[[], None]) -> None:
+        """Have something done on the I/O thread; from any thread."""
+        self._later.put(act)
+        self.transport.wake()
+
+    def waits(self, batch: int) -> bool:
+        """Tell whether a batch hasn't begun, and wasn't given back."""
+        return batch in self._waiting
+
     def _accept(self, run: Run) -> None:
         stage = self.stages[run.token]
         producers = tuple(self.stages[token] for token in stage.inputs)
@@ -209,8 +220,9 @@ class Rank:
             for task, place in Located(places).items()
             if not in_place(place)
         }
-        if remote:
-            _Fetch(self, run, reader, remote).start()
+        slow = frozenset(k for k, p in enumerate(producers) if p.data is not None and p.data.slow and _hosted(run, k))
+        if remote or slow:
+            Inputs(self, run, reader, remote, slow).start()
         else:
             self.begin_soon(run.batch)
 
@@ -301,62 +313,10 @@ def _find_service(name: str) -> Any:
     return importlib.import_module(f".{name}", __package__)
 
 
-class _Fetch:
-    """Brings the pieces of a batch that lie where they can't be read in place; then hands the batch on."""
-
-    def __init__(self, rank: Rank, run: Run, reader: Reader, remote: set[tuple[int, int]]) -> None:
-        self.rank, self.run, self.reader, self.remote = rank, run, reader, remote
-        self.pending = 0
-        self.failed = False
-
-    def start(self) -> None:
-        wanted: dict[tuple[int, int, tuple[Any, ...]], tuple[Any, ...]] = {}
-        for number, block, take in self._list_wanted():
-            if (number, block // self.reader.producers[number].blocks_per_task) in self.remote:
-                wanted[number, block, take_key(take) if take else ()] = take
-        self.pending = len(wanted) + 1
-        for (number, block, key), take in wanted.items():
-            producer = self.reader.producers[number]
-            place = self.reader.places[number][block // producer.blocks_per_task]
-            full = take or tuple(slice(None) for _ in producer.grid.shape)
-            region, shape = region_of(producer, place, self.reader.at(number, block), block, full)
-            into = np.empty(int(np.prod(shape)) * producer.dtype.itemsize, np.uint8)
-            self.reader.fetched[number, block, key] = into.view(producer.dtype).reshape(shape)
-            self.rank.transport.fetch(place.owner, region, into, self._on_arrival)
-        self._on_arrival(True)
-
-    def _on_arrival(self, ok: bool) -> None:
-        self.pending -= 1
-        self.failed |= not ok
-        if self.pending == 0:
-            if self.failed:
-                self.rank.give_back(self.run.batch)
-            else:
-                self.rank.begin_soon(self.run.batch)
-
-    def _list_wanted(self) -> list[tuple[int, int, tuple[Any, ...]]]:
-        """Return (input, block, take) for all that the batch reads; an empty take is the whole block."""
-        stage = self.reader.stage
-        found: list[tuple[int, int, tuple[Any, ...]]] = []
-        for task in self.run.tasks.tolist():
-            for block in (int(d) for b in stage.blocks(task) for d in stage.domain_blocks(b)):
-                for value in stage.program.values:
-                    if isinstance(value, Load):
-                        found += self._load(stage, value, block)
-                    elif isinstance(value, Product):
-                        left, right = (stage.input_grids[i] for i in value.inputs)
-                        for pair in value.op.reads(stage.domain, left, right, block):
-                            found += [(i, b, ()) for i, b in zip(value.inputs, pair, strict=True)]
-        return found
-
-    @staticmethod
-    def _load(stage: Stage, value: Load, block: int) -> list[tuple[int, int, tuple[Any, ...]]]:
-        grids = tuple(stage.input_grids[i] for i in value.inputs)
-        if isinstance(value.access, ByBlock):
-            return [(value.inputs[0], value.access.source_block(stage.domain, grids[0], block), ())]
-        frame, within = value.frame_blocks(stage.domain, np.array([block]))
-        pieces = value.access.pieces(frame, grids, int(within[0]))
-        return [(value.inputs[p.operand], p.block, p.take) for p in pieces]
+def _hosted(run: Run, number: int) -> bool:
+    """Tell whether an input lies where each rank reads it for itself."""
+    owners = run.inputs[number].owners
+    return bool(len(owners)) and int(owners[0]) == HOST
 
 
 def _target(stage: Stage, task: int, arena: Bytes, offset: int, sink: Array | None) -> Target:

@@ -102,11 +102,30 @@ class Reader:
     places: Sequence[Mapping[int, Place]]
     memory: Callable[[Place], Bytes | None]
     fetched: dict[tuple[int, int, tuple[Any, ...]], Array] = field(default_factory=dict)
+    ahead: dict[tuple[int, int, tuple[Any, ...]], Array | Exception] = field(default_factory=dict)
     _offsets: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+
+    def read_ahead(self, number: int, piece: Piece | int) -> None:
+        """Read a piece of a source, or a whole block, before the batch begins; what goes wrong is raised then."""
+        block, take = (piece, ()) if isinstance(piece, int) else (piece.block, piece.take)
+        found: Array | Exception
+        try:
+            found = self.block(number, block) if isinstance(piece, int) else self._taken(number, piece)
+        except Exception as error:
+            found = error
+        self.ahead[number, block, take_key(take)] = found
+
+    def _find_ahead(self, number: int, block: int, take: tuple[Any, ...]) -> Array | None:
+        found = self.ahead.get((number, block, take_key(take)))
+        if isinstance(found, Exception):
+            raise found
+        return found
 
     def block(self, number: int, block: int) -> Array:
         """Return one block of an input in place."""
         producer = self.producers[number]
+        if self.ahead and (read := self._find_ahead(number, block, ())) is not None:
+            return read
         found = self._slab(number, block)
         if found is None:
             return self.fetched[number, block, ()]
@@ -171,6 +190,13 @@ class Reader:
             return None
         return view_strided(memory, place.offset + self.at(number, first), step, len(blocks), producer.dtype, shape)
 
+    def _taken(self, number: int, piece: Piece) -> Array:
+        """Return what a piece takes of a block that can be read in place, or from files."""
+        data = self.producers[number].data
+        if data is not None and data.file is not None and piece.take:
+            return _from_files(data, self.producers[number].grid, piece)
+        return take_part(self.block(number, piece.block), piece.take, piece.points)
+
     def piece(self, inputs: tuple[int, ...], piece: Piece) -> Array:
         """Return what a piece takes, transposed and shaped as it is to be put."""
         number = inputs[piece.operand]
@@ -179,10 +205,9 @@ class Reader:
                 t if isinstance(t, np.ndarray) else 0 if isinstance(t, int) else slice(None) for t in piece.take
             )
             found = take_part(self.fetched[key], rest, piece.points)
-        elif (data := self.producers[number].data) is not None and data.file is not None and piece.take:
-            found = _from_files(data, self.producers[number].grid, piece)
         else:
-            found = take_part(self.block(number, piece.block), piece.take, piece.points)
+            read = self._find_ahead(number, piece.block, piece.take) if self.ahead else None
+            found = self._taken(number, piece) if read is None else read
         if piece.order is not None:
             found = found.transpose(piece.order)
         if piece.shape is not None:

@@ -12,7 +12,7 @@ import os
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -86,6 +86,7 @@ def file_name(number: int, ending: str) -> str:
 class ArrowFolder:
     """A folder of Arrow files, and what the files looked like when the array was made."""
 
+    quick: ClassVar[bool] = True
     path: str
     runs: Runs
     dtype: DType

@@ -45,7 +45,7 @@ def from_array(
     x: Any,
     chunks: Any = "auto",
     name: Any = None,
-    lock: Any = False,
+    lock: Any = None,
     asarray: Any = None,
     fancy: bool = True,
     getitem: Any = None,
@@ -68,9 +68,10 @@ def from_array(
     chunks : int, str, tuple, dict or None
         Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each, and
         of what has chunks itself (zarr, h5py) whole ones.
-    lock : bool or lock
-        A lock that is held during each read; the driver alone reads then. A bool: each process reads one part of what
-        isn't NumPy's at a time as it is.
+    lock : bool or lock, optional
+        What is held while an object of another library is read; a lock: the driver alone reads then. True: a lock of
+        each process's own; False: none, so that several threads read at once. None: none, but for libraries that are
+        known to need one (netCDF4).
     getitem : callable, optional
         `getitem(x, slices)` reads in place of `x[slices]`; the driver alone reads then.
     name, asarray, fancy, meta, inline_array : object
@@ -87,7 +88,7 @@ def from_array(
     ------
     ArgumentError
         `x` is a path, a sparse matrix, a masked array, a ragged sequence, or anything else without shape, dtype and
-        slicing.
+        slicing; `lock` is no lock.
     DTypeError
         `x` holds Python objects, or is an Arrow array with nulls.
     ChunksError
@@ -98,6 +99,8 @@ def from_array(
     Notes
     -----
     The array is identified by the object, not by its content: two calls give two sources, whose results aren't shared.
+    An object that pickles, to a megabyte at most, is read by each rank from its own copy; others are read by the
+    driver. Threads of their own read, so that what else is computed doesn't wait.
 
     Examples
     --------
@@ -133,7 +136,7 @@ def from_array(
     grid: Grid = grid_over("from_array", chunks, shape, dtype, stored)
     if copy:
         data, in_place = np.array(data[(slice(None),) * len(shape)], order="C"), True
-    return wrap_host(data, grid, dtype, in_place=in_place)
+    return wrap_host(data, grid, dtype, in_place=in_place, lock=lock if isinstance(lock, bool) else None)
 
 
 def asarray(

@@ -73,15 +73,23 @@ class HostData:
 
     Its identity names it, not its content, where one process runs the program: see `graph.names`. `array` is anything
     with shape, dtype and slicing; `file` describes the files that are read in place of it, where there are some.
-    `label` names what made it. `workers.host` reads it.
+    `label` names what made it, `lock` is what the user wants held while it is read. `workers.host` reads it.
     """
 
-    def __init__(self, array: Any, *, in_place: bool, file: object = None, label: str = "from_array") -> None:
+    def __init__(
+        self, array: Any, *, in_place: bool, file: object = None, label: str = "from_array", lock: Any = None
+    ) -> None:
         self.array = array
-        self.name = names.name_array(array, file)
+        self.name = names.name_array(array, file if getattr(file, "agreed", True) else None)
         self.in_place = in_place
         self.file = file
         self.label = label
+        self.lock = lock
+
+    @property
+    def slow(self) -> bool:
+        """Whether reading it may take long: what isn't in memory, nor a plain file; I/O threads read it."""
+        return not self.in_place and not getattr(self.array if self.file is None else self.file, "quick", False)
 
     def token_key(self) -> tuple[Any, ...]:
         """Name by identity: two arrays with the same content are two sources."""
@@ -94,7 +102,7 @@ class HostData:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.name, self.file, self.in_place, self.label = (state[k] for k in ("name", "file", "in_place", "label"))
-        self.array = None
+        self.array = self.lock = None
 
 
 @dataclass(frozen=True)

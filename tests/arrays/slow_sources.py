@@ -1,0 +1,74 @@
+"""Sources that take their time: read at once by I/O threads, beside what else is computed. JSON; on ranks too."""
+
+import json
+import sys
+import threading
+import time
+
+import numpy as np
+
+import windrow as wr
+
+WHOLE = np.arange(4_000.0).reshape(20, 200)
+
+
+class Slow:
+    shape, dtype, ndim = WHOLE.shape, WHOLE.dtype, 2
+
+    def __getitem__(self, key):
+        time.sleep(0.1)
+        return WHOLE[key]
+
+
+class Stuck(Slow):
+    def __reduce__(self):
+        raise TypeError("it stays where it is")
+
+
+class Broken(Slow):
+    def __getitem__(self, key):
+        if key[0].start == 7:
+            raise OSError("a block that can't be read")
+        return super().__getitem__(key)
+
+
+def measure():
+    found = {}
+    for kind in (Slow, Stuck):
+        for name, act, wanted in (
+            ("sum", lambda x: (x + 1).sum(), (WHOLE + 1).sum()),
+            ("whole", lambda x: x, WHOLE),
+            ("part", lambda x: x[:, 3:7] * 2, WHOLE[:, 3:7] * 2),
+            ("points", lambda x: x[[3, 19, 4], [7, 8, 100]], WHOLE[[3, 19, 4], [7, 8, 100]]),
+            ("turned", lambda x: x[::-3, ::-2] @ np.ones(100), WHOLE[::-3, ::-2] @ np.ones(100)),
+        ):
+            x = wr.from_array(kind(), chunks=(1, 200))
+            made, waits = [], []
+            thread = threading.Thread(target=lambda x=x, act=act, made=made: made.append(np.asarray(act(x))))
+            begin = time.perf_counter()
+            thread.start()
+            while thread.is_alive():
+                now = time.perf_counter()
+                wr.ones(3).sum().compute()
+                waits.append(time.perf_counter() - now)
+                time.sleep(0.005)
+            thread.join()
+            found[f"{kind.__name__} {name}"] = [
+                bool(np.array_equal(made[0], wanted)),
+                time.perf_counter() - begin,
+                float(np.median(waits)),
+            ]
+        held = wr.from_array(kind(), chunks=(1, 200), lock=True)
+        begin = time.perf_counter()
+        right = bool((held[:6].compute() == WHOLE[:6]).all())
+        found[f"{kind.__name__} locked"] = [right, time.perf_counter() - begin, 0.0]
+    try:
+        wr.from_array(Broken(), chunks=(1, 200)).sum().compute()
+    except wr.FileError as error:
+        found["error"] = str(error)
+    return found
+
+
+if __name__ == "__main__":
+    json.dump(measure(), sys.stdout)
+    print()

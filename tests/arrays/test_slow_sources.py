@@ -1,0 +1,34 @@
+"""Sources that take their time; see slow_sources.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import windrow as wr
+
+PROGRAM = Path(__file__).with_name("slow_sources.py")
+
+
+@pytest.mark.parametrize("ranks", [0, pytest.param(2, marks=pytest.mark.ranks)])
+def test_slow_sources_are_read_at_once_beside_the_rest(launch, nothing_left, ranks):
+    ended = launch(ranks, str(PROGRAM))
+    assert ended.status == 0, ended.err[-3000:]
+    found = json.loads(ended.last)
+    error = found.pop("error")
+    assert "can't be read at [7:8, 0:200]: OSError: a block that can't be read" in error
+    for name, (right, seconds, beside) in found.items():
+        assert right, name
+        if "locked" in name:
+            one_rank = ranks == 0 or "Stuck" in name  # a lock is each process's
+            assert seconds > (0.55 if one_rank else 0.25), (name, seconds)
+        else:
+            assert seconds < 1.5, f"{name}: {seconds} s; one after the other they take 2"
+            assert beside < 0.1, f"{name}: what is computed beside it takes {beside} s"
+
+
+def test_a_lock_is_checked():
+    with pytest.raises(wr.ArgumentError, match="'lock' is 'yes'"):
+        wr.from_array([1, 2], lock="yes")

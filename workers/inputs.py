@@ -1,0 +1,140 @@
+"""What a batch reads that isn't at hand: other ranks' memory is fetched, slow sources are read by I/O threads."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph.access import ByBlock
+from ..graph.program import Load, Product
+from .reader import region_of, take_key
+from .reading import read_soon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..graph.access import Piece
+    from ..graph.stage import Stage
+    from .protocol import Run
+    from .rank import Rank
+    from .reader import Reader
+
+
+class Inputs:
+    """Brings the pieces of a batch that aren't at hand; then hands the batch on. Of the rank's I/O thread.
+
+    Parameters
+    ----------
+    rank : Rank
+        Whose batch it is.
+    run : Run
+        The command.
+    reader : Reader
+        What gets the pieces.
+    remote : set of (int, int)
+        Which (input, task) lie where they can't be read in place.
+    slow : set of int
+        Which inputs are sources that I/O threads read.
+    """
+
+    def __init__(
+        self, rank: Rank, run: Run, reader: Reader, remote: set[tuple[int, int]], slow: frozenset[int]
+    ) -> None:
+        self.rank, self.run, self.reader, self.remote, self.slow = rank, run, reader, remote, slow
+        self.pending = 0
+        self.failed = False
+
+    def start(self) -> None:
+        """Begin to bring them."""
+        wanted: dict[tuple[int, int, tuple[Any, ...]], tuple[Any, ...]] = {}
+        for number, block, take in self._list_wanted():
+            if (number, block // self.reader.producers[number].blocks_per_task) in self.remote:
+                wanted[number, block, take_key(take) if take else ()] = take
+        ahead = self._list_ahead()
+        self.pending = len(wanted) + len(ahead) + 1
+        for number, piece in ahead:
+            read_soon(partial(self._read, number, piece))
+        for (number, block, key), take in wanted.items():
+            producer = self.reader.producers[number]
+            place = self.reader.places[number][block // producer.blocks_per_task]
+            full = take or tuple(slice(None) for _ in producer.grid.shape)
+            region, shape = region_of(producer, place, self.reader.at(number, block), block, full)
+            into = np.empty(int(np.prod(shape)) * producer.dtype.itemsize, np.uint8)
+            self.reader.fetched[number, block, key] = into.view(producer.dtype).reshape(shape)
+            self.rank.transport.fetch(place.owner, region, into, self._on_arrival)
+        self._on_arrival(True)
+
+    def _read(self, number: int, piece: Piece | int) -> None:
+        """Read a piece of a source; on an I/O thread of the process."""
+        if self.rank.waits(self.run.batch):
+            self.reader.read_ahead(number, piece)
+        self.rank.do_later(partial(self._on_arrival, True))
+
+    def _on_arrival(self, ok: bool) -> None:
+        self.pending -= 1
+        self.failed |= not ok
+        if self.pending == 0:
+            if self.failed:
+                self.rank.give_back(self.run.batch)
+            else:
+                self.rank.begin_soon(self.run.batch)
+
+    def _list_ahead(self) -> list[tuple[int, Piece | int]]:
+        """Return (input, piece or whole block) for what I/O threads are to read, each once."""
+        found: dict[tuple[Any, ...], tuple[int, Piece | int]] = {}
+        for stage, value, block in self._loads() if self.slow else ():
+            if isinstance(value.access, ByBlock):
+                if value.inputs[0] in self.slow:
+                    whole = value.access.source_block(stage.domain, stage.input_grids[value.inputs[0]], block)
+                    found[value.inputs[0], whole, ()] = value.inputs[0], whole
+                continue
+            for piece in _pieces(stage, value, block):
+                number = value.inputs[piece.operand]
+                if number in self.slow:
+                    found[number, piece.block, take_key(piece.take)] = number, piece if piece.take else piece.block
+        for stage, product, block in self._products() if self.slow else ():
+            for number, whole in _operands(stage, product, block):
+                if number in self.slow:
+                    found[number, whole, ()] = number, whole
+        return list(found.values())
+
+    def _list_wanted(self) -> list[tuple[int, int, tuple[Any, ...]]]:
+        """Return (input, block, take) for all that the batch reads; an empty take is the whole block."""
+        found: list[tuple[int, int, tuple[Any, ...]]] = []
+        for stage, value, block in self._loads() if self.remote else ():
+            if isinstance(value.access, ByBlock):
+                source = value.access.source_block(stage.domain, stage.input_grids[value.inputs[0]], block)
+                found.append((value.inputs[0], source, ()))
+            else:
+                found += [(value.inputs[p.operand], p.block, p.take) for p in _pieces(stage, value, block)]
+        for stage, product, block in self._products() if self.remote else ():
+            found += [(number, whole, ()) for number, whole in _operands(stage, product, block)]
+        return found
+
+    def _values(self) -> Iterator[tuple[Stage, Any, int]]:
+        stage = self.reader.stage
+        for task in self.run.tasks.tolist():
+            for block in (int(d) for b in stage.blocks(task) for d in stage.domain_blocks(b)):
+                for value in stage.program.values:
+                    yield stage, value, block
+
+    def _loads(self) -> Iterator[tuple[Stage, Load, int]]:
+        return ((stage, value, block) for stage, value, block in self._values() if isinstance(value, Load))
+
+    def _products(self) -> Iterator[tuple[Stage, Product, int]]:
+        return ((stage, value, block) for stage, value, block in self._values() if isinstance(value, Product))
+
+
+def _pieces(stage: Stage, value: Load, block: int) -> Iterator[Piece]:
+    grids = tuple(stage.input_grids[i] for i in value.inputs)
+    frame, within = value.frame_blocks(stage.domain, np.array([block]))
+    yield from value.access.pieces(frame, grids, int(within[0]))  # type: ignore[union-attr]
+
+
+def _operands(stage: Stage, product: Product, block: int) -> Iterator[tuple[int, int]]:
+    """Return (input, block) for each operand block of a product's block."""
+    left, right = (stage.input_grids[i] for i in product.inputs)
+    for pair in product.op.reads(stage.domain, left, right, block):
+        yield from zip(product.inputs, pair, strict=True)
