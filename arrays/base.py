@@ -20,8 +20,8 @@ from ..graph.expr import DType, Expr, Op
 from ..graph.kinds.source import Host, HostData
 from ..workers.config import config
 from ..workers.filed import source_of
-from ..workers.stores.stand_in import StandIn
 from ..workers.sources import travelling
+from ..workers.stores.stand_in import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -55,7 +55,6 @@ def test_names(call, words):
         (lambda: anything.Cluster(n_workers=3), "Cluster: argument 'n_workers' is 3"),
         (lambda: anything.Cluster(memory_limit="1 GB"), "windrow.Cluster(memory=…)"),
         (lambda: x.rechunk(2, block_size_limit=100), "chunks='64 MiB'"),
-        (lambda: anything.from_array(np.ones(3), lock=True), "one thread at a time"),
         (lambda: anything.linalg.norm(x, axes=0), "did you mean 'axis'?"),
     ],
 )
