@@ -5,7 +5,6 @@ from __future__ import annotations
 HINTS = {
     "split_every": "how many partial results are combined at once follows from their bytes",
     "threshold": "rechunk() needs no steps in between",
-    "inline_array": "the graph holds no data",
     "optimize_graph": "graphs are always optimised",
 }
 """Keywords that tell dask how to do what is asked for, not what: they are taken, and say nothing here."""
