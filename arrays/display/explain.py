@@ -230,6 +230,7 @@ def explain(*arrays: Any) -> Explanation:
     handed = {sketch_plan(a).token for a in arrays} if len(arenas) == 1 else set()
     hosts = {s.token for s in stages if s.data is not None}
     notes += [note for s in stages if s.token not in hosts | handed and (note := _describe_crowding(s, arenas))]
+    notes += [note for s in stages if (note := _describe_source(s))] if len(arenas) > 1 else []
     later = {node.token for node in waiting}
     mine = [s for s in stages if s.data is None]
     took = session().ask(partial(find_seconds, tokens=[s.token for s in mine]))
@@ -252,6 +253,16 @@ def _describe_crowding(stage: Stage, arenas: list[int]) -> str:
             "what isn't read soon goes to disk"
         )
     return ""
+
+
+def _describe_source(stage: Stage) -> str:
+    """Say what the driver alone can read, so that all of it goes through one process."""
+    data = stage.data
+    if data is None or not data.slow or data.file is not None:
+        return ""
+    where = f" at {stage.origin.rpartition('/')[2]}" if stage.origin else ""
+    kind = type(data.array).__name__
+    return f"{stage.name}{where}: the driver reads it and sends it to the ranks, as a {kind} doesn't pickle"
 
 
 WIDE = 4
