@@ -15,8 +15,12 @@ _OPENED = {
     ".h5": "h5py.File() opens it, and has data sets by name",
     ".hdf5": "h5py.File() opens it, and has data sets by name",
     ".nc": "netCDF4 or h5py open it, and have variables by name",
-    ".tif": "tifffile.memmap() or imread() opens it",
-    ".csv": "numpy.loadtxt() or pandas reads it",
+    ".tif": "from_tiff() reads it",
+    ".tiff": "from_tiff() reads it",
+    ".png": "imread() reads it, and stacks of such",
+    ".csv": "read_csv() reads its columns",
+    ".arrow": "read_ipc() reads its columns",
+    ".feather": "read_feather() reads its columns",
 }
 
 

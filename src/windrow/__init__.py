@@ -27,8 +27,8 @@ Chunks; `config.chunk_bytes` is what `chunks="auto"` aims at
     rechunk, x.rechunk, x.blocks, x.npartitions, x.chunksize
 Functions of your own, which see chunks as NumPy arrays
     map_blocks, map_overlap, blockwise, reduction, apply_along_axis, apply_gufunc, coarsen
-Files, read and written by all ranks; HDF5 and Zarr by from_array and store
-    save, load, from_npy, to_npy, read_parquet, to_parquet, store
+Files, read and written by all ranks, and those of others at paths and URLs
+    save, load, from_npy, to_npy, from_zarr, from_hdf5, from_tiff, imread, read_parquet, to_parquet, read_csv, store
 Ranks; without any, threads of this process compute
     Cluster, cluster, arena, rank, size, comm
 Settings; the environment's WINDROW_... and ~/.config/windrow/config.toml set them, too
