@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.config import config
 from ...workers.stores.libraries import is_of
-from ...workers.stores.zarr import can_travel, folder_of, name_of, objects_of, pickled_array
+from ...workers.stores.zarr import arrives, can_travel, folder_of, name_of, objects_of, pickled_array
 from ..base import make
 from ..chunking.rechunk import regrid
 from ..chunking.stored import grid_of_objects, stored_chunks
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from ..array import Array
 
 Region = tuple[slice, ...]
+FORKED, FORKED_OBJECT = 1 << 14, 1 << 12
+"""Bytes that icechunk may take to tell of a task's changes, and of each object in them."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,35 @@ def _written(operation: str, target: Target) -> Array | None:
     params = (pickled, name_of(target.array), grid, target.first, target.whole, operation, os.urandom(8).hex())
     op = BlockFunction("stores:store", params, where=True)
     return make(op, (regrid(x, grid),), Grid([Axis.regular(n, 1) for n in grid.counts]), np.int64)
+
+
+def can_fork(store: Any) -> bool:
+    """Tell whether a store is a session's of icechunk that has no changes yet: its forks can be given to ranks."""
+    session: Any = getattr(store, "session", None)
+    if not is_of(store, "icechunk.store", "IcechunkStore") or is_of(session, "icechunk.session", "ForkSession"):
+        return False
+    return not session.read_only and not session.has_uncommitted_changes and arrives(session.fork().store)
+
+
+def write_forked(operation: str, x: Array, target: Any) -> list[Any]:
+    """Write a whole array by the ranks, into an array of a fork; return the sessions of all tasks."""
+    pickled = pickled_array(target)
+    if pickled is None:
+        raise FileError(
+            f"{operation}: the session of {name_of(target)} doesn't pickle; expected one that ranks can open"
+        )
+    objects = objects_of(target)
+    grid = grid_of_objects(x.expr.grid, objects, (0,) * x.ndim, x.dtype.itemsize)
+    each = math.prod(-(-axis.largest // n) for axis, n in zip(grid.axes, objects, strict=True))
+    size = len(pickled) + FORKED + each * FORKED_OBJECT
+    params = (pickled, name_of(target), grid, size, operation, os.urandom(8).hex())
+    op = BlockFunction("stores:store_forked", params, axes=(tuple(range(x.ndim)),), where=True)
+    written = make(
+        op, (regrid(x, grid),), Grid([*(Axis.regular(n, 1) for n in grid.counts), Axis.whole(size)]), np.uint8
+    )
+    (told,) = evaluate([written.expr])
+    rows = told.reshape(-1, size)
+    return [pickle.loads(row[8 : 8 + int(row[:8].view(np.int64)[0])].tobytes()) for row in rows]
 
 
 def _check(operation: str, target: Target, count: int) -> None:

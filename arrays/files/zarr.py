@@ -105,7 +105,8 @@ def to_zarr(
 
     Each object of the store, a chunk or a whole shard, is written by one task, whatever the array's chunks: what
     overlaps is brought together first. A new array in a folder lies in a hidden folder beside its place until it is
-    whole; in another store it gets its description last. So a run that is killed leaves what was there, or nothing.
+    whole; in another store it gets its description last. So a run that is killed leaves what was there, or nothing. A
+    session of icechunk's without changes gets those of all ranks, for the caller to commit.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from ...workers.stores.libraries import is_of, library
 from ...workers.stores.zarr import METADATA, array_at
 from .aside import aside
 from .places import Place, find_node
-from .writing import Target, remove_partial, write_blocks
+from .writing import Target, can_fork, remove_partial, write_blocks, write_forked
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -85,6 +85,8 @@ def write_new(array: Array, new: New, overwrite: bool) -> None:
     """Write a new array."""
     if new.place.folder is not None:
         _write_aside(array, new, overwrite)
+    elif is_of(new.place.store, "icechunk.store", "IcechunkStore"):
+        _write_session(array, new, overwrite)
     else:
         _write_into(array, new, overwrite)
     _consolidate(new.place)
@@ -144,16 +146,39 @@ def _replaceable(path: str, whole: bool) -> bool:
 # -------------------------------------------------------------------- other stores
 
 
-def _write_into(array: Array, new: New, overwrite: bool) -> None:
-    place = new.place
-    sync = library("to_zarr", "zarr.core.sync").sync
+def _find_old(place: Place, overwrite: bool) -> bool:
+    """Tell whether there is an array, which may be replaced."""
     there = find_node("to_zarr", place)
     if there is not None and not (overwrite and is_of(there, "zarr", "Array")):
         kind = "an array" if is_of(there, "zarr", "Array") else "a group, which to_zarr doesn't replace"
         raise FileExists(f"to_zarr: there is {kind} at {place.shown}; expected a new path or overwrite=True")
+    return there is not None
+
+
+def _write_session(array: Array, new: New, overwrite: bool) -> None:
+    """Write into a session of icechunk's, for the user to commit: ranks through forks, if it has no changes yet."""
+    place, sync = new.place, library("to_zarr", "zarr.core.sync").sync
+    old = _find_old(place, overwrite)
+    fork = place.store.session.fork() if can_fork(place.store) else None
+    store = place.store if fork is None else fork.store
+    if old:
+        sync(store.delete_dir(place.path))
+    for key, value in new.documents.items():
+        sync(store.set_if_not_exists(key, value))
+    target = array_at(new.metadata, store, place.path, new.config)
+    if fork is None:
+        write_blocks("to_zarr", [Target(array, target, (0,) * array.ndim, True)])
+    else:
+        place.store.session.merge(fork, *write_forked("to_zarr", array, target))
+
+
+def _write_into(array: Array, new: New, overwrite: bool) -> None:
+    place = new.place
+    sync = library("to_zarr", "zarr.core.sync").sync
+    old = _find_old(place, overwrite)
     config = new.config
     try:
-        if there is not None:
+        if old:
             for name in METADATA:
                 sync(place.store.delete(f"{place.path}/{name}".lstrip("/")))
             sync(place.store.delete_dir(place.path))

@@ -295,3 +295,26 @@ def test_on_ranks(launch, nothing_left, words):
     assert found["left"] == ["group", "saved", "sharded"]
     assert found["makers"] >= 2
     assert len(found["losses"]) == len(words)
+
+
+@pytest.mark.parametrize("place", ["memory", "folder"])
+def test_a_session_of_icechunk_gets_what_the_ranks_have_written(tmp_path, place):
+    icechunk = pytest.importorskip("icechunk")
+    folder = icechunk.local_filesystem_storage(str(tmp_path))
+    repository = icechunk.Repository.create(icechunk.in_memory_storage() if place == "memory" else folder)
+    assert writing.can_fork(repository.writable_session("main").store) == (place == "folder")
+    data = np.random.default_rng(1).random((50, 40))
+    x = wr.from_array(data, chunks=(7, 11))
+    session = repository.writable_session("main")
+    x.to_zarr(session.store, component="g/x", chunks=(5, 5))
+    (x + 1).to_zarr(session.store, component="g/y", chunks=(2, 5), shards=(8, 10))  # by the driver: there are changes
+    with pytest.raises(wr.FileExists):
+        x.to_zarr(session.store, component="g/x")
+    session.commit("two arrays")
+    reading = repository.readonly_session("main").store
+    np.testing.assert_array_equal(wr.from_zarr(reading, "g/x").compute(), data)
+    np.testing.assert_array_equal(wr.from_zarr(reading, "g/y").compute(), data + 1)
+    session = repository.writable_session("main")
+    x[:9].to_zarr(session.store, component="g/x", chunks=(5, 40), overwrite=True)
+    np.testing.assert_array_equal(wr.from_zarr(session.store, "g/x").compute(), data[:9])
+    np.testing.assert_array_equal(wr.from_zarr(reading, "g/x").compute(), data)

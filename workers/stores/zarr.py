@@ -74,7 +74,7 @@ def can_travel(store: Any) -> bool:
     kind = type(store)
     home, name = kind.__module__.partition(".")[0], kind.__name__
     if home == "icechunk":
-        return bool(store.read_only)
+        return bool(store.read_only) and arrives(store)
     if home != "zarr":
         return False
     if name == "FsspecStore":
@@ -82,6 +82,15 @@ def can_travel(store: Any) -> bool:
     if name == "ObjectStore":
         return type(store.store).__name__ != "MemoryStore"
     return name == "LocalStore" or (name == "ZipStore" and bool(store.read_only))
+
+
+def arrives(store: Any) -> bool:
+    """Tell whether a store can be read when it was pickled: one in memory can't."""
+    try:
+        library("zarr", "zarr.core.sync").sync(pickle.loads(pickle.dumps(store)).exists("zarr.json"))
+    except Exception:
+        return False
+    return True
 
 
 def _in_memory(system: Any) -> bool:
@@ -250,7 +259,11 @@ def _parts(array: Any, region: Region) -> Iterator[tuple[tuple[int, ...], Region
 
 def write(operation: str, pickled: bytes, name: str, region: Region, block: Array, whole: bool) -> None:
     """Write a rectangle; `whole`: in an array that nobody reads yet, where zarrs may write, though not at once."""
-    array = opened(pickled, whole)
+    write_into(operation, opened(pickled, whole), name, region, block)
+
+
+def write_into(operation: str, array: Any, name: str, region: Region, block: Array) -> None:
+    """Write a rectangle to an array that is open."""
     try:
         array[region] = block
     except Exception as error:
