@@ -26,7 +26,7 @@ endif
 
 RUN_EXTRAS := examples,jit$(WHEEL)
 TEST_EXTRAS := test
-ALL_EXTRAS := test,all
+ALL_EXTRAS := test,all,servers
 BENCH_EXTRAS := bench
 LEARN_EXTRAS := bench,ml
 MUTANTS_EXTRAS := mutants

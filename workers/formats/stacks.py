@@ -55,6 +55,11 @@ class NpyStack:
     shape: tuple[int, ...]
     dtype: DType
 
+    @property
+    def quick(self) -> bool:
+        """Whether they are read as quickly as memory, nearly: local files."""
+        return all(place.is_local for place in self.places[:1])
+
     def open(self) -> OpenStack:
         """Return what reads it."""
         return OpenStack(self)

@@ -39,6 +39,11 @@ class TiffSeries:
     dtype: DType
     offset: int | None
 
+    @property
+    def quick(self) -> bool:
+        """Whether it is read as quickly as memory, nearly: it lies in a local file as it is."""
+        return self.place.is_local and self.offset is not None
+
     def open(self) -> OpenTiff:
         """Return what reads it."""
         return OpenTiff(self)
