@@ -35,6 +35,22 @@ class Delayed:
 
     Calls, attributes, items and operators of it are lazy calls themselves.
 
+    Parameters
+    ----------
+    function : callable
+        What is called.
+    args, kwargs
+        Its arguments, a tuple and a dict, with lazy calls among them.
+    nout : int, optional
+        How many results it gives.
+    demand : dict, optional
+        `cores`, `memory`, `retries` and `priority`.
+
+    Raises
+    ------
+    TypeError
+        Its truth is asked for, or its length where `nout` isn't known; an attribute or item is set.
+
     Examples
     --------
     >>> import windrow as wr
@@ -57,11 +73,35 @@ class Delayed:
         self._nout, self._demand = nout, demand or {}
 
     def compute(self) -> Any:
-        """Run the call, and all that it takes, as tasks; return the result."""
+        """Run the call, and all that it takes, as tasks; return the result.
+
+        Returns
+        -------
+        object
+            What the call returns.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.delayed(sum)([wr.delayed(abs)(-1), 2]).compute()
+        3
+        """
         return self.submit().result()
 
     def submit(self) -> Future:
-        """Begin to run the call, and all that it takes; return the future of its result."""
+        """Begin to run the call, and all that it takes.
+
+        Returns
+        -------
+        Future
+            Of its result.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.delayed(abs)(-1).submit().result()
+        1
+        """
         return submit_graph([self])[0]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Delayed:

@@ -194,6 +194,11 @@ def scatter(data: Any) -> Any:
     Future, or list, tuple or dict of such
         They stand for the objects, as arguments of `submit` and `map`.
 
+    Raises
+    ------
+    ClusterError
+        It is called by a function on a rank, or in SPMD mode.
+
     See Also
     --------
     windrow.shared.object : Large objects, mapped by all ranks of a host.
@@ -249,7 +254,34 @@ class Executor(concurrent.futures.Executor):
         self._shut = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        """Call a function on a rank; see `windrow.submit`."""
+        """Call a function on a rank; return at once, with a future of what it returns.
+
+        Parameters
+        ----------
+        fn : callable or list of str
+            The function, or a program and its arguments; see `windrow.submit`.
+        *args, **kwargs
+            Its arguments, all of them: what a call needs is said to the executor.
+
+        Returns
+        -------
+        Future
+            Of its result.
+
+        Raises
+        ------
+        ArgumentError
+            `fn` is neither, or doesn't pickle with its arguments.
+        RuntimeError
+            The executor was shut down.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> with wr.Executor(retries=1) as executor:
+        ...     executor.submit(int, "ff", base=16).result()
+        255
+        """
         self._check()
         called, name, same = check_function("Executor.submit", fn)
         packed = Packed("Executor.submit", name, (called, args, kwargs))
@@ -271,6 +303,27 @@ class Executor(concurrent.futures.Executor):
             Seconds to wait for all.
         chunksize : int
             Accepted for other executors and ignored: short calls go to ranks many at a time anyway.
+
+        Returns
+        -------
+        iterator
+            Of results. What is left when it is closed is cancelled where it hasn't begun.
+
+        Raises
+        ------
+        BadValue
+            `chunksize` isn't positive.
+        ArgumentError
+            `fn` is no function, or doesn't pickle with its arguments.
+        RuntimeError
+            The executor was shut down.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> with wr.Executor() as executor:
+        ...     list(executor.map(pow, [2, 3], [5, 2]))
+        [32, 9]
         """
         self._check()
         if chunksize < 1:
@@ -299,6 +352,20 @@ class Executor(concurrent.futures.Executor):
             Whether to wait for those that were submitted.
         cancel_futures : bool
             Whether to cancel what hasn't begun.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C ends the wait; what was submitted goes on.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> executor = wr.Executor()
+        >>> future = executor.submit(abs, -1)
+        >>> executor.shutdown()
+        >>> future.done()
+        True
         """
         self._shut = True
         futures = list(self._futures.values())

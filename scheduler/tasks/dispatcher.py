@@ -294,7 +294,7 @@ class Dispatcher:
                 continue
             with contextlib.suppress(InvalidStateError):
                 if record.state is State.CANCELLED:
-                    future.note_cancelled()
+                    future._note_cancelled()
                 elif record.state is State.FAILED:
                     future.set_exception(found)
                 else:

@@ -28,6 +28,8 @@ THERE = _There()
 _callbacks: SimpleQueue[Callable[[], None]] = SimpleQueue()
 _caller: list[threading.Thread] = []
 _guard = threading.Lock()
+_called: set[Future] = set()
+"""Futures with callbacks that haven't ended: the user may have let go of them."""
 
 
 def _call_back() -> None:
@@ -48,6 +50,16 @@ class Future(concurrent.futures.Future[Any]):
 
     As an argument of another task it stands for the result, which goes from rank to rank. What is called when it is
     done is called on a thread of its own. `await` waits for it in asyncio.
+
+    Parameters
+    ----------
+    record, dispatcher
+        The task, and what runs it: `windrow.submit` and its kin make futures, nobody else does.
+
+    Raises
+    ------
+    TypeError
+        It is pickled, but not among the arguments of a task.
 
     Examples
     --------
@@ -74,6 +86,11 @@ class Future(concurrent.futures.Future[Any]):
         timeout : float, optional
             Seconds to wait for the task; None: as long as it takes.
 
+        Returns
+        -------
+        object
+            The result: the same object each time.
+
         Raises
         ------
         TimeoutError
@@ -82,6 +99,14 @@ class Future(concurrent.futures.Future[Any]):
             It was cancelled, or one whose result it takes was.
         ClusterError
             Too many ranks died at it; the cluster was closed.
+        Exception
+            What the function raised, with notes of the task, its rank and the line there.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.submit(len, "abc").result(timeout=60)
+        3
         """
         try:
             found = super().result(timeout)
@@ -103,16 +128,46 @@ class Future(concurrent.futures.Future[Any]):
             Also end it where it runs: a program is killed, a function ends at its next line of Python. One that stays
             in compiled code ends with its rank: the rank is killed after 2 seconds, and what it had is made again
             elsewhere. On rank 0, the script's own process, such a function goes on.
+
+        Returns
+        -------
+        bool
+            Whether it is cancelled: now, or it was before.
+
+        Raises
+        ------
+        ArgumentError
+            `running` is no bool.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> future = wr.submit(abs, -1)
+        >>> future.result(), future.cancel()
+        (1, False)
         """
         if not isinstance(running, bool):
             raise ArgumentError(f"cancel: argument 'running' is {running!r}; expected a bool")
         return self._dispatcher.cancel(self._record, running)
 
     def running(self) -> bool:
-        """Tell whether the task was sent to a rank and hasn't ended."""
+        """Tell whether the task was sent to a rank and hasn't ended.
+
+        Returns
+        -------
+        bool
+            True also for one that waits on its rank behind others, which `cancel` can still take back.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> future = wr.submit(abs, -1)
+        >>> future.result(), future.running()
+        (1, False)
+        """
         return self._record.state is State.SENT
 
-    def note_cancelled(self) -> None:
+    def _note_cancelled(self) -> None:
         """Have who waits know that it is cancelled; called by the dispatcher."""
         super().cancel()
         self.set_running_or_notify_cancel()
@@ -121,10 +176,36 @@ class Future(concurrent.futures.Future[Any]):
         base: Any = super()
         if self.__dict__["_done_callbacks"]:
             _post(base._invoke_callbacks)
+        _called.discard(self)
 
     def add_done_callback(self, fn: Callable[[concurrent.futures.Future[Any]], object]) -> None:
-        """Have a function called with this future when it is done, on a thread of its own; at once if it is."""
+        """Have a function called with this future when it is done, on a thread of its own; at once if it is.
+
+        Parameters
+        ----------
+        fn : callable
+            The function; it may use the cluster. What it raises is logged, as the standard library's futures do.
+
+        Raises
+        ------
+        TypeError
+            `fn` is no function.
+
+        Examples
+        --------
+        >>> import queue
+        >>> import windrow as wr
+        >>> ended = queue.Queue()
+        >>> wr.submit(pow, 2, 5).add_done_callback(ended.put)
+        >>> ended.get(timeout=60).result()
+        32
+        """
+        if not callable(fn):
+            raise TypeError(f"add_done_callback: argument 'fn' is {fn!r}; expected a function of the future")
+        _called.add(self)
         super().add_done_callback(fn)
+        if self.done():
+            _called.discard(self)
 
     def __await__(self) -> Generator[Any, None, Any]:
         return self._wait().__await__()

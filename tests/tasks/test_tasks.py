@@ -111,6 +111,9 @@ def test_the_standard_library_takes_them():
     future.add_done_callback(call_back)
     assert ended.wait(20)
     assert told == [(3, "windrow-callbacks")], "callbacks may use the cluster"
+    ended.clear()
+    wr.submit(time.sleep, 0.05).add_done_callback(lambda _: ended.set())
+    assert ended.wait(20), "though nobody has the future"
     with pytest.raises(TimeoutError, match=r"result: task sleep-\d+ hasn't ended within 0.01 s"):
         wr.submit(time.sleep, 0.3).result(timeout=0.01)
 
