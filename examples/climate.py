@@ -17,6 +17,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,9 +35,11 @@ def temperatures(step: float, days: int) -> xr.DataArray:
     latitude = np.arange(-90 + step / 2, 90, step)
     longitude = np.arange(0, 360, step)
     phi, lam = (xr.DataArray(np.deg2rad(x), dims=d) for x, d in ((latitude, "latitude"), (longitude, "longitude")))
-    season = np.cos(2 * np.pi * (day - 20) / 365)
+    season: Any = np.cos(2 * np.pi * (day - 20) / 365)
     wave = np.cos(3 * lam - 2 * np.pi * day / 9)
-    found = 288 + 30 * (np.cos(phi) ** 2 - 2 / 3) - 18 * np.sin(phi) * season + 3 * wave * np.cos(phi) ** 2
+    found: xr.DataArray = (
+        288 + 30 * (np.cos(phi) ** 2 - 2 / 3) - 18 * np.sin(phi) * season + 3 * wave * np.cos(phi) ** 2
+    )
     found = found.transpose("time", "latitude", "longitude").assign_attrs(units="K", long_name="temperature at 2 m")
     return found.assign_coords(time=time, latitude=latitude, longitude=longitude).rename("temperature")
 
