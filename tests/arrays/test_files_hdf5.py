@@ -311,7 +311,7 @@ def test_missing_values_become_what_is_asked_for(netcdf):
 
 
 @pytest.mark.ranks
-@pytest.mark.parametrize("words", [[], ["kill"]])
+@pytest.mark.parametrize("words", [[], pytest.param(["kill"], marks=pytest.mark.slow)])
 def test_on_ranks(launch, nothing_left, words):
     ended = launch(3, PROGRAM, *words)
     assert ended.status == 0, ended.err[-3000:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from .stand_in import StandIn
 
 if TYPE_CHECKING:
     from ...graph.expr import DType
+
+
+_one_at_a_time = threading.Lock()  # netCDF's library ends a process in which two threads read
 
 
 def find(label: str, array: Any) -> Any:
@@ -93,7 +97,8 @@ class _Variable:
         self.shape, self.dtype = tuple(variable.shape), dtype
 
     def __getitem__(self, where: Any) -> Any:
-        found = self._variable[where]
+        with _one_at_a_time:
+            found = self._variable[where]
         if not isinstance(found, np.ma.MaskedArray):
             return np.asarray(found, self.dtype)
         if self.dtype.kind == "f":
