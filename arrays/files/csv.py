@@ -234,17 +234,19 @@ def _survey(
     """Return what ranks tell of parts that begin and end with rows; the last column has their files."""
     raw = arrow().schema(list(types.items())).serialize().to_pybytes()
 
-    def ask(parts: np.ndarray[Any, Any], exact: bool) -> np.ndarray[Any, Any]:
+    def ask(parts: np.ndarray[Any, Any], exact: bool, wanted: tuple[str, ...] = columns) -> np.ndarray[Any, Any]:
         if not len(parts):
-            return np.empty((0, _FIXED + 3 * len(columns) + 1), np.int64)
-        asked = Survey(places, parts, form, names, columns, raw, exact)
-        grid = Grid([Axis.regular(len(parts), 1), Axis.whole(_FIXED + 3 * len(columns))])
+            return np.empty((0, _FIXED + 3 * len(wanted) + 1), np.int64)
+        asked = Survey(places, parts, form, names, wanted, raw, exact)
+        grid = Grid([Axis.regular(len(parts), 1), Axis.whole(_FIXED + 3 * len(wanted))])
         (told,) = evaluate(
             [make(BlockFunction("tables:survey", (asked,), axes=(), where=True), (), grid, np.int64).expr]
         )
         return np.concatenate([told, parts[:, :1]], axis=1)
 
     told = ask(index, False)
+    if told[:, 3].any():  # ends within quotes: how parts end that begin so is to be known
+        told[:, 4] = ask(index, False, ())[:, 4]
     whole = _join(told)
     same = {tuple(row) for row in told[told[:, 2] >= 0][:, [-1, 0, 1]].tolist()}
     again = np.array([row for row in whole.tolist() if tuple(row) not in same], np.int64).reshape(-1, 3)

@@ -54,7 +54,7 @@ def imread(
     Returns
     -------
     Array
-        Lazy, of shape (files, \\*image).
+        Lazy, of the shape of an image with one axis for the files before.
 
     Raises
     ------

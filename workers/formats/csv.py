@@ -174,11 +174,16 @@ class Survey:
         return first, max(first, last), place.read_bytes(first, max(first, last))
 
     def tell(self, number: int) -> list[int]:
-        """Return (begin, end, rows, ends within quotes, and if it begins so; for each column type, nulls, width)."""
+        """Return (begin, end, rows, ends within quotes, and if it begins so; for each column type, nulls, width).
+
+        How it ends if it begins within quotes is only told where no columns are asked for: few files need to know.
+        """
         start, stop, raw = self.read(number)
+        if not self.columns:  # how it ends is all that is asked for
+            return [start, stop, -1, *(int(self.form.ends_inside(raw, inside)) for inside in (False, True))]
         file = int(self.index[number, 0])
         place = self.places[file]
-        ends = [int(self.form.ends_inside(raw, inside)) for inside in (False, True)]
+        ends = [int(self.form.ends_inside(raw, False)), 1]
         types = {field.name: field.type for field in read_schema(self.types)}
         try:
             table = self.form.parse(raw, self.names[file], self.columns, types)
