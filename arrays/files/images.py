@@ -42,7 +42,7 @@ def imread(
     Parameters
     ----------
     filename : str or os.PathLike, or a list of them
-        A pattern such as "day-*.png", or a file; URLs that fsspec opens, too. Files are in the order of their names,
+        A pattern such as ``day-*.png``, or a file; URLs that fsspec opens, too. Files are in the order of their names,
         in which numbers count as numbers: "day-9.png" comes before "day-10.png".
     imread : callable, optional
         A function that takes a path, or a URL, and returns an array. None: imageio's.
