@@ -67,7 +67,7 @@ def _number_prompt(file: str) -> str:
     return f"prompt input {found[1]}" if found else ""
 
 
-_BETWEEN = {"concurrent", "joblib", "keras", "numpy", "scipy", "sklearn", "threading"}
+_BETWEEN = {"concurrent", "dask", "joblib", "keras", "numpy", "scipy", "sklearn", "threading"}
 """What calls Windrow in the user's name: no line of theirs is the user's."""
 
 _named: dict[int, tuple[CodeType, Naming]] = {}

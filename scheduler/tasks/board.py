@@ -241,6 +241,8 @@ class Board:
             for need in each.needs:
                 need.waiting.discard(each)
                 self._drop_unwanted(need)
+        for each in ended:  # an error's traceback may hold the user's futures: nothing here may hold the error
+            self.records.pop(each.number, None)
         return ended
 
     def release(self, record: Record) -> None:

@@ -79,16 +79,17 @@ class Dispatcher:
         return function
 
     def enter(self, records: Sequence[Record]) -> list[Future]:
-        """Enter tasks, and return their futures."""
+        """Enter tasks, and return futures of those that are wanted for themselves, not for others alone."""
         futures: list[Future] = []
         ended: list[tuple[Record, Any]] = []
         with self.lock:
             if self._closed:
                 raise ClusterError("submit: the cluster is closed")
             for record in records:
-                future = Future(record, self)
-                record.future = weakref.ref(future)
-                futures.append(future)
+                if record.wanted:
+                    future = Future(record, self)
+                    record.future = weakref.ref(future)
+                    futures.append(future)
                 failed = next((n for n in record.needs if n.state in (State.FAILED, State.CANCELLED)), None)
                 self.board.add(record)
                 if failed is not None and failed.error is not None:
@@ -124,6 +125,10 @@ class Dispatcher:
                 value, holders = record.value, tuple(record.holders)
             if value is not None:
                 return pickle.loads(value)
+            if 0 in holders:
+                found, value = self._engine.local.tasks.find(record.number)
+                if found:
+                    return value
             for rank in holders:
                 with contextlib.suppress(ClusterError):
                     return self._calls.ask(rank, VALUE, record.number, limit=LIMIT)

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from ...workers.tasks.needs import Held
     from ...workers.tasks.orders import Need
     from ..engine import Engine
 
@@ -63,7 +64,7 @@ class Record:
 
     number: int
     name: str
-    call: bytes
+    call: bytes | Held
     function: Function | None
     needs: tuple[Record, ...]
     arrays: tuple[tuple[int, Placed], ...]

@@ -130,6 +130,7 @@ from .workers.boundary import publish as _publish
 from .workers.config import config as config
 
 if _typing.TYPE_CHECKING:
+    from . import dask as dask
     from . import fft as fft
     from . import linalg as linalg
     from . import ml as ml
@@ -158,7 +159,7 @@ __version__ = "0.1.0"
 
 
 _SPACES = {name: f".arrays.{name}" for name in ("fft", "linalg", "ndimage", "random", "shared", "testing")}
-_SPACES |= {"overlap": ".arrays.user_functions.overlap"}
+_SPACES |= {"dask": ".arrays.interop.dask", "overlap": ".arrays.user_functions.overlap"}
 _LATER = {
     "einsum": ".arrays.linalg.einsum",
     "einsum_path": ".arrays.linalg.einsum",

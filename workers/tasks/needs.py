@@ -11,6 +11,8 @@ from ...graph.errors import ClusterError
 from .orders import VALUE, Unread
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..rank import Rank
 
 LIMIT = 600.0
@@ -18,8 +20,17 @@ LIMIT = 600.0
 _threads = threading.local()
 
 
-def with_needs(packed: bytes, needs: dict[int, Any]) -> Any:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A call that never leaves this process: what a pickle would be, by reference."""
+
+    make: Callable[[dict[int, Any]], tuple[Any, tuple[Any, ...], dict[str, Any]]]
+
+
+def with_needs(packed: bytes | Held, needs: dict[int, Any]) -> Any:
     """Return what was pickled, with the arguments that its pickle names by number."""
+    if isinstance(packed, Held):
+        return packed.make(needs)
     _threads.needs = needs
     try:
         return pickle.loads(packed)
@@ -30,6 +41,12 @@ def with_needs(packed: bytes, needs: dict[int, Any]) -> Any:
 def fill_in(number: int) -> Any:
     """Return an argument by its number; called by pickles."""
     return _threads.needs[number]
+
+
+def fill_in_named(given: dict[Any, Any], names: tuple[Any, ...], numbers: tuple[int, ...]) -> dict[Any, Any]:
+    """Return arguments by names, beside those at hand; called by pickles."""
+    needs = _threads.needs
+    return given | {name: needs[number] for name, number in zip(names, numbers, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)

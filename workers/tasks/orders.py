@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from ..rank import Rank
+    from .needs import Held
 
 RUN, TAKE_BACK, GIVE_UP, INTERRUPT, DROP, VALUE, ENDED = (
     "tasks: run",
@@ -46,7 +47,7 @@ class TaskOrder(NamedTuple):
     number: int
     run: int
     function: int
-    call: bytes
+    call: bytes | Held
     needs: tuple[tuple[int, Need], ...]
     name: str
 

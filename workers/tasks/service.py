@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import ClusterError
 from .. import own_arena
 from ..output import COMPUTE, finish_lines
-from .needs import with_needs
+from .needs import Held, with_needs
 from .orders import (
     DROP,
     ENDED,
@@ -204,7 +204,7 @@ class TaskService:
                     function = self._function(order.function)
                 value = function(*args, **keywords)
             del function, args, keywords, needs
-            packed = pack_small(value)
+            packed = None if isinstance(order.call, Held) else pack_small(value)
         except BaseException as error:
             return RAISED, pack_error(error), 0, time.perf_counter() - begin
         if packed is None:

@@ -1,0 +1,260 @@
+"""From a graph of dask's to tasks: each node is a task, which takes the results of others; small data go along."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+
+from ....graph.errors import ArgumentError, ClusterError
+from ....scheduler.tasks.record import Demand, Function, Record
+from ....workers.shared_objects import noting
+from ....workers.tasks.needs import Held
+from ....workers.tasks.packing import weigh
+from ...tasks.calls import Packed, make_record, numbers
+from .kept import Kept, find_kept
+from .layout import Alias, DataNode, GraphNode, Task, key_split, order, run_subgraph
+from .running import Values, run_node, run_task
+from .watching import Told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ....scheduler.session import Session
+    from ....scheduler.tasks.dispatcher import Dispatcher
+    from ....scheduler.tasks.future import Future
+    from .watching import Watch
+
+FEW = 64
+"""Data of so many parts at most, none large, go along with each task that takes them."""
+
+
+def cull(nodes: Mapping[Any, Any], keys: Iterable[Any]) -> dict[Any, Any]:
+    """Return what some keys take of a graph.
+
+    Raises
+    ------
+    KeyError
+        A key isn't in the graph.
+    ValueError
+        What a node takes isn't in the graph.
+    """
+    found: dict[Any, Any] = {}
+    pending = list(keys)
+    for key in pending:
+        if key not in nodes:
+            raise KeyError(key)
+    while pending:
+        key = pending.pop()
+        if key in found:
+            continue
+        node = nodes[key]
+        found[key] = node = node if isinstance(node, GraphNode) else DataNode(key, node)
+        for each in node.dependencies:
+            if each not in nodes:
+                raise ValueError(f"Missing dependency {each} for dependents {{{key!r}}}")
+            pending.append(each)
+    return found
+
+
+@dataclass
+class Entered:
+    """A graph's tasks: records by key, in the order in which they were made."""
+
+    nodes: dict[Any, Any]
+    records: dict[Any, Record] = field(default_factory=dict)
+    futures: dict[Any, Future] = field(default_factory=dict)
+    """Of the keys that are wanted, and of those that were persisted before."""
+    ends: set[Any] = field(default_factory=set)
+    """Keys that are wanted, but for other names of them."""
+
+    def follow(self, key: Any) -> Any:
+        """Return the key for which one may be another name."""
+        node = self.nodes[key]
+        while isinstance(node, Alias):
+            key = node.target
+            node = self.nodes[key]
+        return key
+
+    def value(self, key: Any) -> Any:
+        """Return the value of a wanted key, or raise what its task raised."""
+        key = self.follow(key)
+        node = self.nodes[key]
+        return node.value if type(node) is DataNode else self.futures[key].result()
+
+    def forget(self, key: Any) -> None:
+        """Let go of a result that nobody has asked for."""
+        if key not in self.ends:
+            self.futures.pop(key, None)
+
+
+@dataclass
+class Maker:
+    """Makes the tasks of a graph.
+
+    `demands` tells what a key's task needs, `where` the user's line.
+    """
+
+    entered: Entered
+    board: Dispatcher
+    active: Session
+    demands: Any
+    where: str
+    functions: dict[int, Function] = field(default_factory=dict)
+    placed: dict[Any, Future] = field(default_factory=dict)
+    labels: dict[Any, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.alone = self.active.engine.shared
+        self.by_value = bool(cloudpickle.list_registry_pickle_by_value())
+        self.run_node, self.run_task = (
+            self.board.watch(Function(next(numbers), cloudpickle.dumps(each), each.__name__))
+            for each in (run_node, run_task)
+        )
+        self.users: dict[Any, int] = {}
+
+    def enter(self, wanted: Iterable[Any], watch: Watch | None = None) -> None:
+        """Enter all tasks, and note the futures of some keys."""
+        entered, nodes = self.entered, self.entered.nodes
+        entered.ends = {entered.follow(key) for key in wanted}
+        for node in nodes.values():
+            for each in node.dependencies:
+                self.users[each] = self.users.get(each, 0) + 1
+        places = order(nodes)
+        for key in sorted(nodes, key=places.__getitem__):
+            node = nodes[key]
+            if isinstance(node, Kept):
+                self._check(node)
+                entered.futures[key] = node.future
+            elif not isinstance(node, Alias | DataNode):
+                entered.records[key] = record = self._record(key, node)
+                record.wanted = key in entered.ends
+                if watch is not None:
+                    record.wanted = record.wanted or watch.values
+                    record.future = Told(key, watch.told)
+        made = iter(self.board.enter(list(entered.records.values())))
+        for key, record in entered.records.items():
+            if record.future is not None and not isinstance(record.future, Told):
+                entered.futures[key] = future = next(made)
+                if watch is not None:
+                    future.add_done_callback(Told(key, watch.told).set_result)
+
+    def _check(self, node: Kept) -> None:
+        if node.future._dispatcher is not self.board:
+            raise ClusterError(f"dask.get: {node.key!r} was persisted on another cluster, or one that is closed")
+
+    def _record(self, key: Any, node: Any) -> Record:
+        given: dict[Any, Any] = {}
+        needs: dict[Any, Record] = {}
+        used: list[Any] = []
+        for dep in node.dependencies:
+            found = self._find(dep, used)
+            if isinstance(found, Record):
+                needs[dep] = found
+            else:
+                given[dep] = found.value
+        name = self._label(key)
+        demand = self.demands(key)
+        if self.alone:
+            return self._held(node, given, needs, name, demand, used)
+        return self._packed(key, node, given, needs, name, demand, used)
+
+    def _find(self, dep: Any, used: list[Any]) -> Any:
+        """Return the task that has what a node takes, or the node of data that go along."""
+        key = self.entered.follow(dep)
+        node = self.entered.nodes[key]
+        if isinstance(node, Kept):
+            used.append(node.future)
+            return node.future._record
+        if not isinstance(node, DataNode):
+            return self.entered.records[key]
+        if self.alone or (self.users.get(key, 0) < 2 and dep == key) or weigh(node.value, FEW) >= 0:
+            return node
+        if key not in self.placed:
+            self._try_pickle(key, node.value)
+            self.placed[key] = self.board.place(
+                Record(next(numbers), self._label(key), b"", None, (), (), (), Demand(), "data"), node.value
+            )
+        used.append(self.placed[key])
+        return self.placed[key]._record
+
+    def _try_pickle(self, key: Any, value: Any) -> None:
+        try:
+            cloudpickle.dumps(value, 5, buffer_callback=lambda _: None)
+        except Exception as error:
+            raise ArgumentError(
+                f"dask.get: the data {key!r}, a {type(value).__name__}, can't be pickled: {type(error).__name__}: "
+                f"{error}; expected what can travel to other processes"
+            ) from error
+
+    def _label(self, key: Any) -> str:
+        first = key[0] if type(key) is tuple and key else key
+        found = self.labels.get(first)
+        if found is None:
+            found = self.labels[first] = str(key_split(first))
+        return found
+
+    def _held(
+        self, node: Any, given: dict[Any, Any], needs: dict[Any, Record], name: str, demand: Demand, used: list[Any]
+    ) -> Record:
+        fused = find_kept(node) if getattr(node, "func", None) is run_subgraph else ()
+        for each in fused:  # their values must be there
+            self._check(each)
+            needs[each] = each.future._record
+            used.append(each.future)
+        names = [(key, record.number) for key, record in needs.items()]
+
+        def make(values: dict[int, Any]) -> Any:
+            return run_node, (node, given | {key: values[number] for key, number in names}), {}
+
+        unique = tuple({id(r): r for r in needs.values()}.values())
+        return Record(
+            next(numbers), name, Held(make), None, unique, (), tuple(used), demand, f"dask {name}", self.where
+        )
+
+    def _packed(
+        self,
+        key: Any,
+        node: Any,
+        given: dict[Any, Any],
+        needs: dict[Any, Record],
+        name: str,
+        demand: Demand,
+        used: list[Any],
+    ) -> Record:
+        values = Values(given, tuple(needs), tuple(record.number for record in needs.values()))
+        plain = type(node) is Task
+        function = self.run_task if plain else self.run_node
+        call: Any = (None, (node.func, node.args, node.kwargs, values) if plain else (node, values), {})
+        unique = tuple({id(r): r for r in needs.values()}.values())
+        packed = None if self.by_value else _quickly(call)
+        if packed is not None:
+            return Record(
+                next(numbers),
+                name,
+                packed,
+                function,
+                unique,
+                (),
+                (*used, function),
+                demand,
+                f"dask {name}",
+                self.where,
+            )
+        slow = Packed("dask.get", str(key), call)
+        record = make_record(slow, function, name, f"dask {name}", demand, self.where, self.active)
+        record.needs = tuple({id(r): r for r in (*record.needs, *unique)}.values())
+        record.used = (*record.used, *used, *slow.futures)
+        return record
+
+
+def _quickly(call: Any) -> bytes | None:
+    """Pickle what has no function of the script's, no future and no array in it; None for the rest."""
+    with noting() as used:
+        try:
+            packed = pickle.dumps(call, 5)
+        except Exception:  # Packed tells what it is
+            return None
+    return None if used or b"__main__" in packed else packed

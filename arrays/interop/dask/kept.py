@@ -1,0 +1,88 @@
+"""Nodes of persisted collections: their values are with the ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .layout import DataNode, run_subgraph
+
+if TYPE_CHECKING:
+    from ....scheduler.tasks.future import Future
+
+
+class Kept(DataNode):  # type: ignore[misc] # dask has no types
+    """A key whose value a future stands for. Other schedulers of dask's fetch the value."""
+
+    __slots__ = ("future",)
+    __dask_future__ = True
+
+    def __init__(self, key: Any, future: Future) -> None:
+        super().__init__(key, None)
+        self.future = future
+
+    @property
+    def value(self) -> Any:
+        """The value, fetched from its rank."""
+        return self.future.result()
+
+    @value.setter
+    def value(self, _: None) -> None:
+        """Take no value: the future has it."""
+
+    @property
+    def typ(self) -> type:
+        """The type of the value, which is fetched."""
+        return type(self.value)
+
+    @typ.setter
+    def typ(self, _: type) -> None:
+        """Take no type: that of the value counts."""
+
+    def __call__(self, values: Any = ()) -> Any:
+        return self.value
+
+    def copy(self) -> Kept:
+        """Return a node for the same future."""
+        return Kept(self.key, self.future)
+
+    def substitute(self, subs: Any, key: Any = None) -> Kept:
+        """Return a node for the same future, under another key."""
+        return self if key is None or key == self.key else Kept(key, self.future)
+
+    def done(self) -> bool:
+        """Tell whether the value is there."""
+        return self.future.done()
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Return the value; see `windrow.Future`."""
+        return self.future.result(timeout)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __reduce__(self) -> Any:
+        return DataNode, (self.key, self.future)
+
+    def __dask_tokenize__(self) -> Any:
+        return type(self).__name__, self.future.name, id(self.future)
+
+    def __sizeof__(self) -> int:
+        return 64
+
+    def __repr__(self) -> str:
+        return f"<Kept {self.key!r} {self.future!r}>"
+
+
+def find_kept(node: Any) -> list[Kept]:
+    """Return the persisted nodes that were fused into one."""
+    found, pending = [], [node]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, Kept):
+            found.append(each)
+        elif getattr(each, "func", None) is run_subgraph:
+            pending += each.args[0].values()
+    return found
