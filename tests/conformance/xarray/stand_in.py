@@ -109,7 +109,7 @@ def install():
 
     xr.set_options(chunk_manager="windrow")
     space = types.SimpleNamespace(
-        **{name: getattr(wr, name) for name in dir(wr) if not name.startswith("_")}, from_delayed=from_delayed
+        **{name: getattr(wr, name) for name in dir(wr) if not name.startswith("_")} | {"from_delayed": from_delayed}
     )
     tests.dask_array_api, tests.dask_array_type = space, wr.Array
     tests.raise_if_dask_computes = raise_if_dask_computes
