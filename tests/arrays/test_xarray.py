@@ -368,3 +368,29 @@ def test_members_of_the_manager():
     assert (target[1] == np.arange(12).reshape(3, 4)).all()
     (kept,) = manager.persist(x)
     assert manager.compute(kept, x + 1)[1][0, 0] == 1
+
+
+GROUPED = ["sum", "prod", "mean", "max", "min", "count", "any", "all"]
+
+
+@pytest.mark.parametrize("func", GROUPED)
+@pytest.mark.parametrize("kind", ["f8", "f4", "i4", "bool"])
+def test_groups_in_many_chunks(runs, func, kind):
+    """Chunks are reduced one by one; none, one or all of a group may lie in a chunk, and all of it may be missing."""
+    values = (np.random.default_rng(1).normal(size=(200, 3)) * 3).astype(kind)
+    if kind[0] == "f":
+        values[np.random.default_rng(2).random(values.shape) < 0.3] = np.nan
+        values[np.arange(200) % 5 == 4, 1] = np.nan
+    plain = xr.DataArray(values, dims=("i", "j"), coords={"label": ("i", np.arange(200) % 5)})
+    given = plain.drop_vars("label").chunk(i=(1, 99, 60, 40), j=2).assign_coords(label=plain.label)
+    for options in ({}, {"skipna": False}, {"min_count": 30}):
+        if func in ("count", "any", "all") and options:
+            continue
+        if "min_count" in options and func not in ("sum", "prod"):
+            continue
+        expected = getattr(plain.groupby("label"), func)(**options)
+        runs.clear()
+        found = getattr(given.groupby("label"), func)(**options)
+        assert runs == []
+        assert found.dtype == expected.dtype
+        xr.testing.assert_allclose(found.compute(), expected, rtol=1e-5 if kind == "f4" else 1e-12)

@@ -11,6 +11,7 @@ import numpy as np
 from ....graph.errors import ArgumentError, bad
 from ...array import Array
 from ...user_functions.gufunc import apply_gufunc
+from .grouped_trees import reduce_by_tree
 
 
 def _flox(block: Any, labels: tuple[Any, ...], options: dict[str, Any], groups: int) -> Any:
@@ -39,6 +40,9 @@ def groupby_reduce(array: Array, *by: Any, func: Any, axis: Any = None, **option
     lengths = array.shape[array.ndim - ndim :]
     sample = np.zeros(lengths, array.dtype)
     found, *groups = importlib.import_module("flox").groupby_reduce(sample, *labels, **options)
+    by_tree = reduce_by_tree(array, labels, found, options) if axis in (None, -1, (-1,)) else None
+    if by_tree is not None:
+        return (by_tree, *groups)
     inner, outer = (",".join(f"{letter}{i}" for i in range(n)) for letter, n in (("i", ndim), ("o", found.ndim)))
     several = _several_quantiles(options)
     result = apply_gufunc(

@@ -1,0 +1,127 @@
+"""Sums, means and extremes of groups chunk by chunk: what a chunk has of each group is small, and is combined."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.grid import Axis, Grid
+from ....graph.kinds.mapping import MapBlocks
+from ...base import make
+from ...chunking.rechunk import drop_empty_chunks
+from ...user_functions.pickling import payload
+
+if TYPE_CHECKING:
+    from ...array import Array
+
+COMBINED = {
+    "sum": "sum",
+    "nansum": "sum",
+    "prod": "prod",
+    "nanprod": "prod",
+    "count": "sum",
+    "any": "any",
+    "all": "all",
+}
+COMBINED |= {"max": "max", "min": "min"}
+"""Reductions of groups, and what combines those of chunks."""
+MEANS = {"mean": "sum", "nanmean": "nansum"}
+
+
+def reduce_by_tree(array: Array, labels: tuple[Any, ...], found: Any, options: dict[str, Any]) -> Array | None:
+    """Reduce groups along the last axis chunk by chunk; None where only whole axes will do, or are no more work.
+
+    `found` is what flox makes of zeros: it has the result's dtype, and its groups.
+    """
+    func, (codes, *others) = options["func"], labels
+    groups = np.shape(found)[-1] if np.ndim(found) == 1 else 0
+    fits = isinstance(func, str) and func in (*COMBINED, *MEANS) and array.dtype.kind in "biuf" and not others
+    if not fits or codes.ndim != 1 or codes.dtype.kind not in "iu" or not _are_numbers(options, groups):
+        return None
+    counted = np.bincount(codes[codes >= 0], minlength=groups)
+    array = drop_empty_chunks(array, (array.ndim - 1,))
+    if len(counted) != groups or not counted.all() or 2 * groups * array.numblocks[-1] > len(codes):
+        return None
+    partial = functools.partial(_partial, array, codes, groups)
+    xp: Any = importlib.import_module(str(__package__).partition(".")[0])
+    total = partial(MEANS.get(func, func), found.dtype)
+    least, fill = options.get("min_count") or 0, options.get("fill_value")
+    if func == "nanmean" or least:
+        valid = partial("count", np.dtype(np.int64))
+    if func in MEANS:
+        number = xp.maximum(valid, 1) if func == "nanmean" else counted
+        total = total / number
+        if func == "nanmean":
+            total = xp.where(valid > 0, total, np.nan)
+    if least:
+        total = xp.where(valid >= least, total, np.nan if fill is None else fill)
+    reduced: Array = total.astype(found.dtype)
+    return reduced
+
+
+def _are_numbers(options: dict[str, Any], groups: int) -> bool:
+    """Tell whether labels are the groups' numbers, as xarray's are."""
+    expected: Any = options.get("expected_groups")
+    expected = expected[0] if isinstance(expected, tuple) and len(expected) == 1 else expected
+    bins = options.get("isbin")
+    whole = not any(bins) if isinstance(bins, tuple) else not bins
+    return whole and type(expected).__name__ == "RangeIndex" and list(expected) == list(range(groups))
+
+
+def _partial(array: Array, codes: Any, groups: int, func: str, dtype: np.dtype[Any]) -> Array:
+    """Return what chunks have of each group, combined."""
+    *outer, axis = array.expr.grid.axes
+    last = len(outer)
+    if func in ("sum", "nansum", "prod", "nanprod") and dtype.kind == "f":
+        dtype = np.dtype(np.float64)
+    elif func in ("max", "min"):
+        dtype = array.dtype
+    stops = tuple(int(n) for n in np.cumsum(np.asarray(axis.sizes())))
+    called = functools.partial(_of_chunk, codes=codes, groups=groups, func=func, dtype=dtype, stops=stops)
+    packed = payload("groupby_reduce", called, (), {}, func)
+    grid = Grid([*outer, Axis.regular(axis.count, 1), Axis.whole(groups)])
+    made = make(MapBlocks(packed, (tuple(range(last + 1)),), ("block_id",)), (array,), grid, dtype)
+    combined: Array = getattr(made, COMBINED[func])(axis=last)
+    return combined
+
+
+def _of_chunk(
+    block: Any,
+    codes: Any,
+    groups: int,
+    func: str,
+    dtype: np.dtype[Any],
+    stops: tuple[int, ...],
+    block_id: tuple[int, ...],
+) -> Any:
+    """Return what a chunk has of each group: what changes nothing where it has none of it."""
+    stop = stops[block_id[-2]]
+    mine = codes[stop - block.shape[-1] : stop]
+    order = np.argsort(mine, kind="stable")
+    order = order[np.count_nonzero(mine < 0) :]
+    present, starts = np.unique(mine[order], return_index=True)
+    ufunc, nothing = _ufunc(func, dtype)
+    given = ~np.isnan(block) if func == "count" and block.dtype.kind == "f" else block
+    given = np.ones(block.shape, bool) if func == "count" and block.dtype.kind != "f" else given
+    if func in ("nansum", "nanprod") and block.dtype.kind == "f":
+        given = np.where(np.isnan(block), nothing, block)
+    found = np.full((*block.shape[:-1], groups), nothing, dtype)
+    if len(present):
+        typed = None if func in ("any", "all", "max", "min") else dtype
+        found[..., present] = ufunc.reduceat(given[..., order], starts, axis=-1, dtype=typed)
+    return found[..., None, :]
+
+
+def _ufunc(func: str, dtype: np.dtype[Any]) -> tuple[np.ufunc, Any]:
+    """Return what reduces the elements of a group, and what a chunk has of a group that it has none of."""
+    if func in ("any", "all"):
+        return (np.logical_or, False) if func == "any" else (np.logical_and, True)
+    if func in ("max", "min"):
+        least, most = (False, True) if dtype.kind == "b" else (-np.inf, np.inf)
+        if dtype.kind in "iu":
+            least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        return (np.maximum, least) if func == "max" else (np.minimum, most)
+    return (np.multiply, 1) if func in ("prod", "nanprod") else (np.add, 0)
