@@ -53,6 +53,7 @@ from .job_index import Jobs
 from .ledger import Batch, Ledger
 from .orders import order
 from .planning import Stopped
+from .readings import find_ahead
 from .record import Record, State
 from .services import offer_services
 from .spiller import Spiller
@@ -474,16 +475,8 @@ class Engine:
 
     def _take_back(self, late: list[int]) -> None:
         """Let idle ranks have what late ones have been given ahead."""
-        ledger = self.ledger
-        free = [
-            n - load for rank, n in enumerate(ledger.threads) if ledger.alive[rank] and (load := ledger.load(rank)) < n
-        ]
-        ahead = []
-        for rank in late:  # gangs have threads of their own
-            quick = [b for b in ledger.given[rank].values() if b.record.stage.gang is None and not b.record.slow]
-            ahead += quick[ledger.threads[rank] :]
-        if free and ahead:
-            self._recall(ahead[: sum(free)], unwanted=False)
+        if ahead := find_ahead(self.ledger, late):
+            self._recall(ahead, unwanted=False)
 
     def _start(self, batch: Batch) -> None:
         if batch.record.stage.data is not None and batch.record.slow:

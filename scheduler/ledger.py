@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..graph.access import distinct
-from ..workers.reading import READERS
 from .gangs import Gangs
 from .planning import Planner, Stopped, never
+from .readings import Readings
 from .ready_queue import SPARE
 from .record import Input, Record, State
 from .suspicion import Deadly, Suspicion
@@ -79,8 +79,7 @@ class Ledger(Planner):
         self.records: dict[str, Record] = {}
         self.batches: dict[int, Batch] = {}
         self.given: list[dict[int, Batch]] = [{} for _ in arenas]
-        self.reading = [0] * len(arenas)
-        """How many of the batches given to each rank wait for I/O threads to read sources."""
+        self.readings = Readings(self.arenas)
         """Each rank's batches, the oldest first."""
         self.ended: list[tuple[int, bool]] = []
         """Batches that have ended, and whether what they made counts; taken by who undoes what the others did."""
@@ -266,7 +265,7 @@ class Ledger(Planner):
         arena, before = self.arenas[rank], self._before[rank]
         little = arena.used - before < min((arena.size - before) // 2, PLENTY)
         for record in self.ready.candidates(rank, ahead, little):
-            if (rank == 0 and self._dangerous(record, alone)) or (record.slow and not self._may_read(rank, record)):
+            if (rank == 0 and self._dangerous(record, alone)) or not self.readings.allows(rank, record):
                 continue
             tasks, queue = record.dequeue(rank, self._share(record), SPARE if ahead else 0)
             if not len(tasks):
@@ -281,12 +280,7 @@ class Ledger(Planner):
 
     def load(self, rank: int) -> int:
         """Return how many batches a rank has that need its compute threads alone."""
-        return len(self.given[rank]) - self.reading[rank]
-
-    def _may_read(self, rank: int, record: Record) -> bool:
-        """Tell whether a rank may read more of sources at once: what it reads has no place in its arena."""
-        each = max(1, record.stage.domain.largest * record.stage.dtype.itemsize)
-        return self.reading[rank] < max(2, min(READERS, self.arenas[rank].size // 4 // each))
+        return len(self.given[rank]) - self.readings.counts[rank]
 
     def _share(self, record: Record) -> int:
         fair = min(-(-record.nready // (2 * self._slots)), max(1, BATCH_BYTES // max(1, int(record.bytes[0]))))
@@ -303,7 +297,7 @@ class Ledger(Planner):
         self._number += 1
         batch = Batch(self._number, rank, record, tasks, offsets)
         self.batches[batch.number] = self.given[rank][batch.number] = batch
-        self.reading[rank] += record.slow
+        self.readings.counts[rank] += record.slow
         record.state[tasks] = State.RUNNING
         record.owner[tasks] = rank
         record.offset[tasks] = offsets
@@ -316,7 +310,7 @@ class Ledger(Planner):
         batch = self.batches.pop(number, None)
         if batch is not None:
             del self.given[batch.rank][number]
-            self.reading[batch.rank] -= batch.record.slow
+            self.readings.counts[batch.rank] -= batch.record.slow
             batch.record.nrunning -= len(batch.tasks)
         return batch
 
@@ -407,7 +401,7 @@ class Ledger(Planner):
             again += record.count_blocks(tasks)
             self._refused.append((record, tasks))
             self._rest(record)
-        self.given[rank], self.reading[rank] = {}, 0
+        self.given[rank], self.readings.counts[rank] = {}, 0
         for record in list(self.holding):
             stored = record.stored_on(rank)
             lost += record.count_blocks(stored)

@@ -1,0 +1,45 @@
+"""Batches that wait for I/O threads to read sources: how many a rank has, beside those that its compute threads need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..workers.reading import READERS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .arena import Arena
+    from .ledger import Batch, Ledger
+    from .record import Record
+
+
+class Readings:
+    """Counts them.
+
+    Parameters
+    ----------
+    arenas : sequence of Arena
+        Those of the ranks.
+    """
+
+    def __init__(self, arenas: Sequence[Arena]) -> None:
+        self._arenas = arenas
+        self.counts = [0] * len(arenas)
+
+    def allows(self, rank: int, record: Record) -> bool:
+        """Tell whether a rank may have one more of a stage: what it reads has no place in its arena."""
+        if not record.slow:
+            return True
+        each = max(1, record.stage.domain.largest * record.stage.dtype.itemsize)
+        return self.counts[rank] < max(2, min(READERS, self._arenas[rank].size // 4 // each))
+
+
+def find_ahead(ledger: Ledger, late: Sequence[int]) -> list[Batch]:
+    """Return what late ranks have been given ahead, as much as idle ones can begin at once."""
+    free = sum(max(0, threads - ledger.load(rank)) for rank, threads in enumerate(ledger.threads) if ledger.alive[rank])
+    ahead: list[Batch] = []
+    for rank in late if free else ():  # gangs have threads of their own, and so have readings
+        quick = [b for b in ledger.given[rank].values() if b.record.stage.gang is None and not b.record.slow]
+        ahead += quick[ledger.threads[rank] :]
+    return ahead[:free]
