@@ -26,7 +26,7 @@ COMBINED = {
     "any": "any",
     "all": "all",
 }
-COMBINED |= {"max": "max", "min": "min"}
+COMBINED |= {"max": "max", "min": "min", "nanmax": "max", "nanmin": "min"}
 """Reductions of groups, and what combines those of chunks."""
 MEANS = {"mean": "sum", "nanmean": "nansum"}
 
@@ -39,6 +39,8 @@ def reduce_by_tree(array: Array, labels: tuple[Any, ...], found: Any, options: d
     func, (codes, *others) = options["func"], labels
     groups = np.shape(found)[-1] if np.ndim(found) == 1 else 0
     fits = isinstance(func, str) and func in (*COMBINED, *MEANS) and array.dtype.kind in "biuf" and not others
+    if func in ("any", "all") and array.dtype.kind == "f":  # flox finds none in a group of NaN alone
+        return None
     if not fits or codes.ndim != 1 or codes.dtype.kind not in "iu" or not _are_numbers(options, groups):
         return None
     counted = np.bincount(codes[codes >= 0], minlength=groups)
@@ -49,13 +51,13 @@ def reduce_by_tree(array: Array, labels: tuple[Any, ...], found: Any, options: d
     xp: Any = importlib.import_module(str(__package__).partition(".")[0])
     total = partial(MEANS.get(func, func), found.dtype)
     least, fill = options.get("min_count") or 0, options.get("fill_value")
-    if func == "nanmean" or least:
+    some = func in ("nanmean", "nanmax", "nanmin") and array.dtype.kind == "f"
+    if some or least:
         valid = partial("count", np.dtype(np.int64))
     if func in MEANS:
-        number = xp.maximum(valid, 1) if func == "nanmean" else counted
-        total = total / number
-        if func == "nanmean":
-            total = xp.where(valid > 0, total, np.nan)
+        total = total / (xp.maximum(valid, 1) if some else counted)
+    if some:
+        total = xp.where(valid > 0, total, np.nan)
     if least:
         total = xp.where(valid >= least, total, np.nan if fill is None else fill)
     reduced: Array = total.astype(found.dtype)
@@ -77,7 +79,7 @@ def _partial(array: Array, codes: Any, groups: int, func: str, dtype: np.dtype[A
     last = len(outer)
     if func in ("sum", "nansum", "prod", "nanprod") and dtype.kind == "f":
         dtype = np.dtype(np.float64)
-    elif func in ("max", "min"):
+    elif COMBINED[func] in ("max", "min"):
         dtype = array.dtype
     stops = tuple(int(n) for n in np.cumsum(np.asarray(axis.sizes())))
     called = functools.partial(_of_chunk, codes=codes, groups=groups, func=func, dtype=dtype, stops=stops)
@@ -106,11 +108,11 @@ def _of_chunk(
     ufunc, nothing = _ufunc(func, dtype)
     given = ~np.isnan(block) if func == "count" and block.dtype.kind == "f" else block
     given = np.ones(block.shape, bool) if func == "count" and block.dtype.kind != "f" else given
-    if func in ("nansum", "nanprod") and block.dtype.kind == "f":
+    if func.startswith("nan") and block.dtype.kind == "f":
         given = np.where(np.isnan(block), nothing, block)
     found = np.full((*block.shape[:-1], groups), nothing, dtype)
     if len(present):
-        typed = None if func in ("any", "all", "max", "min") else dtype
+        typed = dtype if COMBINED[func] in ("sum", "prod") else None
         found[..., present] = ufunc.reduceat(given[..., order], starts, axis=-1, dtype=typed)
     return found[..., None, :]
 
@@ -119,9 +121,9 @@ def _ufunc(func: str, dtype: np.dtype[Any]) -> tuple[np.ufunc, Any]:
     """Return what reduces the elements of a group, and what a chunk has of a group that it has none of."""
     if func in ("any", "all"):
         return (np.logical_or, False) if func == "any" else (np.logical_and, True)
-    if func in ("max", "min"):
+    if COMBINED[func] in ("max", "min"):
         least, most = (False, True) if dtype.kind == "b" else (-np.inf, np.inf)
         if dtype.kind in "iu":
             least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-        return (np.maximum, least) if func == "max" else (np.minimum, most)
+        return (np.maximum, least) if COMBINED[func] == "max" else (np.minimum, most)
     return (np.multiply, 1) if func in ("prod", "nanprod") else (np.add, 0)
