@@ -1,4 +1,4 @@
-"""Batches that wait for I/O threads to read sources: how many a rank has, beside those that its compute threads need."""
+"""Batches that wait for I/O threads to read sources: how many a rank has, beside those its compute threads need."""
 
 from __future__ import annotations
 
