@@ -10,12 +10,17 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from ...graph import origin
 from ...graph.errors import ArgumentError, DTypeError, FileFormatError, bad
+from ...graph.expr import Expr
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.source import Host, HostData
 from ...workers.arrow import arrow
+from ...workers.formats.csv import CsvPieces
+from ...workers.formats.table_blocks import TableColumns
 from ...workers.formats.tables import Pieces, plain_dtype
-from ..base import check_grid, grid_for, make
+from ..base import check_grid, grid_for, make, wrap
 from ..chunking.rechunk import regrid
 from ..creation.filled import zeros
 from ..execution.deferred import evaluate
@@ -202,12 +207,11 @@ def _arrays(asked: Asked, pieces: Pieces, grid: Grid, dtypes: dict[str, DType], 
     """Return arrays of columns, and masks where they are asked for; `whole` names columns without nulls."""
     values, masks = {}, {}
     for name, dtype in dtypes.items():
-        op = BlockFunction("tables:column", (pieces, name, dtype, asked.nulls), axes=(), where=True)
-        values[name] = _fit(asked, make(op, (), grid, dtype))
+        values[name] = _read(asked, pieces, (name,), grid, dtype)
         if asked.nulls == "mask":
-            lost = BlockFunction("tables:mask", (pieces, (name,)), axes=(), where=True)
-            nothing = zeros(grid.shape, bool, chunks=grid.chunks()) if name in whole else None
-            masks[name] = _fit(asked, make(lost, (), grid, bool) if nothing is None else nothing)
+            masks[name] = _read(asked, pieces, (name,), grid, None)
+            if name in whole:
+                masks[name] = zeros(grid.shape, bool, chunks=masks[name].chunks)
     return (values, masks) if asked.nulls == "mask" else values
 
 
@@ -229,13 +233,25 @@ def _matrix(asked: Asked, pieces: Pieces, grid: Grid, dtypes: dict[str, DType]) 
         raise DTypeError(bad(asked.operation, "matrix", True, f"columns of one kind; these have {told}"))
     dtype, names = np.result_type(*dtypes.values()), tuple(dtypes)
     wide = Grid([*grid.axes, Axis.whole(len(names))])
-    op = BlockFunction("tables:matrix", (pieces, names, dtype, asked.nulls), axes=(), where=True)
-    parts = [_fit(asked, make(op, (), wide, dtype))]
+    parts = [_read(asked, pieces, names, wide, dtype)]
     if asked.nulls == "mask":
-        parts.append(
-            _fit(asked, make(BlockFunction("tables:mask", (pieces, names), axes=(), where=True), (), wide, bool))
-        )
+        parts.append(_read(asked, pieces, names, wide, None))
     return (*parts, list(names))
+
+
+def _read(asked: Asked, pieces: Pieces, names: tuple[str, ...], grid: Grid, dtype: DType | None) -> Array:
+    """Return an array of columns; of masks without a dtype.
+
+    What is read quickly is a source, which is read again by each computation that needs it, and kept by none; rows of
+    text are taken apart once in a computation.
+    """
+    made = np.dtype(bool) if dtype is None else dtype
+    if isinstance(pieces, CsvPieces):
+        op = BlockFunction("tables:columns", (pieces, names, dtype, asked.nulls, grid.ndim == 2), axes=(), where=True)
+        return _fit(asked, make(op, (), grid, made))
+    file = TableColumns(pieces, names, dtype, asked.nulls, grid.ndim == 2)
+    data = HostData(None, in_place=False, file=file, label=asked.operation)
+    return _fit(asked, wrap(Expr(Host(data), (), grid, made, origin.find_origin())))
 
 
 def _fit(asked: Asked, x: Array) -> Array:

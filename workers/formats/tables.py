@@ -46,6 +46,9 @@ class Pieces:
             self._token.append(token_of(type(self).__name__, told, *self._named()))
         return tuple(self._token)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_token": []}  # the same whether it was asked for its name or not
+
     def _named(self) -> tuple[Any, ...]:
         return self.index, self.bounds, self.types, self.partitions
 
