@@ -374,7 +374,7 @@ GROUPED = ["sum", "prod", "mean", "max", "min", "count", "any", "all"]
 
 
 @pytest.mark.parametrize("func", GROUPED)
-@pytest.mark.parametrize("kind", ["f8", "f4", "i4", "bool"])
+@pytest.mark.parametrize("kind", ["f8", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("f4", "i4", "bool"))])
 def test_groups_in_many_chunks(runs, func, kind):
     """Chunks are reduced one by one; none, one or all of a group may lie in a chunk, and all of it may be missing."""
     values = (np.random.default_rng(1).normal(size=(200, 3)) * 3).astype(kind)

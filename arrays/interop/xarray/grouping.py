@@ -11,7 +11,10 @@ import numpy as np
 from ....graph.errors import ArgumentError, bad
 from ...array import Array
 from ...user_functions.gufunc import apply_gufunc
-from .grouped_trees import reduce_by_tree
+from .grouped_trees import COMBINED, MEANS, reduce_by_tree
+
+SIMPLE = (*COMBINED, *MEANS)
+"""What flox needs no compiled functions for."""
 
 
 def _flox(block: Any, labels: tuple[Any, ...], options: dict[str, Any], groups: int) -> Any:
@@ -39,7 +42,8 @@ def groupby_reduce(array: Array, *by: Any, func: Any, axis: Any = None, **option
     options |= {"func": func, "axis": axis}
     lengths = array.shape[array.ndim - ndim :]
     sample = np.zeros(lengths, array.dtype)
-    found, *groups = importlib.import_module("flox").groupby_reduce(sample, *labels, **options)
+    quick = options | {"engine": "flox"} if func in SIMPLE and options.get("engine") is None else options
+    found, *groups = importlib.import_module("flox").groupby_reduce(sample, *labels, **quick)
     by_tree = reduce_by_tree(array, labels, found, options) if axis in (None, -1, (-1,)) else None
     if by_tree is not None:
         return (by_tree, *groups)
