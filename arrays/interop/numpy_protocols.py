@@ -63,8 +63,11 @@ def by_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: di
             own = getattr(np, ufunc.__name__, None) is ufunc
             called = replacement(ufunc) if own else functools.partial(_foreign_gufunc, ufunc)
             return deliver(ufunc.__name__, called(*inputs, **keywords), out)
-        if ufunc.nout == 1 and not keywords:
-            return deliver(ufunc.__name__, _foreign(ufunc, inputs), out)
+        if not keywords.keys() - PASSED:
+            found = _foreign(ufunc, inputs, keywords)
+            if ufunc.nout == 1:
+                return deliver(ufunc.__name__, found, out)
+            return tuple(deliver(ufunc.__name__, f, o) for f, o in zip(found, out or (None,) * ufunc.nout, strict=True))
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     given = f" with {', '.join(keywords)}" if keywords else ""
     raise ArgumentError(
@@ -72,13 +75,20 @@ def by_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: di
     )
 
 
-def _foreign(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
+PASSED = {"dtype", "casting", "order", "signature", "sig", "subok"}
+"""Keywords of ufuncs that are the same for each chunk."""
+
+
+def _foreign(ufunc: np.ufunc, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Apply a ufunc of another package to each chunk."""
-    arrays, args = split(ufunc.__name__, inputs)
-    (dtype,) = sample_dtypes(ufunc.__name__, ufunc, arrays, args)
-    return map_blocks(
-        Filled(ufunc, tuple(a.value if isinstance(a, Scalar) else None for a in args)), *arrays, dtype=dtype
-    )
+    name = ufunc.__name__
+    arrays, args = split(name, inputs)
+    dtypes = sample_dtypes(name, functools.partial(ufunc, **keywords), arrays, args)
+    called = Filled(ufunc, tuple(a.value if isinstance(a, Scalar) else None for a in args), keywords)
+    if ufunc.nout == 1:
+        return map_blocks(called, *arrays, dtype=dtypes[0])
+    form = f"{','.join(['()'] * len(arrays))}->{','.join(['()'] * ufunc.nout)}"
+    return apply_gufunc(called, form, *arrays, output_dtypes=dtypes)
 
 
 def _foreign_gufunc(
@@ -101,15 +111,15 @@ def _foreign_gufunc(
 
 
 class Filled:
-    """A ufunc some of whose operands are scalars."""
+    """A ufunc some of whose operands are scalars, with its keywords."""
 
-    def __init__(self, ufunc: np.ufunc, scalars: tuple[Any, ...]) -> None:
-        self.ufunc, self.scalars, self.__name__ = ufunc, scalars, ufunc.__name__
+    def __init__(self, ufunc: np.ufunc, scalars: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        self.ufunc, self.scalars, self.keywords, self.__name__ = ufunc, scalars, keywords, ufunc.__name__
 
     def __call__(self, *blocks: Any) -> Any:
         """Call it with blocks where no scalar stands."""
         given = iter(blocks)
-        return self.ufunc(*(next(given) if value is None else value for value in self.scalars))
+        return self.ufunc(*(next(given) if value is None else value for value in self.scalars), **self.keywords)
 
 
 def replacement(function: Callable[..., Any]) -> Callable[..., Any]:
