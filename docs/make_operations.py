@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PAGE = Path(__file__).with_name("operations.md")
-SPACES = ("", "linalg", "fft", "overlap", "random", "ndimage", "testing")
+SPACES = ("", "linalg", "fft", "overlap", "random", "ndimage", "signal", "stats", "testing")
 SECTIONS = (*SPACES[:5], "random.Generator", *SPACES[5:])
 
 KINDS: tuple[tuple[Any, str], ...] = (
@@ -254,6 +254,22 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "unravel_index": lambda f, a: f(a["whole"], (3, 8)),
     "where": lambda f, a: f(a["b"], a["x"], a["y"]),
     **dict.fromkeys(("compute", "persist", "wait", "owners", "release", "explain", "visualize", "operation_graph")),
+    "signal.lfilter": lambda f, a: f([1.0], [1.0, -0.5], a["x"]),
+    "signal.sosfilt": lambda f, a: f([[1, 0, 0, 1, -0.5, 0]], a["x"]),
+    "signal.filtfilt": lambda f, a: f([1.0], [1.0], a["x"]),
+    "signal.sosfiltfilt": lambda f, a: f([[1, 0, 0, 1, -0.5, 0]], a["x"]),
+    "signal.savgol_filter": lambda f, a: f(a["x"], 3, 1),
+    "signal.resample_poly": lambda f, a: f(a["x"], 1, 2),
+    "signal.upfirdn": lambda f, a: f([1, 2], a["x"]),
+    "signal.convolve": lambda f, a: f(a["x"], np.ones((2, 2))),
+    "signal.correlate": lambda f, a: f(a["x"], np.ones((2, 2))),
+    "signal.fftconvolve": lambda f, a: f(a["x"], np.ones((2, 2))),
+    "signal.oaconvolve": lambda f, a: f(a["x"], np.ones((2, 2))),
+    "signal.welch": lambda f, a: f(a["x"], nperseg=4),
+    "signal.spectrogram": lambda f, a: f(a["x"], nperseg=4),
+    "signal.decimate": lambda f, a: f(a["x"], 2, ftype="fir"),
+    "stats.moment": lambda f, a: f(a["x"], 3),
+    "stats.ttest_1samp": lambda f, a: f(a["x"], 1.0),
     "ndimage.convolve1d": lambda f, a: f(a["x"], [1, 2, 1]),
     "ndimage.correlate1d": lambda f, a: f(a["x"], [1, 2, 1]),
     "ndimage.convolve": lambda f, a: f(a["x"], np.ones((3, 3))),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-SPACES = [wr, wr.fft, wr.linalg, wr.ndimage, wr.overlap, wr.random, wr.shared, wr.testing]
+SPACES = [wr, wr.fft, wr.linalg, wr.ndimage, wr.overlap, wr.random, wr.shared, wr.signal, wr.stats, wr.testing]
 LEARNERS = ("linear_model", "naive_bayes", "neural_network", "preprocessing", "cluster", "decomposition", "search")
 SPACES += [ml, *(importlib.import_module(f"windrow.ml.{name}") for name in LEARNERS)]
 

@@ -22,7 +22,7 @@ ON_RANKS = {"ranks", "failures"}
 ELSEWHERE = {"inside"}
 """What differs from run to run on its page is left out by tests/mpi/test_tour.py."""
 NEEDS = {"from-mpi4jax": "jax"}
-SPACES = ("dask", "linalg", "fft", "ndimage", "random", "overlap", "shared", "testing", "ml")
+SPACES = ("dask", "linalg", "fft", "ndimage", "signal", "stats", "random", "overlap", "shared", "testing", "ml")
 LEARNERS = ("linear_model", "naive_bayes", "neural_network", "preprocessing", "cluster", "decomposition", "search")
 
 

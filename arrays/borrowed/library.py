@@ -34,7 +34,9 @@ def attempt(operation: str, function: Any, *samples: Any, **keywords: Any) -> An
     """Call a function of SciPy's on small arrays: what it raises is told now, under the operation's name."""
     try:
         with np.errstate(all="ignore"):
-            return function(*samples, **keywords)
+            # some take no arrays that can't be written
+            given = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in keywords.items()}
+            return function(*samples, **given)
     except TypeError as error:
         raise DTypeError(f"{operation}: {told(samples)} can't be taken: {error}") from error
     except (ValueError, RuntimeError, IndexError, NotImplementedError, OverflowError) as error:

@@ -137,6 +137,8 @@ if _typing.TYPE_CHECKING:
     from . import ndimage as ndimage
     from . import random as random
     from . import shared as shared
+    from . import signal as signal
+    from . import stats as stats
     from . import testing as testing
     from .arrays.display.chunk_graphs import *
     from .arrays.display.explain import *
@@ -158,8 +160,8 @@ if _typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
-_SPACES = {name: f".arrays.{name}" for name in ("fft", "linalg", "ndimage", "random", "shared", "testing")}
-_SPACES |= {"dask": ".arrays.interop.dask", "overlap": ".arrays.user_functions.overlap"}
+_SPACES = {name: f".arrays.{name}" for name in ("fft", "linalg", "ndimage", "random", "shared", "stats", "testing")}
+_SPACES |= {"dask": ".arrays.interop.dask", "overlap": ".arrays.user_functions.overlap", "signal": ".arrays.filtering"}
 _LATER = {
     "einsum": ".arrays.linalg.einsum",
     "einsum_path": ".arrays.linalg.einsum",

@@ -34,13 +34,18 @@ def find(name: str) -> Any:
     return getattr(importlib.import_module(f"scipy.{module}"), own)
 
 
+def writable(keywords: Keywords) -> dict[str, Any]:
+    """Return keywords for SciPy, some of whose functions take no arrays that can't be written."""
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in keywords}
+
+
 def filtered(*blocks: Any, where: Where) -> Array:
     """Filter a block with its margin, which is cut off: after the blocks comes the `Filter`."""
     x, *more, how = blocks
     shape = tuple(s.stop - s.start for s in where)
     if 0 in shape:
         return np.empty(shape, how.dtype)
-    named = dict(how.keywords) | dict(zip(how.names, more, strict=True))
+    named = writable(how.keywords) | dict(zip(how.names, more, strict=True))
     with np.errstate(all="ignore"):
         made = np.asarray(find(how.function)(x, **named))
     return trim(made, how, where)

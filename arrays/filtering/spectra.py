@@ -1,0 +1,224 @@
+"""Spectra of signals: their segments are transformed where they lie, and averaged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.axismap import Runs, Slice
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.mapping import BlockFunction
+from ..base import check_axis, make
+from ..borrowed.documents import described
+from ..borrowed.library import attempt, find, numbers, settled
+from ..ops.moving import move
+from .about import ABOUT
+from .lines import along
+
+if TYPE_CHECKING:
+    from ..array import Array
+
+__all__ = [
+    "coherence",
+    "csd",
+    "periodogram",
+    "spectrogram",
+    "welch",
+]
+
+SPECTRUM = "Frequencies, a NumPy array, and the spectrum, lazy, along the axis."
+spectrum = described(ABOUT, SPECTRUM, "tuple of numpy.ndarray and Array")
+PER_TASK = 1 << 20
+"""About so many elements of segments are transformed by one task."""
+
+
+@spectrum
+def periodogram(
+    x: Any,
+    fs: float = 1.0,
+    window: Any = "boxcar",
+    nfft: Any = None,
+    detrend: Any = "constant",
+    return_onesided: bool = True,
+    scaling: str = "density",
+    axis: int = -1,
+) -> tuple[Any, Array]:
+    """Estimate power spectra of whole lines, which are brought into one chunk.
+
+    >>> import windrow as wr
+    >>> freqs, power = wr.signal.periodogram(wr.asarray([1.0, -1, 1, -1], chunks=2))
+    >>> freqs, power.compute()
+    (array([0.  , 0.25, 0.5 ]), array([0., 0., 4.]))
+    """
+    given = {"fs": fs, "window": window, "nfft": nfft, "detrend": detrend}
+    return _whole("periodogram", {"x": x}, axis, given | {"return_onesided": return_onesided, "scaling": scaling})
+
+
+@spectrum
+def csd(
+    x: Any,
+    y: Any,
+    fs: float = 1.0,
+    window: Any = "hann",
+    nperseg: Any = None,
+    noverlap: Any = None,
+    nfft: Any = None,
+    detrend: Any = "constant",
+    return_onesided: bool = True,
+    scaling: str = "density",
+    axis: int = -1,
+    average: str = "mean",
+) -> tuple[Any, Array]:
+    """Estimate cross power spectra of whole lines of two signals, after Welch.
+
+    >>> import windrow as wr
+    >>> x = wr.sin(wr.arange(64.0, chunks=20))
+    >>> freqs, power = wr.signal.csd(x, x, nperseg=16)
+    >>> freqs.shape == power.shape
+    True
+    """
+    given = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
+    given |= {"return_onesided": return_onesided, "scaling": scaling, "average": average}
+    return _whole("csd", {"x": x, "y": y}, axis, given)
+
+
+@spectrum
+def coherence(
+    x: Any,
+    y: Any,
+    fs: float = 1.0,
+    window: Any = "hann",
+    nperseg: Any = None,
+    noverlap: Any = None,
+    nfft: Any = None,
+    detrend: Any = "constant",
+    axis: int = -1,
+) -> tuple[Any, Array]:
+    """Estimate the coherence of whole lines of two signals.
+
+    >>> import windrow as wr
+    >>> x = wr.sin(wr.arange(64.0, chunks=20) ** 2)
+    >>> _, found = wr.signal.coherence(x, x, nperseg=16)
+    >>> found.compute().round(3)
+    array([1., 1., 1., 1., 1., 1., 1., 1., 1.])
+    """
+    given = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
+    return _whole("coherence", {"x": x, "y": y}, axis, given)
+
+
+@described(
+    ABOUT | {"mode": '{"psd", "complex", "magnitude", "angle", "phase"}: What is given of each transform.'},
+    "Frequencies and times, NumPy arrays, and the spectra of segments, lazy: times run along a last axis.",
+    "tuple of numpy.ndarray and Array",
+)
+def spectrogram(
+    x: Any,
+    fs: float = 1.0,
+    window: Any = ("tukey", 0.25),
+    nperseg: Any = None,
+    noverlap: Any = None,
+    nfft: Any = None,
+    detrend: Any = "constant",
+    return_onesided: bool = True,
+    scaling: str = "density",
+    axis: int = -1,
+    mode: str = "psd",
+) -> tuple[Any, Any, Array]:
+    """Return the spectra of segments of lines; each task reads the elements of its own.
+
+    >>> import windrow as wr
+    >>> freqs, times, power = wr.signal.spectrogram(wr.ones(64, chunks=20), nperseg=16, noverlap=0)
+    >>> freqs.size, times.tolist(), power.shape
+    (9, [8.0, 24.0, 40.0, 56.0], (9, 4))
+    """
+    given = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
+    return _segments(
+        "spectrogram", x, axis, given | {"return_onesided": return_onesided, "scaling": scaling, "mode": mode}
+    )
+
+
+@spectrum
+def welch(
+    x: Any,
+    fs: float = 1.0,
+    window: Any = "hann",
+    nperseg: Any = None,
+    noverlap: Any = None,
+    nfft: Any = None,
+    detrend: Any = "constant",
+    return_onesided: bool = True,
+    scaling: str = "density",
+    axis: int = -1,
+    average: str = "mean",
+) -> tuple[Any, Array]:
+    """Estimate power spectra by averages over segments, after Welch.
+
+    With `average="mean"` each task reads the elements of its own segments; for medians lines come into one chunk.
+
+    >>> import windrow as wr
+    >>> freqs, power = wr.signal.welch(wr.sin(wr.arange(64.0, chunks=20)), nperseg=16)
+    >>> freqs.shape == power.shape
+    True
+    """
+    given = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
+    given |= {"return_onesided": return_onesided, "scaling": scaling}
+    signal = numbers("welch", "x", x)
+    at = check_axis("welch", axis, signal.ndim)
+    if average != "mean" or signal.numblocks[at] == 1 or not signal.size:
+        return _whole("welch", {"x": signal}, at, given | {"average": average})
+    size = _length(given, signal.shape[at])
+    given["noverlap"] = size // 2 if noverlap is None else noverlap
+    attempt("welch", find("signal", "welch").welch, np.ones(size, signal.dtype), **dict(settled("welch", given)))
+    freqs, _, found = _segments("welch", signal, at, given | {"mode": "psd", "nperseg": size})
+    return freqs, found.mean(axis=-1)
+
+
+def _length(given: dict[str, Any], n: int) -> int:
+    """Return how long segments are."""
+    size = given["nperseg"]
+    window = given["window"]
+    if not isinstance(window, str | tuple | float | int):
+        return int(np.size(window))
+    return min(256 if size is None else int(size), n)
+
+
+def _whole(name: str, arrays: dict[str, Any], axis: Any, given: dict[str, Any]) -> tuple[Any, Array]:
+    found = along(name, arrays, axis, given, part=1)
+    keywords = dict(settled(name, given))
+    at = check_axis(name, axis, found.ndim)
+    x = numbers(name, "x", arrays["x"])
+    line = np.ones(x.shape[at], x.dtype)
+    freqs, _ = getattr(find("signal", name), name)(*[line] * len(arrays), **keywords)
+    return freqs, found
+
+
+def _segments(name: str, x: Any, axis: Any, given: dict[str, Any]) -> tuple[Any, Any, Array]:
+    """Return frequencies, times, and the spectra of segments: each task reads those of its own."""
+    signal = numbers(name, "x", x)
+    at = check_axis(name, axis, signal.ndim)
+    n = signal.shape[at]
+    function = find("signal", name).spectrogram
+    keywords = dict(settled(name, given))
+    freqs, times, sample = attempt(name, function, np.ones(n, signal.dtype), **keywords)
+    count, dtype = len(times), sample.dtype
+    size = _length(given, n)
+    step = size - (int(keywords["noverlap"]) if keywords["noverlap"] is not None else size // 8)
+    per = max(1, min(count, max(signal.chunksize[at], PER_TASK // max(1, size)) // max(1, step)))
+    per = count if given["mode"] in ("phase",) else per
+    segments = Axis.regular(count, per)
+    blocks = np.arange(segments.count)
+    start = segments.start(blocks) * step
+    length = (segments.size(blocks) - 1) * step + size
+    # the axis of segments takes the lines' place: what was read for each lies in one chunk
+    steps: list[Any] = [(i, Slice()) for i in range(signal.ndim)]
+    steps[at] = (at, Runs(start, length))
+    wide = [Axis.of_sizes(length) if i == at else a for i, a in enumerate(signal.expr.grid.axes)]
+    window = move("windows", signal, steps, wide)
+    fixed = tuple((keywords | {"nperseg": size, "axis": at}).items())
+    if not isinstance(keywords["window"], str | tuple | float | int):
+        fixed = tuple(item for item in fixed if item[0] != "nperseg")
+    out = [Axis.whole(len(freqs)) if i == at else a for i, a in enumerate(signal.expr.grid.axes)]
+    places = (tuple(signal.ndim if i == at else i for i in range(signal.ndim)),)
+    op = BlockFunction("filtering:segments", ("spectrogram", fixed, dtype.str, len(freqs)), places, where=True)
+    return freqs, times, make(op, (window,), Grid([*out, segments]), dtype)

@@ -1,0 +1,122 @@
+"""Functions of signals give what SciPy gives for whole lines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import windrow as wr
+
+from .beside_scipy import alike, outcome, same
+
+signal = pytest.importorskip("scipy.signal")
+
+RNG = np.random.default_rng(0)
+A = RNG.random((13, 40))
+LINE = RNG.random(500)
+B2, A2 = signal.butter(3, 0.2)
+SOS = signal.butter(4, 0.2, output="sos")
+CHUNKS = ((5, 7), (13, 1), (4, 40))
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid", "other"])
+@pytest.mark.parametrize("name", ["convolve", "correlate", "fftconvolve", "oaconvolve"])
+def test_convolutions(name, mode):
+    for x, v, chunks in (
+        (A, RNG.random((3, 4)), (5, 7)),
+        (A, RNG.random((6, 1)), (5, 40)),
+        (RNG.random((3, 4)), A, 5),
+        (A, RNG.random((15, 3)), (5, 7)),
+        (LINE[:90], LINE[:30] * 1j, 7),
+        (np.arange(50), np.arange(6), 9),
+        (A.astype("f4"), A[:2, :2].astype("f4"), 6),
+        (A, LINE[:3], 6),
+    ):
+        rtol = 1e-4 if x.dtype == np.float32 else 1e-9
+        same("signal", name, [x, v], chunks, mode, rtol=rtol, atol=1e-4 if rtol > 1e-5 else 1e-10)
+
+
+def test_convolutions_along_some_axes():
+    for axes in (0, 1, (1,), [0, 1], -1):
+        for x, v in ((A, A[:, :1]), (A, A[:1]), (A, A[:4]), (A[:1], A), (A, A)):
+            for name in ("fftconvolve", "oaconvolve"):
+                same("signal", name, [x, v], (5, 7), "same", axes=axes, atol=1e-10)
+                same("signal", name, [x, v], (5, 7), "full", axes=axes, atol=1e-10)
+
+
+@pytest.mark.parametrize("chunks", CHUNKS, ids=str)
+def test_recursive_filters_go_on_from_chunk_to_chunk(chunks):
+    for axis in (0, 1, -1):
+        x = wr.from_array(A, chunks=chunks)
+        for b, a in ((B2, A2), ([1.0, 2, 3], [2.0]), ([1.0], [1.0, -0.5]), ([2.0], [4.0])):
+            alike(signal.lfilter(b, a, A, axis), wr.signal.lfilter(b, a, x, axis), "lfilter", rtol=1e-12)
+            m = max(len(a), len(b)) - 1
+            shape = [n if i != axis % 2 else m for i, n in enumerate(A.shape)]
+            for zi in (RNG.random(shape), RNG.random([1 if n != m else m for n in shape])):
+                if m:
+                    want, got = (
+                        outcome(f, b, a, y, axis, zi) for f, y in ((signal.lfilter, A), (wr.signal.lfilter, x))
+                    )
+                    alike(want, wr.compute(*got), "lfilter with a state", rtol=1e-12)
+        alike(signal.sosfilt(SOS, A, axis), wr.signal.sosfilt(SOS, x, axis), "sosfilt", rtol=1e-12)
+        zi = RNG.random((len(SOS), *(2 if i == axis % 2 else n for i, n in enumerate(A.shape))))
+        got = wr.compute(*wr.signal.sosfilt(SOS, x, axis, zi))
+        alike(signal.sosfilt(SOS, A, axis, zi), got, "sosfilt with a state", rtol=1e-12)
+
+
+def test_recursive_filters_of_other_dtypes():
+    for x in (np.arange(20), A[0].astype("f4"), A[0] * 1j):
+        lazy = wr.from_array(x, chunks=6)
+        alike(signal.lfilter(B2, A2, x), wr.signal.lfilter(B2, A2, lazy), "lfilter", rtol=1e-6)
+        alike(signal.sosfilt(SOS, x), wr.signal.sosfilt(SOS, lazy), "sosfilt", rtol=1e-6)
+    with pytest.raises(wr.WindrowError, match="lfilter"):
+        wr.signal.lfilter([1.0], [0.0, 1.0][:0], wr.ones(5))
+
+
+LINES = {
+    "detrend": [{}, {"type": "constant"}, {"axis": 0}, {"bp": [3, 7]}],
+    "savgol_filter": [
+        {"window_length": 5, "polyorder": 2},
+        {"window_length": 5, "polyorder": 2, "mode": "mirror", "axis": 0},
+    ],
+    "hilbert": [{}, {"N": 10, "axis": 0}],
+    "resample": [{"num": 9}, {"num": 50, "axis": 1}],
+    "resample_poly": [{"up": 3, "down": 2}, {"up": 1, "down": 4, "axis": 1, "padtype": "line"}],
+    "decimate": [{"q": 2}, {"q": 3, "ftype": "fir"}],
+    "periodogram": [{}, {"axis": 0, "nfft": 20}],
+    "csd": [{"nperseg": 8}],
+    "coherence": [{"nperseg": 8}],
+    "welch": [{"nperseg": 8}, {"nperseg": 5, "noverlap": 1, "axis": 0}, {"average": "median", "nperseg": 8}, {}],
+    "spectrogram": [
+        {"nperseg": 8},
+        {"nperseg": 5, "noverlap": 4, "axis": 0},
+        {"nperseg": 8, "mode": "complex", "nfft": 16},
+        {"nperseg": 8, "mode": "phase"},
+        {"nperseg": 8, "window": np.ones(8), "fs": 4.0, "detrend": False},
+    ],
+}
+
+
+@pytest.mark.filterwarnings("ignore:nperseg")
+@pytest.mark.parametrize("name", LINES)
+def test_lines(name):
+    for keywords in LINES[name]:
+        for chunks in CHUNKS:
+            arrays = [A, A[::-1]] if name in ("csd", "coherence") else [A]
+            same("signal", name, arrays, chunks, **keywords)
+
+
+def test_filters_before_their_lines():
+    x = wr.from_array(A, chunks=(5, 7))
+    alike(signal.filtfilt(B2, A2, A), wr.signal.filtfilt(B2, A2, x), "filtfilt")
+    alike(signal.sosfiltfilt(SOS, A), wr.signal.sosfiltfilt(SOS, x), "sosfiltfilt")
+    alike(signal.upfirdn([1, 2, 3], A, 2, 3), wr.signal.upfirdn([1, 2, 3], x, 2, 3), "upfirdn")
+    with pytest.raises(wr.ArgumentError, match="filtfilt"):
+        wr.signal.filtfilt(B2, A2, x, axis=0, padlen=50)
+
+
+@pytest.mark.filterwarnings("ignore:nperseg")
+def test_long_lines_in_many_chunks():
+    for name in ("welch", "spectrogram"):
+        for keywords in ({}, {"nperseg": 100, "noverlap": 90}, {"nperseg": 600}, {"detrend": "linear", "nperseg": 64}):
+            same("signal", name, [LINE], 33, **keywords)
