@@ -256,7 +256,7 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     **dict.fromkeys(("compute", "persist", "wait", "owners", "release", "explain", "visualize", "operation_graph")),
     "signal.lfilter": lambda f, a: f([1.0], [1.0, -0.5], a["x"]),
     "signal.sosfilt": lambda f, a: f([[1, 0, 0, 1, -0.5, 0]], a["x"]),
-    "signal.filtfilt": lambda f, a: f([1.0], [1.0], a["x"]),
+    "signal.filtfilt": lambda f, a: f([0.5, 0.5], [1.0], a["x"]),
     "signal.sosfiltfilt": lambda f, a: f([[1, 0, 0, 1, -0.5, 0]], a["x"]),
     "signal.savgol_filter": lambda f, a: f(a["x"], 3, 1),
     "signal.resample_poly": lambda f, a: f(a["x"], 1, 2),

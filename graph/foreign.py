@@ -66,7 +66,6 @@ FUNCTIONS = {
     "fft_wrap": "windrow.fft has NumPy's functions, and apply_along_axis() takes others",
     "boundaries": "overlap() takes depth= and boundary=",
     "lib": "windrow.sliding_window_view() is a function",
-    "stats": "scipy.stats of x.compute(), or mean(), var() and moment()",
     "asarray_safe": "asarray()",
     "set_options": "windrow.config has the settings",
     "array_split_chunks": "rechunk()",

@@ -73,13 +73,15 @@ class Sample:
 
     def moment(self, order: int, center: Any = None) -> Array:
         """Return a moment about the mean; the axes stay."""
+        found: Array
         if order == 0:
-            return self.mean() * 0 + 1
+            found = self.mean() * 0 + 1
+            return found
         off = self.x - (self.mean() if center is None else center)
         powers = off
         for _ in range(order - 1):
             powers = powers * off
-        found: Array = powers.mean(axis=self.axes, keepdims=True)
+        found = powers.mean(axis=self.axes, keepdims=True)
         return found
 
     def var(self, ddof: float = 1) -> Array:

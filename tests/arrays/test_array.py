@@ -22,7 +22,18 @@ from windrow import arrays
 
 def test_facade_exports_what_modules_list():
     modules = [m.name for m in pkgutil.walk_packages(arrays.__path__, "windrow.arrays.")]
-    apart = ("linalg", "fft", "filtering", "ndimage", "stats", "user_functions.overlap", "shared", "random", "testing")
+    apart = (
+        "linalg",
+        "fft",
+        "filtering",
+        "interop.dask",
+        "ndimage",
+        "stats",
+        "user_functions.overlap",
+        "shared",
+        "random",
+        "testing",
+    )
     spaces = tuple(f"windrow.arrays.{n}" for n in apart)
     missing = [
         f"{name}.{listed}"
