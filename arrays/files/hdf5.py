@@ -313,7 +313,7 @@ def _write(
                 if name in file:
                     del file[name]
                 made = file.create_dataset(name, **_described(array, chunks, kwargs))
-                write_here(array, made, [range(n) for n in array.shape], None)
+                write_here([(array, made, [range(n) for n in array.shape])])
         if not there:
             os.chmod(data, os.stat(os.path.join(folder, "mode")).st_mode & 0o777)
 

@@ -12,7 +12,7 @@ from ...workers.stores.zarr import name_of
 from ..base import ArrayBase, as_array
 from ..creation.from_data import from_array
 from .aside import write_once
-from .writing import Target, hold_lock, slices, write_blocks, write_here
+from .writing import Target, hold_lock, reads, slices, write_blocks, write_here
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -62,8 +62,8 @@ def store(
     Raises
     ------
     ArgumentError
-        `sources` are no Windrow arrays, `targets` or `regions` don't match them in number, or a target doesn't take
-        slices.
+        `sources` are no Windrow arrays, `targets` or `regions` don't match them in number, a target doesn't take
+        slices, or a source reads an array that ranks would write to meanwhile.
     ShapeError
         A source doesn't have the shape of its region.
 
@@ -125,14 +125,20 @@ class Stored:
 
 def _store(jobs: tuple[_Job, ...], lock: Any, return_stored: bool, single: bool) -> Any:
     by_ranks = [found for job in jobs if (found := job.by_ranks) is not None]
+    for target in by_ranks:
+        if any(reads(job.source, target.array) for job in jobs):
+            raise ArgumentError(
+                f"store: a source reads {name_of(target.array)}, into which ranks would write meanwhile; expected "
+                "another target, or a source that was computed or saved before"
+            )
     if by_ranks:
         with hold_lock(lock):
             names = "; ".join(name_of(t.array) for t in by_ranks)
             rewrite = [t.source for t in by_ranks]
             write_once("store", names, True, rewrite, lambda *known: _write(by_ranks, known))
-    for job in jobs:
-        if job.by_ranks is None:
-            write_here(job.source, job.target, job.region, lock)
+    here = [(job.source, job.target, job.region) for job in jobs if job.by_ranks is None]
+    if here:
+        write_here(here, lock)
     if not return_stored:
         return None
     made = tuple(from_array(j.target)[slices(j.region)].rechunk(j.source.chunks) for j in jobs)

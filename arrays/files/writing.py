@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import FileError
+from ...graph.expr import walk
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
+from ...graph.kinds.source import Host
 from ...workers.config import config
 from ...workers.stores.libraries import is_of
-from ...workers.stores.zarr import arrives, can_travel, folder_of, name_of, objects_of, pickled_array
+from ...workers.stores.zarr import ZarrArray, arrives, can_travel, folder_of, name_of, objects_of, pickled_array
 from ..base import make
 from ..chunking.rechunk import regrid
 from ..chunking.stored import grid_of_objects, stored_chunks
 from ..creation.from_data import from_array
-from ..execution.compute import compute, persist, release
+from ..execution.compute import compute, persist, release, wait
 from ..execution.deferred import evaluate
 
 if TYPE_CHECKING:
@@ -59,9 +61,12 @@ def write_blocks(operation: str, targets: Sequence[Target]) -> None:
         done = [(t, written) for t, written in made if written is not None]
         for (target, _), counts in zip(done, evaluate([w.expr for _, w in done]) if done else (), strict=True):
             _check(operation, target, int(counts.sum()))
-    for target in (*rest, *(t for t in targets if not t.by_ranks)):
-        spans = [range(f, f + n) for f, n in zip(target.first, target.source.shape, strict=True)]
-        write_here(target.source, target.array, spans, None)
+    here: list[Job] = [
+        (t.source, t.array, [range(f, f + n) for f, n in zip(t.first, t.source.shape, strict=True)])
+        for t in (*rest, *(t for t in targets if not t.by_ranks))
+    ]
+    if here:
+        write_here(here)
 
 
 def _written(operation: str, target: Target) -> Array | None:
@@ -152,22 +157,52 @@ def _meet(one: Target, other: Target) -> bool:
 # -------------------------------------------------------------------- by the driver
 
 
-def write_here(source: Array, target: Any, spans: Sequence[range], lock: Any) -> None:
-    """Write chunk by chunk from this process; what doesn't fit its memory stays on the ranks until then."""
-    starts = tuple(s.start if s.step == 1 else 0 for s in spans)
-    stored = stored_chunks(target, config.chunk_bytes)
-    grid = source.expr.grid
-    if stored is not None and all(s.step == 1 for s in spans):
-        grid = grid_of_objects(grid, stored, starts, source.dtype.itemsize)
-    large = source.nbytes > 4 * config.chunk_bytes
-    held = persist(source) if large else from_array(np.asarray(compute(source)))
+Job = tuple["Array", Any, "Sequence[range]"]
+"""A source, its target, and where in it."""
+
+
+def write_here(jobs: Sequence[Job], lock: Any = None) -> None:
+    """Write chunk by chunk from this process; what doesn't fit its memory stays on the ranks until then.
+
+    Sources are computed together, so that what they share is computed once, and before targets that they read change.
+    """
+    sources = [source for source, _, _ in jobs]
+    large = sum(s.nbytes for s in sources) > 4 * config.chunk_bytes
+    if large:
+        made = persist(*sources)
+        kept = list(made) if isinstance(made, tuple) else [made]
+        if any(reads(source, target) for source in sources for _, target, _ in jobs):
+            wait(*kept)
+    else:
+        kept = [from_array(np.asarray(value)) for value in compute(sources)]
     try:
-        for where, values in _chunks(grid, held):
-            with hold_lock(lock):
-                target[slices(r[w] for r, w in zip(spans, where, strict=True))] = values
+        for (source, target, spans), held in zip(jobs, kept, strict=True):
+            for where, values in _chunks(_grid_here(source, target, spans), held):
+                with hold_lock(lock):
+                    target[slices(r[w] for r, w in zip(spans, where, strict=True))] = values
     finally:
-        if large:
+        for held in kept if large else ():
             release(held)
+
+
+def _grid_here(source: Array, target: Any, spans: Sequence[range]) -> Grid:
+    stored = stored_chunks(target, config.chunk_bytes)
+    if stored is None or any(s.step != 1 for s in spans):
+        return source.expr.grid
+    return grid_of_objects(source.expr.grid, stored, [s.start for s in spans], source.dtype.itemsize)
+
+
+def reads(source: Array, target: Any) -> bool:
+    """Tell whether an array is made of what it is to be written to."""
+    found = [node.op.data for node in walk([source.expr]) if isinstance(node.op, Host)]
+    if is_of(target, "zarr", "Array"):
+        name = name_of(target)
+        return any(isinstance(d.file, ZarrArray) and d.file.name == name for d in found) or any(
+            is_of(d.array, "zarr", "Array") and name_of(d.array) == name for d in found
+        )
+    if isinstance(target, np.ndarray):
+        return any(isinstance(d.array, np.ndarray) and np.may_share_memory(d.array, target) for d in found)
+    return any(type(d.array) is type(target) and bool(d.array == target) for d in found)
 
 
 def _chunks(grid: Grid, held: Array) -> Iterator[tuple[Region, Any]]:

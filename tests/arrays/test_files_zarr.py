@@ -318,3 +318,29 @@ def test_a_session_of_icechunk_gets_what_the_ranks_have_written(tmp_path, place)
     x[:9].to_zarr(session.store, component="g/x", chunks=(5, 40), overwrite=True)
     np.testing.assert_array_equal(wr.from_zarr(session.store, "g/x").compute(), data[:9])
     np.testing.assert_array_equal(wr.from_zarr(reading, "g/x").compute(), data)
+
+
+def test_a_source_that_reads_its_target(tmp_path):
+    data = np.arange(40.0)
+    x = wr.from_array(data, chunks=7)
+    x.to_zarr(tmp_path / "x", chunks=(4,))
+    target = zarr.open(tmp_path / "x", mode="r+")
+    for source in (wr.from_zarr(tmp_path / "x"), wr.from_array(target)):
+        with pytest.raises(wr.ArgumentError, match=r"store: a source reads file://.*/x, into which"):
+            wr.store((source + 1).persist(), target)
+    np.testing.assert_array_equal(target[:], data)
+    wr.store(wr.from_array((wr.from_array(target) + 1).compute()), target)
+    np.testing.assert_array_equal(target[:], data + 1)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_arrays_of_the_driver_that_are_read_and_written(large):
+    with wr.config.set(chunk_bytes=64 if large else 1 << 20):
+        data = np.arange(400.0)
+        x = wr.from_array(data, chunks=7)
+        wr.store([wr.roll(x, 3), x], [data, np.zeros(400)])
+        np.testing.assert_array_equal(data, np.roll(np.arange(400.0), 3))
+        memory = zarr.create_array({}, shape=(400,), chunks=(5,), dtype="f8")
+        memory[:] = np.arange(400)
+        wr.store(wr.roll(wr.from_array(memory, chunks=9), 3), memory)
+        np.testing.assert_array_equal(memory[:], np.roll(np.arange(400.0), 3))
