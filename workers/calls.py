@@ -28,6 +28,10 @@ LIMIT = 60.0
 """Seconds in which a rank answers, where the asker says nothing else."""
 
 
+class Unpicklable(ClusterError):
+    """An answer can't be pickled."""
+
+
 class Recalled(ClusterError):
     """Who asked computes what nobody wants any more."""
 
@@ -241,7 +245,9 @@ class Calls:
             try:
                 packed = self._pack(ask.rank, (value, error))
             except Exception as trouble:
-                told = ClusterError(f"{ask.service}: rank {self.rank}'s answer can't be pickled: {trouble}")
+                told = Unpicklable(
+                    f"{ask.service}: rank {self.rank}'s answer can't be pickled: {type(trouble).__name__}: {trouble}"
+                )
                 packed = self._pack(ask.rank, (None, told))
             self._post(ask.rank, Answered(self.rank, ask.number, packed))
 

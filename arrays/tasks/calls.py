@@ -83,6 +83,15 @@ def check_demand(operation: str, cores: Any, memory: Any, retries: Any, priority
     return Demand(cores, memory, retries, float(priority))
 
 
+def check_timeout(operation: str, timeout: Any) -> float | None:
+    """Return seconds, or None."""
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float | np.number) or timeout != timeout:
+        raise ArgumentError(bad(operation, "timeout", timeout, "a number of seconds, or None"))
+    return float(timeout)
+
+
 class Packed:
     """A pickle, and what it names: futures, arrays, and what must live as long as it does."""
 
@@ -138,9 +147,10 @@ def _task_pickler() -> Any:
                 taken = _Taken(obj)
                 note_use(taken)
                 return fill_in, (taken.number,)
-            stands = getattr(_threads, "futures", {}).get(id(obj))
+            stands = obj if isinstance(obj, Future) else getattr(_threads, "futures", {}).get(id(obj))
             if stands is not None:
-                return stands.__reduce__()
+                note_use(stands)
+                return fill_in, (stands._record.number,)
             return super().reducer_override(obj)
 
     return TaskPickler

@@ -6,6 +6,7 @@ import concurrent.futures
 import time
 from typing import TYPE_CHECKING, Any
 
+from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, WaitTimeout, bad
 from ...scheduler.tasks.future import Future
 from ...scheduler.tasks.record import Demand, Record
@@ -13,6 +14,7 @@ from .calls import (
     Packed,
     check_demand,
     check_function,
+    check_timeout,
     dispatcher,
     find_origin,
     map_packed,
@@ -168,7 +170,12 @@ def gather(futures: Any, *, timeout: float | None = None) -> Any:
     >>> wr.gather({"a": wr.submit(abs, -1), "b": [wr.submit(abs, 2)]})
     {'a': 1, 'b': [2]}
     """
-    return _collect(futures, None if timeout is None else time.monotonic() + timeout)
+    return _collect(futures, _deadline("gather", timeout))
+
+
+def _deadline(operation: str, timeout: Any) -> float | None:
+    seconds = check_timeout(operation, timeout)
+    return None if seconds is None else time.monotonic() + seconds
 
 
 def _collect(value: Any, deadline: float | None) -> Any:
@@ -250,7 +257,7 @@ class Executor(concurrent.futures.Executor):
     def __init__(self, *, cores: int = 1, memory: int = 0, retries: int = 0, priority: float = 0) -> None:
         self._board, self._active = dispatcher("Executor"), own_session("Executor")
         self._demand = check_demand("Executor", cores, memory, retries, priority, self._board)
-        self._futures: dict[int, Future] = {}
+        self._futures: set[Future] = set()
         self._shut = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
@@ -326,11 +333,12 @@ class Executor(concurrent.futures.Executor):
         [32, 9]
         """
         self._check()
-        if chunksize < 1:
+        if check_integer("Executor.map", "chunksize", chunksize) < 1:
             raise BadValue(bad("Executor.map", "chunksize", chunksize, "1 or more"))
+        deadline = _deadline("Executor.map", timeout)
         calls = list(zip(*iterables, strict=False))
         futures = self._keep(map_packed("Executor.map", self._board, self._active, fn, calls, self._demand))
-        return _results(futures, None if timeout is None else time.monotonic() + timeout)
+        return _results(futures, deadline)
 
     def _check(self) -> None:
         if self._shut:
@@ -338,9 +346,7 @@ class Executor(concurrent.futures.Executor):
 
     def _keep(self, futures: list[Future]) -> list[Future]:
         for future in futures:
-            self._futures[id(future)] = future
-        if len(self._futures) > 2 * len(futures) + 1024:
-            self._futures = {key: each for key, each in self._futures.items() if not each.done()}
+            future._keep_in(self._futures)
         return futures
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -368,13 +374,12 @@ class Executor(concurrent.futures.Executor):
         True
         """
         self._shut = True
-        futures = list(self._futures.values())
+        futures = list(self._futures)
         if cancel_futures:
-            for future in reversed(futures):
+            for future in sorted(futures, key=lambda each: -each._record.number):
                 future.cancel()
         if wait:
             concurrent.futures.wait(futures)
-        self._futures.clear()
 
 
 def _results(futures: list[Future], deadline: float | None) -> Iterator[Any]:
@@ -384,7 +389,7 @@ def _results(futures: list[Future], deadline: float | None) -> Iterator[Any]:
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left < 0 and not futures[-1].done():
                 raise WaitTimeout("map: not all calls have ended in time")
-            yield futures.pop().result(left)
+            yield futures.pop().result(None if left is None else max(0.0, left))
     finally:
         for future in futures:
             future.cancel()

@@ -58,6 +58,8 @@ class Board:
         """How long calls of a function have taken lately; it has ended well once where it is here."""
         self.freed: list[Record] = []
         """Whose results nobody wants any more, to be dropped where they are."""
+        self.hopeless: list[Record] = []
+        """What no rank is left for that may run it."""
         self._ready: list[tuple[float, int, Record]] = []
         self._passed = 0
         self._orders = count()
@@ -99,6 +101,9 @@ class Board:
             if record.state is not State.READY:  # cancelled meanwhile
                 continue
             rank = self._choose(record)
+            if rank is None and self._is_hopeless(record):
+                self.hopeless.append(record)
+                continue
             if rank is None:
                 kept.append(item)
                 self._passed += 1
@@ -132,22 +137,31 @@ class Board:
         chosen = others or free
         if chosen:
             return max(chosen, key=lambda rank: (self._nearby(record, rank), -self.sites[rank].used, -rank))
-        if demand.cores > 1 or demand.memory:
+        if demand.cores > 1 or demand.memory or record.suspect:
             return None
         depth = UNKNOWN if likely is None else min(MOST_AHEAD, int(AHEAD / max(likely, 1e-6)))
         room = [
             rank
             for rank, site in enumerate(self.sites)
-            if site.alive and site.used < site.cores + depth and (rank or self._alone())
+            if site.alive and site.used < site.cores + depth and (rank or self._may_queue_here(record, likely))
         ]
         return min(room, key=lambda rank: self.sites[rank].used - self.sites[rank].cores) if room else None
 
-    def _alone(self) -> bool:
-        return not any(site.alive for site in self.sites[1:])
+    def _no_other(self, record: Record) -> bool:
+        """Tell whether no rank but the driver's is large enough for a task."""
+        return not any(_fits(site, record) for site in self.sites[1:])
+
+    def _is_hopeless(self, record: Record) -> bool:
+        if not self._no_other(record):
+            return False
+        return not _fits(self.sites[0], record) or not self._may_run_here(record, self.seconds.get(record.same))
+
+    def _may_queue_here(self, record: Record, likely: float | None) -> bool:
+        return self._no_other(record) and self._may_run_here(record, likely)
 
     def _may_run_here(self, record: Record, likely: float | None) -> bool:
         """Tell whether rank 0 takes a task: when it is alone, or with long ones of a function that ended well."""
-        if self._alone():
+        if self._no_other(record):
             return not record.killed or likely is not None
         return likely is not None and likely >= LONG
 
@@ -205,7 +219,12 @@ class Board:
         record.killed.clear()
         record.value, record.nbytes = value, nbytes
         record.holders = set() if value is not None else {record.rank}
+        for need in record.needs:
+            if need.value is None:
+                need.holders.add(record.rank)
         self.settle(record)
+        if value is not None:  # it can't be lost, so it never runs again
+            record.forget_call()
 
     def settle(self, record: Record) -> None:
         """Note that a result is there."""
@@ -241,6 +260,7 @@ class Board:
             for need in each.needs:
                 need.waiting.discard(each)
                 self._drop_unwanted(need)
+            each.forget_call()
         for each in ended:  # an error's traceback may hold the user's futures: nothing here may hold the error
             self.records.pop(each.number, None)
         return ended
@@ -254,12 +274,10 @@ class Board:
         """Forget a result that nobody wants; a task that is still to run runs, as the user said."""
         if record.wanted or record.waiting or record.state not in (State.DONE, State.FAILED, State.CANCELLED):
             return
-        if record.state is State.DONE:
-            record.state = State.DROPPED
-            if record.holders:
-                self.freed.append(record)
-        record.value = None
         self.records.pop(record.number, None)
+        if record.state is State.DONE and not record.placed and record.value is None:
+            record.state = State.DROPPED
+            self.freed.append(record)
 
     # ---------------------------------------------------------------- ranks go
 
@@ -268,15 +286,13 @@ class Board:
         site = self.sites[rank]
         site.alive = False
         at = sorted(site.at.values(), key=lambda record: record.order)
+        for record in at:  # those that wait may have begun too: run again, none waits behind another
+            record.suspect = True
         for record in at[: site.cores]:  # what can have begun
             record.killed[rank] += 1
         few = len(self.sites) <= ENOUGH
         most = 2 if few else ENOUGH
-        deadly = [
-            r
-            for r in at
-            if len(r.killed) >= most or (self._alone() and not self._may_run_here(r, self.seconds.get(r.same)))
-        ]
+        deadly = [r for r in at if len(r.killed) >= most or self._is_hopeless(r)]
         for record in at:
             if record not in deadly:
                 self.again(record)
@@ -298,3 +314,7 @@ class Board:
                 if other.state is State.WAITING:
                     other.missing += 1
             self._await_needs(record)
+
+
+def _fits(site: Site, record: Record) -> bool:
+    return site.alive and record.demand.cores <= site.cores and record.demand.memory <= site.memory

@@ -17,7 +17,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ClusterError
-from ...workers.tasks.needs import LIMIT, Given, Made
+from ...workers.calls import Unpicklable
+from ...workers.tasks.needs import LIMIT, Given, Made, unpicklable
 from ...workers.tasks.orders import (
     DROP,
     ENDED,
@@ -65,6 +66,7 @@ class Dispatcher:
         self._made = threading.Condition(self.lock)
         self._released: deque[Record] = deque()
         self._functions_gone: deque[tuple[int, set[int]]] = deque()
+        self._placed_gone: deque[tuple[int, set[int]]] = deque()
         self._late: deque[tuple[float, Record]] = deque()
         self._calls.serve(ENDED, self._on_ended)
         self._calls.when_lost(self._on_lost)
@@ -107,7 +109,9 @@ class Dispatcher:
             record.future = weakref.ref(future)
             self._engine.local.tasks.keep_copy(record.number, value)
             self.board.records[record.number] = record
-            record.holders = {0}
+            record.holders, record.placed = {0}, True
+            record.copies.add(0)
+            weakref.finalize(record, self._placed_gone.append, (record.number, record.copies))
             self.board.settle(record)
         future.set_result(value)
         return future
@@ -130,8 +134,12 @@ class Dispatcher:
                 if found:
                     return value
             for rank in holders:
-                with contextlib.suppress(ClusterError):
+                try:
                     return self._calls.ask(rank, VALUE, record.number, limit=LIMIT)
+                except Unpicklable as error:
+                    raise unpicklable(f"{record.name}-{record.number}", rank, error) from None
+                except ClusterError:
+                    continue
             time.sleep(0.001)  # its rank was just lost
 
     def cancel(self, record: Record, running: bool) -> bool:
@@ -177,7 +185,7 @@ class Dispatcher:
     def _pump(self) -> None:
         """Give out what may run, take back what waits behind others, drop what nobody wants."""
         board = self.board
-        if not (board.records or self._released or board.freed):
+        if not (board.records or self._released or board.freed or self._placed_gone or self._functions_gone):
             return
         orders: dict[int, list[TaskOrder]] = defaultdict(list)
         functions: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
@@ -201,22 +209,28 @@ class Dispatcher:
                 if function is not None and rank not in function.known:
                     function.known.add(rank)
                     functions[rank].append((function.number, function.packed))
+            while board.hopeless:
+                lost = board.hopeless.pop()
+                ended += self._end(lost, deadly(lost))
             drops = self._drops()
             back = board.find_stuck(now)
         self._complete(ended)
+        for rank, numbers in drops.items():  # before what makes the same again
+            self._calls.tell(rank, DROP, *numbers)
         for rank, given in orders.items():
             self._calls.tell(rank, RUN, functions[rank], given)
-        for rank, numbers in drops.items():
-            self._calls.tell(rank, DROP, *numbers)
         for rank, stuck in back.items():
             self._calls.tell(rank, GIVE_UP, stuck)
 
     def _order(self, record: Record, now: float, ended: list[tuple[Record, Any]]) -> TaskOrder | None:
         """Return what a rank is told of a task; None where an array that it takes isn't there, now or ever."""
-        needs: list[tuple[int, Need]] = [
-            (n.number, Given(n.value) if n.value is not None else Made(n.number, tuple(n.holders)))
-            for n in record.needs
-        ]
+        needs: list[tuple[int, Need]] = []
+        for each in record.needs:
+            if each.value is not None:
+                needs.append((each.number, Given(each.value)))
+            else:
+                each.copies.add(record.rank)
+                needs.append((each.number, Made(each.number, tuple(each.holders), f"{each.name}-{each.number}")))
         try:
             needs += [(number, array.place(self._engine)) for number, array in record.arrays]
         except NotYet:
@@ -234,10 +248,18 @@ class Dispatcher:
         drops: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         while self.board.freed:
             record = self.board.freed.pop()
-            for rank in record.holders:
+            if record.state is not State.DROPPED:  # it is wanted again
+                record.copies |= record.holders
+                continue
+            for rank in record.holders | record.copies:
                 if not self._calls.is_lost(rank):
                     drops[rank][0].append(record.number)
-            record.holders = set()
+            record.holders, record.copies = set(), set()
+        while self._placed_gone:
+            number, copies = self._placed_gone.popleft()
+            for rank in copies:
+                if not self._calls.is_lost(rank):
+                    drops[rank][0].append(number)
         while self._functions_gone:
             number, known = self._functions_gone.popleft()
             for rank in known:

@@ -22,6 +22,14 @@ def cancelled(record: Record) -> BaseException:
 def deadly(record: Record) -> BaseException:
     """Return the exception of a task at which ranks died."""
     count = len(record.killed)
+    if not count:
+        return _noted(
+            ClusterError(
+                f"{record.name}: no rank is left that has what task {record.number} needs: "
+                f"{record.demand.cores} cores, {record.demand.memory:,} bytes"
+            ),
+            record,
+        )
     ranks = f"{count} rank{'s' * (count != 1)}"
     return _noted(
         ClusterError(f"{record.name}: {ranks} died while task {record.number} ran; it is not tried again"), record

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import threading
+from numbers import Real
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, WaitTimeout
-from ...workers.shared_objects import note_use
-from ...workers.tasks.needs import fill_in
 from .record import State
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ _caller: list[threading.Thread] = []
 _guard = threading.Lock()
 _called: set[Future] = set()
 """Futures with callbacks that haven't ended: the user may have let go of them."""
+_ASYNCIO = "asyncio.futures"
+"""Who takes a result at once, on a thread that may not wait."""
 
 
 def _call_back() -> None:
@@ -72,6 +74,7 @@ class Future(concurrent.futures.Future[Any]):
     def __init__(self, record: Record, dispatcher: Dispatcher) -> None:
         super().__init__()
         self._record, self._dispatcher = record, dispatcher
+        self._keepers: list[set[Future]] = []
 
     @property
     def name(self) -> str:
@@ -99,6 +102,8 @@ class Future(concurrent.futures.Future[Any]):
             It was cancelled, or one whose result it takes was.
         ClusterError
             Too many ranks died at it; the cluster was closed.
+        ArgumentError
+            `timeout` is no number.
         Exception
             What the function raised, with notes of the task, its rank and the line there.
 
@@ -108,15 +113,25 @@ class Future(concurrent.futures.Future[Any]):
         >>> wr.submit(len, "abc").result(timeout=60)
         3
         """
+        given: Any = timeout
+        if given is not None and not isinstance(given, Real):
+            raise ArgumentError(f"result: argument 'timeout' is {timeout!r}; expected a number of seconds, or None")
         try:
             found = super().result(timeout)
         except TimeoutError as error:
             if self.done():  # the function's own
                 raise
             raise WaitTimeout(f"result: task {self.name} hasn't ended within {timeout:g} s; it goes on") from error
-        if found is THERE:
+        return self._bring() if found is THERE else found
+
+    def _bring(self) -> Any:
+        """Return a result that is on a rank, and keep it; or what keeps it from coming here."""
+        try:
             found = self._dispatcher.fetch(self._record)
-            self._result = found
+        except Exception as error:
+            self._exception: BaseException | None = error
+            raise
+        self._result = found
         return found
 
     def cancel(self, running: bool = False) -> bool:
@@ -174,9 +189,24 @@ class Future(concurrent.futures.Future[Any]):
 
     def _invoke_callbacks(self) -> None:
         base: Any = super()
-        if self.__dict__["_done_callbacks"]:
+        callbacks = self.__dict__["_done_callbacks"]
+        if callbacks:
+            if self._result is THERE and any(getattr(each, "__module__", "") == _ASYNCIO for each in callbacks):
+                _post(self._fetch_first)
             _post(base._invoke_callbacks)
-        _called.discard(self)
+        while self._keepers:
+            self._keepers.pop().discard(self)
+
+    def _fetch_first(self) -> None:
+        with contextlib.suppress(Exception):
+            self._bring()
+
+    def _keep_in(self, futures: set[Future]) -> None:
+        """Have a set keep this future until it is done."""
+        futures.add(self)
+        self._keepers.append(futures)
+        if self.done():
+            futures.discard(self)
 
     def add_done_callback(self, fn: Callable[[concurrent.futures.Future[Any]], object]) -> None:
         """Have a function called with this future when it is done, on a thread of its own; at once if it is.
@@ -202,26 +232,20 @@ class Future(concurrent.futures.Future[Any]):
         """
         if not callable(fn):
             raise TypeError(f"add_done_callback: argument 'fn' is {fn!r}; expected a function of the future")
-        _called.add(self)
+        self._keep_in(_called)
         super().add_done_callback(fn)
-        if self.done():
-            _called.discard(self)
 
     def __await__(self) -> Generator[Any, None, Any]:
         return self._wait().__await__()
 
     async def _wait(self) -> Any:
-        found = await asyncio.wrap_future(self)
-        if found is THERE:
-            found = await asyncio.get_running_loop().run_in_executor(None, self.result)
-        return found
+        if self.done() and self._result is THERE:
+            with contextlib.suppress(Exception):
+                await asyncio.to_thread(self._bring)
+        return await asyncio.wrap_future(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if not note_use(self):
-            raise TypeError(
-                f"a future can't be pickled: {self.name}; it stands for its result as an argument of a task"
-            )
-        return fill_in, (self._record.number,)
+        raise TypeError(f"a future can't be pickled: {self.name}; it stands for its result as an argument of a task")
 
     def __repr__(self) -> str:
         return f"<Future {self.name} {self._record.state.value}>"

@@ -53,13 +53,14 @@ class Demand:
     priority: float = 0.0
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class Record:
     """A task: its call, what it takes, and where its result is.
 
     `needs` are the tasks whose results it takes, `arrays` what its pickle names by other numbers. `used` is kept with
     it: shared objects that its pickle names. `wanted` says that a future of it lives. `same` names calls of one
-    function, for how long they take and whether they end processes.
+    function, for how long they take and whether they end processes. `copies` are ranks that may have fetched its
+    result. `placed` says that the driver gave the result, `suspect` that its rank died while it was there.
     """
 
     number: int
@@ -81,14 +82,21 @@ class Record:
     failures: int = 0
     unread: int = 0
     doomed: bool = False
+    suspect: bool = False
+    placed: bool = False
     recalled: int = 0
     value: bytes | None = None
     holders: set[int] = field(default_factory=set)
+    copies: set[int] = field(default_factory=set)
     nbytes: int = 0
     error: BaseException | None = None
     waiting: set[Record] = field(default_factory=set)
     killed: Counter[int] = field(default_factory=Counter)
     future: Any = None
+
+    def forget_call(self) -> None:
+        """Let go of what it would take to run it again."""
+        self.call, self.function, self.needs, self.arrays, self.used = b"", None, (), (), ()
 
     @property
     def there(self) -> bool:

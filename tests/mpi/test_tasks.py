@@ -23,6 +23,11 @@ def test_tasks_on_ranks(launch, nothing_left):
     assert (found["ended"], found["program"], found["losses"]) == (True, True, 0)
     assert (found["stuck"], found["then"]) == (True, 1), "what stays in compiled code ends with its rank"
     assert "ranks died" in found["deadly"] or "rank died" in found["deadly"]
+    assert found["unpicklable"].startswith("allocate_lock-"), found["unpicklable"]
+    assert "can't be pickled, so it can't leave rank" in found["unpicklable"]
+    assert found["kept"] > 0
+    assert found["again"] == [2.0] * 6, "what was scattered is there for lineage"
+    assert found["dropped"] == 0, "copies go, too"
     assert found["still"] == [0, 1, 4, 9, 16]
 
 

@@ -118,6 +118,59 @@ def test_the_standard_library_takes_them():
         wr.submit(time.sleep, 0.3).result(timeout=0.01)
 
 
+class Dumb(Exception):
+    def __init__(self):
+        super().__init__()
+        self.lock = threading.Lock()
+
+    def __str__(self):
+        raise RuntimeError("it says nothing")
+
+
+def test_errors_that_say_nothing_end_their_tasks():
+    def fail():
+        raise Dumb
+
+    with pytest.raises(wr.WindrowError, match="Dumb"):
+        wr.submit(fail).result(20)
+
+
+def test_what_a_task_takes_is_kept_as_it_is():
+    def change(a):
+        a += 1
+
+    large = wr.submit(np.zeros, 100_000)
+    with pytest.raises(ValueError, match="read-only"):
+        wr.submit(change, large).result()
+    assert not large.result().any()
+
+
+def test_futures_travel_among_arguments_alone():
+    future = wr.submit(add, 1)
+    with pytest.raises(wr.ArgumentError, match="a future can't be pickled"):
+        wr.map_blocks(lambda b: b + future.result(), wr.arange(4), dtype=int)
+    with pytest.raises(wr.ArgumentError, match="a future can't be pickled"):
+        wr.shared.object({"f": future})
+
+
+@pytest.mark.parametrize("call", [wr.gather, lambda f, timeout: f.result(timeout)])
+def test_bad_timeouts(call):
+    with pytest.raises(wr.ArgumentError, match="'timeout' is 'x'"):
+        call(wr.submit(add, 1), timeout="x")
+
+
+def test_small_results_cut_lineage():
+    x = wr.arange(10).persist()
+    future = wr.submit(lambda a: a.sum(), x)
+    chain = future
+    for _ in range(200):
+        chain = wr.submit(add, chain)
+    assert chain.result() == 245
+    assert chain._record.needs == ()
+    assert future._record.arrays == (), "nor are arrays kept"
+    assert wr.submit(add, future).result() == 46
+
+
 def test_executor():
     with wr.Executor(retries=1) as executor:
         assert executor.submit(add, 1).result() == 2

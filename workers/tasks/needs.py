@@ -7,7 +7,10 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...graph.errors import ClusterError
+import numpy as np
+
+from ...graph.errors import ClusterError, WindrowError
+from ..calls import Unpicklable
 from .orders import VALUE, Unread
 
 if TYPE_CHECKING:
@@ -62,22 +65,39 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A result that stays with some ranks."""
+    """A result that stays with some ranks; `name` is that of its task."""
 
     number: int
     ranks: tuple[int, ...]
+    name: str
 
     def load(self, rank: Rank) -> Any:
         """See `Need`; what comes from another rank is kept here too."""
         service = rank.tasks
         found, value = service.find(self.number)
         if found:
-            return value
+            return protected(value)
         for other in self.ranks:
             try:
                 value = rank.calls.ask(other, VALUE, self.number, limit=LIMIT)
+            except Unpicklable as error:
+                raise unpicklable(self.name, other, error) from None
             except ClusterError:
                 continue
             service.keep_copy(self.number, value)
-            return value
+            return protected(value)
         raise Unread
+
+
+def protected(value: Any) -> Any:
+    """Return a result for a function that takes it; it is kept for others, so what writes into an array raises."""
+    if type(value) is np.ndarray:
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+def unpicklable(name: str, rank: int, error: Unpicklable) -> WindrowError:
+    """Return the error of a result that can't leave its rank."""
+    why = str(error).partition("can't be pickled: ")[2]
+    return WindrowError(f"{name}: what the task returned can't be pickled, so it can't leave rank {rank}: {why}")

@@ -58,23 +58,6 @@ def size_of(value: Any) -> int:
     return len(value) if isinstance(value, str | bytes | bytearray) else 0
 
 
-def pack(name: str, value: Any) -> bytes:
-    """Return a result's pickle.
-
-    Raises
-    ------
-    WindrowError
-        It can't be pickled.
-    """
-    try:
-        return bytes(cloudpickle.dumps(value, 5))
-    except Exception as error:
-        raise WindrowError(
-            f"{name}: what the task returned, a {type(value).__name__}, can't be pickled: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-
-
 def pack_error(error: BaseException) -> bytes:
     """Return an exception and its traceback, pickled; by its name where it can't travel."""
     trim_context(error)
@@ -83,4 +66,5 @@ def pack_error(error: BaseException) -> bytes:
         packed = cloudpickle.dumps((error, text), 5)
         pickle.loads(packed)
         return bytes(packed)
-    return pickle.dumps((WindrowError(f"{type(error).__name__}: {error}"), text), 5)
+    told = text.strip().rpartition("\n")[2]  # error itself may be unable to say anything
+    return pickle.dumps((WindrowError(told or type(error).__name__), text), 5)

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from .orders import TaskOrder
 
 
+INTERRUPTED = pack_error(Interrupted())
+
+
 class TaskService:
     """Runs tasks, and keeps what they return.
 
@@ -163,7 +166,7 @@ class TaskService:
         own_arena.enter(self._rank.transport)
         going = True
         while going:
-            with suppress(Interrupted):  # it came when its task was through
+            with suppress(Interrupted):
                 going = self._next()
 
     def _next(self) -> bool:
@@ -171,14 +174,18 @@ class TaskService:
         if number is None:
             return False
         order = self._waiting.pop(number, None)
-        if order is not None:  # it wasn't taken back
+        if order is None:  # it was taken back
+            return True
+        ended: tuple[str, bytes, int, float] = RAISED, INTERRUPTED, 0, 0.0
+        with suppress(Interrupted):
             with self._lock:
                 self._running[number] = threading.get_ident()
-            try:
-                ended = self._run(order)
-            except Interrupted as error:
-                ended = RAISED, pack_error(error), 0, 0.0
-            self._end(order, *ended)
+            ended = self._run(order)
+        told = False
+        while not told:
+            with suppress(Interrupted):  # it came when the task was through
+                self._end(order, *ended)
+                told = True
         return True
 
     def _end(self, order: TaskOrder, how: str, packed: bytes, nbytes: int, seconds: float) -> None:

@@ -1,10 +1,12 @@
 """Tasks on ranks: where they run, what stays there, cancelling, programs. JSON."""
 
 import concurrent.futures
+import gc
 import json
 import os
 import signal
 import sys
+import threading
 import time
 
 import numpy as np
@@ -23,6 +25,28 @@ file = wr.from_array(np.arange(10.0))
 found["host"] = wr.submit(lambda a: float(a[-1]), file).result()
 with concurrent.futures.ThreadPoolExecutor(4) as pool:
     found["threads"] = list(pool.map(lambda k: wr.submit(pow, k, 2).result(), range(50)))
+try:
+    wr.submit(threading.Lock).result()
+except wr.WindrowError as error:
+    found["unpicklable"] = str(error)
+placed = wr.scatter(np.ones(100_000))
+
+
+def fill(a):
+    time.sleep(0.02)
+    return a[:50_000] * 2
+
+
+def count():
+    services = [each for each in gc.get_objects() if type(each).__name__ == "TaskService"]
+    time.sleep(0.02)
+    return len(services[0]._kept)
+
+
+filled = [wr.submit(fill, placed) for _ in range(6)]
+concurrent.futures.wait(filled)
+found["kept"] = max(wr.gather([wr.submit(count) for _ in range(6)]))
+del placed
 
 
 def forever():
@@ -57,5 +81,9 @@ try:
 except wr.ClusterError as error:
     found["deadly"] = str(error)
 found["still"] = wr.gather(wr.map(pow, range(5), [2] * 5))
+found["again"] = [float(f.result()[-1]) for f in filled]
+del filled, large
+time.sleep(0.1)
+found["dropped"] = max(wr.gather([wr.submit(count) for _ in range(6)]))
 json.dump(found, sys.stdout)
 print()
