@@ -236,6 +236,22 @@ def as_array(operation: str, argument: str, value: Any) -> Array:
     return as_array_nocopy(operation, argument, snapshot(value))
 
 
+class LazyCalls:
+    """What `compute` and `persist` take beside arrays: lazy calls, which run as tasks."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def _begin(calls: list[Any]) -> list[Any]:
+        """Submit such calls together; return their futures."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _from(future: Any) -> Any:
+        """Return a lazy call in place of a future."""
+        raise NotImplementedError
+
+
 def check_arrays(operation: str, arrays: Sequence[Any]) -> None:
     """Raise for an argument that is no array of ours, and where there is none."""
     if not arrays:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import Future
+from concurrent.futures import wait as futures_wait
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,7 @@ from ...scheduler.cluster import session
 from ...scheduler.kept import Kept
 from ...scheduler.lineage import locate_chunks
 from ...scheduler.pages.counting import count_additions
-from ..base import ArrayBase, check_arrays, wrap
+from ..base import ArrayBase, LazyCalls, check_arrays, wrap
 from .deferred import evaluate, expand_recipes
 from .scalar_reads import element
 from .scalar_results import stays_array
@@ -41,14 +43,14 @@ def compute(*arrays: Any) -> Any:
 
     Parameters
     ----------
-    *arrays : Array, or list, tuple or dict of them
-        The arrays. Anything else is returned as it is.
+    *arrays : Array or Delayed, or list, tuple or dict of them
+        The arrays, and lazy calls. Anything else is returned as it is.
 
     Returns
     -------
     numpy.ndarray, numpy scalar, or tuple
         In the lists, tuples and dicts that the arrays came in; a tuple for several arguments. 0-d results are NumPy
-        scalars. The arrays are new and writable, in the driver's memory.
+        scalars. The arrays are new and writable, in the driver's memory. For a lazy call what it returns.
 
     Raises
     ------
@@ -72,10 +74,16 @@ def compute(*arrays: Any) -> Any:
     """
     if not arrays:
         raise ArgumentError(bad("compute", "arrays", arrays, "at least one array"))
-    lazy: list[ArrayBase] = []
-    _map_arrays(arrays, lazy.append)
-    made = iter(_values(lazy))
-    found: tuple[Any, ...] = _map_arrays(arrays, lambda a: _hand_out(a, next(made)))
+    lazy: list[Any] = []
+    _map_arrays(arrays, lazy.append, _COMPUTED)
+    calls = [each for each in lazy if isinstance(each, LazyCalls)]
+    futures = iter(calls[0]._begin(calls) if calls else ())  # they run beside the arrays
+    made = iter(_values([each for each in lazy if isinstance(each, ArrayBase)]))
+
+    def fill(each: Any) -> Any:
+        return next(futures).result() if isinstance(each, LazyCalls) else _hand_out(each, next(made))
+
+    found: tuple[Any, ...] = _map_arrays(arrays, fill, _COMPUTED)
     return found[0] if len(found) == 1 else found
 
 
@@ -88,17 +96,20 @@ def _values(arrays: list[ArrayBase]) -> list[np.ndarray[Any, Any]]:
     return evaluate([a.expr for a in arrays]) if arrays else []
 
 
-def _map_arrays(value: Any, function: Callable[[ArrayBase], Any]) -> Any:
+_COMPUTED = (ArrayBase, LazyCalls)
+
+
+def _map_arrays(value: Any, function: Callable[[Any], Any], kinds: tuple[type, ...] = (ArrayBase,)) -> Any:
     """Apply a function to the arrays in lists, tuples and dicts, in order; return these with its results."""
-    if isinstance(value, ArrayBase):
+    if isinstance(value, kinds):
         return function(value)
     if type(value) is dict:
-        return {key: _map_arrays(one, function) for key, one in value.items()}
+        return {key: _map_arrays(one, function, kinds) for key, one in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(_map_arrays(one, function) for one in value)
+        return type(value)(_map_arrays(one, function, kinds) for one in value)
     named = getattr(type(value), "_make", None)
     if isinstance(value, tuple) and named is not None:
-        return named(_map_arrays(one, function) for one in value)
+        return named(_map_arrays(one, function, kinds) for one in value)
     return value
 
 
@@ -112,14 +123,14 @@ def persist(*arrays: Any) -> Any:
 
     Parameters
     ----------
-    *arrays : Array
-        The arrays.
+    *arrays : Array or Delayed
+        The arrays, and lazy calls.
 
     Returns
     -------
-    Array or tuple of Array
+    Array or Delayed, or tuple of such
         Arrays of the same elements, whose chunks are kept as long as one of these lives, or until `release`. They
-        return at once; `wait` waits.
+        return at once; `wait` waits. For a lazy call, which begins to run, one that stands for its result.
 
     Raises
     ------
@@ -139,6 +150,13 @@ def persist(*arrays: Any) -> Any:
     >>> x.sum().compute()
     np.float64(2000.0)
     """
+    calls = [each for each in arrays if isinstance(each, LazyCalls)]
+    if calls:
+        held = [each for each in arrays if not isinstance(each, LazyCalls)]
+        kept_arrays = iter(() if not held else [persist(*held)] if len(held) == 1 else persist(*held))
+        futures = iter(calls[0]._begin(calls))
+        both = tuple(each._from(next(futures)) if isinstance(each, LazyCalls) else next(kept_arrays) for each in arrays)
+        return both[0] if len(both) == 1 else both
     check_arrays("persist", arrays)
     plain = expand_recipes([a.expr for a in arrays])
     pins = session().keep(plain)
@@ -153,8 +171,9 @@ def wait(*arrays: Any, timeout: float | None = None) -> None:
 
     Parameters
     ----------
-    *arrays : Array, or list, tuple or dict of them
-        What `persist` returned, and arrays made from that.
+    *arrays : Array or Future, or list, tuple or dict of them
+        What `persist` returned, and arrays made from that; futures, of whatever comes of them: what a task raised is
+        raised by its `result`.
     timeout : float, optional
         Seconds after which to give up; None: never.
 
@@ -180,12 +199,17 @@ def wait(*arrays: Any, timeout: float | None = None) -> None:
     if timeout is not None and not (number and timeout >= 0):
         raise ArgumentError(bad("wait", "timeout", timeout, "None, or seconds"))
     deadline = None if timeout is None else time.monotonic() + min(float(timeout), threading.TIMEOUT_MAX)
-    given: list[ArrayBase] = []
+    found: list[Any] = []
     for value in arrays:
-        before = len(given)
-        _map_arrays(value, given.append)
-        if len(given) == before:
-            raise ArgumentError(bad("wait", "arrays", value, "persisted Windrow arrays"))
+        before = len(found)
+        _map_arrays(value, found.append, (ArrayBase, Future))
+        if len(found) == before:
+            raise ArgumentError(bad("wait", "arrays", value, "persisted Windrow arrays, or futures"))
+    given: list[ArrayBase] = [each for each in found if isinstance(each, ArrayBase)]
+    futures = [each for each in found if not isinstance(each, ArrayBase)]
+    late = futures_wait(futures, None if deadline is None else max(0.0, deadline - time.monotonic())).not_done
+    if late:
+        raise WaitTimeout(f"wait: after {timeout} s {len(late)} of {len(futures)} futures are not done; they go on")
     kept: dict[Kept, Expr] = {}
     for array in given:
         pins = {

@@ -11,7 +11,7 @@ from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
-from ..base import as_array, check_dtype, check_shape, make
+from ..base import LazyCalls, as_array, check_dtype, check_shape, make
 from ..user_functions.pickling import name_of, payload
 from .calls import check_demand, check_function, dispatcher, find_origin, own_session, pack_with_futures, submit_packed
 
@@ -30,7 +30,7 @@ __all__ = [
 _KEPT = frozenset(["cores", "memory", "retries", "priority"])
 
 
-class Delayed:
+class Delayed(LazyCalls):
     """A call that waits until it is asked for, or an object in place of one; `delayed` makes them.
 
     Calls, attributes, items and operators of it are lazy calls themselves.
@@ -103,6 +103,14 @@ class Delayed:
         1
         """
         return submit_graph([self])[0]
+
+    @staticmethod
+    def _begin(calls: list[Delayed]) -> list[Future]:
+        return submit_graph(calls)
+
+    @staticmethod
+    def _from(future: Future) -> Delayed:
+        return Delayed(_value, (future,), {})
 
     def __call__(self, *args: Any, **kwargs: Any) -> Delayed:
         if self._function is _value:

@@ -230,7 +230,8 @@ class Dispatcher:
                 needs.append((each.number, Given(each.value)))
             else:
                 each.copies.add(record.rank)
-                needs.append((each.number, Made(each.number, tuple(each.holders), f"{each.name}-{each.number}")))
+                name = f"{each.name}-{each.number}"
+                needs.append((each.number, Made(each.number, tuple(each.holders), name, record.demand.writable)))
         try:
             needs += [(number, array.place(self._engine)) for number, array in record.arrays]
         except NotYet:

@@ -45,12 +45,16 @@ class Function:
 
 @dataclass(eq=False, slots=True)
 class Demand:
-    """What a task needs of a rank: cores, bytes; how often it may fail; the more urgent goes first."""
+    """What a task needs of a rank: cores, bytes; how often it may fail; the more urgent goes first.
+
+    `writable` says that its function never writes into what it takes, but may need arrays that it could write to.
+    """
 
     cores: int = 1
     memory: int = 0
     retries: int = 0
     priority: float = 0.0
+    writable: bool = False
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)

@@ -303,6 +303,39 @@ def test_chunks_and_lazy_calls():
         wr.from_delayed(wr.delayed(np.arange)(3), (3,))
 
 
+def test_compute_persist_and_wait_take_lazy_calls_and_futures(tmp_path):
+    def count():
+        with open(tmp_path / "runs", "a") as file:
+            file.write("x")
+        return 1
+
+    one = wr.delayed(count)()
+    x = wr.arange(4)
+    assert wr.compute({"a": one + 1, "b": [x.sum(), one]}, 7) == ({"a": 2, "b": [6, 1]}, 7)
+    assert (tmp_path / "runs").read_text() == "x", "together"
+    held, kept = wr.persist(one, x + 1)
+    assert (held + held).compute() == 2
+    assert wr.compute(held, kept.sum()) == (1, 10)
+    assert (tmp_path / "runs").read_text() == "xx"
+    assert wr.persist(one).compute() == 1
+    futures = [wr.submit(add, 1), wr.submit(divmod, 1, 0)]
+    wr.wait(futures, {"a": kept})
+    assert all(f.done() for f in futures)
+    with pytest.raises(wr.WaitTimeout, match="1 of 2 futures"):
+        wr.wait([wr.submit(time.sleep, 0.2), futures[0]], timeout=0.01)
+
+
+def test_chunks_of_persisted_arrays_are_read_not_computed(tmp_path):
+    def count(block):
+        with open(tmp_path / "runs", "a") as file:
+            file.write("x")
+        return block
+
+    x = wr.map_blocks(count, wr.arange(6, chunks=2), dtype=int).persist()
+    assert wr.delayed(sum)([wr.delayed(np.sum)(part) for part in x.to_delayed()]).compute() == 15
+    assert (tmp_path / "runs").read_text() == "xxx"
+
+
 def test_shared_objects_in_calls():
     table = wr.shared.object({"a": np.arange(10)})
     assert wr.submit(lambda k: int(table["a"][k]), 3).result() == 3

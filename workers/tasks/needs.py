@@ -65,18 +65,19 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A result that stays with some ranks; `name` is that of its task."""
+    """A result that stays with some ranks; `name` is that of its task, `writable` says how arrays are handed over."""
 
     number: int
     ranks: tuple[int, ...]
     name: str
+    writable: bool = False
 
     def load(self, rank: Rank) -> Any:
         """See `Need`; what comes from another rank is kept here too."""
         service = rank.tasks
         found, value = service.find(self.number)
         if found:
-            return protected(value)
+            return value if self.writable else protected(value)
         for other in self.ranks:
             try:
                 value = rank.calls.ask(other, VALUE, self.number, limit=LIMIT)
@@ -85,7 +86,7 @@ class Made:
             except ClusterError:
                 continue
             service.keep_copy(self.number, value)
-            return protected(value)
+            return value if self.writable else protected(value)
         raise Unread
 
 

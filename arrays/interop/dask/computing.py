@@ -111,7 +111,7 @@ def _demand(retries: Any, priority: Any) -> Demand:
         raise ArgumentError(bad("dask.get", "retries", retries, "an integer of 0 or more"))
     if not isinstance(priority, int | float) or priority != priority:
         raise ArgumentError(bad("dask.get", "priority", priority, "a number; larger ones go first"))
-    return Demand(retries=retries, priority=float(priority))
+    return Demand(retries=retries, priority=float(priority), writable=True)
 
 
 def _flatten(keys: Any) -> Iterable[Any]:
