@@ -28,7 +28,10 @@ def stored_chunks(x: Any, limit: int) -> tuple[int, ...] | None:
 
     Where chunks lie in shards, shards count as long as they have at most `limit` bytes.
     """
-    shape, dtype = tuple(x.shape), np.dtype(x.dtype)
+    try:
+        shape, dtype = tuple(x.shape), np.dtype(x.dtype)
+    except (AttributeError, TypeError):  # what is only written to may have none
+        return None
     for name in ("shards", "chunks"):
         try:
             found = getattr(x, name, None)

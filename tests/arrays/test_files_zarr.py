@@ -320,6 +320,17 @@ def test_a_session_of_icechunk_gets_what_the_ranks_have_written(tmp_path, place)
     np.testing.assert_array_equal(wr.from_zarr(reading, "g/x").compute(), data)
 
 
+def test_a_target_that_has_only_a_shape():
+    class Target:
+        shape, parts = (5,), []
+
+        def __setitem__(self, where, values):
+            self.parts.append((where, values.tolist()))
+
+    wr.store(wr.arange(5, chunks=3), Target())
+    assert Target.parts == [((slice(0, 3, 1),), [0, 1, 2]), ((slice(3, 5, 1),), [3, 4])]
+
+
 def test_a_source_that_reads_its_target(tmp_path):
     data = np.arange(40.0)
     x = wr.from_array(data, chunks=7)
