@@ -61,6 +61,7 @@ class Board:
         self.hopeless: list[Record] = []
         """What no rank is left for that may run it."""
         self._ready: list[tuple[float, int, Record]] = []
+        self._ready_here: list[tuple[float, int, Record]] = []
         self._passed = 0
         self._orders = count()
 
@@ -88,12 +89,19 @@ class Board:
 
     def _make_ready(self, record: Record) -> None:
         record.state = State.READY
-        heappush(self._ready, (-record.demand.priority, record.number, record))
+        heap = self._ready_here if record.demand.here else self._ready
+        heappush(heap, (-record.demand.priority, record.number, record))
 
     # ---------------------------------------------------------------- tasks go out
 
     def assign(self) -> Iterator[tuple[int, Record]]:
         """Give out what may run: (rank, task), as long as ranks have room."""
+        here, site = self._ready_here, self.sites[0]
+        while here and site.used < site.cores:
+            record = heappop(here)[2]
+            if record.state is State.READY:
+                self._send(record, 0)
+                yield 0, record
         kept: list[tuple[float, int, Record]] = []
         while self._ready:
             item = heappop(self._ready)

@@ -48,6 +48,7 @@ class Demand:
     """What a task needs of a rank: cores, bytes; how often it may fail; the more urgent goes first.
 
     `writable` says that its function never writes into what it takes, but may need arrays that it could write to.
+    `here`: it runs in the driver's process, since what it takes can't travel.
     """
 
     cores: int = 1
@@ -55,6 +56,7 @@ class Demand:
     retries: int = 0
     priority: float = 0.0
     writable: bool = False
+    here: bool = False
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)

@@ -206,3 +206,13 @@ def test_nothing_is_left_on_the_board():
             break
         time.sleep(0.01)
     assert [r.name for r in board.records.values()] == []
+
+
+def test_stores_write_into_this_process(tmp_path):
+    x = da.arange(12, chunks=5)
+    target = np.zeros(12, int)
+    da.store(x, target)
+    assert target.tolist() == list(range(12))
+    zarr = pytest.importorskip("zarr")
+    x.to_zarr(str(tmp_path / "x.zarr"))
+    assert zarr.open(str(tmp_path / "x.zarr"))[:].tolist() == list(range(12))

@@ -9,7 +9,7 @@ import pytest
 
 
 def pytest_sessionstart(session):
-    how = os.environ.get("WINDROW_DASK", "embedded")
+    how = os.environ.get("DASK_SUITE_SCHEDULER", "embedded")
     if how == "threads":
         scheduler = "threads"
     else:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
@@ -17,6 +18,7 @@ from ...tasks.calls import Packed, make_record, numbers
 from .kept import Kept, find_kept
 from .layout import Alias, DataNode, GraphNode, Task, key_split, order, run_subgraph
 from .running import Values, run_node, run_task
+from .stores import writes_here
 from .watching import Told
 
 if TYPE_CHECKING:
@@ -114,6 +116,7 @@ class Maker:
             for each in (run_node, run_task)
         )
         self.users: dict[Any, int] = {}
+        self.staying: set[Any] = set()
 
     def enter(self, wanted: Iterable[Any], watch: Watch | None = None) -> None:
         """Enter all tasks, and note the futures of some keys."""
@@ -146,22 +149,28 @@ class Maker:
             raise ClusterError(f"dask.get: {node.key!r} was persisted on another cluster, or one that is closed")
 
     def _record(self, key: Any, node: Any) -> Record:
+        name, demand = self._label(key), self.demands(key)
+        if self.alone:
+            return self._held(node, name, demand)
+        if not writes_here(node, self.entered.nodes):
+            with contextlib.suppress(ArgumentError):
+                return self._packed(key, node, name, demand)
+        return self._held(node, name, replace(demand, here=True))  # what it takes can't travel
+
+    def _gather(self, node: Any, by_reference: bool) -> tuple[dict[Any, Any], dict[Any, Record], list[Any]]:
+        """Return what a node takes: the values at hand, the tasks of others, what must live as long as the task."""
         given: dict[Any, Any] = {}
         needs: dict[Any, Record] = {}
         used: list[Any] = []
         for dep in node.dependencies:
-            found = self._find(dep, used)
+            found = self._find(dep, used, by_reference)
             if isinstance(found, Record):
                 needs[dep] = found
             else:
                 given[dep] = found.value
-        name = self._label(key)
-        demand = self.demands(key)
-        if self.alone:
-            return self._held(node, given, needs, name, demand, used)
-        return self._packed(key, node, given, needs, name, demand, used)
+        return given, needs, used
 
-    def _find(self, dep: Any, used: list[Any]) -> Any:
+    def _find(self, dep: Any, used: list[Any], by_reference: bool) -> Any:
         """Return the task that has what a node takes, or the node of data that go along."""
         key = self.entered.follow(dep)
         node = self.entered.nodes[key]
@@ -170,7 +179,7 @@ class Maker:
             return node.future._record
         if not isinstance(node, DataNode):
             return self.entered.records[key]
-        if self.alone or (self.users.get(key, 0) < 2 and dep == key) or weigh(node.value, FEW) >= 0:
+        if by_reference or self.users.get(key, 0) < 2 or weigh(node.value, FEW) >= 0:
             return node
         if key not in self.placed:
             self._try_pickle(key, node.value)
@@ -181,9 +190,12 @@ class Maker:
         return self.placed[key]._record
 
     def _try_pickle(self, key: Any, value: Any) -> None:
+        if key in self.staying:
+            raise ArgumentError(f"dask.get: {key!r} can't be pickled")
         try:
             cloudpickle.dumps(value, 5, buffer_callback=lambda _: None)
         except Exception as error:
+            self.staying.add(key)
             raise ArgumentError(
                 f"dask.get: the data {key!r}, a {type(value).__name__}, can't be pickled: {type(error).__name__}: "
                 f"{error}; expected what can travel to other processes"
@@ -196,9 +208,8 @@ class Maker:
             found = self.labels[first] = str(key_split(first))
         return found
 
-    def _held(
-        self, node: Any, given: dict[Any, Any], needs: dict[Any, Record], name: str, demand: Demand, used: list[Any]
-    ) -> Record:
+    def _held(self, node: Any, name: str, demand: Demand) -> Record:
+        given, needs, used = self._gather(node, True)
         fused = find_kept(node) if getattr(node, "func", None) is run_subgraph else ()
         for each in fused:  # their values must be there
             self._check(each)
@@ -214,16 +225,8 @@ class Maker:
             next(numbers), name, Held(make), None, unique, (), tuple(used), demand, f"dask {name}", self.where
         )
 
-    def _packed(
-        self,
-        key: Any,
-        node: Any,
-        given: dict[Any, Any],
-        needs: dict[Any, Record],
-        name: str,
-        demand: Demand,
-        used: list[Any],
-    ) -> Record:
+    def _packed(self, key: Any, node: Any, name: str, demand: Demand) -> Record:
+        given, needs, used = self._gather(node, False)
         values = Values(given, tuple(needs), tuple(record.number for record in needs.values()))
         plain = type(node) is Task
         function = self.run_task if plain else self.run_node
