@@ -52,8 +52,7 @@ def reduce_by_tree(array: Array, labels: tuple[Any, ...], found: Any, options: d
     total = partial(MEANS.get(func, func), found.dtype)
     least, fill = options.get("min_count") or 0, options.get("fill_value")
     some = func in ("nanmean", "nanmax", "nanmin") and array.dtype.kind == "f"
-    if some or least:
-        valid = partial("count", np.dtype(np.int64))
+    valid: Any = partial("count", np.dtype(np.int64)) if some or least else None
     if func in MEANS:
         total = total / (xp.maximum(valid, 1) if some else counted)
     if some:
