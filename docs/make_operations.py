@@ -270,6 +270,16 @@ EXAMPLES: dict[str, Callable[..., Any] | None] = {
     "signal.decimate": lambda f, a: f(a["x"], 2, ftype="fir"),
     "stats.moment": lambda f, a: f(a["x"], 3),
     "stats.ttest_1samp": lambda f, a: f(a["x"], 1.0),
+    **{
+        f"ndimage.{n}": lambda f, a: f(a["x"].rechunk(12))
+        for n in ("distance_transform_edt", "distance_transform_cdt", "spline_filter")
+    },
+    "ndimage.zoom": lambda f, a: f(a["x"].rechunk(12), 2),
+    "ndimage.shift": lambda f, a: f(a["x"].rechunk(12), 2),
+    "ndimage.affine_transform": lambda f, a: f(a["x"].rechunk(12), np.eye(2)),
+    "ndimage.map_coordinates": lambda f, a: f(a["x"].rechunk(12), np.zeros((2, 3))),
+    "ndimage.generic_filter": lambda f, a: f(a["x"], np.max, 3),
+    "ndimage.generic_filter1d": lambda f, a: f(a["x"], np.copyto, 3),
     "ndimage.convolve1d": lambda f, a: f(a["x"], [1, 2, 1]),
     "ndimage.correlate1d": lambda f, a: f(a["x"], [1, 2, 1]),
     "ndimage.convolve": lambda f, a: f(a["x"], np.ones((3, 3))),

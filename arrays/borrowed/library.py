@@ -30,7 +30,7 @@ def find(module: str, operation: str) -> Any:
         raise ImportError(f'{operation}: SciPy is not installed; pip install "windrow[scipy]"') from error
 
 
-def attempt(operation: str, function: Any, *samples: Any, **keywords: Any) -> Any:
+def attempt(operation: str, function: Any, /, *samples: Any, **keywords: Any) -> Any:
     """Call a function of SciPy's on small arrays: what it raises is told now, under the operation's name."""
     try:
         with np.errstate(all="ignore"):

@@ -48,6 +48,7 @@ from .measurements import (
     sum_labels,
     variance,
 )
+from .own import generic_filter, generic_filter1d
 from .ranks import (
     maximum_filter,
     maximum_filter1d,
@@ -57,8 +58,19 @@ from .ranks import (
     percentile_filter,
     rank_filter,
 )
+from .wholes import (
+    affine_transform,
+    distance_transform_cdt,
+    distance_transform_edt,
+    map_coordinates,
+    shift,
+    spline_filter,
+    spline_filter1d,
+    zoom,
+)
 
 __all__ = [
+    "affine_transform",
     "binary_closing",
     "binary_dilation",
     "binary_erosion",
@@ -72,6 +84,8 @@ __all__ = [
     "convolve1d",
     "correlate",
     "correlate1d",
+    "distance_transform_cdt",
+    "distance_transform_edt",
     "extrema",
     "find_objects",
     "gaussian_filter",
@@ -79,6 +93,8 @@ __all__ = [
     "gaussian_gradient_magnitude",
     "gaussian_laplace",
     "generate_binary_structure",
+    "generic_filter",
+    "generic_filter1d",
     "grey_closing",
     "grey_dilation",
     "grey_erosion",
@@ -87,6 +103,7 @@ __all__ = [
     "iterate_structure",
     "label",
     "laplace",
+    "map_coordinates",
     "maximum",
     "maximum_filter",
     "maximum_filter1d",
@@ -102,7 +119,10 @@ __all__ = [
     "percentile_filter",
     "prewitt",
     "rank_filter",
+    "shift",
     "sobel",
+    "spline_filter",
+    "spline_filter1d",
     "standard_deviation",
     "sum",
     "sum_labels",
@@ -110,4 +130,5 @@ __all__ = [
     "uniform_filter1d",
     "variance",
     "white_tophat",
+    "zoom",
 ]

@@ -58,3 +58,11 @@ def trim(made: Array, how: Filter, where: Where) -> Array:
         skip = depth if around else min(depth, own.start)
         cut.append(slice(skip, skip + own.stop - own.start))
     return np.asarray(made[tuple(cut)], how.dtype, order="C")
+
+
+def whole(*blocks: Any) -> Array:
+    """Call a function of a whole array: after the blocks come its name, their names, its keywords, and the dtype."""
+    x, *more, name, names, keywords, dtype = blocks
+    named = writable(keywords) | dict(zip(names, more, strict=True))
+    with np.errstate(all="ignore"):
+        return np.asarray(find(name)(x, **named), dtype, order="C")
