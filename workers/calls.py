@@ -175,7 +175,7 @@ class Calls:
     def begin(self, rank: int, service: str, *what: Any) -> Pending:
         """Send a question, and return what its answer comes to; whoever asks drops that in the end."""
         with self._lock:
-            self._check()
+            self.check()
             if current_batch() in self._recalled:
                 raise _recalled(service)
             self._number += 1
@@ -191,10 +191,11 @@ class Calls:
     def tell(self, rank: int, service: str, *what: Any) -> None:
         """Send a question whose answer nobody waits for."""
         with self._lock:
-            self._check()
+            self.check()
         self._post(rank, Asked(self.rank, 0, service, self._pack(rank, what)))
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise where nobody can be asked any more."""
         if self._forked:
             raise ClusterError("the cluster is that of the process from which this one was forked")
         if self._closed:

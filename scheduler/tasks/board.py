@@ -170,7 +170,7 @@ class Board:
     def _may_run_here(self, record: Record, likely: float | None) -> bool:
         """Tell whether rank 0 takes a task: when it is alone, or with long ones of a function that ended well."""
         if self._no_other(record):
-            return not record.killed or likely is not None
+            return record.suspect < 2 and (not record.killed or likely is not None)
         return likely is not None and likely >= LONG
 
     def _nearby(self, record: Record, rank: int) -> int:
@@ -295,7 +295,7 @@ class Board:
         site.alive = False
         at = sorted(site.at.values(), key=lambda record: record.order)
         for record in at:  # those that wait may have begun too: run again, none waits behind another
-            record.suspect = True
+            record.suspect += 1
         for record in at[: site.cores]:  # what can have begun
             record.killed[rank] += 1
         few = len(self.sites) <= ENOUGH

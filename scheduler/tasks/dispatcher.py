@@ -119,6 +119,7 @@ class Dispatcher:
     def fetch(self, record: Record) -> Any:
         """Return a result that is on ranks; wait for it to be made again where they are lost."""
         while True:
+            self._calls.check()
             with self._made:
                 while record.state not in (State.DONE, State.FAILED, State.CANCELLED):
                     self._made.wait(1.0)

@@ -21,7 +21,7 @@ def cancelled(record: Record) -> BaseException:
 
 def deadly(record: Record) -> BaseException:
     """Return the exception of a task at which ranks died."""
-    count = len(record.killed)
+    count = max(len(record.killed), record.suspect)
     if not count:
         return _noted(
             ClusterError(

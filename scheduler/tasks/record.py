@@ -66,7 +66,8 @@ class Record:
     `needs` are the tasks whose results it takes, `arrays` what its pickle names by other numbers. `used` is kept with
     it: shared objects that its pickle names. `wanted` says that a future of it lives. `same` names calls of one
     function, for how long they take and whether they end processes. `copies` are ranks that may have fetched its
-    result. `placed` says that the driver gave the result, `suspect` that its rank died while it was there.
+    result. `placed` says that the driver gave the result; `suspect` counts ranks that died while it was there, begun or
+    not.
     """
 
     number: int
@@ -88,7 +89,7 @@ class Record:
     failures: int = 0
     unread: int = 0
     doomed: bool = False
-    suspect: bool = False
+    suspect: int = 0
     placed: bool = False
     recalled: int = 0
     value: bytes | None = None

@@ -197,3 +197,37 @@ def test_whatever_happens_all_end_right(data):
     for record in tasks:
         made.release(record)
     assert not made.records
+
+
+def test_what_was_at_a_dead_rank_waits_behind_nothing():
+    made = board(3, 1)
+    made.seconds["f"] = 1e-4
+    records = [task() for _ in range(100)]
+    enter(made, *records)
+    assert made.lose(1) == []
+    given = {}
+    for rank, record in made.assign():
+        given.setdefault(rank, []).append(record)
+    suspects = [r for r in records if r.suspect]
+    assert len(suspects) == 41
+    assert not any(r in suspects for r in given.get(2, [])), "its core is not free"
+
+
+def test_what_was_at_two_dead_ranks_does_not_run_in_the_script_s_process():
+    made = board(3, 1)
+    made.seconds["f"] = 1.0
+    record = task()
+    enter(made, record)
+    first = record.rank
+    made.lose(first)
+    list(made.assign())
+    assert made.lose(record.rank) == [record]
+
+
+def test_what_no_rank_has_room_for_any_more_ends():
+    made = Board([1, 1, 4], [10, 10, 1000])
+    wide, large = task(cores=4), task(memory=500)
+    assert enter(made, wide, large) == {wide.number: 2}
+    assert made.lose(2) == [wide]
+    list(made.assign())
+    assert made.hopeless == [large]
