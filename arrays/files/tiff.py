@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,6 +111,7 @@ def _describe(place: Place, level: Any, number: int, depth: int) -> tuple[TiffSe
         found = TiffSeries(place, (), number, depth, shape, len(shape), dtype, at_once)
         return found, (*(1,) * max(0, len(shape) - 2), *shape[-2:])
     _check_codec(place, keyframe)
+    _check_pages(place, level, number)
     lead = find_lead(shape, len(level), keyframe.size)
     if lead is None:
         raise FileFormatError(
@@ -121,6 +123,18 @@ def _describe(place: Place, level: Any, number: int, depth: int) -> tuple[TiffSe
     found = TiffSeries(place, more, number, depth, shape, lead, np.dtype(level.dtype), None)
     inner = shape[lead:]
     return found, (*(1,) * lead, *_stored(inner, keyframe))
+
+
+def _check_pages(place: Place, level: Any, number: int) -> None:
+    """Raise where pages lie in other files that weren't found: tifffile has zeros for them."""
+    lost = sum(page is None for page in level)
+    told = level.keyframe.parent.ome_metadata or ""
+    names = sorted(set(re.findall(r'FileName="([^"]+)"', told)) - {os.path.basename(place.path)})
+    if lost and names:
+        raise FileFormatError(
+            f"from_tiff: {place.path}: {lost} pages of series {number} are missing; expected them in the files beside "
+            f"it that it names: {', '.join(names[:5])}"
+        )
 
 
 def _stored(shape: tuple[int, ...], keyframe: Any) -> tuple[int, ...]:

@@ -158,12 +158,36 @@ def test_tiff_levels_series_imagej_and_urls(tmp_path):
     np.testing.assert_array_equal(wr.from_tiff(url + "/x.tif", level=1).compute(), big[::2, ::2])
 
 
-def test_pages_of_a_tiff_in_several_files(tmp_path):
+def ome(number):
+    """What each of two files says of both."""
+    ids = [f"urn:uuid:00000000-0000-0000-0000-00000000000{k}" for k in range(2)]
+    planes = "".join(
+        f'<TiffData IFD="0" FirstT="{t}" PlaneCount="1"><UUID FileName="t{t}.ome.tif">{ids[t]}</UUID></TiffData>'
+        for t in range(2)
+    )
+    return (
+        f'<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" UUID="{ids[number]}"><Image ID="Image:0">'
+        '<Pixels ID="Pixels:0" DimensionOrder="XYCZT" Type="uint16" '
+        'SizeX="30" SizeY="20" SizeC="1" SizeZ="1" SizeT="2">'
+        f'<Channel ID="Channel:0:0" SamplesPerPixel="1"/>{planes}</Pixels></Image></OME>'
+    ).encode()
+
+
+@pytest.mark.filterwarnings("ignore")  # tifffile's files beside the first
+def test_pages_of_a_tiff_in_several_files(tmp_path, caplog):
     data = np.arange(2 * 20 * 30, dtype="u2").reshape(2, 20, 30)
-    sequence = tmp_path / "one.ome.tif"
-    tifffile.imwrite(sequence, data, metadata={"axes": "TYX"}, compression="zlib")
-    x = wr.from_tiff(sequence, chunks=(1, 20, 30))
-    np.testing.assert_array_equal(x[1].compute(), data[1])
+    for i, page in enumerate(data):
+        tifffile.imwrite(tmp_path / f"t{i}.ome.tif", page, description=ome(i), metadata=None, compression="zlib")
+    x = wr.from_tiff(tmp_path / "t0.ome.tif", chunks=(1, 20, 30))
+    np.testing.assert_array_equal(x.compute(), data)
+    url = in_memory(tmp_path, "parts")
+    with pytest.raises(wr.FileFormatError, match=r"1 pages of series 0 are missing; .*t1\.ome\.tif"):
+        wr.from_tiff(url + "/t0.ome.tif")
+    (tmp_path / "t1.ome.tif").unlink()
+    with pytest.raises(wr.SourceChanged, match=r"t1\.ome\.tif of the array is gone"):
+        x.compute()
+    with pytest.raises(wr.FileFormatError, match=r"1 pages of series 0 are missing; .*t1\.ome\.tif"):
+        wr.from_tiff(tmp_path / "t0.ome.tif")
 
 
 def test_broken_tiffs(tmp_path):

@@ -59,7 +59,11 @@ def open_tiff(place: Place) -> Any:
     import tifffile
 
     try:
-        return tifffile.TiffFile(place.stream(), name=place.path)
+        found = tifffile.TiffFile(place.stream(), name=place.path)
+        if not (place.is_local and found.is_ome):
+            return found
+        found.filehandle.close()
+        return tifffile.TiffFile(place.path)  # which looks for further files beside it
     except (tifffile.TiffFileError, ValueError, IndexError, OSError) as error:
         raise FileFormatError(f"{place.label}: {place.path} is no TIFF file that can be read: {error}") from error
 
@@ -187,8 +191,15 @@ class OpenTiff:
             return None
         handle = page.parent.filehandle
         with self._lock:
-            handle.seek(offset)
-            found: bytes = handle.read(count)
+            further = handle.closed  # tifffile keeps the first of several files open
+            if further:
+                handle.open()
+            try:
+                handle.seek(offset)
+                found: bytes = handle.read(count)
+            finally:
+                if further:
+                    handle.close()
         if len(found) < count:
             raise FileError(
                 f"{self._series.place.label}: {self._series.place.path} is truncated: {count} bytes of page "
