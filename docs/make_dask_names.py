@@ -96,7 +96,7 @@ ELSE: dict[str, dict[str, str]] = {
     },
     "dask": {
         "annotate": "`cores=`, `memory=`, `retries=`, `priority=` of `submit` and `delayed`",
-        "get": "`compute`; there is one scheduler",
+        "get": "`wr.dask.get` runs dask's own graphs on the ranks; `compute` runs Windrow's",
         "get_annotations": "none to look up",
         "is_dask_collection": "`isinstance(x, wr.Array)`",
         "istask": GRAPH,

@@ -394,3 +394,13 @@ def test_groups_in_many_chunks(runs, func, kind):
         assert runs == []
         assert found.dtype == expected.dtype
         xr.testing.assert_allclose(found.compute(), expected, rtol=1e-5 if kind == "f4" else 1e-12)
+
+
+def test_tokens_tell_equality_without_computing(runs):
+    base = pytest.importorskip("dask.base")
+    x = wr.arange(6, chunks=4)
+    assert not hasattr(x, "__dask_graph__"), "dask's own manager would take it"
+    assert base.tokenize(x + 1) == base.tokenize(x + 1)
+    assert base.tokenize(x + 1) != base.tokenize(x + 2)
+    assert base.tokenize(xr.DataArray(x)) == base.tokenize(xr.DataArray(x.copy()))
+    assert runs == []
