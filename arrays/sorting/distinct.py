@@ -157,7 +157,7 @@ def _inverse(x: Array, order: _Order) -> Steps:
     counts = yield each
     before = regrid(as_array("unique", "x", np.cumsum(counts) - counts), each.expr.grid)
     operand_axes = ((0,), (0,))
-    number = make(BlockFunction("searching:running", axes=operand_axes), (new, before), new.expr.grid, "i8")
+    number = make(BlockFunction("searching:number_runs", axes=operand_axes), (new, before), new.expr.grid, "i8")
     return regrid((yield from restore_order(where, number, where.expr.grid)), x.expr.grid)
 
 

@@ -77,7 +77,7 @@ def _differ(x: Array, equal_nan: bool) -> Array:
     return differ
 
 
-def running(new: Array, before: Array) -> Array:
+def number_runs(new: Array, before: Array) -> Array:
     """Return for each element how many are new up to it, less one; `before` counts those of the blocks before."""
     return np.asarray(np.cumsum(new) + (before[0] - 1))
 
