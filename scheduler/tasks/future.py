@@ -118,21 +118,24 @@ class Future(concurrent.futures.Future[Any]):
             raise ArgumentError(f"result: argument 'timeout' is {timeout!r}; expected a number of seconds, or None")
         try:
             found = super().result(timeout)
+            return self._bring() if found is THERE else found
         except TimeoutError as error:
             if self.done():  # the function's own
                 raise
             raise WaitTimeout(f"result: task {self.name} hasn't ended within {timeout:g} s; it goes on") from error
-        return self._bring() if found is THERE else found
+        finally:
+            del self  # a kept exception's traceback has this frame
 
     def _bring(self) -> Any:
         """Return a result that is on a rank, and keep it; or what keeps it from coming here."""
         try:
-            found = self._dispatcher.fetch(self._record)
+            self._result = self._dispatcher.fetch(self._record)
+            return self._result
         except Exception as error:
             self._exception: BaseException | None = error
             raise
-        self._result = found
-        return found
+        finally:
+            del self
 
     def cancel(self, running: bool = False) -> bool:
         """Cancel the task if it hasn't begun; tell whether it is cancelled.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import gc
 import os
 import pickle
 import subprocess
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -151,6 +153,19 @@ def test_futures_travel_among_arguments_alone():
         wr.map_blocks(lambda b: b + future.result(), wr.arange(4), dtype=int)
     with pytest.raises(wr.ArgumentError, match="a future can't be pickled"):
         wr.shared.object({"f": future})
+
+
+def test_failed_futures_are_no_cycles():
+    future = wr.submit(divmod, 1, 0)
+    with pytest.raises(ZeroDivisionError):
+        future.result()
+    gone = weakref.ref(future)
+    gc.disable()
+    try:
+        del future
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("call", [wr.gather, lambda f, timeout: f.result(timeout)])
