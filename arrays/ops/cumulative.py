@@ -112,7 +112,7 @@ def _in_parts(ufunc: str, x: Array, at: int, dtype: np.dtype[Any]) -> Array:
 def _shift_along(x: Array, at: int, axes: list[Axis], first: Any) -> Array:
     """Return the array with its elements one place further along an axis, and a value in front."""
     steps = tuple((i, Slice(-1 if i == at else 0)) for i in range(x.ndim))
-    return make(Move("shift", (Route(steps),), first), (x,), Grid(axes), x.dtype)
+    return make(Move("shifted", (Route(steps),), first), (x,), Grid(axes), x.dtype)
 
 
 def _flat(operation: str, a: Any, axis: Any, dtype: Any, out: Any, method: Any, ufunc: np.ufunc) -> Array:

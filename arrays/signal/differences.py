@@ -322,5 +322,5 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
         folded = where(logical_and(folded == -high, step > 0), high, folded)
     turns = astype(where(absolute(step) < limit, 0, folded - step), dtype)
     steps = tuple((i, Slice(-1 if i == at else 0)) for i in range(x.ndim))
-    placed = make(Move("shift", (Route(steps),), dtype.type(0)), (turns,), x.expr.grid, dtype)
+    placed = make(Move("shifted", (Route(steps),), dtype.type(0)), (turns,), x.expr.grid, dtype)
     return astype(x + cumsum(placed, axis=at), dtype)
