@@ -33,7 +33,7 @@ def loaded(path: Path):
 
 def public_words() -> set[str]:
     """Names of functions and methods that users can write."""
-    spaces = [wr, wr.linalg, wr.fft, wr.overlap, wr.random, wr.testing]
+    spaces = [wr, wr.linalg, wr.fft, wr.ndimage, wr.overlap, wr.random, wr.signal, wr.stats, wr.testing]
     found = {name for space in spaces for name in getattr(space, "__all__", dir(space))} | INDEXING
     for kind in (wr.Array, wr.random.Generator):
         found |= {name for name in dir(kind) if not name.startswith("_")}
