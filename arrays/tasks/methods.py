@@ -40,6 +40,33 @@ class Awaitable(ArrayBase):
         found: np.ndarray[Any, Any] = importlib.import_module(f"{__package__}.delayed").to_delayed(self)
         return found
 
+    def to_dask(self) -> Any:
+        """Return a dask array of the same chunks, lazily.
+
+        Returns
+        -------
+        dask.array.Array
+            Each chunk is a node of its graph. Under `windrow.dask.get` the chunks that are asked for are computed
+            together, and stay on the ranks; other schedulers of dask's compute each by itself.
+
+        See Also
+        --------
+        windrow.from_dask : The way back.
+
+        Notes
+        -----
+        An array of Windrow's is no dask collection itself: `dask.compute(x)` hands it back as it is,
+        `dask.compute(x.to_dask())` computes it.
+
+        Examples
+        --------
+        >>> import dask
+        >>> import windrow as wr
+        >>> dask.compute(wr.arange(5, chunks=2).to_dask().sum(), scheduler=wr.dask.get)
+        (np.int64(10),)
+        """
+        return importlib.import_module("..interop.dask.arrays", __package__).to_dask(self)
+
     def __await__(self) -> Generator[Any, None, Any]:
         asyncio = importlib.import_module("asyncio")
         compute = importlib.import_module("..execution.compute", __package__).compute

@@ -151,6 +151,7 @@ if _typing.TYPE_CHECKING:
     from .arrays.files.npy_stack import *
     from .arrays.files.tiff import *
     from .arrays.files.zarr import *
+    from .arrays.interop.dask.conversion import *
     from .arrays.linalg.einsum import *
     from .arrays.signal.polynomials import *
     from .arrays.tasks.delayed import *
@@ -167,6 +168,7 @@ _LATER = {
     "einsum_path": ".arrays.linalg.einsum",
     "explain": ".arrays.display.explain",
     "from_hdf5": ".arrays.files.hdf5",
+    "from_dask": ".arrays.interop.dask.conversion",
     "from_npy_stack": ".arrays.files.npy_stack",
     "from_tiff": ".arrays.files.tiff",
     "imread": ".arrays.files.images",

@@ -216,3 +216,29 @@ def test_stores_write_into_this_process(tmp_path):
     zarr = pytest.importorskip("zarr")
     x.to_zarr(str(tmp_path / "x.zarr"))
     assert zarr.open(str(tmp_path / "x.zarr"))[:].tolist() == list(range(12))
+
+
+def test_arrays_go_to_dask_and_back():
+    x = wr.arange(24, chunks=5).reshape(4, 6).rechunk((2, 4))
+    lazy = (x - x.mean(axis=0)).to_dask()
+    assert isinstance(lazy, da.Array)
+    assert lazy.chunks == x.chunks
+    wanted = np.arange(24.0).reshape(4, 6)
+    wanted -= wanted.mean(axis=0)
+    assert (lazy.T + 1).compute().tolist() == (wanted.T + 1).tolist()
+    assert lazy[:2].sum().compute(scheduler="threads") == wanted[:2].sum()
+    assert dask.compute(x.sum().to_dask(), plus(lazy[0, 0])) == (276, wanted[0, 0] + 1)
+    assert not dask.is_dask_collection(x)
+    with pytest.raises(wr.ArgumentError, match="persist it first"):
+        wr.from_dask(lazy + 1)
+    back = wr.from_dask(lazy.rechunk((4, 3)).persist() * 2)
+    assert back.chunks == ((4,), (3, 3))
+    assert (back + 1).compute().tolist() == (wanted * 2 + 1).tolist()
+    assert wr.from_dask(da.from_array(wanted, chunks=3).sum()).compute() == wanted.sum()
+    assert wr.from_dask(da.arange(5, chunks=2).persist()).sum().compute() == 10
+    with pytest.raises(wr.ArgumentError, match="a dask array"):
+        wr.from_dask(wanted)
+    with pytest.raises(wr.ShapeError, match="compute_chunk_sizes"):
+        wr.from_dask(da.arange(5, chunks=2)[da.arange(5, chunks=2) > 2])
+    with pytest.raises(wr.DTypeError):
+        wr.from_dask(da.from_array(np.array([None, 1]), chunks=1))

@@ -10,6 +10,7 @@ from ....scheduler.tasks.record import Demand, State
 from ....workers.output import in_task
 from ....workers.shared_objects import own_rank
 from ...tasks.calls import dispatcher, find_origin, own_session
+from .chunks import compute_together
 from .graphs import Entered, Maker, cull
 from .kept import Kept
 from .layout import get_here, local_callbacks, persist_by, read_annotations, read_graph
@@ -65,6 +66,7 @@ def _enter(
 ) -> Entered:
     active, board = own_session("dask.get"), dispatcher("dask.get")
     entered = Entered(cull(nodes, wanted))
+    compute_together(entered.nodes)
     Maker(entered, board, active, demands, find_origin()).enter(wanted, watch)
     return entered
 

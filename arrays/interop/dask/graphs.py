@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from ....graph.errors import ArgumentError, ClusterError
+from ....scheduler.tasks.arrays import ArrayArgument
 from ....scheduler.tasks.record import Demand, Function, Record
 from ....workers.shared_objects import noting
 from ....workers.tasks.needs import Held
 from ....workers.tasks.packing import weigh
+from ...execution.compute import persist
 from ...tasks.calls import Packed, make_record, numbers
-from .kept import Kept, find_kept
-from .layout import Alias, DataNode, GraphNode, Task, key_split, order, run_subgraph
+from .chunks import ChunkTask, run_with_chunks
+from .kept import Kept, find_inner
+from .layout import Alias, DataNode, GraphNode, Task, key_split, order
 from .running import Values, run_node, run_task
 from .stores import writes_here
 from .watching import Told
@@ -210,20 +213,28 @@ class Maker:
 
     def _held(self, node: Any, name: str, demand: Demand) -> Record:
         given, needs, used = self._gather(node, True)
-        fused = find_kept(node) if getattr(node, "func", None) is run_subgraph else ()
-        for each in fused:  # their values must be there
+        for each in find_inner(node, Kept):  # their values must be there
             self._check(each)
             needs[each] = each.future._record
             used.append(each.future)
         names = [(key, record.number) for key, record in needs.items()]
+        chunks = [(next(numbers), each) for each in find_inner(node, ChunkTask)]
 
         def make(values: dict[int, Any]) -> Any:
-            return run_node, (node, given | {key: values[number] for key, number in names}), {}
+            taken = given | {key: values[number] for key, number in names}
+            if not chunks:
+                return run_node, (node, taken), {}
+            return run_with_chunks, (node, taken, {id(each): values[number] for number, each in chunks}), {}
 
+        arrays = tuple((number, ArrayArgument(self.active, self._expr(each.args[0]))) for number, each in chunks)
         unique = tuple({id(r): r for r in needs.values()}.values())
         return Record(
-            next(numbers), name, Held(make), None, unique, (), tuple(used), demand, f"dask {name}", self.where
+            next(numbers), name, Held(make), None, unique, arrays, tuple(used), demand, f"dask {name}", self.where
         )
+
+    def _expr(self, chunk: Any) -> Any:
+        held: Any = chunk if self.alone else persist(chunk)
+        return held.expr
 
     def _packed(self, key: Any, node: Any, name: str, demand: Demand) -> Record:
         given, needs, used = self._gather(node, False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .layout import DataNode, run_subgraph
+from .layout import DataNode, Task, run_subgraph
 
 if TYPE_CHECKING:
     from ....scheduler.tasks.future import Future
@@ -37,6 +37,11 @@ class Kept(DataNode):  # type: ignore[misc] # dask has no types
     @typ.setter
     def typ(self, _: type) -> None:
         """Take no type: that of the value counts."""
+
+    @property
+    def block_fusion(self) -> bool:
+        """Whether dask leaves this node as it is: yes."""
+        return True
 
     def __call__(self, values: Any = ()) -> Any:
         return self.value
@@ -76,13 +81,18 @@ class Kept(DataNode):  # type: ignore[misc] # dask has no types
         return f"<Kept {self.key!r} {self.future!r}>"
 
 
-def find_kept(node: Any) -> list[Kept]:
-    """Return the persisted nodes that were fused into one."""
+def find_inner(node: Any, kind: type) -> list[Any]:
+    """Return the nodes of a kind that dask has put into another one."""
     found, pending = [], [node]
     while pending:
         each = pending.pop()
-        if isinstance(each, Kept):
+        if type(each) is kind:
             found.append(each)
-        elif getattr(each, "func", None) is run_subgraph:
+            continue
+        if not isinstance(each, Task):
+            continue
+        if each.func is run_subgraph:
             pending += each.args[0].values()
+        pending += each.args
+        pending += each.kwargs.values()
     return found

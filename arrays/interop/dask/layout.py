@@ -45,7 +45,12 @@ Alias, DataNode, GraphNode, Task, TaskRef, convert_legacy_graph, run_subgraph = 
 (local_callbacks,) = _load("dask.callbacks", "local_callbacks")
 (get_here,) = _load("dask.local", "get_sync")
 (key_split,) = _load("dask.utils", "key_split")
-(persist_by,) = _load("dask.base", "persist")
+persist_by, optimize = _load("dask.base", "persist", "optimize")
+
+
+def import_arrays() -> Any:
+    """Return `dask.array`, which needs NumPy and takes its time."""
+    return importlib.import_module("dask.array")
 
 
 def read_graph(expr: Any) -> dict[Any, Any]:
