@@ -363,3 +363,18 @@ def test_a_closed_cluster_ends_what_waits():
         time.sleep(0.05)
     with pytest.raises(wr.ClusterError, match="the cluster was closed"):
         futures[-1].result(20)
+
+
+def test_programs_end_with_their_cluster(tmp_path):
+    place = tmp_path / "pid"
+    with wr.Cluster(threads=1):
+        wr.submit(["sh", "-c", f"echo $$ > {place}; exec sleep 20"])
+        while not (place.exists() and place.read_text().strip()):
+            time.sleep(0.01)
+    for _ in range(500):
+        try:
+            os.kill(int(place.read_text()), 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
+    pytest.fail("the program goes on")

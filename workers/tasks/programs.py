@@ -10,6 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import MissingFile
+from ..mpi.exits import before_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _threads = threading.local()
 _running: dict[int, subprocess.Popen[Any]] = {}
 _stopped: set[int] = set()
+_own = os.getpid()
 
 
 class Interrupted(BaseException):
@@ -43,6 +45,16 @@ def stop_program(number: int) -> bool:
     with contextlib.suppress(OSError):
         os.killpg(program.pid, signal.SIGKILL)
     return True
+
+
+def stop_all() -> None:
+    """End all programs; what forked from this process has none."""
+    if os.getpid() == _own:
+        for number in list(_running):
+            stop_program(number)
+
+
+before_end.append(stop_all)
 
 
 def run_program(words: Sequence[str], **options: Any) -> str:

@@ -226,8 +226,10 @@ class TaskService:
         return found
 
     def close(self) -> None:
-        """End the threads once their present tasks are through."""
+        """End the threads once their present tasks are through, and programs at once."""
         self._waiting.clear()
+        for number in list(self._running):
+            stop_program(number)
         for _ in self._threads:
             self._queue.put(None)
         self._giving.put(None)
