@@ -46,21 +46,26 @@ def filtered(*blocks: Any, where: Where) -> Array:
     if 0 in shape:
         return np.empty(shape, how.dtype)
     named = writable(how.keywords) | dict(zip(how.names, more, strict=True))
-    short = x.ndim == 1 and how.function in RANKED and x.size < 2 * np.max(_length(named)) + 2
+    rowed = x.ndim == 1 and how.function in RANKED and _needs_row(x, named)
     with np.errstate(all="ignore"):
-        made = _ranked(x, how.function, named) if short else np.asarray(find(how.function)(x, **named))
+        made = _ranked(x, how.function, named) if rowed else np.asarray(find(how.function)(x, **named))
     return trim(made, how, where)
 
 
 RANKED = {"ndimage.rank_filter", "ndimage.median_filter", "ndimage.percentile_filter"}
 
 
-def _length(named: dict[str, Any]) -> Any:
-    return named["size"] if named.get("footprint") is None else np.shape(named["footprint"])
+def _needs_row(x: Array, named: dict[str, Any]) -> bool:
+    """Tell whether SciPy's filter of lines would read beyond their ends, or leave out that a footprint has holes."""
+    footprint = named.get("footprint")
+    if footprint is not None and not np.all(footprint):
+        return True
+    length = np.max(named["size"]) if footprint is None else np.size(footprint)
+    return bool(x.size < 2 * length + 2)
 
 
 def _ranked(x: Array, name: str, named: dict[str, Any]) -> Array:
-    """Filter a line as a plane of one row: SciPy reads beyond the ends of lines that are shorter than the filter."""
+    """Filter a line as a plane of one row."""
     given = dict(named)
     mode = given["mode"]
     if given.get("footprint") is not None:
