@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
+import pickle
+import signal
 import threading
 import time
 from operator import add
@@ -123,6 +126,24 @@ def test_a_failure_ends_what_has_not_begun(tmp_path):
     assert len(os.listdir(tmp_path)) == before < 300
 
 
+def test_an_interrupt_cancels_what_has_not_begun(tmp_path):
+    def touch(k):
+        time.sleep(0.05)
+        (tmp_path / str(k)).touch()
+
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.3, signal.pthread_kill, [main, signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        dask.compute(*[dask.delayed(touch)(k) for k in range(400)])
+    timer.join()
+    time.sleep(0.2)
+    before = len(os.listdir(tmp_path))
+    time.sleep(0.2)
+    assert len(os.listdir(tmp_path)) == before < 300
+    assert plus(1).compute() == 2
+
+
 def test_persisted_parts_stay_on_the_ranks(tmp_path):
     def note(block):
         with open(tmp_path / "runs", "a") as file:
@@ -137,6 +158,7 @@ def test_persisted_parts_stay_on_the_ranks(tmp_path):
     assert (x * 2 + x).persist().sum().compute() == 72
     assert x.sum().compute(scheduler="threads") == 24, "other schedulers fetch them"
     assert (tmp_path / "runs").read_text() == "xxx"
+    assert pickle.loads(pickle.dumps(x)).sum().compute(scheduler="threads") == 24
     one, two = dask.persist(plus(1), db.from_sequence([1, 2]))
     assert (one.compute(), two.sum().compute()) == (2, 3)
 
@@ -206,6 +228,15 @@ def test_nothing_is_left_on_the_board():
             break
         time.sleep(0.01)
     assert [r.name for r in board.records.values()] == []
+
+
+def test_other_inner_parts_of_dask_are_told(monkeypatch):
+    layout = importlib.import_module("windrow.arrays.interop.dask.layout")
+    monkeypatch.delattr("dask._task_spec.Alias")
+    with pytest.raises(
+        ImportError, match=f"dask {dask.__version__} has other inner parts .*Alias.* expected 2026.1.0 to"
+    ):
+        layout._load("dask._task_spec", "Alias")
 
 
 def test_stores_write_into_this_process(tmp_path):

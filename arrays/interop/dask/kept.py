@@ -69,6 +69,10 @@ class Kept(DataNode):  # type: ignore[misc] # dask has no types
         return id(self)
 
     def __reduce__(self) -> Any:
+        try:
+            self.future.__reduce__()
+        except TypeError:  # no task takes it: the user pickles a collection, with its values
+            return DataNode, (self.key, self.value)
         return DataNode, (self.key, self.future)
 
     def __dask_tokenize__(self) -> Any:

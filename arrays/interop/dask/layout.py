@@ -1,6 +1,6 @@
 """What of dask's inner parts is used: imported here alone, since they change between versions.
 
-Tested with dask 2025.12.0 and 2026.8.0. What `scheduler=` gets is an expression; its `__dask_graph__()` is a dict of
+Tested with dask 2026.1.0 and 2026.8.0. What `scheduler=` gets is an expression; its `__dask_graph__()` is a dict of
 nodes, each with a key and the keys it takes, called with their values.
 """
 
@@ -14,7 +14,7 @@ from ....graph.errors import WindrowError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TESTED = ("2025.12.0", "2026.8.0")
+TESTED = ("2026.1.0", "2026.8.0")
 """The oldest and the newest version that tests have run with."""
 
 
@@ -41,6 +41,7 @@ def _trouble(error: Exception) -> str:
 Alias, DataNode, GraphNode, Task, TaskRef, convert_legacy_graph, run_subgraph = _load(
     "dask._task_spec", "Alias", "DataNode", "GraphNode", "Task", "TaskRef", "convert_legacy_graph", "_execute_subgraph"
 )
+_load("dask._task_spec", "_is_dask_future")  # futures of other schedulers, by which persist keeps parts on ranks
 (order,) = _load("dask.order", "order")
 (local_callbacks,) = _load("dask.callbacks", "local_callbacks")
 (get_here,) = _load("dask.local", "get_sync")
