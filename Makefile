@@ -46,7 +46,7 @@ endif
 # Tests start hundreds of Pythons, and each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all checks lint types mypy pyright imports size docs site conformance xarray bench ml seeds mutants clean
+.PHONY: help run test test-all checks lint types mypy pyright imports size docs site conformance xarray dask bench ml seeds mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,9 @@ conformance: .venv/.test ## the array API's test suite, SUITE=its checkout; ARGS
 xarray: .venv/.test ## xarray's tests of lazy arrays on Windrow; SUITE=its checkout, else the installed package's
 	$(BIN)/pip install -q --disable-pip-version-check "dask[array,dataframe]" numbagg cftime
 	$(PY) tests/conformance/xarray/run.py $(SUITE) $(ARGS)
+
+dask: .venv/.test ## dask's own tests by wr.dask.get, beside its threads; ARGS="--ranks 2 dask.array.tests.test_reductions"
+	$(PY) tests/conformance/dask_suite.py $(ARGS)
 
 bench: .venv/.bench $(if $(filter ml,$(MAKECMDGOALS)),.venv/.learn) ## measure against the peers; `make bench ml`: the training stage, `make bench seeds`: rank programs, loops, shared arrays
 	$(PY) benchmarks/$(if $(filter ml,$(MAKECMDGOALS)),ml.py,$(if $(filter seeds,$(MAKECMDGOALS)),seeds,run.py)) $(ARGS)

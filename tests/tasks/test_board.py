@@ -43,6 +43,24 @@ def test_rank_0_takes_no_function_that_never_ended_well():
     assert list(enter(made, *[task(same="g") for _ in range(7)]).values()) == [1, 2, 1, 2, 1, 2], "one ahead each"
 
 
+def test_what_cannot_travel_runs_on_the_driver_s_rank_and_holds_up_no_other():
+    made = board()
+    stay = [task(here=True, same="new") for _ in range(3)]
+    given = enter(made, *stay, task(), task())
+    assert list(given.values()) == [0, 0, 1, 2]
+    assert stay[2].state is State.READY
+    made.done(stay[0], None, 1, 1.0)
+    assert [(rank, r) for rank, r in made.assign()] == [(0, stay[2])]
+
+
+def test_what_failed_is_forgotten_but_by_its_futures():
+    made = board()
+    first = task()
+    enter(made, first, task(first))
+    made.fail(first, ValueError())
+    assert not made.records
+
+
 def test_short_tasks_go_ahead():
     made = board(2, 1)
     made.seconds["f"] = 1e-4
