@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,8 @@ from ...execution.compute import persist
 from ...tasks.calls import Packed, make_record, numbers
 from .chunks import ChunkTask, run_with_chunks
 from .kept import Kept, find_inner
-from .layout import Alias, DataNode, GraphNode, Task, key_split, order
-from .running import Values, run_node, run_task
+from .layout import Alias, DataNode, GraphNode, Task, key_split, order, run_subgraph
+from .running import Filled, Values, run_node, run_task
 from .stores import writes_here
 from .watching import Told
 
@@ -107,7 +108,7 @@ class Maker:
     active: Session
     demands: Any
     where: str
-    functions: dict[int, Function] = field(default_factory=dict)
+    functions: dict[int, Function | None] = field(default_factory=dict)
     placed: dict[Any, Future] = field(default_factory=dict)
     labels: dict[Any, str] = field(default_factory=dict)
 
@@ -119,6 +120,7 @@ class Maker:
             for each in (run_node, run_task)
         )
         self.users: dict[Any, int] = {}
+        self.heads = Counter(id(_head(node)) for node in self.entered.nodes.values() if type(node) is Task)
         self.staying: set[Any] = set()
 
     def enter(self, wanted: Iterable[Any], watch: Watch | None = None) -> None:
@@ -232,6 +234,20 @@ class Maker:
             next(numbers), name, Held(make), None, unique, arrays, tuple(used), demand, f"dask {name}", self.where
         )
 
+    def _common(self, node: Any) -> Function | None:
+        """Return what a task has in common with others, if it has and that pickles without futures and arrays."""
+        head = id(_head(node))
+        if self.heads[head] < 2:
+            return None
+        if head not in self.functions:
+            self.functions[head] = None
+            with contextlib.suppress(ArgumentError):
+                packed = Packed("dask.get", "", Filled(node.func, node.args[: _count_first(node)]))
+                if not (packed.needs or packed.arrays or packed.used):
+                    made = Function(next(numbers), packed.pickled, "task")
+                    self.functions[head] = self.board.watch(made)
+        return self.functions[head]
+
     def _expr(self, chunk: Any) -> Any:
         held: Any = chunk if self.alone else persist(chunk)
         return held.expr
@@ -239,9 +255,14 @@ class Maker:
     def _packed(self, key: Any, node: Any, name: str, demand: Demand) -> Record:
         given, needs, used = self._gather(node, False)
         values = Values(given, tuple(needs), tuple(record.number for record in needs.values()))
-        plain = type(node) is Task
-        function = self.run_task if plain else self.run_node
-        call: Any = (None, (node.func, node.args, node.kwargs, values) if plain else (node, values), {})
+        call: Any = (None, (node, values), {})
+        function = self._common(node) if type(node) is Task else None
+        if function is not None:
+            call = (None, (node.args[_count_first(node) :], node.kwargs, values), {})
+        elif type(node) is Task:
+            function, call = self.run_task, (None, (node.func, node.args, node.kwargs, values), {})
+        else:
+            function = self.run_node
         unique = tuple({id(r): r for r in needs.values()}.values())
         packed = None if self.by_value else _quickly(call)
         if packed is not None:
@@ -262,6 +283,16 @@ class Maker:
         record.needs = tuple({id(r): r for r in (*record.needs, *unique)}.values())
         record.used = (*record.used, *used, *slow.futures)
         return record
+
+
+def _head(node: Any) -> Any:
+    """Return what tells a task's function: for what was fused, the nodes in it."""
+    return node.args[0] if node.func is run_subgraph else node.func
+
+
+def _count_first(node: Any) -> int:
+    """Return how many of the first arguments belong to the function: of what was fused, all but what it takes."""
+    return 3 if node.func is run_subgraph else 0
 
 
 def _quickly(call: Any) -> bytes | None:

@@ -36,6 +36,16 @@ def run_task(
     return function(*filled, **{name: _fill(each, values) for name, each in kwargs.items()})
 
 
+class Filled:
+    """What many tasks have in common, sent to a rank once: a function, or what dask has fused."""
+
+    def __init__(self, function: Callable[..., Any], first: tuple[Any, ...]) -> None:
+        self.function, self.first = function, first
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], values: dict[Any, Any]) -> Any:
+        return run_task(self.function, (*self.first, *args), kwargs, values)
+
+
 def _fill(part: Any, values: dict[Any, Any]) -> Any:
     if isinstance(part, GraphNode):
         return part({key: values[key] for key in part.dependencies})
