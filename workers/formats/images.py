@@ -20,12 +20,14 @@ def read_image(place: Place) -> Array:
     """Return an image's samples."""
     import imageio.v3 as imageio
 
+    ending = f".{place.path.rpartition('.')[2]}"
     try:
         if place.is_local:
             place.check()
-            found = np.asarray(imageio.imread(place.path))
+            with open(place.path, "rb") as file:  # imageio leaves open what it can't read
+                found = np.asarray(imageio.imread(file, extension=ending))
         else:
-            found = np.asarray(imageio.imread(place.read_bytes(), extension=f".{place.path.rpartition('.')[2]}"))
+            found = np.asarray(imageio.imread(place.read_bytes(), extension=ending))
     except SourceChanged:
         raise
     except Exception as error:

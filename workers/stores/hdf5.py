@@ -58,9 +58,7 @@ def reading(place: Place) -> Iterator[Any]:
             found = _handles[key] = _Handle(open_file(place))
         _handles.move_to_end(key)
         found.readers += 1
-        idle = [p for p, h in _handles.items() if not h.readers][: max(0, len(_handles) - KEPT)]
-        for each in idle:
-            _handles.pop(each).file.close()
+        _close_idle()
     try:
         yield found.file
     finally:
@@ -69,6 +67,13 @@ def reading(place: Place) -> Iterator[Any]:
             if not found.readers and place.path in _scripts and _handles.get(key) is found:
                 del _handles[key]
                 found.file.close()
+            _close_idle()
+
+
+def _close_idle() -> None:
+    idle = [key for key, handle in _handles.items() if not handle.readers][: max(0, len(_handles) - KEPT)]
+    for key in idle:
+        _handles.pop(key).file.close()
 
 
 def open_file(place: Place) -> Any:
