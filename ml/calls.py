@@ -1,36 +1,53 @@
-"""joblib's calls as tasks: large arrays among the arguments go to a rank once, and libraries' threads are held back.
+"""Calls of any function as tasks of the graph: large arrays are operands, results are of any size.
 
-A call is pickled without the large NumPy arrays in it. The ranks of a host map one copy of these; where all is computed
-by threads of this process they are handed over as they are, read-only.
+A call is pickled without the large NumPy arrays among its arguments. These are operands of its task: sent to a rank
+once, and read there in place. What the call gives comes back as bytes in a block of fixed room. If it needs more, the
+rank keeps the bytes and tells how many there are; a second task, placed where the first one's block lies, hands them
+out. Should that rank be gone, the second task makes the call again.
 """
 
 from __future__ import annotations
 
 import io
+import itertools
 import pickle
 import sys
 import threading
-from contextlib import contextmanager
+import traceback
+from collections import OrderedDict
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 import numpy as np
 
-from ..arrays.shared import object as share
-from ..arrays.tasks.submit import scatter, submit
+from ..arrays.base import make
+from ..arrays.creation.from_data import from_array
+from ..arrays.execution.compute import persist
+from ..arrays.user_functions.pickling import payload
+from ..graph.errors import WindrowError
+from ..graph.grid import Axis, Grid
+from ..graph.kinds.mapping import MapBlocks
 from ..scheduler.cluster import session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..scheduler.tasks.future import Future
+    from ..arrays.array import Array
 
 __all__ = ["Caller"]
 
 Values = np.ndarray[Any, Any]
 LARGE = 1 << 16
 """Arrays of at least so many bytes are operands."""
+ROOM = 1 << 16
+"""Bytes of the block in which a call's outcome comes back at first."""
+HEAD = 8
+KEPT = 8
+"""Outcomes too large for their block that a rank keeps until they are asked for."""
+_outcomes: OrderedDict[int, bytes] = OrderedDict()
 _guard = threading.Lock()
+_numbers = itertools.count()
 
 
 class _Pickler(cloudpickle.Pickler):
@@ -72,11 +89,66 @@ class _Unpickler(pickle.Unpickler):
         return self._aside[number].T if turned else self._aside[number]
 
 
-def _call(pickled: bytes, aside: tuple[Values, ...], threads: int) -> Any:
-    """Make a pickled call; on a rank."""
-    function = _Unpickler(io.BytesIO(pickled), aside).load()
-    with limit_threads(threads):
-        return function()
+class _Call:
+    """Makes a pickled call in a block, and gives its outcome as bytes."""
+
+    def __init__(self, pickled: bytes, number: int, threads: int) -> None:
+        self.pickled, self.number, self.threads = pickled, number, threads
+
+    def __call__(self, *aside: Values) -> Values:
+        found = self.outcome(aside)
+        out = np.zeros(ROOM, np.uint8)
+        out[:HEAD] = np.frombuffer(len(found).to_bytes(HEAD, "little"), np.uint8)
+        if len(found) <= ROOM - HEAD:
+            out[HEAD : HEAD + len(found)] = np.frombuffer(found, np.uint8)
+            return out
+        with _guard:
+            _outcomes[self.number] = found
+            while len(_outcomes) > KEPT:
+                _outcomes.popitem(last=False)
+        return out
+
+    def outcome(self, aside: tuple[Values, ...]) -> bytes:
+        """Return (whether it returned, what it returned or raised, the traceback), pickled."""
+        try:
+            function = _Unpickler(io.BytesIO(self.pickled), aside).load()
+            with limit_threads(self.threads):
+                found = function()
+        except Exception as error:
+            return _pack_error(error)
+        try:
+            return bytes(cloudpickle.dumps((True, found, "")))
+        except Exception as error:
+            told = f"joblib: what a call gave can't be pickled: {type(error).__name__}: {error}"
+            return _pack_error(WindrowError(told))
+
+
+def _pack_error(error: Exception) -> bytes:
+    text = "".join(traceback.format_exception(error))
+    with suppress(Exception):
+        pickled = cloudpickle.dumps((False, error, text))
+        pickle.loads(pickled)
+        return bytes(pickled)
+    return bytes(cloudpickle.dumps((False, WindrowError(f"{type(error).__name__}: {error}"), text)))
+
+
+class _Rest:
+    """Hands out an outcome that its first block had no room for; makes the call again where it isn't known."""
+
+    def __init__(self, call: _Call, size: int) -> None:
+        self.call, self.size = call, size
+
+    def __call__(self, first: Values, *aside: Values) -> Values:
+        with _guard:
+            found = _outcomes.pop(self.call.number, None)
+        if found is None:
+            found = self.call.outcome(aside)
+        if len(found) > self.size:
+            told = f"joblib: a call was made again, gave {len(found)} bytes instead of {self.size}"
+            found = _pack_error(WindrowError(f"{told}; expected the same result for the same call"))
+        out = np.zeros(self.size, np.uint8)
+        out[: len(found)] = np.frombuffer(found, np.uint8)
+        return out
 
 
 # ---------------------------------------------------------------- threads of libraries
@@ -133,35 +205,67 @@ class Caller:
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads
         self._lock = threading.Lock()
-        self._arrays: dict[tuple[Any, ...], tuple[Values, Any]] = {}
+        self._arrays: dict[tuple[Any, ...], tuple[Values, Array]] = {}
+        self._open: set[Any] = set()
 
-    def submit(self, function: Callable[[], Any]) -> Future:
-        """Call a function on some rank; return the future of what it returns."""
+    def call(self, function: Callable[[], Any]) -> Any:
+        """Call a function on some rank; return what it returns, or raise what it raises."""
         aside: list[Values] = []
         file = io.BytesIO()
         _Pickler(file, aside).dump(function)
-        return submit(_call, file.getvalue(), tuple(self._stand_in(a) for a in aside), self.threads)
+        operands = [self._operand(a) for a in aside]
+        call = _Call(file.getvalue(), next(_numbers), self.threads)
+        first = self._make("call", call, operands, ROOM)
+        head = self._bytes(first)
+        size = int.from_bytes(head[:HEAD], "little")
+        if size <= ROOM - HEAD:
+            content = head[HEAD : HEAD + size]
+        else:
+            content = self._bytes(self._make("result", _Rest(call, size), [first, *operands], size))
+        good, found, text = pickle.loads(content)
+        if good:
+            return found
+        found.add_note("remote traceback:\n" + text.rstrip())
+        raise found
+
+    def cancel(self) -> None:
+        """Drop calls that haven't begun; those that run go on, and are dropped when they end."""
+        with self._lock:
+            calls, self._open = list(self._open), set()
+        for kept in calls:
+            kept.job.fail(WindrowError("the call was cancelled"))
+            kept.release()
 
     def forget(self) -> None:
         """Let go of arguments."""
         with self._lock:
             self._arrays.clear()
 
-    def _stand_in(self, array: Values) -> Any:
-        """Return what stands for an argument, in C order; it is kept, so that it is sent once."""
+    def _make(self, name: str, function: Any, operands: list[Array], size: int) -> Array:
+        operand_axes = tuple((None,) * a.ndim for a in operands)
+        packed = payload("joblib", function, (), {}, name)
+        made: Array = persist(make(MapBlocks(packed, operand_axes), operands, Grid([Axis.whole(size)]), np.uint8))
+        return made
+
+    def _bytes(self, made: Array) -> bytes:
+        """Return a persisted block when it is there."""
+        kept: Any = made.expr.pin
+        with self._lock:
+            self._open.add(kept)
+        try:
+            kept.wait()
+            return session().chunk(made.expr, 0).tobytes()
+        finally:
+            with self._lock:
+                self._open.discard(kept)
+
+    def _operand(self, array: Values) -> Array:
+        """Return the lazy array of an argument, in C order; it is kept, so that it is sent once."""
         if array.flags.f_contiguous and not array.flags.c_contiguous:
             array = array.T
         key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
         with self._lock:
             known = self._arrays.get(key)
             if known is None:
-                known = self._arrays[key] = (array, _send(array))
+                known = self._arrays[key] = (array, from_array(array, chunks=-1))
             return known[1]
-
-
-def _send(array: Values) -> Any:
-    if not session().embedded:
-        return share(array)
-    view = array.view()
-    view.flags.writeable = False
-    return scatter(view)

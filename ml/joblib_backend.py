@@ -1,6 +1,6 @@
 """A backend of joblib that runs calls on the ranks: `with joblib.parallel_config("windrow"): …`.
 
-Each batch of calls is a task (`calls.py`). Large arrays among the arguments are sent to a rank once and
+Each batch of calls is a task of the graph (`calls.py`). Large arrays among the arguments are sent to a rank once and
 are read-only there, as joblib's own memory maps are; they must not change while `Parallel` runs. A rank that is lost
 loses no calls: they are made again elsewhere. Within a call BLAS has one thread, and OpenMP one or
 `inner_max_num_threads`; calls of `Parallel` within a call run one after the other.
@@ -9,7 +9,6 @@ loses no calls: they are made again elsewhere. Within a call BLAS has one thread
 from __future__ import annotations
 
 import threading
-import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -42,13 +41,13 @@ class WindrowBackend(AutoBatchingMixin, ParallelBackendBase):  # pyright: ignore
     supports_inner_max_num_threads = True
     default_n_jobs = -1
     MIN_IDEAL_BATCH_DURATION = 0.05
-    """joblib's own part of a call is some ms: shorter ones are put together until a batch takes so many seconds."""
+    """A call costs about 2 ms of its own: shorter ones are put together until a batch takes so many seconds."""
     MAX_IDEAL_BATCH_DURATION = 0.5
 
     def __init__(self, **keywords: Any) -> None:
         super().__init__(**keywords)
+        self._pool: ThreadPoolExecutor | None = None
         self._caller = Caller()
-        self._submitted: weakref.WeakSet[Future[Any]] = weakref.WeakSet()
 
     def effective_n_jobs(self, n_jobs: int | None) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return how many calls run side by side: at most a task for each compute thread of each rank."""
@@ -72,13 +71,9 @@ class WindrowBackend(AutoBatchingMixin, ParallelBackendBase):  # pyright: ignore
 
     def submit(self, func: Callable[[], Any], callback: Any = None) -> Future[Any]:
         """Run a batch of calls on some rank."""
-        future: Future[Any]
-        try:
-            future = self._caller.submit(func)
-        except Exception as error:  # what can't be pickled: joblib learns of it as of other errors
-            with ThreadPoolExecutor(1) as pool:
-                future = pool.submit(_raise, error)
-        self._submitted.add(future)
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(2 * self.effective_n_jobs(-1), thread_name_prefix="windrow-joblib")
+        future = self._pool.submit(self._caller.call, func)
         if callback is not None:
             future.add_done_callback(callback)
         return future
@@ -92,23 +87,21 @@ class WindrowBackend(AutoBatchingMixin, ParallelBackendBase):  # pyright: ignore
         self._caller.forget()
 
     def terminate(self) -> None:
-        """Let go of arguments."""
+        """Let go of arguments and threads."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
         self._caller.forget()
         self.reset_batch_stats()
 
     def abort_everything(self, ensure_ready: bool = True) -> None:
         """Drop what hasn't begun."""
-        for future in list(self._submitted):
-            future.cancel()
         self.terminate()
+        self._caller.cancel()
 
     def get_nested_backend(self) -> tuple[Any, None]:
         """Calls within calls run one after the other."""
         return SequentialBackend(nesting_level=(self.nesting_level or 0) + 1), None
-
-
-def _raise(error: Exception) -> None:
-    raise error
 
 
 def register() -> None:
