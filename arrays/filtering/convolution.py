@@ -13,7 +13,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import check_axis, make
 from ..borrowed.documents import described
-from ..borrowed.library import attempt, find, numbers
+from ..borrowed.scipy_calls import attempt, find, numbers
 from ..chunking.rechunk import regrid
 from ..ops.moving import move
 from ..ops.taking import flip

@@ -12,7 +12,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import check_axis, make
 from ..borrowed.documents import described
-from ..borrowed.library import attempt, find, numbers, settled
+from ..borrowed.scipy_calls import attempt, find, numbers, settled
 from ..chunking.rechunk import regrid
 from .about import ABOUT
 

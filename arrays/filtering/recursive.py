@@ -11,7 +11,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, check_axis, make
 from ..borrowed.documents import described
-from ..borrowed.library import attempt, find, numbers, own
+from ..borrowed.scipy_calls import attempt, find, numbers, own
 from ..chunking.rechunk import regrid
 from ..creation.filled import zeros
 from ..ops.broadcasting import broadcast_to

@@ -11,7 +11,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import check_axis, make
 from ..borrowed.documents import described
-from ..borrowed.library import attempt, find, numbers, settled
+from ..borrowed.scipy_calls import attempt, find, numbers, settled
 from ..ops.moving import move
 from .about import ABOUT
 from .lines import along

@@ -11,7 +11,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks.measures import Groups
 from ..base import as_array, broadcast_shape, make
-from ..borrowed.library import numbers
+from ..borrowed.scipy_calls import numbers
 from ..chunking.rechunk import common_axes, regrid
 from ..ops.broadcasting import broadcast_to
 

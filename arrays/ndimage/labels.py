@@ -12,7 +12,7 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, make
 from ..borrowed.documents import described
-from ..borrowed.library import find, numbers
+from ..borrowed.scipy_calls import find, numbers
 from ..creation.ranges import arange
 from ..execution.compute import persist
 from ..execution.deferred import defer

@@ -17,7 +17,7 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks.ndimage import Filter
 from ..base import ArrayBase, as_array, check_axis, make
-from ..borrowed.library import attempt, find, numbers, settled
+from ..borrowed.scipy_calls import attempt, find, numbers, settled
 from ..chunking.halo import with_halo
 from ..chunking.rechunk import regrid
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from ...workers.kernels.blocks.ndimage import find as find_function
 from ..base import check_axis
-from ..borrowed.library import attempt, find, numbers, plain_value
+from ..borrowed.scipy_calls import attempt, find, numbers, plain_value
 from ..user_functions.map_blocks import map_blocks
 from ..user_functions.overlap import map_overlap
 from .linear import Numbers, documented

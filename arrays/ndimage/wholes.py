@@ -12,7 +12,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, check_axis, check_shape, make
 from ..borrowed.documents import described
-from ..borrowed.library import attempt, find, numbers, settled, whole
+from ..borrowed.scipy_calls import attempt, find, numbers, settled, whole
 from ..chunking.rechunk import regrid
 from .about import ABOUT
 from .local import output_dtype

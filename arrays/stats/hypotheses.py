@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ..base import as_array
 from ..borrowed.documents import described
-from ..borrowed.library import find
+from ..borrowed.scipy_calls import find
 from ..ops.elementwise import clip, where
 from ..ops.ufuncs import absolute, logical_or, sqrt
 from .samples import ABOUT, Sample, check_alternative, refuse_other, same_lengths

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import ArgumentError, bad
 from ..base import as_array
 from ..borrowed.documents import described
-from ..borrowed.library import find
+from ..borrowed.scipy_calls import find
 from ..ops.elementwise import astype, where
 from ..ops.ufuncs import exp, log, sqrt
 from ..sorting.quantiles import percentile
