@@ -69,6 +69,31 @@ def test_a_communicator_that_fails_on_one_rank_is_made_again(launch, nothing_lef
     assert (ended.status, ended.out.strip()) == (0, "[3, 3]"), ended.err[-3000:]
 
 
+def split(programs, seed: int) -> None:
+    done = subprocess.run(
+        ["timeout", "-k", "3", "30", *programs.mpirun(4), sys.executable, str(PROGRAMS / "split_deaths.py"), str(seed)],
+        env=programs.environment(),
+        capture_output=True,
+        text=True,
+        timeout=40,
+        check=False,
+    )
+    assert done.stdout.strip() == "right", (seed, done.returncode, done.stderr[-3000:])
+
+
+def test_a_rank_killed_while_communicators_are_made(programs, nothing_left):
+    """Without `workers/mpi/obituaries.py` one in eight ends by a segmentation fault."""
+    for seed in range(6):
+        split(programs, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_hundred_ranks_killed_while_communicators_are_made(programs, nothing_left):
+    for seed in range(100, 200):
+        split(programs, seed)
+
+
 @pytest.mark.slow
 def test_agreements_while_another_thread_probes(programs, nothing_left):
     """Without turns 4 to 35 of 300,000 came out wrong: see `workers/mpi/turns.py`."""

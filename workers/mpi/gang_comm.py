@@ -18,10 +18,13 @@ from ..gangs.member import Unmet
 from ..gangs.payloads import Frozen
 from ..gangs.reductions import fold_objects, operation, scan_objects
 from .environment import ulfm_enabled
+from .obituaries import Obituaries
 from .turns import Turns
 from .warnings_of_mpi import untested_quietly
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..protocol import GangOrder
 
 _NAMES = ("ERR_PROC_FAILED", "ERR_PROC_FAILED_PENDING", "ERR_REVOKED")
@@ -36,15 +39,19 @@ class _Made:
     """
 
     made: list[MPI.Comm]
+    news: Obituaries
     rank: int
+    Revoke: Callable[[], None]
 
-    def _keep(self, kind: Any, comm: Any) -> Any:
-        """Return a communicator as one of ours."""
+    def _keep(self, kind: Any, make: Callable[..., Any], *arguments: Any) -> Any:
+        """Make a communicator; return it as one of ours."""
+        with self.news.held(self.Revoke):
+            comm = make(*arguments)
         if comm == MPI.COMM_NULL:
             return comm
         comm.Set_errhandler(MPI.ERRORS_RETURN)
         child = kind(comm)
-        child.made = self.made
+        child.made, child.news = self.made, self.news
         self.made.append(child)
         return child
 
@@ -79,15 +86,15 @@ class GangCart(_Made, MPI.Cartcomm):
 
     def Sub(self, remain_dims: Any) -> Any:
         """See mpi4py."""
-        return self._keep(GangCart, super().Sub(remain_dims))
+        return self._keep(GangCart, super().Sub, remain_dims)
 
     def Dup(self, info: Any = None) -> Any:
         """See mpi4py."""
-        return self._keep(GangCart, super().Dup(info))
+        return self._keep(GangCart, super().Dup, info)
 
     def Split(self, color: int = 0, key: int = 0) -> Any:
         """See mpi4py."""
-        return self._keep(GangComm, super().Split(color, key))
+        return self._keep(GangComm, super().Split, color, key)
 
 
 class GangComm(_Made, MPI.Intracomm):
@@ -95,34 +102,35 @@ class GangComm(_Made, MPI.Intracomm):
 
     def Dup(self, info: Any = None) -> Any:
         """See mpi4py."""
-        return self._keep(GangComm, super().Dup(info))
+        return self._keep(GangComm, super().Dup, info)
 
     def Clone(self) -> Any:
         """See mpi4py."""
-        return self._keep(GangComm, super().Clone())
+        return self._keep(GangComm, super().Clone)
 
     def Split(self, color: int = 0, key: int = 0) -> Any:
         """See mpi4py."""
-        return self._keep(GangComm, super().Split(color, key))
+        return self._keep(GangComm, super().Split, color, key)
 
     def Split_type(self, split_type: int, key: int = 0, info: Any = MPI.INFO_NULL) -> Any:
         """See mpi4py."""
-        return self._keep(GangComm, super().Split_type(split_type, key, info))
+        return self._keep(GangComm, super().Split_type, split_type, key, info)
 
     def Create(self, group: MPI.Group) -> Any:
         """See mpi4py."""
-        return self._keep(GangComm, super().Create(group))
+        return self._keep(GangComm, super().Create, group)
 
     def Create_cart(self, dims: Any, periods: Any = None, reorder: bool = False) -> Any:
         """See mpi4py."""
         with untested_quietly():
-            return self._keep(GangCart, super().Create_cart(dims, periods, reorder))
+            return self._keep(GangCart, super().Create_cart, dims, periods, reorder)
 
 
 def duplicate(comm: MPI.Intracomm) -> GangComm:
     """Return a communicator like a gang's of all ranks of another one; collective over it."""
     made = GangComm(comm.Dup())
-    made.made = []
+    made.made, made.news = [], Obituaries()
+    made.news.begin()
     made.Set_errhandler(MPI.ERRORS_RETURN)
     return made
 
@@ -147,6 +155,7 @@ class MpiMeeting:
         self._current: GangComm | None = None
         self._lock = threading.Lock()
         self.turns = Turns()
+        self._news: Obituaries | None = None
 
     def join(self, order: GangOrder) -> list[Any]:
         """See `workers.gangs.member.Meeting`."""
@@ -163,11 +172,15 @@ class MpiMeeting:
         part = self._own in order.ranks
         key = order.ranks.index(self._own) if part else 0
         assert isinstance(self._base, MPI.Intracomm)
-        found = self._base.Split(0 if part else MPI.UNDEFINED, key)
+        if self._news is None:
+            self._news = Obituaries()
+            self._news.begin()
+        with self._news.held(self._base.Revoke):
+            found = self._base.Split(0 if part else MPI.UNDEFINED, key)
         if found == MPI.COMM_NULL:
             return []
         comm = GangComm(found)
-        comm.made = []
+        comm.made, comm.news = [], self._news
         comm.Set_errhandler(MPI.ERRORS_RETURN)
         with self._lock:
             self._current = comm
