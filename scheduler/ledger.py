@@ -264,7 +264,8 @@ class Ledger(Planner):
         """
         arena, before = self.arenas[rank], self._before[rank]
         little = arena.used - before < min((arena.size - before) // 2, PLENTY)
-        for record in self.ready.candidates(rank, ahead, little):
+        for candidate in self.ready.candidates(rank, ahead, little):
+            record = self.readings.abreast(rank, candidate)
             if (rank == 0 and self._dangerous(record, alone)) or not self.readings.allows(rank, record):
                 continue
             tasks, queue = record.dequeue(rank, self._share(record), SPARE if ahead else 0)

@@ -34,6 +34,14 @@ class Readings:
         each = max(1, record.stage.domain.largest * record.stage.dtype.itemsize)
         return self.counts[rank] < max(2, min(READERS, self._arenas[rank].size // 4 // each))
 
+    def abreast(self, rank: int, record: Record) -> Record:
+        """Return which stage's task goes first of those that read the same source: what they read is read once."""
+        if not record.slow:
+            return record
+        users = {user for edge in record.inputs if edge.record.slow for user in edge.record.users if user.slow}
+        ready = [user for user in users if user.lengths.get(rank)]
+        return min(ready, key=lambda user: (user.queues[rank][0][0] / user.ntasks, -user.number), default=record)
+
 
 def find_ahead(ledger: Ledger, late: Sequence[int]) -> list[Batch]:
     """Return what late ranks have been given ahead, as much as idle ones can begin at once."""

@@ -10,7 +10,7 @@ import numpy as np
 from ..graph.access import ByBlock
 from ..graph.program import Load, Product
 from .reader import region_of, take_key
-from .reading import read_soon
+from .reading import read_soon, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +54,8 @@ class Inputs:
                 wanted[number, block, take_key(take) if take else ()] = take
         ahead = self._list_ahead()
         self.pending = len(wanted) + len(ahead) + 1
-        for number, piece in ahead:
-            read_soon(partial(self._read, number, piece))
+        for key, (number, piece) in ahead.items():
+            self._read_soon(key, number, piece)
         for (number, block, key), take in wanted.items():
             producer = self.reader.producers[number]
             place = self.reader.places[number][block // producer.blocks_per_task]
@@ -66,11 +66,14 @@ class Inputs:
             self.rank.transport.fetch(place.owner, region, into, self._on_arrival)
         self._on_arrival(True)
 
-    def _read(self, number: int, piece: Piece | int) -> None:
-        """Read a piece of a source; on an I/O thread of the process."""
-        if self.rank.waits(self.run.batch):
-            self.reader.read_ahead(number, piece)
-        self.rank.do_later(partial(self._on_arrival, True))
+    def _read_soon(self, key: tuple[int, int, tuple[Any, ...]], number: int, piece: Piece | int) -> None:
+        """Have a piece of a source read, on an I/O thread of the process."""
+        source, batch = self.reader.producers[number].token, self.run.batch
+        reading, new = share((source, *key[1:]))
+        self.reader.ahead[key] = reading
+        reading.await_(lambda: self.rank.waits(batch), lambda: self.rank.do_later(partial(self._on_arrival, True)))
+        if new:
+            read_soon(lambda: reading.read(lambda: self.reader.read_ahead(number, piece)))
 
     def _on_arrival(self, ok: bool) -> None:
         self.pending -= 1
@@ -81,9 +84,9 @@ class Inputs:
             else:
                 self.rank.begin_soon(self.run.batch)
 
-    def _list_ahead(self) -> list[tuple[int, Piece | int]]:
+    def _list_ahead(self) -> dict[tuple[int, int, tuple[Any, ...]], tuple[int, Piece | int]]:
         """Return (input, piece or whole block) for what I/O threads are to read, each once."""
-        found: dict[tuple[Any, ...], tuple[int, Piece | int]] = {}
+        found: dict[tuple[int, int, tuple[Any, ...]], tuple[int, Piece | int]] = {}
         for stage, value, block in self._loads() if self.slow else ():
             if isinstance(value.access, ByBlock):
                 if value.inputs[0] in self.slow:
@@ -98,7 +101,7 @@ class Inputs:
             for number, whole in _operands(stage, product, block):
                 if number in self.slow:
                     found[number, whole, ()] = number, whole
-        return list(found.values())
+        return found
 
     def _list_wanted(self) -> list[tuple[int, int, tuple[Any, ...]]]:
         """Return (input, block, take) for all that the batch reads; an empty take is the whole block."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..graph.kinds.source import HostData
     from ..graph.stage import Stage
     from .protocol import Places
+    from .reading import Reading
 
 Array = np.ndarray[Any, Any]
 HOST = -2
@@ -102,24 +103,25 @@ class Reader:
     places: Sequence[Mapping[int, Place]]
     memory: Callable[[Place], Bytes | None]
     fetched: dict[tuple[int, int, tuple[Any, ...]], Array] = field(default_factory=dict)
-    ahead: dict[tuple[int, int, tuple[Any, ...]], Array | Exception] = field(default_factory=dict)
+    ahead: dict[tuple[int, int, tuple[Any, ...]], Reading] = field(default_factory=dict)
     _offsets: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
-    def read_ahead(self, number: int, piece: Piece | int) -> None:
+    def read_ahead(self, number: int, piece: Piece | int) -> Array | Exception:
         """Read a piece of a source, or a whole block, before the batch begins; what goes wrong is raised then."""
-        block, take = (piece, ()) if isinstance(piece, int) else (piece.block, piece.take)
-        found: Array | Exception
         try:
-            found = self.block(number, block) if isinstance(piece, int) else self._taken(number, piece)
+            found = self.block(number, piece) if isinstance(piece, int) else self._taken(number, piece)
         except Exception as error:
-            found = error
-        self.ahead[number, block, take_key(take)] = found
+            return error
+        found.flags.writeable = False  # other batches may have it, too
+        return found
 
     def _find_ahead(self, number: int, block: int, take: tuple[Any, ...]) -> Array | None:
-        found = self.ahead.get((number, block, take_key(take)))
-        if isinstance(found, Exception):
-            raise found
-        return found
+        reading = self.ahead.get((number, block, take_key(take)))
+        if reading is None or not hasattr(reading, "found"):
+            return None
+        if isinstance(reading.found, Exception):
+            raise reading.found
+        return reading.found
 
     def block(self, number: int, block: int) -> Array:
         """Return one block of an input in place."""

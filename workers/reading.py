@@ -1,7 +1,8 @@
 """I/O threads: they read sources that may be slow, so that neither compute threads nor the engine wait for these.
 
 They are begun when the first such source is read, and are the process's: sources are read as many at a time whatever
-computes with them.
+computes with them. What two batches ask for at the same time is read once; who asks when no batch has it any more reads
+again, since a source may have changed.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ from __future__ import annotations
 import os
 import threading
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
+
+    import numpy as np
 
 READERS = 8
 """Threads of a process."""
@@ -31,6 +35,58 @@ def read_soon(act: Callable[[], None]) -> None:
                 _threads[-1].start()
 
 
+class Reading:
+    """What is read, or was; each batch that wants it holds it.
+
+    Attributes
+    ----------
+    found : numpy.ndarray or Exception
+        What was read; there before who waits is told.
+    unwanted : bool
+        Whether it wasn't read, since all who had asked for it had been recalled by then.
+    """
+
+    __slots__ = ("__weakref__", "_waiting", "found", "unwanted")
+    found: np.ndarray[Any, Any] | Exception
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Callable[[], bool], Callable[[], None]]] | None = []
+        self.unwanted = False
+
+    def await_(self, wanted: Callable[[], bool], tell: Callable[[], None]) -> None:
+        """Be told when it has been read, now or on an I/O thread; `wanted` says whether it is still of use."""
+        with _lock:
+            waits = self._waiting is not None
+            if self._waiting is not None:
+                self._waiting.append((wanted, tell))
+        if not waits:
+            tell()
+
+    def read(self, act: Callable[[], np.ndarray[Any, Any] | Exception]) -> None:
+        """Read it, and tell all who wait; on an I/O thread."""
+        with _lock:
+            self.unwanted = not any(wanted() for wanted, _ in self._waiting or ())
+        if not self.unwanted:
+            self.found = act()
+        with _lock:
+            waiting, self._waiting = self._waiting, None
+        for _, tell in waiting or ():
+            tell()
+
+
+_readings: WeakValueDictionary[Hashable, Reading] = WeakValueDictionary()
+
+
+def share(key: Hashable) -> tuple[Reading, bool]:
+    """Return the reading of a key, and whether it is a new one, which the caller must have read."""
+    with _lock:
+        known = _readings.get(key)
+        if known is not None and not known.unwanted:
+            return known, False
+        made = _readings[key] = Reading()
+        return made, True
+
+
 def _loop() -> None:
     while True:
         _queue.get()()
@@ -40,6 +96,7 @@ def _begin_anew() -> None:
     global _queue, _lock
     _queue, _lock = SimpleQueue(), threading.Lock()
     _threads.clear()
+    _readings.clear()
 
 
 os.register_at_fork(after_in_child=_begin_anew)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ClusterError
 from ...workers.calls import Unpicklable
-from ...workers.tasks.needs import LIMIT, Given, Made, unpicklable
+from ...workers.tasks.lending import LIMIT, fetch
+from ...workers.tasks.needs import Given, Made, unpicklable
 from ...workers.tasks.orders import (
     DROP,
     ENDED,
@@ -30,7 +31,6 @@ from ...workers.tasks.orders import (
     RUN,
     TAKE_BACK,
     UNREAD,
-    VALUE,
     TaskEnd,
     TaskOrder,
 )
@@ -136,7 +136,7 @@ class Dispatcher:
                     return value
             for rank in holders:
                 try:
-                    return self._calls.ask(rank, VALUE, record.number, limit=LIMIT)
+                    return fetch(self._engine.local, rank, record.number)
                 except Unpicklable as error:
                     raise unpicklable(f"{record.name}-{record.number}", rank, error) from None
                 except ClusterError:

@@ -1,7 +1,9 @@
 """Sources that take their time: read at once by I/O threads, beside what else is computed. JSON; on ranks too."""
 
 import json
+import os
 import sys
+import tempfile
 import threading
 import time
 
@@ -25,6 +27,19 @@ class Stuck(Slow):
         raise TypeError("it stays where it is")
 
 
+class Counted(Slow):
+    """Notes each reading in a file, since ranks read copies."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __getitem__(self, key):
+        with open(self.path, "a") as file:
+            file.write("x")
+        time.sleep(0.02)
+        return WHOLE[key]
+
+
 class Broken(Slow):
     def __getitem__(self, key):
         if key[0].start == 7:
@@ -32,8 +47,20 @@ class Broken(Slow):
         return super().__getitem__(key)
 
 
+def count_readings():
+    """Return how often blocks are read by two reductions at once, and by what needs both and the source again."""
+    with tempfile.NamedTemporaryFile() as file:
+        x = wr.from_array(Counted(file.name), chunks=(1, 200))
+        mean, std = wr.compute(x.mean(), x.std())
+        assert np.allclose([mean, std], [WHOLE.mean(), WHOLE.std()])
+        both = os.path.getsize(file.name)
+        scaled = ((x - x.mean()) / x.std()).compute()
+        assert np.allclose(scaled, (WHOLE - WHOLE.mean()) / WHOLE.std())
+        return [both, os.path.getsize(file.name) - both]
+
+
 def measure():
-    found = {}
+    found = {"readings": count_readings()}
     for kind in (Slow, Stuck):
         for name, act, wanted in (
             ("sum", lambda x: (x + 1).sum(), (WHOLE + 1).sum()),

@@ -18,6 +18,9 @@ def test_slow_sources_are_read_at_once_beside_the_rest(launch, nothing_left, ran
     assert ended.status == 0, ended.err[-3000:]
     found = json.loads(ended.last)
     error, notes = found.pop("error"), found.pop("notes")
+    both, scaled = found.pop("readings")
+    assert both <= 24, "20 blocks, which two reductions read at the same time"
+    assert scaled <= 44
     assert ["the driver reads it" in note for note in notes] == [False, ranks > 0]
     assert "can't be read at [7:8, 0:200]: OSError: a block that can't be read" in error
     for name, (right, seconds, beside) in found.items():

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SPINS = 20  # probes before sleeping: a round trip is over within them
+_LAST_LOOKS = 20  # for what rank 0 said last, a millisecond each
 _LONGEST_SLEEP = 0.05  # a death is noticed after that at the latest, and a lost ring costs no more
 _LONGEST_UNDER_WAY = 0.005  # while something large is on its way, which moves only inside MPI
 _BUSY_FOR = 1.0  # after traffic with another host, which cannot ring, look often for so long
@@ -134,6 +135,20 @@ class MpiLink:
     def _step(self, found: list[object]) -> int:
         """Look once at everything; returns the number of reads that ended."""
         ended = self._bell.take_ended()  # before the messages: what a rank said last counts
+        self._take(found)
+        for rank in ended:
+            self._mailbox.has_ended(rank)
+        if len(self._mailbox.dead) > len(self._reported):
+            lost = sorted(self._mailbox.dead - self._reported)
+            for _ in range(_LAST_LOOKS if 0 in lost else 0):  # another thread may be taking in that all is over
+                time.sleep(0.001)
+                self._take(found)
+            self._reported.update(lost)
+            found.append(RanksLost(tuple(lost)))
+        return self._fetcher.progress()
+
+    def _take(self, found: list[object]) -> None:
+        """Take what has come."""
         for message in self._mailbox.take_messages():
             if message.tag == MESSAGE:
                 found.append(pickle.loads(message.buffer.data))
@@ -142,13 +157,6 @@ class MpiLink:
                 self._give_up(pickle.loads(message.buffer.data))
             elif message.tag in (REQUEST, REFUSED):
                 self._fetcher.answer(message)
-        for rank in ended:
-            self._mailbox.has_ended(rank)
-        if len(self._mailbox.dead) > len(self._reported):
-            lost = sorted(self._mailbox.dead - self._reported)
-            self._reported.update(lost)
-            found.append(RanksLost(tuple(lost)))
-        return self._fetcher.progress()
 
     def wake(self) -> None:
         """Make `poll` return at once, from any thread."""

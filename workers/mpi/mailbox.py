@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _MOST = 2**31 - 1  # what MPI counts of anything
 _UNIT = 1 << 20
 LARGE = 1 << 16  # above it a message needs both sides until it is through
+_TRIES = 3
 
 
 @dataclass(slots=True)
@@ -87,16 +88,17 @@ class Mailbox:
 
     def _match(self) -> Message | None:
         """Match the next message and start its receive; None when there is none."""
-        try:
-            handle = self.comm.Improbe(MPI.ANY_SOURCE, MPI.ANY_TAG, self._status)
-            if handle is None:
-                return None
-            buffer: Bytes = np.empty(self._status.Get_elements(MPI.BYTE), np.uint8)
-            request = handle.Irecv(count_as_mpi(buffer))
-        except MPI.Exception:
-            self._learn()
-            return None
-        return Message(self._status.Get_source(), self._status.Get_tag(), request, buffer)
+        for _ in range(_TRIES):  # a death raises before what the dead rank said last
+            try:
+                handle = self.comm.Improbe(MPI.ANY_SOURCE, MPI.ANY_TAG, self._status)
+                if handle is None:
+                    return None
+                buffer: Bytes = np.empty(self._status.Get_elements(MPI.BYTE), np.uint8)
+                request = handle.Irecv(count_as_mpi(buffer))
+                return Message(self._status.Get_source(), self._status.Get_tag(), request, buffer)
+            except MPI.Exception:
+                self._learn()
+        return None
 
     def _learn(self) -> None:
         """Ask who has died; until that is acknowledged every probe raises."""

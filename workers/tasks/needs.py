@@ -11,15 +11,14 @@ import numpy as np
 
 from ...graph.errors import ClusterError, WindrowError
 from ..calls import Unpicklable
-from .orders import VALUE, Unread
+from .lending import fetch
+from .orders import Unread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..rank import Rank
 
-LIMIT = 600.0
-"""Seconds in which a task's result comes from another rank."""
 _threads = threading.local()
 
 
@@ -80,7 +79,7 @@ class Made:
             return value if self.writable else protected(value)
         for other in self.ranks:
             try:
-                value = rank.calls.ask(other, VALUE, self.number, limit=LIMIT)
+                value = fetch(rank, other, self.number)
             except Unpicklable as error:
                 raise unpicklable(self.name, other, error) from None
             except ClusterError:

@@ -8,13 +8,14 @@ if TYPE_CHECKING:
     from ..rank import Rank
     from .needs import Held
 
-RUN, TAKE_BACK, GIVE_UP, INTERRUPT, DROP, VALUE, ENDED = (
+RUN, TAKE_BACK, GIVE_UP, INTERRUPT, DROP, VALUE, RETURN, ENDED = (
     "tasks: run",
     "tasks: take back",
     "tasks: give up",
     "tasks: interrupt",
     "tasks: drop",
     "tasks: value",
+    "tasks: return",
     "task board: ended",
 )
 """Services: the ranks', and the last one the board's."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import ClusterError
 from .. import own_arena
 from ..output import COMPUTE, finish_lines
+from .lending import Lending
 from .needs import Held, with_needs
 from .orders import (
     DROP,
@@ -70,6 +71,7 @@ class TaskService:
         self._giving: SimpleQueue[Question | None] = SimpleQueue()
         self._most, self._threads, self._idle = threads, list[threading.Thread](), 0
         self._giver: threading.Thread | None = None
+        self._lending = Lending(rank.calls)
         for name, handler in (
             (RUN, self._take),
             (TAKE_BACK, self._take_back),
@@ -125,7 +127,7 @@ class TaskService:
             self._functions.pop(number, None)
 
     def _give(self, question: Question) -> None:
-        """Answer with a result; large ones are pickled on a thread of their own."""
+        """Answer with a result, on a thread of its own: large ones take long."""
         if self._giver is None:
             self._giver = threading.Thread(target=self._give_all, name="windrow-task-results", daemon=True)
             self._giver.start()
@@ -133,10 +135,10 @@ class TaskService:
 
     def _give_all(self) -> None:
         while (question := self._giving.get()) is not None:
-            (number,) = question.what
+            number, near = question.what
             found, value = self.find(number)
             if found:
-                question.reply(value)
+                self._lending.answer(question, value, near)
             else:
                 question.fail(ClusterError(f"the result of task {number} is not on rank {self._rank.rank}"))
             question = value = None
@@ -233,4 +235,5 @@ class TaskService:
         for _ in self._threads:
             self._queue.put(None)
         self._giving.put(None)
+        self._lending.close()
         self._kept.clear()

@@ -29,6 +29,26 @@ try:
     wr.submit(threading.Lock).result()
 except wr.WindrowError as error:
     found["unpicklable"] = str(error)
+
+
+def fill_dict():
+    return {"a": np.arange(2_000_000.0), "when": np.arange(100_000).view("M8[s]"), "name": "x"}
+
+
+def count_lent():
+    time.sleep(0.02)
+    return sum(len(each._lent) for each in gc.get_objects() if type(each).__name__ == "Lending")
+
+
+lent = wr.submit(fill_dict)
+concurrent.futures.wait([lent])
+taken = wr.gather([wr.submit(lambda d: float(d["a"].sum()), lent) for _ in range(4)])
+result = lent.result()
+result["a"][0] = 7  # it is the caller's own
+found["lent"] = [taken == [1_999_999_000_000.0] * 4, float(result["a"].sum()), str(result["when"][5]), result["name"]]
+time.sleep(0.1)
+found["lent memory"] = max(wr.gather([wr.submit(count_lent) for _ in range(6)]))
+del lent, result
 placed = wr.scatter(np.ones(100_000))
 
 
