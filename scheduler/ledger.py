@@ -268,7 +268,8 @@ class Ledger(Planner):
             record = self.readings.abreast(rank, candidate)
             if (rank == 0 and self._dangerous(record, alone)) or not self.readings.allows(rank, record):
                 continue
-            tasks, queue = record.dequeue(rank, self._share(record), SPARE if ahead else 0)
+            share = min(map(self._share, self.readings.siblings(record)))
+            tasks, queue = record.dequeue(rank, share, SPARE if ahead else 0)
             if not len(tasks):
                 continue
             offsets = self.slabs.place(rank, record.bytes[tasks])

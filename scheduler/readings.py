@@ -34,13 +34,19 @@ class Readings:
         each = max(1, record.stage.domain.largest * record.stage.dtype.itemsize)
         return self.counts[rank] < max(2, min(READERS, self._arenas[rank].size // 4 // each))
 
+    def siblings(self, record: Record) -> set[Record]:
+        """Return the stages that read the same sources as one does, where these are slow."""
+        users = (
+            {user for edge in record.inputs if edge.record.slow for user in edge.record.users} if record.slow else ()
+        )
+        return {user for user in users if user.slow and user.nready} | {record}
+
     def abreast(self, rank: int, record: Record) -> Record:
         """Return which stage's task goes first of those that read the same source: what they read is read once."""
         if not record.slow:
             return record
-        users = {user for edge in record.inputs if edge.record.slow for user in edge.record.users if user.slow}
-        ready = [user for user in users if user.lengths.get(rank)]
-        return min(ready, key=lambda user: (user.queues[rank][0][0] / user.ntasks, -user.number), default=record)
+        ready = [each for each in self.siblings(record) if each.lengths.get(rank)]
+        return min(ready, key=lambda each: (each.queues[rank][0][0] / each.ntasks, -each.number), default=record)
 
 
 def find_ahead(ledger: Ledger, late: Sequence[int]) -> list[Batch]:

@@ -37,7 +37,7 @@ def side(quick: bool) -> int:
 def pattern(xp: Any, n: int, **more: Any) -> Any:
     """Return a square array that codecs find neither trivial nor random."""
     axis = xp.arange(n, **more)
-    return (axis[:, None] * 31 + axis * 17) % 4096 * 0.25
+    return xp.rint(xp.sin(axis * 0.01)[:, None] * xp.cos(axis * 0.013) * 1000) * 0.25
 
 
 def layout(kind: str, n: int) -> tuple[int, dict[str, Any]]:
@@ -81,7 +81,7 @@ def windrow(what: str, folder: str, quick: bool) -> dict[str, float]:
 
 def pattern_column(xp: Any, rows: int, k: int, **more: Any) -> Any:
     """Return a column of the table."""
-    return (xp.arange(rows, **more) * (31 + k)) % 4096 * 0.25
+    return xp.rint(xp.sin(xp.arange(rows, **more) * (0.01 + 0.001 * k)) * 1000) * 0.25
 
 
 def peak() -> float:
@@ -121,7 +121,7 @@ def dask(what: str, folder: str, quick: bool) -> dict[str, float]:
         chunk, options = layout(what, n)
         x = pattern(da, n, chunks=chunk).rechunk(chunk).persist()
         wait(x)
-        write, _ = timed(lambda: da.to_zarr(x, path, zarr_array_kwargs=options))
+        write, _ = timed(lambda: da.to_zarr(x, path, **options))
         read, total = timed(lambda: da.from_zarr(path).sum().compute())
         return {"write": write, "read": read, "sum": float(total)}
 
