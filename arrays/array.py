@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import operator
 import sys
-import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from ..graph.errors import ArgumentError, ShapeError, bad
 from ..workers.boundary import guard, warn
 from ..workers.config import config
-from .base import ArrayBase, alias, check_device, check_own, register
+from .base import ArrayBase, alias, check_device, check_own, note_view, register
 from .creation.arrow import elements, to_arrow
 from .display.methods import Looks
 from .execution import compute as verbs
@@ -161,7 +160,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
     def __getitem__(self, key: Any) -> Array:
         found = getitem(self, key)
         if found.ndim and is_view_key(key):
-            found._base = weakref.ref(self)
+            note_view(found, self)
         return found
 
     def __setitem__(self, key: Any, value: Any) -> None:

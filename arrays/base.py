@@ -5,10 +5,12 @@ Operations make arrays without importing `Array`, whose methods call the operati
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
+from weakref import ref
 
 import numpy as np
 
@@ -24,12 +26,13 @@ from ..workers.sources import travelling
 from ..workers.stores.stand_in import StandIn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from weakref import ref
+    from collections.abc import Callable, Sequence
 
     from ..graph.grid import Grid
     from .array import Array
     from .execution.deferred import Unsized
+
+P = ParamSpec("P")
 
 LONGEST = int(np.iinfo(np.int64).max)
 """No axis is longer, and no array has more elements or bytes: positions are int64."""
@@ -183,9 +186,31 @@ def check_own(operation: str, x: ArrayBase) -> None:
     """Raise where an array that is written to was sliced from one that is still there: that one wouldn't change."""
     if x._base is not None and x._base() is not None:
         raise ArgumentError(
-            f"{operation}: the array that is written to was sliced from another, which would stay as it is: arrays of "
-            "Windrow have no views; write x[1:] = y, or give it an array of its own, x[1:].copy()"
+            f"{operation}: the array that is written to was sliced from another, or is that one in another shape, and "
+            "that one would stay as it is: arrays of Windrow have no views; write x[1:] = y, or give it an array of "
+            "its own, x[1:].copy()"
         )
+
+
+def note_view(view: ArrayBase, of: ArrayBase) -> None:
+    """Note what one array would be a view of in NumPy: what the other one is a view of, or that one itself."""
+    root = of._base
+    view._base = root if root is not None and root() is not None else ref(of)
+
+
+def gives_view(function: Callable[P, Array]) -> Callable[P, Array]:
+    """Have the result of a function know its first argument, of which it is a view in NumPy."""
+
+    @functools.wraps(function)
+    def view(*args: P.args, **keywords: P.kwargs) -> Array:
+        found = function(*args, **keywords)
+        of = args[0] if args else next(iter(keywords.values()), None)
+        made = found is not of and found._unsized is None and found.ndim > 0
+        if made and isinstance(of, ArrayBase) and not keywords.get("copy"):
+            note_view(found, of)
+        return found
+
+    return view
 
 
 def alias(x: ArrayBase) -> Array:

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from .base import ArrayBase, check_axis, check_own, wrap
+from .base import ArrayBase, alias, check_axis, check_own, wrap
 from .chunking.rechunk import rechunk
 from .creation import diagonals
 from .files import store as storing
@@ -410,7 +410,9 @@ class Methods(ArrayBase):
         """See `windrow.ravel`."""
         return reshaping.ravel(self, order)
 
-    flatten = ravel
+    def flatten(self, order: str = "C") -> Array:
+        """Return a copy along one axis."""
+        return alias(reshaping.ravel(self, order))
 
     def rechunk(self, chunks: Any = "auto") -> Array:
         """See `windrow.rechunk`."""

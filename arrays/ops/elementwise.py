@@ -10,7 +10,7 @@ import numpy as np
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.elementwise import Elementwise, Scalar
-from ..base import as_array, check_device, check_dtype, make
+from ..base import as_array, check_device, check_dtype, gives_view, make
 from .elementwise_nodes import apply, cast
 from .outputs import deliver
 from .selections import elementwise
@@ -135,6 +135,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 @elementwise
+@gives_view
 def real(val: Any) -> Array:
     """Return the real part of each element.
 
@@ -166,6 +167,7 @@ def real(val: Any) -> Array:
 
 
 @elementwise
+@gives_view
 def imag(val: Any) -> Array:
     """Return the imaginary part of each element.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph.arguments import check_integer
 from ...graph.errors import AxisError, ShapeError, bad
-from ..base import as_array, check_axis
+from ..base import as_array, check_axis, gives_view
 from .moving import moveaxis, swapaxes
 from .taking import flip
 
@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 
+@gives_view
 def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
     """Rotate the array by right angles in the plane of two axes.
 
@@ -75,6 +76,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
     return swapaxes(flip(x, second), first, second) if turns == 1 else flip(swapaxes(x, first, second), second)
 
 
+@gives_view
 def fliplr(m: Any) -> Array:
     """Reverse the second axis: left and right.
 
@@ -110,6 +112,7 @@ def fliplr(m: Any) -> Array:
     return flip(x, 1)
 
 
+@gives_view
 def flipud(m: Any) -> Array:
     """Reverse the first axis: up and down.
 
@@ -145,6 +148,7 @@ def flipud(m: Any) -> Array:
     return flip(x, 0)
 
 
+@gives_view
 def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     """Move an axis back until it lies before another one; see `moveaxis`.
 

@@ -12,7 +12,7 @@ from ...graph.axismap import AxisMap, Fixed, Slice
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
-from ..base import ArrayBase, as_array, check_axes, check_axis, make
+from ..base import ArrayBase, as_array, check_axes, check_axis, gives_view, make
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -47,6 +47,7 @@ def slice_axis(axis: Axis, start: int, step: int, count: int) -> Axis:
     return Axis.of_sizes(sizes[sizes > 0])
 
 
+@gives_view
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Array:
     """Return the array with its axes in another order.
 
@@ -96,6 +97,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Array:
 permute_dims = transpose
 
 
+@gives_view
 def matrix_transpose(x: Any) -> Array:
     """Return the array with its last two axes swapped.
 
@@ -130,6 +132,7 @@ def matrix_transpose(x: Any) -> Array:
     return swapaxes(array, -1, -2)
 
 
+@gives_view
 def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     """Return the array with two axes swapped.
 
@@ -169,6 +172,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     return transpose(array, order)
 
 
+@gives_view
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Return the array with axes moved to other positions; the others keep their order.
 
@@ -216,6 +220,7 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
     return transpose(array, order)
 
 
+@gives_view
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Array:
     """Insert size-1 axes.
 
@@ -261,6 +266,7 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Array:
     return move("expand_dims", array, [(i, Slice()) for i in old], axes)
 
 
+@gives_view
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Array:
     """Remove size-1 axes.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
-from ..base import as_array, check_shape, grid_for, make
+from ..base import as_array, check_shape, gives_view, grid_for, make
 from ..chunking.rechunk import regrid
 from .moving import transpose
 
@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 
+@gives_view
 def reshape(
     a: Any, /, shape: int | Sequence[int], order: str = "C", *, copy: bool | None = None, chunks: Any = None
 ) -> Array:
@@ -104,6 +105,7 @@ def _infer_shape(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
     return check_shape("reshape", (*given[:at], math.prod(old) // rest, *given[at + 1 :]))
 
 
+@gives_view
 def ravel(a: Any, order: str = "C") -> Array:
     """Return the flattened array.
 

@@ -12,7 +12,7 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.config import config
-from ..base import ArrayBase, as_array, broadcast_shape, check_axes, check_axis, make
+from ..base import ArrayBase, as_array, broadcast_shape, check_axes, check_axis, gives_view, make
 from ..chunking.coalesce import whole
 from ..chunking.rechunk import regrid
 from .elementwise_nodes import apply
@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 
+@gives_view
 def flip(x: Any, axis: int | Sequence[int] | None = None) -> Array:
     """Reverse the order of elements along axes.
 

@@ -132,3 +132,35 @@ def test_each_operator_warns(symbol):
     names = {"x": wr.ones(6, chunks=2)}
     with pytest.warns(wr.LostWrite, match=rf"u {symbol.replace('*', '[*]').replace('+', '[+]')} changes"):
         exec(f"u = x[1:]\nu {symbol} 2", names)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x.T,
+        lambda x: x.reshape(-1),
+        lambda x: np.ravel(x),
+        lambda x: np.flip(x),
+        lambda x: x.swapaxes(0, 1),
+        lambda x: np.squeeze(x[None]),
+        lambda x: x[1:][1:],
+        lambda x: np.expand_dims(x, 0),
+        lambda x: np.moveaxis(x, 0, 1),
+        lambda x: x[::2].T,
+    ],
+)
+def test_out_into_what_numpy_has_as_a_view_is_an_error(view):
+    x = wr.zeros((6, 4), chunks=2)
+    with pytest.raises(wr.ArgumentError, match=r"sliced from another, or is that one in another shape"):
+        np.add(view(x), 1, out=view(x))
+    own = view(x).copy()
+    np.add(own, 1, out=own)
+    assert (own.compute() == 1).all()
+    flat = x.flatten()
+    np.add(flat, 1, out=flat)
+    assert (flat.compute() == 1).all()
+    apart = x.reshape(4, 6, copy=True)
+    np.add(apart, 1, out=apart)
+    x = view(x)  # the array that it was is gone
+    np.add(x, 2, out=x)
+    assert (x.compute() == 2).all()
