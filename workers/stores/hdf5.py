@@ -7,6 +7,7 @@ others from writing.
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections import OrderedDict
 from contextlib import contextmanager, suppress
@@ -33,8 +34,15 @@ KEPT = 32
 
 
 class _Handle:
-    def __init__(self, file: Any) -> None:
-        self.file, self.readers = file, 0
+    def __init__(self, place: Place) -> None:
+        self._stream = None if place.is_local else place.stream()
+        self.file, self.readers = _open_file(place, self._stream), 0
+
+    def close(self) -> None:
+        """Close the file, and what h5py reads it from, which h5py doesn't."""
+        self.file.close()
+        if self._stream is not None:
+            self._stream.close()
 
 
 _handles: OrderedDict[tuple[str, int, Any], _Handle] = OrderedDict()
@@ -55,7 +63,7 @@ def reading(place: Place) -> Iterator[Any]:
     with _guard:
         found = _handles.get(key)
         if found is None:
-            found = _handles[key] = _Handle(open_file(place))
+            found = _handles[key] = _Handle(place)
         _handles.move_to_end(key)
         found.readers += 1
         _close_idle()
@@ -66,23 +74,30 @@ def reading(place: Place) -> Iterator[Any]:
             found.readers -= 1
             if not found.readers and place.path in _scripts and _handles.get(key) is found:
                 del _handles[key]
-                found.file.close()
+                found.close()
             _close_idle()
 
 
 def _close_idle() -> None:
     idle = [key for key, handle in _handles.items() if not handle.readers][: max(0, len(_handles) - KEPT)]
     for key in idle:
-        _handles.pop(key).file.close()
+        _handles.pop(key).close()
 
 
-def open_file(place: Place) -> Any:
+@atexit.register
+def _close_all() -> None:
+    with _guard:
+        while _handles:
+            _handles.popitem()[1].close()
+
+
+def _open_file(place: Place, stream: Any) -> Any:
     """Open a file for reading, whatever locks there are; raise an OSError of HDF5's where it can't be."""
     h5py = library(place.label, "h5py")
     with suppress(ImportError):
         library(place.label, "hdf5plugin")  # registers its filters
-    if not place.is_local:
-        return h5py.File(place.stream(), "r")
+    if stream is not None:
+        return h5py.File(stream, "r")
     place.check()
     ways: tuple[dict[str, Any], ...] = ({"locking": False}, {})
     failed: list[OSError] = []
