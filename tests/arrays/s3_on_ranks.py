@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 
+import obstore
 import pytest
 import s3fs
 import zarr
@@ -34,4 +35,18 @@ with tempfile.TemporaryDirectory() as folder:
     x.to_hdf5(f"{folder}/x.h5", "x", chunks=(10, 100))
     s3fs.S3FileSystem(**options).put(f"{folder}/x.h5", "bucket/x.h5")
 wr.testing.assert_equal(wr.from_hdf5("s3://bucket/x.h5", "x", storage_options=options), x)
+bucket = obstore.store.S3Store(
+    "bucket",
+    prefix="o.zarr",
+    endpoint=sys.argv[1],
+    access_key_id="a",
+    secret_access_key="b",
+    region="us-east-1",
+    virtual_hosted_style_request=False,
+    client_options={"allow_http": True},
+)
+store = zarr.storage.ObjectStore(bucket)
+x.to_zarr(store, component="x", chunks=(10, 100), shards=(20, 500))
+wr.testing.assert_equal(wr.from_zarr(store, "x", chunks=(15, 300)), x)
+wr.testing.assert_equal(wr.from_zarr("s3://bucket/o.zarr", "x", storage_options=options), x)
 print("done")

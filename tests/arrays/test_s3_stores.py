@@ -9,6 +9,7 @@ import pytest
 moto = pytest.importorskip("moto.server")
 s3fs = pytest.importorskip("s3fs")
 pytest.importorskip("zarr")
+pytest.importorskip("obstore")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 PROGRAM = str(Path(__file__).with_name("s3_on_ranks.py"))
