@@ -37,7 +37,7 @@ from ...workers.tasks.orders import (
 from .arrays import NotYet
 from .board import Board
 from .errors import cancelled, deadly, read_error, unread
-from .future import THERE, Future
+from .future import THERE, Future, Watch
 from .record import Function, Record, State
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Dispatcher:
         self.lock = threading.RLock()
         self._made = threading.Condition(self.lock)
         self._released: deque[Record] = deque()
+        self._watches: dict[int, Watch] = {}
         self._functions_gone: deque[tuple[int, set[int]]] = deque()
         self._placed_gone: deque[tuple[int, set[int]]] = deque()
         self._late: deque[tuple[float, Record]] = deque()
@@ -90,7 +91,7 @@ class Dispatcher:
             for record in records:
                 if record.wanted:
                     future = Future(record, self)
-                    record.future = weakref.ref(future)
+                    self._watch_future(future, record)
                     futures.append(future)
                 failed = next((n for n in record.needs if n.state in (State.FAILED, State.CANCELLED)), None)
                 self.board.add(record)
@@ -106,7 +107,7 @@ class Dispatcher:
             if self._closed:
                 raise ClusterError("scatter: the cluster is closed")
             future = Future(record, self)
-            record.future = weakref.ref(future)
+            self._watch_future(future, record)
             self._engine.local.tasks.keep_copy(record.number, value)
             self.board.records[record.number] = record
             record.holders, record.placed = {0}, True
@@ -175,8 +176,12 @@ class Dispatcher:
             self._engine.ask(partial(_kill, rank=rank))
         return _is_cancelled(record)
 
+    def _watch_future(self, future: Future, record: Record) -> None:
+        record.future = self._watches[record.number] = Watch(future, self, record)
+
     def release(self, record: Record) -> None:
         """Note that a task's future is gone; from any thread, whatever that holds."""
+        self._watches.pop(record.number, None)
         self._released.append(record)
         if record.holders and not self._closed:
             self._transport.wake()

@@ -6,9 +6,10 @@ import asyncio
 import concurrent.futures
 import contextlib
 import threading
+import weakref
 from numbers import Real
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ...graph.errors import ArgumentError, WaitTimeout
 from .record import State
@@ -28,6 +29,8 @@ THERE = _There()
 _callbacks: SimpleQueue[Callable[[], None]] = SimpleQueue()
 _caller: list[threading.Thread] = []
 _guard = threading.Lock()
+_gone: SimpleQueue[Watch] = SimpleQueue()
+_releaser: list[threading.Thread] = []
 _called: set[Future] = set()
 """Futures with callbacks that haven't ended: the user may have let go of them."""
 _ASYNCIO = "asyncio.futures"
@@ -45,6 +48,38 @@ def _post(act: Callable[[], None]) -> None:
             _caller[:] = [threading.Thread(target=_call_back, name="windrow-callbacks", daemon=True)]
             _caller[0].start()
     _callbacks.put(act)
+
+
+class Watch(weakref.ref["Future"]):
+    """A reference to a future; when that goes, its dispatcher is told, on a thread of its own.
+
+    Whoever lets go of a future runs no Python for it: an interrupt that came just then would be lost.
+    """
+
+    __slots__ = ("_dispatcher", "_record")
+
+    def __new__(cls, future: Future, dispatcher: Dispatcher, record: Record) -> Self:
+        """Watch a future."""
+        return super().__new__(cls, future, _gone.put)
+
+    def __init__(self, future: Future, dispatcher: Dispatcher, record: Record) -> None:
+        self._dispatcher, self._record = weakref.ref(dispatcher), record
+        if not _releaser or not _releaser[0].is_alive():
+            with _guard:
+                _releaser[:] = [threading.Thread(target=_release_all, name="windrow-futures-gone", daemon=True)]
+                _releaser[0].start()
+
+    def release(self) -> None:
+        """Tell the dispatcher."""
+        dispatcher, record = self._dispatcher(), self._record
+        del self._record  # which refers to this
+        if dispatcher is not None:
+            dispatcher.release(record)
+
+
+def _release_all() -> None:
+    while True:
+        _gone.get().release()
 
 
 class Future(concurrent.futures.Future[Any]):
@@ -252,8 +287,3 @@ class Future(concurrent.futures.Future[Any]):
 
     def __repr__(self) -> str:
         return f"<Future {self.name} {self._record.state.value}>"
-
-    def __del__(self) -> None:
-        dispatcher = getattr(self, "_dispatcher", None)
-        if dispatcher is not None:
-            dispatcher.release(self._record)
