@@ -19,7 +19,7 @@ import numpy as np
 from ..graph.access import distinct
 from .gangs import Gangs
 from .planning import Planner, Stopped, never
-from .readings import Readings
+from .readings import Readings, bytes_read
 from .ready_queue import SPARE
 from .record import Input, Record, State
 from .suspicion import Deadly, Suspicion
@@ -79,7 +79,7 @@ class Ledger(Planner):
         self.records: dict[str, Record] = {}
         self.batches: dict[int, Batch] = {}
         self.given: list[dict[int, Batch]] = [{} for _ in arenas]
-        self.readings = Readings(self.arenas)
+        self.readings = Readings(self.arenas, threads)
         """Each rank's batches, the oldest first."""
         self.ended: list[tuple[int, bool]] = []
         """Batches that have ended, and whether what they made counts; taken by who undoes what the others did."""
@@ -268,8 +268,7 @@ class Ledger(Planner):
             record = self.readings.abreast(rank, candidate)
             if (rank == 0 and self._dangerous(record, alone)) or not self.readings.allows(rank, record):
                 continue
-            share = min(map(self._share, self.readings.siblings(record)))
-            tasks, queue = record.dequeue(rank, share, SPARE if ahead else 0)
+            tasks, queue = record.dequeue(rank, self._share(record), SPARE if ahead else 0)
             if not len(tasks):
                 continue
             offsets = self.slabs.place(rank, record.bytes[tasks])
@@ -285,7 +284,8 @@ class Ledger(Planner):
         return len(self.given[rank]) - self.readings.counts[rank]
 
     def _share(self, record: Record) -> int:
-        fair = min(-(-record.nready // (2 * self._slots)), max(1, BATCH_BYTES // max(1, int(record.bytes[0]))))
+        largest = max(1, int(record.bytes[0]), bytes_read(record))
+        fair = min(-(-record.nready // (2 * self._slots)), max(1, BATCH_BYTES // largest))
         if record.seconds:
             return max(1, min(fair, int(BATCH_SECONDS / record.seconds)))
         stage = record.stage

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..workers.reading import READERS
 
 if TYPE_CHECKING:
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from .ledger import Batch, Ledger
     from .record import Record
 
+NEAR_BYTES = 64 << 20
+"""Bytes of files on this host that a rank reads ahead: more would only fill memory, whose new pages cost more."""
+
 
 class Readings:
     """Counts them.
@@ -21,18 +26,22 @@ class Readings:
     ----------
     arenas : sequence of Arena
         Those of the ranks.
+    threads : sequence of int
+        How many compute on each.
     """
 
-    def __init__(self, arenas: Sequence[Arena]) -> None:
-        self._arenas = arenas
+    def __init__(self, arenas: Sequence[Arena], threads: Sequence[int]) -> None:
+        self._arenas, self._threads = arenas, threads
         self.counts = [0] * len(arenas)
 
     def allows(self, rank: int, record: Record) -> bool:
         """Tell whether a rank may have one more of a stage: what it reads has no place in its arena."""
         if not record.slow:
             return True
-        each = max(1, record.stage.domain.largest * record.stage.dtype.itemsize)
-        return self.counts[rank] < max(2, min(READERS, self._arenas[rank].size // 4 // each))
+        most = self._arenas[rank].size // 4
+        if all(edge.record.stage.data.near for edge in record.inputs if edge.record.slow and edge.record.stage.data):
+            most = min(most, NEAR_BYTES)
+        return self.counts[rank] < max(2, self._threads[rank] + 1, min(READERS, most // max(1, bytes_read(record))))
 
     def siblings(self, record: Record) -> set[Record]:
         """Return the stages that read the same sources as one does, where these are slow."""
@@ -47,6 +56,12 @@ class Readings:
             return record
         ready = [each for each in self.siblings(record) if each.lengths.get(rank)]
         return min(ready, key=lambda each: (each.queues[rank][0][0] / each.ntasks, -each.number), default=record)
+
+
+def bytes_read(record: Record) -> int:
+    """Return about how many bytes a task reads of slow sources."""
+    stage = record.stage
+    return stage.domain.largest * stage.dtype.itemsize * int(np.prod(stage.groups)) if record.slow else 0
 
 
 def find_ahead(ledger: Ledger, late: Sequence[int]) -> list[Batch]:

@@ -91,6 +91,11 @@ class HostData:
         """Whether reading it may take long: what isn't in memory, nor a plain file; I/O threads read it."""
         return not self.in_place and not getattr(self.array if self.file is None else self.file, "quick", False)
 
+    @property
+    def near(self) -> bool:
+        """Whether reading it keeps a processor busy, and waits for nothing."""
+        return bool(getattr(self.file, "near", False))
+
     def token_key(self) -> tuple[Any, ...]:
         """Name by identity: two arrays with the same content are two sources."""
         return self.name

@@ -173,6 +173,11 @@ class Hdf5Array:
         """How messages call it."""
         return f"{self.name!r} in {self.place.path}"
 
+    @property
+    def near(self) -> bool:
+        """Whether the file is local: decoding takes longer than reading."""
+        return self.place.is_local
+
     def open(self) -> OpenHdf5:
         """Return what reads it."""
         return OpenHdf5(self)

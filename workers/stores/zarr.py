@@ -125,6 +125,11 @@ class ZarrArray:
     inode: int
     head: tuple[int, int]
 
+    @property
+    def near(self) -> bool:
+        """Whether it lies in a folder: decoding takes longer than reading."""
+        return self.folder is not None
+
     def open(self) -> OpenZarr:
         """Return what reads it."""
         return OpenZarr(self)
