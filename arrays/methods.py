@@ -411,7 +411,24 @@ class Methods(ArrayBase):
         return reshaping.ravel(self, order)
 
     def flatten(self, order: str = "C") -> Array:
-        """Return a copy along one axis."""
+        """Return a copy along one axis.
+
+        Parameters
+        ----------
+        order : {"C", "F", "A", "K"}
+            Which axis goes first, as `windrow.ravel` has it.
+
+        Returns
+        -------
+        Array
+            All elements, with an axis.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.asarray([[1, 2], [3, 4]]).flatten().compute()
+        array([1, 2, 3, 4])
+        """
         return alias(reshaping.ravel(self, order))
 
     def rechunk(self, chunks: Any = "auto") -> Array:
