@@ -416,12 +416,17 @@ class Methods(ArrayBase):
         Parameters
         ----------
         order : {"C", "F", "A", "K"}
-            Which axis goes first, as `windrow.ravel` has it.
+            "F": the first axis runs fastest; the others: the last one does.
 
         Returns
         -------
         Array
             All elements, with an axis.
+
+        Raises
+        ------
+        ArgumentError
+            `order` is unknown.
 
         Examples
         --------
