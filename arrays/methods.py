@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from .base import ArrayBase, alias, check_axis, check_own, wrap
+from .base import ArrayBase, check_axis, check_own, wrap
 from .chunking.rechunk import rechunk
 from .creation import diagonals
 from .files import store as storing
@@ -410,31 +410,7 @@ class Methods(ArrayBase):
         """See `windrow.ravel`."""
         return reshaping.ravel(self, order)
 
-    def flatten(self, order: str = "C") -> Array:
-        """Return a copy along one axis.
-
-        Parameters
-        ----------
-        order : {"C", "F", "A", "K"}
-            "F": the first axis runs fastest; the others: the last one does.
-
-        Returns
-        -------
-        Array
-            All elements, with an axis.
-
-        Raises
-        ------
-        ArgumentError
-            `order` is unknown.
-
-        Examples
-        --------
-        >>> import windrow as wr
-        >>> wr.asarray([[1, 2], [3, 4]]).flatten().compute()
-        array([1, 2, 3, 4])
-        """
-        return alias(reshaping.ravel(self, order))
+    flatten = reshaping.flatten
 
     def rechunk(self, chunks: Any = "auto") -> Array:
         """See `windrow.rechunk`."""

@@ -10,12 +10,13 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
-from ..base import as_array, check_shape, gives_view, grid_for, make
+from ..base import alias, as_array, check_shape, gives_view, grid_for, make
 from ..chunking.rechunk import regrid
 from .moving import transpose
 
 if TYPE_CHECKING:
     from ..array import Array
+    from ..base import ArrayBase
 
 __all__ = [
     "ravel",
@@ -135,3 +136,32 @@ def ravel(a: Any, order: str = "C") -> Array:
     (6,)
     """
     return reshape(as_array("ravel", "a", a), -1, "C" if order == "K" else order)
+
+
+def flatten(a: ArrayBase, order: str = "C") -> Array:
+    """Return a copy along one axis.
+
+    Parameters
+    ----------
+    a : Array
+        The array.
+    order : {"C", "F", "A", "K"}
+        "F": the first axis runs fastest; the others: the last one does.
+
+    Returns
+    -------
+    Array
+        All elements, with an axis.
+
+    Raises
+    ------
+    ArgumentError
+        `order` is unknown.
+
+    Examples
+    --------
+    >>> import windrow as wr
+    >>> wr.asarray([[1, 2], [3, 4]]).flatten().compute()
+    array([1, 2, 3, 4])
+    """
+    return alias(ravel(a, order))
