@@ -32,12 +32,16 @@ class _Blocks:
     """Has I/O threads read the blocks of some tasks, all at once; then calls `then(blocks by task, error)`."""
 
     def __init__(
-        self, record: Record, tasks: Index, then: Callable[[list[list[Array]], Exception | None], None], job: Job | None
+        self,
+        record: Record,
+        tasks: Index,
+        then: Callable[[list[list[Array]], BaseException | None], None],
+        job: Job | None,
     ) -> None:
         self._data, self._grid, self._job, self._then = record.stage.data, record.stage.grid, job, then
         self._numbers = [list(record.stage.blocks(task)) for task in tasks.tolist()]
         self._found: dict[int, Array] = {}
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
         self._lock = threading.Lock()
         self._left = sum(map(len, self._numbers))
         for number in chain.from_iterable(self._numbers):
@@ -48,7 +52,7 @@ class _Blocks:
         if self._error is None and not (self._job is not None and (self._job.cancelled or self._job.error is not None)):
             try:
                 self._found[number] = host.read(self._data, self._grid.block_slices(number))
-            except Exception as error:  # the user's array or file could not be read
+            except BaseException as error:  # whatever a class of the user's raises
                 self._error = error
         with self._lock:
             self._left -= 1
@@ -68,7 +72,7 @@ class Feeder:
         """Have a batch run on its rank when what it takes is read."""
         _Blocks(batch.record, batch.tasks, partial(self._feed, batch), None)
 
-    def _feed(self, batch: Batch, blocks: list[list[Array]], error: Exception | None) -> None:
+    def _feed(self, batch: Batch, blocks: list[list[Array]], error: BaseException | None) -> None:
         command = None
         if error is None:
             fed = tuple(np.ascontiguousarray(join_blocks(mine)) for mine in blocks)
@@ -82,7 +86,7 @@ class Feeder:
             _Blocks(record, one, partial(self._deliver, job, number, record, one), job)
 
     def _deliver(
-        self, job: Job, number: int, record: Record, one: Index, blocks: list[list[Array]], error: Exception | None
+        self, job: Job, number: int, record: Record, one: Index, blocks: list[list[Array]], error: BaseException | None
     ) -> None:
         if error is not None:
             self.engine.request(Ask(partial(_fail, record=record, tasks=one, error=error), SimpleQueue()))
@@ -91,7 +95,7 @@ class Feeder:
             job.tell(Arrival(number, record.stage, one, (np.concatenate(raw) if len(raw) > 1 else raw[0],)))
 
 
-def _start(engine: Engine, batch: Batch, command: Run | None, error: Exception | None) -> None:
+def _start(engine: Engine, batch: Batch, command: Run | None, error: BaseException | None) -> None:
     if batch.number not in engine.ledger.batches:  # its rank is lost
         return
     if command is None:
@@ -102,5 +106,5 @@ def _start(engine: Engine, batch: Batch, command: Run | None, error: Exception |
         engine.send(batch.rank, command)
 
 
-def _fail(engine: Engine, record: Record, tasks: Index, error: Exception) -> None:
+def _fail(engine: Engine, record: Record, tasks: Index, error: BaseException) -> None:
     engine.fail(record, tasks, error)

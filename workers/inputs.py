@@ -69,7 +69,8 @@ class Inputs:
     def _read_soon(self, key: tuple[int, int, tuple[Any, ...]], number: int, piece: Piece | int) -> None:
         """Have a piece of a source read, on an I/O thread of the process."""
         source, batch = self.reader.producers[number].token, self.run.batch
-        reading, new = share((source, *key[1:]))
+        points = not isinstance(piece, int) and piece.points
+        reading, new = share((source, *key[1:], points))
         self.reader.ahead[key] = reading
         reading.await_(lambda: self.rank.waits(batch), lambda: self.rank.do_later(partial(self._on_arrival, True)))
         if new:

@@ -259,7 +259,10 @@ class Rank:
             begin = time.perf_counter()
             self.calls.enter(number)
             try:
-                self._run(run, reader, arena)
+                try:
+                    self._run(run, reader, arena)
+                finally:  # before anybody hears of it: who computes anew reads anew; an error would keep them, too
+                    reader.ahead.clear()
                 self.emit(Done(self.rank, run.batch, time.perf_counter() - begin))
             except BlockError as error:
                 recalled = isinstance(error.error, Recalled)

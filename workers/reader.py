@@ -106,11 +106,11 @@ class Reader:
     ahead: dict[tuple[int, int, tuple[Any, ...]], Reading] = field(default_factory=dict)
     _offsets: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
-    def read_ahead(self, number: int, piece: Piece | int) -> Array | Exception:
+    def read_ahead(self, number: int, piece: Piece | int) -> Array | BaseException:
         """Read a piece of a source, or a whole block, before the batch begins; what goes wrong is raised then."""
         try:
             found = self.block(number, piece) if isinstance(piece, int) else self._taken(number, piece)
-        except Exception as error:
+        except BaseException as error:
             return error
         found.flags.writeable = False  # other batches may have it, too
         return found
@@ -119,7 +119,7 @@ class Reader:
         reading = self.ahead.get((number, block, take_key(take)))
         if reading is None or not hasattr(reading, "found"):
             return None
-        if isinstance(reading.found, Exception):
+        if isinstance(reading.found, BaseException):
             raise reading.found
         return reading.found
 

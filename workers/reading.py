@@ -40,18 +40,19 @@ class Reading:
 
     Attributes
     ----------
-    found : numpy.ndarray or Exception
+    found : numpy.ndarray or BaseException
         What was read; there before who waits is told.
-    unwanted : bool
-        Whether it wasn't read, since all who had asked for it had been recalled by then.
+    void : bool
+        Whether it wasn't read, since all who had asked for it had been recalled by then, or couldn't be: who asks now
+        has it read anew. An error's traceback may keep the reading for long.
     """
 
-    __slots__ = ("__weakref__", "_waiting", "found", "unwanted")
-    found: np.ndarray[Any, Any] | Exception
+    __slots__ = ("__weakref__", "_waiting", "found", "void")
+    found: np.ndarray[Any, Any] | BaseException
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Callable[[], bool], Callable[[], None]]] | None = []
-        self.unwanted = False
+        self.void = False
 
     def await_(self, wanted: Callable[[], bool], tell: Callable[[], None]) -> None:
         """Be told when it has been read, now or on an I/O thread; `wanted` says whether it is still of use."""
@@ -62,13 +63,18 @@ class Reading:
         if not waits:
             tell()
 
-    def read(self, act: Callable[[], np.ndarray[Any, Any] | Exception]) -> None:
+    def lives(self) -> bool:
+        """Tell whether it may be given to who asks now: somebody has it, or still waits for it. The lock is held."""
+        return not self.void and (self._waiting is None or any(wanted() for wanted, _ in self._waiting))
+
+    def read(self, act: Callable[[], np.ndarray[Any, Any] | BaseException]) -> None:
         """Read it, and tell all who wait; on an I/O thread."""
         with _lock:
-            self.unwanted = not any(wanted() for wanted, _ in self._waiting or ())
-        if not self.unwanted:
+            self.void = not self.lives()
+        if not self.void:
             self.found = act()
         with _lock:
+            self.void |= isinstance(getattr(self, "found", None), BaseException)
             waiting, self._waiting = self._waiting, None
         for _, tell in waiting or ():
             tell()
@@ -81,7 +87,7 @@ def share(key: Hashable) -> tuple[Reading, bool]:
     """Return the reading of a key, and whether it is a new one, which the caller must have read."""
     with _lock:
         known = _readings.get(key)
-        if known is not None and not known.unwanted:
+        if known is not None and known.lives():
             return known, False
         made = _readings[key] = Reading()
         return made, True

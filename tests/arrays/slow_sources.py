@@ -47,6 +47,35 @@ class Broken(Slow):
         return super().__getitem__(key)
 
 
+class Mended(Slow):
+    """Raises while its file is there; gives other values afterwards."""
+
+    def __init__(self, path, error):
+        self.path, self.error = path, error
+
+    def __getitem__(self, key):
+        broken = os.path.exists(self.path)
+        if broken and key[0].start == 7:
+            raise self.error
+        return WHOLE[key] if broken else WHOLE[key] + 1
+
+
+def try_again(error):
+    """Return what comes of a source that raises, and is asked again while its error is still held."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "broken")
+        open(path, "x").close()
+        x = wr.from_array(Mended(path, error), chunks=(1, 200))
+        for act in (lambda: wr.compute(x.mean(), x.std()), lambda: x.compute()):
+            try:
+                act()
+            except BaseException as caught:
+                held = caught
+        os.remove(path)
+        right = np.array_equal(x.compute(), WHOLE + 1) and float(x.mean()) == (WHOLE + 1).mean()
+        return [type(held).__name__, bool(right)]
+
+
 def count_readings():
     """Return how often blocks are read by two reductions at once, and by what needs both and the source again."""
     with tempfile.NamedTemporaryFile() as file:
@@ -60,7 +89,7 @@ def count_readings():
 
 
 def measure():
-    found = {"readings": count_readings()}
+    found = {"readings": count_readings(), "again": [try_again(OSError("broken")), try_again(SystemExit(3))]}
     for kind in (Slow, Stuck):
         for name, act, wanted in (
             ("sum", lambda x: (x + 1).sum(), (WHOLE + 1).sum()),

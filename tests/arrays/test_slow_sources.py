@@ -19,6 +19,7 @@ def test_slow_sources_are_read_at_once_beside_the_rest(launch, nothing_left, ran
     found = json.loads(ended.last)
     error, notes = found.pop("error"), found.pop("notes")
     both, scaled = found.pop("readings")
+    assert found.pop("again") == [["FileError", True], ["SystemExit", True]]
     assert both <= 24, "20 blocks, which two reductions read at the same time"
     assert scaled <= 44
     assert ["the driver reads it" in note for note in notes] == [False, ranks > 0]

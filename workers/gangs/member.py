@@ -191,6 +191,7 @@ class GangThread:
         member(0)
         for thread in threads:
             thread.join()
+        reader.ahead.clear()  # as in `Rank._compute`
         if errors:
             raise next((e for e in errors if not self.meeting.is_loss(e)), errors[0])
         return b"" if gang.outs else cloudpickle.dumps(found)
