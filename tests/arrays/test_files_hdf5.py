@@ -319,3 +319,23 @@ def test_on_ranks(launch, nothing_left, words):
     assert found["left"] == ["a.nc", "x.h5"]
     assert found["readers"] >= 2
     assert len(found["losses"]) == len(words)
+
+
+@pytest.mark.parametrize("key", [[0, 390], slice(None, None, -100), (slice(None), [0, 9]), ([0, 399], [1, 9])])
+def test_positions_far_apart_of_scaled_numbers(tmp_path, key):
+    stored = np.arange(4000, dtype="i2").reshape(400, 10)
+    path = tmp_path / "scaled.h5"
+    with h5py.File(path, "w") as file:
+        made = file.create_dataset("x", data=stored, chunks=(5, 5))
+        made.attrs["scale_factor"], made.attrs["add_offset"] = 0.5, 3.0
+    x = wr.from_hdf5(path, "x", chunks=(400, 10))
+    assert np.array_equal(x[key].compute(), (stored * 0.5 + 3)[key])
+
+
+@pytest.mark.parametrize("value", [np.array(87, ">i4"), np.array(2.5, ">f8"), np.array(b"abc", "S8")])
+def test_a_single_element_keeps_its_dtype(tmp_path, value):
+    with h5py.File(tmp_path / "one.h5", "w") as file:
+        file["x"] = value
+    found = wr.from_hdf5(tmp_path / "one.h5", "x").compute()
+    assert found.dtype == value.dtype
+    assert found == value

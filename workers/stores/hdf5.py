@@ -193,7 +193,8 @@ class OpenHdf5:
         """Return what is picked of a rectangle."""
         source = self._source
         place = source.place
-        found = read_picked(self._fetch, where, picks, source.chunks, source.dtype)
+        stored = source.dtype if source.decoding is None else source.decoding.stored
+        found = read_picked(self._fetch, where, picks, source.chunks, stored)
         if source.decoding is not None:
             found = source.decoding.apply(place.label, source.shown, found)
         return found

@@ -36,14 +36,14 @@ def read_picked(
     chunks
         What the store reads at once along each axis: runs of positions nearer than this are one.
     dtype
-        Of the elements.
+        Of the elements, as they are stored.
     """
     shape = tuple(len(p) for p in picks)
     if 0 in shape:
         return np.empty(shape, dtype)
     runs = [_runs(pick, chunk) for pick, chunk in zip(picks, chunks, strict=True)]
     if all(len(each) == 1 for each in runs):
-        return np.asarray(_take(fetch, where, tuple(each[0] for each in runs)))
+        return np.asarray(_take(fetch, where, tuple(each[0] for each in runs)), dtype)  # scalars lose orders of bytes
     made = np.empty(shape, dtype)
     for index in np.ndindex(*(len(each) for each in runs)):
         parts = tuple(each[k] for each, k in zip(runs, index, strict=True))
