@@ -239,6 +239,7 @@ class Rank:
         """Refuse a batch, unless it has begun."""
         found = self._waiting.pop(batch, None)
         if found is not None:
+            found[1].ahead.clear()  # an error of another batch may keep the reader
             self.emit(Refused(self.rank, batch))
             if found[0].gang is not None:  # the others wait for this rank
                 self._gangs.put(found[0], None)
