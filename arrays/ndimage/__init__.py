@@ -58,6 +58,7 @@ from .ranks import (
     percentile_filter,
     rank_filter,
 )
+from .turning import fourier_ellipsoid, fourier_gaussian, fourier_shift, fourier_uniform, rotate
 from .wholes import (
     affine_transform,
     distance_transform_cdt,
@@ -88,6 +89,10 @@ __all__ = [
     "distance_transform_edt",
     "extrema",
     "find_objects",
+    "fourier_ellipsoid",
+    "fourier_gaussian",
+    "fourier_shift",
+    "fourier_uniform",
     "gaussian_filter",
     "gaussian_filter1d",
     "gaussian_gradient_magnitude",
@@ -119,6 +124,7 @@ __all__ = [
     "percentile_filter",
     "prewitt",
     "rank_filter",
+    "rotate",
     "shift",
     "sobel",
     "spline_filter",

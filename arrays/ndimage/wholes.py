@@ -45,7 +45,7 @@ ABOUT = ABOUT | {
 documented = described(ABOUT, "Lazy, in one chunk; what SciPy makes of the array.")
 
 
-def _whole(name: str, given: dict[str, Any], shape: Any = None, dtype: Any = None, also: str = "") -> Array:
+def make_whole(name: str, given: dict[str, Any], shape: Any = None, dtype: Any = None, also: str = "") -> Array:
     given = dict(given)
     x = whole(name, numbers(name, "input", given.pop("input")))
     if "output" in given and output_dtype(name, given["output"]) is None:
@@ -93,7 +93,7 @@ def zoom(
     factors = _each("zoom", "zoom", zoom, x.ndim)
     if any(not math.isfinite(f) or f < 0 for f in factors):
         raise ArgumentError(bad("zoom", "zoom", zoom, "numbers from 0 on"))
-    return _whole("zoom", given, [round(n * f) for n, f in zip(x.shape, factors, strict=True)])
+    return make_whole("zoom", given, [round(n * f) for n, f in zip(x.shape, factors, strict=True)])
 
 
 @documented
@@ -112,7 +112,7 @@ def shift(
     >>> wr.ndimage.shift(wr.asarray([1.0, 2, 3]), 1, order=1).compute()
     array([0., 1., 2.])
     """
-    return _whole("shift", dict(locals()))
+    return make_whole("shift", dict(locals()))
 
 
 @documented
@@ -136,7 +136,7 @@ def affine_transform(
     """
     given = dict(locals())
     shape = None if output_shape is None else check_shape("affine_transform", output_shape, "output_shape")
-    return _whole("affine_transform", given, shape)
+    return make_whole("affine_transform", given, shape)
 
 
 @documented
@@ -161,7 +161,7 @@ def map_coordinates(
     if places.ndim < 1 or places.shape[0] != x.ndim or places.dtype.kind not in "biuf":
         expected = f"real numbers, an entry for each of {x.ndim} axes along the first"
         raise ArgumentError(bad("map_coordinates", "coordinates", (places.shape, str(places.dtype)), expected))
-    return _whole("map_coordinates", given, places.shape[1:], also="coordinates")
+    return make_whole("map_coordinates", given, places.shape[1:], also="coordinates")
 
 
 @documented
@@ -172,7 +172,7 @@ def spline_filter(input: Any, order: int = 3, output: Any = np.float64, mode: st
     >>> wr.ndimage.spline_filter(wr.ones(4)).compute().round(3)
     array([1., 1., 1., 1.])
     """
-    return _whole("spline_filter", dict(locals()))
+    return make_whole("spline_filter", dict(locals()))
 
 
 @described(
@@ -220,7 +220,7 @@ def distance_transform_edt(
     array([0., 1., 2., 3.])
     """
     _only_distances("distance_transform_edt", return_distances, return_indices, distances, indices)
-    return _whole("distance_transform_edt", {"input": input, "sampling": sampling}, dtype=np.float64)
+    return make_whole("distance_transform_edt", {"input": input, "sampling": sampling}, dtype=np.float64)
 
 
 @documented
@@ -241,7 +241,7 @@ def distance_transform_cdt(
     _only_distances("distance_transform_cdt", return_distances, return_indices, distances, indices)
     if metric not in ("chessboard", "taxicab", "cityblock", "manhattan"):
         raise ArgumentError(bad("distance_transform_cdt", "metric", metric, "'chessboard' or 'taxicab'"))
-    return _whole("distance_transform_cdt", {"input": input, "metric": metric}, dtype=np.int32)
+    return make_whole("distance_transform_cdt", {"input": input, "metric": metric}, dtype=np.int32)
 
 
 def _only_distances(name: str, wanted: Any, places: Any, distances: Any, indices: Any) -> None:
