@@ -9,6 +9,7 @@ import numpy as np
 from ...graph.arguments import is_integer
 from ...graph.errors import ArgumentError, bad
 from ..base import as_array
+from ..creation.filled import zeros_like
 from ..execution.compute import persist
 from ..execution.deferred import defer
 from ..ops.extremes import any as any_of
@@ -188,7 +189,7 @@ def binary_fill_holes(
     """
     output_dtype("binary_fill_holes", output)
     x = as_array("binary_fill_holes", "input", input)
-    given = {"input": x & False, "structure": structure, "mask": logical_not(x), "border_value": 1}
+    given = {"input": zeros_like(x, dtype=bool), "structure": structure, "mask": logical_not(x), "border_value": 1}
     given |= {"origin": origin, "axes": axes, "iterations": -1}
     found: Array = logical_not(_repeat("binary_dilation", given, "binary_fill_holes"))
     return found

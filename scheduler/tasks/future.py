@@ -164,10 +164,15 @@ class Future(concurrent.futures.Future[Any]):
     def _bring(self) -> Any:
         """Return a result that is on a rank, and keep it; or what keeps it from coming here."""
         try:
-            self._result = self._dispatcher.fetch(self._record)
-            return self._result
+            found = self._dispatcher.fetch(self._record)
+            with self._condition:  # of threads that ask at once, the first one's is everybody's
+                if self._result is THERE:
+                    self._result = found
+                return self._result
         except Exception as error:
-            self._exception: BaseException | None = error
+            with self._condition:
+                if self._result is THERE:
+                    self._exception: BaseException | None = error
             raise
         finally:
             del self

@@ -153,6 +153,7 @@ def test_binary_morphology_until_nothing_changes(chunks):
     for level in (0.3, 0.4, 0.55):
         for keywords in ({}, {"structure": np.ones((3, 3))}, {"axes": (1,)}, {"structure": CROSS, "origin": -1}):
             same("ndimage", "binary_fill_holes", [level < A], chunks, **keywords)
+    same("ndimage", "binary_fill_holes", [np.where(A > 0.4, A, 0)], chunks)  # whatever isn't 0 is true
     for keywords in ({}, {"structure1": CROSS}, {"structure1": CROSS, "origin1": (1, 0), "origin2": (0, -1)}):
         same("ndimage", "binary_hit_or_miss", [A > 0.4], chunks, **keywords)
 

@@ -27,6 +27,7 @@ def test_tasks_on_ranks(launch, nothing_left):
     assert "can't be pickled, so it can't leave rank" in found["unpicklable"]
     assert found["lent"] == [True, 1_999_999_000_007.0, "1970-01-01T00:00:05", "x"]
     assert found["lent memory"] == 0, "who has mapped it says so"
+    assert found["one object"], "threads that ask at once get the same"
     assert found["kept"] > 0
     assert found["again"] == [2.0] * 6, "what was scattered is there for lineage"
     assert found["dropped"] == 0, "copies go, too"

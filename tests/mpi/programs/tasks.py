@@ -49,6 +49,13 @@ found["lent"] = [taken == [1_999_999_000_000.0] * 4, float(result["a"].sum()), s
 time.sleep(0.1)
 found["lent memory"] = max(wr.gather([wr.submit(count_lent) for _ in range(6)]))
 del lent, result
+shared = [wr.submit(np.arange, 100_000) for _ in range(12)]
+concurrent.futures.wait(shared)
+together = threading.Barrier(4)
+with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    each = list(pool.map(lambda _: (together.wait(10), wr.gather(shared))[1], range(4)))
+found["one object"] = all(len({id(result) for result in results}) == 1 for results in zip(*each, strict=True))
+each = shared = None
 placed = wr.scatter(np.ones(100_000))
 
 
