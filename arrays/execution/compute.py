@@ -107,7 +107,9 @@ def _map_arrays(value: Any, function: Callable[[Any], Any], kinds: tuple[type, .
         return {key: _map_arrays(one, function, kinds) for key, one in value.items()}
     if type(value) in (list, tuple):
         return type(value)(_map_arrays(one, function, kinds) for one in value)
-    named = getattr(type(value), "_make", None)
+    mapped, named = getattr(value, "map_all", None), getattr(type(value), "_make", None)
+    if isinstance(value, tuple) and mapped is not None:
+        return mapped(lambda one: _map_arrays(one, function, kinds))
     if isinstance(value, tuple) and named is not None:
         return named(_map_arrays(one, function, kinds) for one in value)
     return value

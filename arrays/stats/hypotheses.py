@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from .samples import ABOUT, Sample, check_alternative, refuse_other, same_length
 from .shapes import kurtosis, skew
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..array import Array
 
 __all__ = [
@@ -31,9 +33,33 @@ __all__ = [
 ]
 
 
-class TtestResult(NamedTuple):
-    """What a t-test tells: lazy arrays."""
+class _Bunch(tuple[Any, ...]):
+    """A tuple with names that has further attributes, which aren't unpacked, as SciPy's."""
 
+    _names: tuple[str, ...] = ()
+    _further: tuple[str, ...] = ()
+
+    def __new__(cls, *values: Any) -> Self:
+        """Make one of all values."""
+        made = super().__new__(cls, values[: len(cls._names)])
+        vars(made).update(zip((*cls._names, *cls._further), values, strict=True))
+        return made
+
+    def map_all(self, function: Callable[[Any], Any]) -> Self:
+        """Return what a function makes of all values, by the same names."""
+        return type(self)(*map(function, vars(self).values()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(vars(self).values())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
+class TtestResult(_Bunch):
+    """What a t-test tells: lazy arrays, of which two are unpacked, `statistic, pvalue`."""
+
+    _names, _further = ("statistic", "pvalue"), ("df",)
     statistic: Any
     pvalue: Any
     df: Any
@@ -46,9 +72,10 @@ class SignificanceResult(NamedTuple):
     pvalue: Any
 
 
-class LinregressResult(NamedTuple):
-    """What `linregress` tells: lazy arrays."""
+class LinregressResult(_Bunch):
+    """What `linregress` tells: lazy arrays, of which all but the last one are unpacked."""
 
+    _names, _further = ("slope", "intercept", "rvalue", "pvalue", "stderr"), ("intercept_stderr",)
     slope: Any
     intercept: Any
     rvalue: Any

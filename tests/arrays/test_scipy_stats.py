@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -93,6 +95,22 @@ def compare(name, arrays, chunks, **keywords):
             alike(np.asarray(one, float), other, f"{name}.{field} {keywords}", atol=1e-10)
         return
     alike(want, computed(got), f"{name} {keywords}")
+
+
+def test_results_unpack_as_in_scipy():
+    data = np.random.default_rng(3).random((2, 30))
+    x, y = (wr.from_array(each, chunks=7) for each in data)
+    found, wanted = wr.stats.ttest_ind(x, y), stats.ttest_ind(*data)
+    statistic, pvalue = found
+    np.testing.assert_allclose(wr.compute(statistic, pvalue), tuple(wanted))
+    computed = wr.compute(found)
+    assert type(computed) is type(found)
+    np.testing.assert_allclose([*computed, computed.df], [*wanted, wanted.df])
+    assert pickle.loads(pickle.dumps(computed)).df == computed.df
+    line, expected = wr.compute(wr.stats.linregress(x, y)), stats.linregress(*data)
+    slope, intercept, rvalue, p, stderr = line
+    np.testing.assert_allclose([slope, intercept, rvalue, p, stderr], list(expected))
+    assert np.isclose(line.intercept_stderr, expected.intercept_stderr)
 
 
 def test_describe():
