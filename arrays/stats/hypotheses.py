@@ -36,13 +36,13 @@ __all__ = [
 class _Bunch(tuple[Any, ...]):
     """A tuple with names that has further attributes, which aren't unpacked, as SciPy's."""
 
-    _names: tuple[str, ...] = ()
-    _further: tuple[str, ...] = ()
+    _fields: tuple[str, ...] = ()
+    _unpacked = 0
 
     def __new__(cls, *values: Any) -> Self:
         """Make one of all values."""
-        made = super().__new__(cls, values[: len(cls._names)])
-        vars(made).update(zip((*cls._names, *cls._further), values, strict=True))
+        made = super().__new__(cls, values[: cls._unpacked])
+        vars(made).update(zip(cls._fields, values, strict=True))
         return made
 
     def map_all(self, function: Callable[[Any], Any]) -> Self:
@@ -59,7 +59,7 @@ class _Bunch(tuple[Any, ...]):
 class TtestResult(_Bunch):
     """What a t-test tells: lazy arrays, of which two are unpacked, `statistic, pvalue`."""
 
-    _names, _further = ("statistic", "pvalue"), ("df",)
+    _fields, _unpacked = ("statistic", "pvalue", "df"), 2
     statistic: Any
     pvalue: Any
     df: Any
@@ -75,7 +75,7 @@ class SignificanceResult(NamedTuple):
 class LinregressResult(_Bunch):
     """What `linregress` tells: lazy arrays, of which all but the last one are unpacked."""
 
-    _names, _further = ("slope", "intercept", "rvalue", "pvalue", "stderr"), ("intercept_stderr",)
+    _fields, _unpacked = ("slope", "intercept", "rvalue", "pvalue", "stderr", "intercept_stderr"), 5
     slope: Any
     intercept: Any
     rvalue: Any

@@ -88,6 +88,7 @@ def compare(name, arrays, chunks, **keywords):
     assert not isinstance(got, Exception), (name, keywords, got)
     if isinstance(got, tuple):
         fields = got._fields
+        got = [getattr(got, f) for f in fields]
         want = [getattr(want, f) for f in fields]
         want = [np.broadcast_to(w, np.shape(g)) for w, g in zip(want, got, strict=True)]
         assert all(isinstance(g, wr.Array) for g in got)
