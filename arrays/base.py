@@ -192,10 +192,15 @@ def check_own(operation: str, x: ArrayBase) -> None:
         )
 
 
-def note_view(view: ArrayBase, of: ArrayBase) -> None:
+class Reshaped(ref[ArrayBase]):
+    """What an array would be a view of in NumPy, with its elements in another order or shape."""
+
+
+def note_view(view: ArrayBase, of: ArrayBase, reshaped: bool = False) -> None:
     """Note what one array would be a view of in NumPy: what the other one is a view of, or that one itself."""
-    root = of._base
-    view._base = root if root is not None and root() is not None else ref(of)
+    known = None if of._base is None else of._base()
+    root = of if known is None else known
+    view._base = Reshaped(root) if reshaped else ref(root)
 
 
 def gives_view(function: Callable[P, Array]) -> Callable[P, Array]:
@@ -207,7 +212,7 @@ def gives_view(function: Callable[P, Array]) -> Callable[P, Array]:
         of = args[0] if args else next(iter(keywords.values()), None)
         made = found is not of and found._unsized is None and found.ndim > 0
         if made and isinstance(of, ArrayBase) and not keywords.get("copy"):
-            note_view(found, of)
+            note_view(found, of, reshaped=True)
         return found
 
     return view

@@ -19,6 +19,7 @@ import numpy as np
 
 from ...graph.errors import LostWrite
 from ...workers.boundary import caller, warn
+from ..base import Reshaped
 
 if TYPE_CHECKING:
     from ..base import ArrayBase
@@ -83,8 +84,11 @@ def is_view_key(key: Any) -> bool:
 
 
 def warn_apart(x: ArrayBase, symbol: str) -> None:
-    """Warn at `u += 1` where `u` was sliced from an array that is still there."""
-    base = x._base() if x._base is not None else None
+    """Warn at `u += 1` where `u` was sliced from an array that is still there.
+
+    What is reshaped or turned libraries change in place as a rule, and don't use what it came from again.
+    """
+    base = x._base() if x._base is not None and not isinstance(x._base, Reshaped) else None
     if base is None or not _renames():
         return
     x._base = None
