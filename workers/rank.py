@@ -352,6 +352,7 @@ def _fail_member(rank: int, batch: int, error: BaseException) -> Failed:
 def _failure(rank: int, batch: int, block: int, error: BaseException) -> Failed:
     trim_context(error)
     text = "".join(traceback.format_exception(error))
+    error.__traceback__ = None  # told by the text; some libraries have pickles keep it
     try:
         # A script's own exceptions exist on rank 0 alone: this pickles by value, and rank 0 knows them again.
         pickled = cloudpickle.dumps(error)
