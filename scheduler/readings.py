@@ -39,7 +39,8 @@ class Readings:
         if not record.slow:
             return True
         most = self._arenas[rank].size // 4
-        if all(edge.record.stage.data.near for edge in record.inputs if edge.record.slow and edge.record.stage.data):
+        read = [edge.record.stage.data for edge in record.inputs if edge.record.slow]
+        if read and all(data is not None and data.near for data in read):  # what the driver reads has no inputs
             most = min(most, NEAR_BYTES)
         return self.counts[rank] < max(2, self._threads[rank] + 1, min(READERS, most // max(1, bytes_read(record))))
 
