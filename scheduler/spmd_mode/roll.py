@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("windrow")
 LATE = 10.0
 """Seconds after which ranks that others wait for are named in the log."""
+PATIENCE = 0.5
+"""Seconds for which ranks that differ wait for the others, so that the error names them all."""
 
 
 @dataclass(eq=False)
@@ -34,6 +36,7 @@ class Meeting:
     error: ClusterError | None = None
     packed: bytes | None = None
     named: bool = False
+    differ_since: float | None = None
 
 
 class Roll:
@@ -98,8 +101,8 @@ class Roll:
         with self._lock:
             return self._lock.wait_for(lambda: self._living <= set(self._ended), seconds)
 
-    def _decide(self, meeting: Meeting) -> None:
-        """Let a call go on when all have come, or fail it."""
+    def _decide(self, meeting: Meeting, now: float | None = None) -> None:
+        """Let a call go on when all have come, or fail it; `now` is by the monotonic clock."""
         if meeting.packed is not None:
             self._refuse(meeting, meeting.packed)
             return
@@ -110,6 +113,10 @@ class Roll:
             left = self._living - set(reports)
             over = sorted(left & set(self._ended))
             if len({told.key for told in reports.values()}) > 1:
+                now = time.monotonic() if now is None else now
+                meeting.differ_since = now if meeting.differ_since is None else meeting.differ_since
+                if left - set(over) and now - meeting.differ_since < PATIENCE:
+                    return
                 meeting.error = different(reports)
             elif over and reports:
                 meeting.error = self._unable(reports, over)
@@ -144,6 +151,7 @@ class Roll:
         limit = self._limit()
         with self._lock:
             for meeting in list(self._meetings.values()):
+                self._decide(meeting, now)
                 waited, left = now - meeting.begun, self._living - set(meeting.reports)
                 if meeting.decided.is_set() or not left:
                     continue

@@ -6,7 +6,7 @@ import pickle
 import time
 
 from windrow.scheduler.spmd_mode.reports import Report, name_ranks
-from windrow.scheduler.spmd_mode.roll import LATE, Roll
+from windrow.scheduler.spmd_mode.roll import LATE, PATIENCE, Roll
 
 
 def told(number: int, token: str = "t", line: int = 1) -> Report:
@@ -39,8 +39,22 @@ def test_whoever_differs_is_named_to_all():
     meeting = calls.come(1, told(1, "a", 3), answers[1])
     assert meeting.error is not None
     assert all(len(each) == 1 for each in answers)
-    assert "rank 0: compute of sum () at script.py:3; rank 2: compute of sum () at script.py:4" in answers[1][0]
+    assert "ranks 0, 1: compute of sum () at script.py:3; rank 2: compute of sum () at script.py:4" in answers[1][0]
     assert calls.come(0, told(2), answers[0]).error is None
+
+
+def test_ranks_that_differ_wait_a_moment_for_the_others():
+    calls, answers = roll()
+    calls.come(2, told(1, "b", 4), answers[2])
+    meeting = calls.come(1, told(1, "a", 3), answers[1])
+    assert not meeting.decided.is_set()
+    assert "rank 0: compute of sum () at script.py:5" in str(calls.come(0, told(1, "c", 5), answers[0]).error)
+    meeting = [calls.come(rank, told(2, token), answers[rank]) for rank, token in enumerate("ab")][-1]
+    calls.look(time.monotonic())
+    assert not meeting.decided.is_set()
+    calls.look(time.monotonic() + PATIENCE)
+    assert "rank 0: compute of sum () at script.py:1; rank 1: compute" in str(meeting.error)
+    assert calls.come(2, told(2, "a"), answers[2]).error is meeting.error
 
 
 def test_the_lost_are_not_waited_for():
