@@ -1,4 +1,4 @@
-"""HDF5 files, netCDF-4 among them: read by every rank, by path, and written by the driver: a file has one writer."""
+"""HDF5 files, netCDF-4 among them: read by every rank, by path; written as `hdf5_new` says."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from ..base import as_array_nocopy, check_dtype, wrap
 from ..chunking.stored import grid_over, stored_chunks
 from .aside import aside, path_of, write_once
 from .finding import find_one
+from .hdf5_new import write_data_sets
 from .store import Stored
-from .writing import write_here
 
 if TYPE_CHECKING:
     from ...workers.formats.places import Place
@@ -196,10 +196,12 @@ def _decoding(datapath: str, dtype: Any, attributes: dict[str, Any], mask: Any, 
 def to_hdf5(
     filename: Any, *args: Any, chunks: Any = True, overwrite: bool = False, compute: bool = True, **kwargs: Any
 ) -> Any:
-    """Compute arrays and write them to data sets of an HDF5 file, which the driver writes: a file has one writer.
+    """Compute arrays and write them to data sets of an HDF5 file: ranks write and compress, the driver describes.
 
     What is written lies in a hidden folder beside the file until it is whole; of a file that is there a copy is made,
-    which then takes its place, so that it keeps what else it has. Ranks compute meanwhile; with `to_zarr` they write.
+    which then takes its place, so that it keeps what else it has. Ranks write elements to their places in the file;
+    chunks that filters make small they write aside, and the driver takes them over as they are. Where ranks run on
+    several hosts, the folder must be in a file system that they share.
 
     Parameters
     ----------
@@ -308,12 +310,8 @@ def _write(
         data = os.path.join(folder, "data")
         if there:
             shutil.copy(target, data)
-        with h5py.File(data, "a", locking=False) as file:
-            for name, array in zip(names, arrays, strict=True):
-                if name in file:
-                    del file[name]
-                made = file.create_dataset(name, **_described(array, chunks, kwargs))
-                write_here([(array, made, [range(n) for n in array.shape])])
+        found = dict(zip(names, arrays, strict=True))
+        write_data_sets(data, found, {name: _described(array, chunks, kwargs) for name, array in found.items()})
         if not there:
             os.chmod(data, os.stat(os.path.join(folder, "mode")).st_mode & 0o777)
 

@@ -139,7 +139,7 @@ def to_npy(x: Any, path: Any, *, overwrite: bool = False) -> None:
     """
     named = path_of("to_npy", path)
     target = os.path.realpath(named) if os.path.islink(named) else named
-    array = _in_rows(pack_fields(as_array_nocopy("to_npy", "x", x)))
+    array = in_rows("to_npy", pack_fields(as_array_nocopy("to_npy", "x", x)))
     write_once("to_npy", target, overwrite, [array], partial(_write, target, overwrite))
 
 
@@ -191,12 +191,12 @@ def pack_fields(x: Array) -> Array:
     return x
 
 
-def _in_rows(x: Array) -> Array:
+def in_rows(operation: str, x: Array) -> Array:
     """Return the array in chunks that have whole rows, where its own have rows of a few bytes."""
     if x.ndim < 2 or x.numblocks[-1] == 1 or x.chunksize[-1] * x.dtype.itemsize >= SHORT_RUN:
         return x
     chunks = (*["auto"] * (x.ndim - 1), -1)
-    return regrid(x, grid_for("to_npy", chunks, x.shape, x.dtype))
+    return regrid(x, grid_for(operation, chunks, x.shape, x.dtype))
 
 
 def save_as_numpy(file: Any, arr: Any, allow_pickle: bool = True) -> None:

@@ -42,6 +42,60 @@ def test_every_chunking_comes_back(tmp_path, kind):
     assert left(tmp_path) == ["x.h5"]
 
 
+WAYS = {
+    "in one piece": {"chunks": None},
+    "in chunks": {"chunks": (4, 3)},
+    "filled": {"chunks": (4, 3), "fillvalue": 7},
+    "filtered": {"compression": "lzf", "shuffle": True, "fletcher32": True},
+    "level": {"compression": 1, "fillvalue": -1},
+    "to grow": {"maxshape": (None, 7)},
+}
+
+
+@pytest.mark.parametrize("dtype", ["?", ">i4", "c16", [("a", "i1"), ("b", "f8")]], ids=str)
+@pytest.mark.parametrize("way", WAYS)
+def test_ranks_write_what_h5py_would(tmp_path, monkeypatch, way, dtype):
+    how = WAYS[way]
+    if dtype not in ("?", ">i4") and "fillvalue" in how:  # h5py takes none for them
+        how = {key: value for key, value in how.items() if key != "fillvalue"}
+    data = np.arange(77).reshape(11, 7)
+    data = (
+        np.array([[(v, v / 2) for v in row] for row in data], dtype) if isinstance(dtype, list) else data.astype(dtype)
+    )
+    by_the_driver = []
+    monkeypatch.setattr("windrow.arrays.files.hdf5_new.write_here", by_the_driver.extend)
+    wr.to_hdf5(tmp_path / "x.h5", "g/x", wr.from_array(data, chunks=(3, 4)), **how)
+    assert by_the_driver == []
+    with h5py.File(tmp_path / "plain.h5", "w") as file:
+        file.create_dataset("g/x", data=data, **{"chunks": (3, 4)} | how)
+    with h5py.File(tmp_path / "x.h5", "a") as file, h5py.File(tmp_path / "plain.h5") as plain:
+        found, expected = file["g/x"], plain["g/x"]
+        np.testing.assert_array_equal(found[()], expected[()])
+        assert found.dtype == expected.dtype
+        for name in ("chunks", "compression", "compression_opts", "shuffle", "fletcher32", "maxshape"):
+            assert getattr(found, name) == getattr(expected, name)
+        if way == "to grow":
+            found.resize((13, 7))
+            np.testing.assert_array_equal(found[11:], np.zeros((2, 7), data.dtype))
+    assert left(tmp_path) == ["plain.h5", "x.h5"]
+
+
+def test_data_sets_are_written_together(tmp_path):
+    data = np.arange(60.0).reshape(6, 10)
+    x = wr.from_array(data, chunks=(4, 4))
+    with h5py.File(tmp_path / "x.h5", "w", userblock_size=512) as file:
+        file["there"] = 1
+    names = {"a": x, "b": x * 2, "c": wr.asarray(3), "d": x[:, :0]}
+    wr.to_hdf5(tmp_path / "x.h5", names)
+    wr.to_hdf5(tmp_path / "y.h5", names | {"e": wr.arange(5)}, chunks=False)
+    for name in ("x.h5", "y.h5"):
+        with h5py.File(tmp_path / name) as file:
+            np.testing.assert_array_equal(file["a"][:], data)
+            np.testing.assert_array_equal(file["b"][:], data * 2)
+            assert file["c"][()] == 3
+            assert file["d"].shape == (6, 0)
+
+
 @pytest.mark.parametrize("shape", [(), (0,), (7,), (3, 0, 2), (4, 3, 5)])
 def test_every_shape_comes_back(tmp_path, shape):
     data = np.arange(np.prod(shape, dtype=int), dtype=float).reshape(shape)

@@ -85,13 +85,13 @@ def to_npy(block: Array, path: str, offset: int, grid: Grid, *, where: Where) ->
     try:
         for index in np.ndindex(*block.shape[:inner]):
             at = begin + sum(k * s for k, s in zip(index, strides[:inner], strict=True))
-            _write(descriptor, raw[(*index, ...)], at)
+            write_at(descriptor, raw[(*index, ...)], at)
     finally:
         os.close(descriptor)
     return np.full((1,) * len(where), block.nbytes)
 
 
-def _write(descriptor: int, values: Array, at: int) -> None:
+def write_at(descriptor: int, values: Array, at: int) -> None:
     left = values.reshape(-1).view(np.uint8)
     while left.size:
         done = os.pwrite(descriptor, left.data, at)
