@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.errors import ArgumentError, ShapeError, bad
+from ..graph.travel import is_travelling
 from ..workers.boundary import guard, warn
 from ..workers.config import config
-from .base import ArrayBase, alias, check_device, check_own, note_view, register
+from .base import ArrayBase, alias, check_device, check_own, note_view, packed, register, unpacked
 from .creation.arrow import elements, to_arrow
 from .display.methods import Looks
 from .execution import compute as verbs
@@ -351,6 +352,8 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         return alias(self)
 
     def __reduce__(self) -> Any:
+        if is_travelling():
+            return unpacked, (packed(self),)
         raise ArgumentError(
             "pickle: a Windrow array is a recipe that lives with its cluster; pickle x.compute() instead"
         )

@@ -20,6 +20,7 @@ from ..graph.chunks import normalize
 from ..graph.errors import ArgumentError, AxisError, ChunksError, DTypeError, ShapeError, bad
 from ..graph.expr import DType, Expr, Op
 from ..graph.kinds.source import Host, HostData
+from ..graph.travel import pack, unpack
 from ..workers.config import config
 from ..workers.filed import source_of
 from ..workers.sources import travelling
@@ -173,6 +174,21 @@ def register(cls: type[Array]) -> None:
 def wrap(expr: Expr) -> Array:
     """Return the array of an expression."""
     return _class[0](expr)
+
+
+def packed(array: ArrayBase) -> list[tuple[Any, ...]]:
+    """Return an array as rows that another rank makes it of."""
+    if array._unsized is not None:
+        raise ArgumentError(
+            f"a lazy array ({array._unsized.label}) whose size depends on its elements is known to one process alone; "
+            "expected an array of NumPy's in its place"
+        )
+    return pack(array.expr)
+
+
+def unpacked(rows: list[tuple[Any, ...]]) -> Array:
+    """Return an array that a rank has sent."""
+    return wrap(unpack(rows))
 
 
 def wrap_unsized(unsized: Unsized) -> Array:

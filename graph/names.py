@@ -31,6 +31,7 @@ _seed = b""
 _alone = threading.local()
 _times: Counter[tuple[Any, ...]] = Counter()
 _numbers = itertools.count()
+_process = os.urandom(8).hex()
 
 
 def agree(seed: bytes) -> None:
@@ -77,7 +78,7 @@ def name_array(array: Any, file: object = None) -> tuple[Any, ...]:
     one, and how many arrays have had these before it. What isn't NumPy's is named by shape, dtype and the user's line.
     """
     if not agreed():
-        return os.getpid(), next(_numbers)
+        return _process, os.getpid(), next(_numbers)
     if file is not None:
         return _count("file", _digest(pickle.dumps(file, 5)))
     if not isinstance(array, np.ndarray):

@@ -69,6 +69,7 @@ def submit(
     -------
     Future
         One of `concurrent.futures`'. The result stays on the rank until it is asked for, as long as the future lives.
+        A lazy array that the function returns is lazy here too.
 
     Raises
     ------

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .. import names
 from ..expr import Op
+from ..travel import is_travelling
 
 
 @dataclass(frozen=True)
@@ -101,13 +104,16 @@ class HostData:
         return self.name
 
     def __getstate__(self) -> dict[str, Any]:
+        array = None
         if self.file is None:
-            raise TypeError("an array in the driver's memory doesn't travel with the graph")
-        return {"name": self.name, "file": self.file, "in_place": self.in_place, "label": self.label}
+            if not is_travelling() or type(self.array) is not np.ndarray:
+                raise TypeError("an array in the driver's memory doesn't travel with the graph")
+            array = self.array
+        return {"name": self.name, "file": self.file, "in_place": self.in_place, "label": self.label, "array": array}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.name, self.file, self.in_place, self.label = (state[k] for k in ("name", "file", "in_place", "label"))
-        self.array = self.lock = None
+        self.array, self.lock = state["array"], None
 
 
 @dataclass(frozen=True)

@@ -51,3 +51,21 @@ def test_a_kill_at_a_random_moment(launch, nothing_left, transport):
 def test_kills_at_random_moments(launch, nothing_left, seed):
     transport = "service" if seed % 2 else "auto"
     check_kill(launch(4, str(PROGRAMS / "task_deaths.py"), str(seed + 2), WINDROW_TRANSPORT=transport))
+
+
+def test_lazy_arrays_are_returned_as_in_one_process(launch, nothing_left):
+    pytest.importorskip("dask")
+    found = []
+    for ranks in (0, 3):
+        ended = launch(ranks, str(PROGRAMS / "lazy_results.py"))
+        assert ended.status == 0, ended.err[-3000:]
+        found.append(json.loads(ended.last))
+    (here, alone), (there, refused) = found
+    assert there == here
+    assert here["ones"] == ["Array", [1.0] * 3]
+    assert here["together"] == ["Array", [6.0 * (2 * k + 1) for k in range(7)]]
+    assert here["deep"] == ["Array", [3000.0] * 3]
+    assert (here["dask"][1], here["dask's list"][0], here["an object"][0]) == (45, "ndarray", "ndarray")
+    assert alone == ["Array", [3, 4]]
+    assert refused[0] == "WindrowError"
+    assert "known to one" in refused[1]

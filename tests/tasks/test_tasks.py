@@ -387,3 +387,15 @@ def test_programs_end_with_their_cluster(tmp_path):
             return
         time.sleep(0.01)
     pytest.fail("the program goes on")
+
+
+class Sulky:
+    """Raises where it is asked for its size."""
+
+    @property
+    def nbytes(self):
+        raise RuntimeError("not now")
+
+
+def test_results_are_taken_whatever_their_size_says():
+    assert isinstance(wr.submit(Sulky).result(timeout=20), Sulky)

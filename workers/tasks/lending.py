@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ClusterError
+from ...graph.travel import travelling
 from .. import shared_objects
 from .orders import RETURN, VALUE
 from .packing import size_of
@@ -73,6 +74,10 @@ class Lending:
 
     def answer(self, question: Question, value: Any, near: bool) -> None:
         """Answer with a result; `near` says that the asker is on this host."""
+        with travelling():
+            self._answer(question, value, near)
+
+    def _answer(self, question: Question, value: Any, near: bool) -> None:
         if near and (not size_of(value) or size_of(value) >= LARGE):
             token = os.urandom(_TOKEN)
             with suppress(Exception):  # what can't be pickled is told below, and where there is no memory it is sent

@@ -52,10 +52,12 @@ def weigh(value: Any, parts: int) -> int:
 
 def size_of(value: Any) -> int:
     """Return about how many bytes a result has: what it says itself."""
-    nbytes = getattr(value, "nbytes", None)
-    if isinstance(nbytes, int):
-        return nbytes
-    return len(value) if isinstance(value, str | bytes | bytearray) else 0
+    if isinstance(value, str | bytes | bytearray):
+        return len(value)
+    with suppress(Exception):  # asking what isn't ours runs its code
+        nbytes = getattr(value, "nbytes", None)
+        return nbytes if isinstance(nbytes, int) else 0
+    return 0
 
 
 def pack_error(error: BaseException) -> bytes:

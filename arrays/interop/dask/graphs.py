@@ -21,6 +21,7 @@ from ...tasks.calls import Packed, make_record, numbers
 from .chunks import ChunkTask, run_with_chunks
 from .kept import Kept, find_inner
 from .layout import Alias, DataNode, GraphNode, Task, key_split, order, run_subgraph
+from .lazy import holds_lazy, takes_lazy
 from .running import Filled, Values, run_node, run_task
 from .stores import writes_here
 from .watching import Told
@@ -155,12 +156,10 @@ class Maker:
 
     def _record(self, key: Any, node: Any) -> Record:
         name, demand = self._label(key), self.demands(key)
-        if self.alone:
-            return self._held(node, name, demand)
-        if not writes_here(node, self.entered.nodes):
+        if not writes_here(node, self.entered.nodes) and not (self.alone and not takes_lazy(node, self.entered.nodes)):
             with contextlib.suppress(ArgumentError):
                 return self._packed(key, node, name, demand)
-        return self._held(node, name, replace(demand, here=True))  # what it takes can't travel
+        return self._held(node, name, replace(demand, here=not self.alone))  # what it takes can't travel, or needn't
 
     def _gather(self, node: Any, by_reference: bool) -> tuple[dict[Any, Any], dict[Any, Record], list[Any]]:
         """Return what a node takes: the values at hand, the tasks of others, what must live as long as the task."""
@@ -184,7 +183,7 @@ class Maker:
             return node.future._record
         if not isinstance(node, DataNode):
             return self.entered.records[key]
-        if by_reference or self.users.get(key, 0) < 2 or weigh(node.value, FEW) >= 0:
+        if by_reference or self.users.get(key, 0) < 2 or weigh(node.value, FEW) >= 0 or holds_lazy(node.value):
             return node
         if key not in self.placed:
             self._try_pickle(key, node.value)

@@ -18,7 +18,7 @@ def writes_here(node: Any, nodes: Mapping[Any, Any]) -> bool:
     for task in _tasks(node):
         function = task.func.func if isinstance(task.func, functools.partial) else task.func
         if getattr(function, "__name__", "") in WRITERS and str(function.__module__).startswith("dask."):
-            return not any(_opens_anywhere(value) for value in _values(node, nodes))
+            return not any(_opens_anywhere(value) for value in values_of(node, nodes))
     return False
 
 
@@ -31,7 +31,7 @@ def _tasks(node: Any) -> Iterator[Any]:
         yield node
 
 
-def _values(node: Any, nodes: Mapping[Any, Any]) -> Iterator[Any]:
+def values_of(node: Any, nodes: Mapping[Any, Any]) -> Iterator[Any]:
     """Go through the data that a node has in it or takes."""
     if isinstance(node, DataNode):
         yield node.value
@@ -43,7 +43,7 @@ def _values(node: Any, nodes: Mapping[Any, Any]) -> Iterator[Any]:
         more = task.func.keywords.values() if isinstance(task.func, functools.partial) else ()
         for part in (*task.args, *task.kwargs.values(), *more):
             if isinstance(part, GraphNode):
-                yield from _values(part, nodes)
+                yield from values_of(part, nodes)
             else:
                 yield part
     if getattr(node, "func", None) is run_subgraph:

@@ -1,0 +1,70 @@
+"""Expressions on their way to another process, with the arrays in memory that they begin with: what tasks return."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .errors import ArgumentError
+from .expr import Expr, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_threads = threading.local()
+
+
+@contextmanager
+def travelling() -> Iterator[None]:
+    """While something is pickled that this thread sends to another rank: lazy arrays in it go along."""
+    before, _threads.on = is_travelling(), True
+    try:
+        yield
+    finally:
+        _threads.on = before
+
+
+def is_travelling() -> bool:
+    """Tell whether lazy arrays may be pickled now."""
+    return getattr(_threads, "on", False)
+
+
+def pack(root: Expr) -> list[tuple[Any, ...]]:
+    """Return an expression as plain rows, operands before their users: chains may be longer than Python's stack.
+
+    Raises
+    ------
+    ArgumentError
+        A part of it lives in this process alone.
+    """
+    rows: list[tuple[Any, ...]] = []
+    at: dict[str, int] = {}
+    for node in walk([root]):
+        at[node.token] = len(rows)
+        operands = tuple(at[each.token] for each in node.operands)
+        rows.append((_pack_op(node), operands, node.grid, node.dtype, node.origin, node.token))
+    return rows
+
+
+def _pack_op(node: Expr) -> tuple[bytes, list[pickle.PickleBuffer]]:
+    """Return an operation's pickle; arrays' memory stays where it is until the whole is pickled."""
+    buffers: list[pickle.PickleBuffer] = []
+    try:
+        if node.pin is not None:
+            raise TypeError("its chunks are kept")
+        return pickle.dumps(node.op, 5, buffer_callback=buffers.append), buffers
+    except Exception as error:
+        raise ArgumentError(
+            f"a lazy array ({node.label}) is known to one process alone; expected an array of NumPy's in its place"
+        ) from error
+
+
+def unpack(rows: list[tuple[Any, ...]]) -> Expr:
+    """Return the expression of such rows."""
+    made: list[Expr] = []
+    for (head, buffers), operands, grid, dtype, origin, token in rows:
+        op = pickle.loads(head, buffers=buffers)
+        made.append(Expr(op, tuple(made[each] for each in operands), grid, dtype, origin, None, token))
+    return made[-1]
