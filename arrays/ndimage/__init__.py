@@ -58,6 +58,7 @@ from .ranks import (
     percentile_filter,
     rank_filter,
 )
+from .splines import spline_filter, spline_filter1d
 from .turning import fourier_ellipsoid, fourier_gaussian, fourier_shift, fourier_uniform, rotate
 from .wholes import (
     affine_transform,
@@ -65,8 +66,6 @@ from .wholes import (
     distance_transform_edt,
     map_coordinates,
     shift,
-    spline_filter,
-    spline_filter1d,
     zoom,
 )
 

@@ -16,7 +16,7 @@ from ...graph.arguments import is_integer
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ...workers.kernels.blocks.ndimage import Filter
-from ..base import ArrayBase, as_array, check_axis, make
+from ..base import ArrayBase, as_array, check_axis, check_dtype, make
 from ..borrowed.scipy_calls import attempt, find, numbers, settled
 from ..chunking.halo import with_halo
 from ..chunking.rechunk import regrid
@@ -103,6 +103,15 @@ def output_dtype(operation: str, output: Any) -> Any:
         expected = "None or a dtype: results are lazy, nothing is written into arrays that are given"
         raise ArgumentError(bad(operation, "output", f"an array of {output.dtype}", expected))
     return output
+
+
+def result_dtype(operation: str, x: Array, output: Any) -> Any:
+    """Return the dtype that `output` names, or None; results of complex numbers are complex, as in SciPy."""
+    output_dtype(operation, output)
+    if output is None:
+        return None
+    dtype = check_dtype(operation, "output", output)
+    return np.promote_types(dtype, np.complex64) if x.dtype.kind == "c" and dtype.kind != "c" else dtype
 
 
 def filter_axes(axes: Any, ndim: int) -> tuple[int, ...]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, bad
-from ...graph.grid import Axis, Grid
+from ...graph.grid import Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import as_array, check_axis, check_shape, make
+from ..base import as_array, check_shape, make
 from ..borrowed.documents import described
 from ..borrowed.scipy_calls import attempt, find, numbers, settled, whole
 from ..chunking.rechunk import regrid
@@ -26,8 +26,6 @@ __all__ = [
     "distance_transform_edt",
     "map_coordinates",
     "shift",
-    "spline_filter",
-    "spline_filter1d",
     "zoom",
 ]
 
@@ -162,46 +160,6 @@ def map_coordinates(
         expected = f"real numbers, an entry for each of {x.ndim} axes along the first"
         raise ArgumentError(bad("map_coordinates", "coordinates", (places.shape, str(places.dtype)), expected))
     return make_whole("map_coordinates", given, places.shape[1:], also="coordinates")
-
-
-@documented
-def spline_filter(input: Any, order: int = 3, output: Any = np.float64, mode: str = "mirror") -> Array:
-    """Return the coefficients of splines through the elements.
-
-    >>> import windrow as wr
-    >>> wr.ndimage.spline_filter(wr.ones(4)).compute().round(3)
-    array([1., 1., 1., 1.])
-    """
-    return make_whole("spline_filter", dict(locals()))
-
-
-@described(
-    ABOUT | {"input": "array_like: The array; the axis comes into one chunk."}, "Lazy; other axes keep their chunks."
-)
-def spline_filter1d(
-    input: Any, order: int = 3, axis: int = -1, output: Any = np.float64, mode: str = "mirror"
-) -> Array:
-    """Return the coefficients of splines through lines along an axis.
-
-    >>> import windrow as wr
-    >>> wr.ndimage.spline_filter1d(wr.ones(6, chunks=2)).compute().round(3)
-    array([1., 1., 1., 1., 1., 1.])
-    """
-    name = "spline_filter1d"
-    x = numbers(name, "input", input)
-    at = check_axis(name, axis, x.ndim)
-    output_dtype(name, output)
-    keywords = settled(name, {"order": order, "axis": at, "output": output, "mode": mode})
-    dtype = attempt(
-        name, find("ndimage", name).spline_filter1d, np.ones((2,) * x.ndim, x.dtype), **dict(keywords)
-    ).dtype
-    grid = Grid([Axis.whole(a.length) if i == at else a for i, a in enumerate(x.expr.grid.axes)])
-    return make(
-        BlockFunction("ndimage:whole", ("ndimage.spline_filter1d", (), keywords, dtype.str)),
-        [regrid(x, grid)],
-        grid,
-        dtype,
-    )
 
 
 @documented

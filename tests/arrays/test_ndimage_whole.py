@@ -25,7 +25,6 @@ WHOLE = {
     "fourier_uniform": [((3,), {}), (((1, 2),), {"n": 20, "axis": 0})],
     "fourier_ellipsoid": [((3,), {})],
     "fourier_shift": [((1.5,), {}), (((1, 2),), {})],
-    "spline_filter": [((), {}), ((), {"order": 2, "output": np.float32})],
     "distance_transform_edt": [((), {}), ((), {"sampling": (1, 2)})],
     "distance_transform_cdt": [((), {}), (("taxicab",), {})],
 }
@@ -39,12 +38,6 @@ def test_whole_arrays(name):
     (args, keywords), *_ = WHOLE[name]
     with pytest.raises(wr.ArgumentError, match=rf"{name}: it needs the whole array"):
         getattr(wr.ndimage, name)(wr.from_array(A, chunks=5), *args, **keywords)
-
-
-def test_splines_along_lines():
-    for axis in (0, 1):
-        for mode in ("mirror", "reflect", "grid-wrap"):
-            same("ndimage", "spline_filter1d", [A], (4, 5), 3, axis, mode=mode)
 
 
 def spread(near, scale=1):

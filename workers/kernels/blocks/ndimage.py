@@ -52,6 +52,18 @@ def filtered(*blocks: Any, where: Where) -> Array:
     return trim(made, how, where)
 
 
+def spline_lines(x: Array, axes: tuple[int, ...], how: Filter, where: Where) -> Array:
+    """Filter a block with its margin along axes, one after the other."""
+    shape = tuple(s.stop - s.start for s in where)
+    if 0 in shape:
+        return np.empty(shape, how.dtype)
+    made = x.astype(how.dtype) if not axes else x
+    with np.errstate(all="ignore"):
+        for axis in axes:
+            made = find(how.function)(made, axis=axis, output=np.dtype(how.dtype), **dict(how.keywords))
+    return trim(made, how, where)
+
+
 RANKED = {"ndimage.rank_filter", "ndimage.median_filter", "ndimage.percentile_filter"}
 
 
