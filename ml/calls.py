@@ -24,7 +24,7 @@ import numpy as np
 from ..arrays.base import make
 from ..arrays.creation.from_data import from_array
 from ..arrays.execution.compute import persist
-from ..arrays.user_functions.pickling import payload
+from ..arrays.user_functions.pickling import payload, pickler
 from ..graph.errors import WindrowError
 from ..graph.grid import Axis, Grid
 from ..graph.kinds.mapping import MapBlocks
@@ -50,7 +50,7 @@ _guard = threading.Lock()
 _numbers = itertools.count()
 
 
-class _Pickler(cloudpickle.Pickler):
+class _Pickler(pickler()):  # type: ignore[misc] # made when it is needed
     """Pickles a call; large arrays are put aside, and numbered."""
 
     def __init__(self, file: io.BytesIO, aside: list[Values]) -> None:

@@ -30,7 +30,7 @@ from ...workers.tasks.needs import fill_in
 from ...workers.tasks.programs import run_program
 from ..base import ArrayBase
 from ..execution.compute import persist
-from ..user_functions.pickling import _pickler, name_of, refuse_captured
+from ..user_functions.pickling import name_of, pickler, refuse_captured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -141,7 +141,7 @@ def _dumps(value: Any) -> bytes:
 
 @functools.cache
 def _task_pickler() -> Any:
-    class TaskPickler(_pickler()):  # type: ignore[misc] # loaded when it is needed
+    class TaskPickler(pickler()):  # type: ignore[misc] # loaded when it is needed
         def reducer_override(self, obj: Any) -> Any:
             if isinstance(obj, ArrayBase):
                 taken = _Taken(obj)

@@ -10,8 +10,10 @@ import importlib
 import inspect
 import io
 import sys
+from collections import ChainMap
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from types import CodeType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -27,7 +29,6 @@ from ..base import ArrayBase, check_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import CodeType
 
     from ...graph.expr import DType
     from ..array import Array
@@ -87,16 +88,29 @@ def _digest(function: Any, pickled: bytes) -> str:
 
 def _dumps(value: Any) -> bytes:
     file = io.BytesIO()
-    _pickler()(file).dump(value)
+    pickler()(file).dump(value)
     return file.getvalue()
 
 
 @functools.cache
-def _pickler() -> Any:
-    """Return cloudpickle's pickler, which pickles caches of a script's functions by their names; here by value."""
+def pickler() -> Any:
+    """Return cloudpickle's pickler, but for two things.
+
+    Caches of a script's functions it pickles by their names; here they go by value. From 3.1.3 on it leaves out the
+    files that functions stand in, without which a remote traceback doesn't tell the user's line.
+    """
     cloudpickle = importlib.import_module("cloudpickle")
+    table = cloudpickle.Pickler.dispatch_table
+
+    def reduce_code(code: CodeType) -> tuple[Any, ...]:
+        make, args = table[CodeType](code)
+        # A string of its own: whether two codes share one depends on how they were made, and a pickle tells.
+        file = "".join(code.co_filename)
+        return make, tuple(file if isinstance(each, str) and each == _NO_FILE else each for each in args)
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc, name-defined] # loaded when it is needed
+        dispatch_table: ClassVar = ChainMap({CodeType: reduce_code}, table)
+
         def reducer_override(self, obj: Any) -> Any:
             if isinstance(obj, _Cache) and obj.__module__ == "__main__":
                 return _cached, (obj.__wrapped__, obj.cache_parameters())
@@ -107,6 +121,7 @@ def _pickler() -> Any:
     return Pickler
 
 
+_NO_FILE = "<dynamic-code>"
 _Cache = type(functools.cache(len))
 
 

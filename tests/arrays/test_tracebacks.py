@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import pickle
 import traceback
 import warnings
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from windrow.arrays.user_functions.pickling import pickler
 from windrow.workers import boundary
 
 
@@ -159,6 +162,7 @@ def test_nothing_but_what_fails_is_touched():
 PROGRAM = """
 import os, signal, sys, threading, time, traceback
 import windrow as wr
+from windrow.arrays.user_functions.pickling import pickler
 from windrow.workers.boundary import ours
 
 def fails(block, block_id):
@@ -251,3 +255,12 @@ def test_notebooks_name_the_cell(launch):
     assert zero.partition("remote traceback")[0].count("File ") == 1, zero
     assert "the operation was created at cell In[2], line 4" in zero
     assert "Cell In[2], line 2, in broken" in zero.partition("remote traceback")[2]
+
+
+def test_a_pickled_function_keeps_the_file_that_it_stands_in():
+    space = {"__name__": "__main__"}
+    exec(compile("def user(): return lambda: 1", "a notebook's cell", "exec"), space)
+    file = io.BytesIO()
+    pickler()(file).dump(space["user"])
+    user = pickle.loads(file.getvalue())
+    assert [user.__code__.co_filename, user().__code__.co_filename] == ["a notebook's cell"] * 2
