@@ -22,6 +22,7 @@ from .grey import (
     morphological_laplace,
     white_tophat,
 )
+from .interpolation import affine_transform, map_coordinates, rotate, shift, zoom
 from .labels import find_objects, generate_binary_structure, iterate_structure, label
 from .linear import (
     convolve,
@@ -59,15 +60,8 @@ from .ranks import (
     rank_filter,
 )
 from .splines import spline_filter, spline_filter1d
-from .turning import fourier_ellipsoid, fourier_gaussian, fourier_shift, fourier_uniform, rotate
-from .wholes import (
-    affine_transform,
-    distance_transform_cdt,
-    distance_transform_edt,
-    map_coordinates,
-    shift,
-    zoom,
-)
+from .turning import fourier_ellipsoid, fourier_gaussian, fourier_shift, fourier_uniform
+from .wholes import distance_transform_cdt, distance_transform_edt
 
 __all__ = [
     "affine_transform",

@@ -21,6 +21,7 @@ from ...workers.kernels.blocks.ndimage import Filter
 from ..base import check_axis, make
 from ..borrowed.documents import described
 from ..borrowed.scipy_calls import attempt, find, numbers, settled
+from ..chunking.coalesce import merge_small_chunks
 from ..chunking.halo import with_halo
 from ..signal.padding import pad
 from .about import ABOUT
@@ -44,6 +45,8 @@ PADDED = {"nearest": "edge", "grid-constant": "constant"}
 """How the array is continued before it is filtered, by mode."""
 CONTINUED = 12
 """By how many elements it is continued, as in SciPy."""
+NARROW = 32
+"""Chunks of fewer elements along an axis are merged where the array is continued, which would have many of them."""
 
 documented = described(
     ABOUT,
@@ -98,11 +101,19 @@ def coefficients(x: Array, axes: Sequence[int], order: int, mode: str, cval: Any
     before = 0
     if mode in PADDED and 0 not in x.shape:
         before = CONTINUED
-        widths = dict.fromkeys(axes, before)
         value = {"constant_values": _cast(cval, x.dtype)} if PADDED[mode] == "constant" else {}
-        x = pad(x, widths, PADDED[mode], **value)
+        x = continue_ends(x, axes, before, PADDED[mode], **value)
     wide = np.dtype(np.complex128 if x.dtype.kind == "c" else np.float64)
     return filter_lines(x, axes, order, mode, wide), before
+
+
+def continue_ends(x: Array, axes: Sequence[int], by: int, mode: str, **value: Any) -> Array:
+    """Return an array that goes on beyond its ends along axes."""
+    x = pad(x, dict.fromkeys(axes, by), mode, **value)
+    for axis in axes:
+        if x.chunksize[axis] < NARROW:
+            x = merge_small_chunks(x, axis)
+    return x
 
 
 def _cast(value: Any, dtype: np.dtype[Any]) -> Any:

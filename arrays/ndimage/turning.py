@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ...graph.errors import ArgumentError, bad
-from ..base import check_axis
-from ..borrowed.scipy_calls import find, numbers
 from .wholes import documented, make_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..array import Array
 
 __all__ = [
@@ -21,43 +14,7 @@ __all__ = [
     "fourier_gaussian",
     "fourier_shift",
     "fourier_uniform",
-    "rotate",
 ]
-
-
-@documented
-def rotate(
-    input: Any,
-    angle: float,
-    axes: Sequence[int] = (1, 0),
-    reshape: bool = True,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Array:
-    """Turn an array in the plane of two axes.
-
-    >>> import windrow as wr
-    >>> wr.ndimage.rotate(wr.asarray([[1.0, 2], [3, 4]]), 90, order=1).compute()
-    array([[2., 4.],
-           [1., 3.]])
-    """
-    given = dict(locals())
-    x = numbers("rotate", "input", input)
-    plane = sorted(check_axis("rotate", axis, x.ndim) for axis in axes)
-    if len(plane) != 2 or plane[0] == plane[1]:
-        raise ArgumentError(bad("rotate", "axes", axes, "two axes"))
-    shape = list(x.shape)
-    if reshape:
-        special = find("special", "rotate")
-        c, s = special.cosdg(angle), special.sindg(angle)
-        rows, columns = (shape[axis] for axis in plane)
-        corners = np.array([[c, s], [-s, c]]) @ np.array([[0, 0, rows, rows], [0, columns, 0, columns]])
-        for axis, n in zip(plane, (np.ptp(corners, axis=1) + 0.5).astype(int).tolist(), strict=True):
-            shape[axis] = n
-    return make_whole("rotate", given | {"axes": tuple(plane)}, shape)
 
 
 @documented

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Slice
+from ...graph.axismap import Slice, Spread
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
@@ -207,14 +207,27 @@ def _one_axis(x: Array, at: int, width: tuple[int, int], mode: str, value: Any) 
         if value not in ("even", "odd"):
             raise ArgumentError(bad("pad", "reflect_type", value, "'even' or 'odd'"))
         return _mirror(x, at, width, mode, odd=value == "odd")
-    if mode in ("edge", "wrap"):
+    if mode == "edge":
+        return _join_margins(x, _spread_ends(x, at, width), at, width)
+    if mode == "wrap":
         outside = [np.arange(-width[0], 0), np.arange(n, n + width[1])]
-        index = [np.clip(i, 0, n - 1) if mode == "edge" else i % n for i in outside]
-        return _join_margins(x, [take_positions("pad", x, at, i) for i in index], at, width)
+        return _join_margins(x, [take_positions("pad", x, at, i % n) for i in outside], at, width)
     if mode == "linear_ramp":
         return _join_margins(x, _ramps(x, at, width, _pairs("end_values", value, x.ndim)[at]), at, width)
     lengths: Sequence[Any] = (None, None) if value is None else _pairs("stat_length", value, x.ndim)[at]
     return _join_margins(x, _statistics(x, at, width, mode, lengths), at, width)
+
+
+def _spread_ends(x: Array, at: int, width: tuple[int, int]) -> list[Array]:
+    """Return both ends as wide as the margins: one run each, where a position after the other would be taken."""
+    margins = []
+    for extra, place in zip(width, (0, x.shape[at] - 1), strict=True):
+        end = take_positions("pad", x, at, np.array([place]))
+        axes = list(end.expr.grid.axes)
+        axes[at] = Axis.whole(extra)
+        steps = tuple((i, Spread(0, 1, extra) if i == at else Slice()) for i in range(x.ndim))
+        margins.append(make(Move("pad", (Route(steps),)), (end,), Grid(axes), x.dtype))
+    return margins
 
 
 def _join_margins(x: Array, margins: Sequence[Array], at: int, width: tuple[int, int]) -> Array:
@@ -233,10 +246,10 @@ def _mirror(x: Array, at: int, width: tuple[int, int], mode: str, *, odd: bool, 
     own = 0 if mode == "reflect" else 1
     period = 2 * (n - 1 + own)
     before, after = np.arange(-width[0], 0), np.arange(n, n + width[1])
-    if not odd or period == 0:
-        index = [
-            np.zeros_like(i) if period == 0 else _fold_position(i % period, n, period - own) for i in (before, after)
-        ]
+    if period == 0:
+        return _join_margins(x, _spread_ends(x, at, width), at, width)
+    if not odd:
+        index = [_fold_position(i % period, n, period - own) for i in (before, after)]
         return _join_margins(x, [take_positions("pad", x, at, i) for i in index], at, width)
     unit = (once or n) - 1 + own  # a part of the pattern would set the next turn off at another place
     left, right = (min(w, (n - 1 + own) // unit * unit) for w in width)

@@ -13,14 +13,6 @@ ndimage = pytest.importorskip("scipy.ndimage")
 
 A = np.random.default_rng(0).random((11, 13))
 WHOLE = {
-    "zoom": [((1.7,), {}), (((0.5, 2),), {"order": 1, "grid_mode": True, "mode": "grid-wrap"}), ((-1,), {})],
-    "shift": [((1.5,), {}), (((1, -2.5),), {"mode": "mirror", "order": 2})],
-    "affine_transform": [
-        ((np.array([[0.9, 0.2], [-0.2, 0.9]]),), {}),
-        (([2, 0.5],), {"output_shape": (5, 20), "offset": 1}),
-    ],
-    "map_coordinates": [((np.array([[0.5, 3], [2.2, 9]]),), {}), ((np.zeros((3, 2)),), {})],
-    "rotate": [((30,), {}), ((-75.5,), {"reshape": False, "order": 1}), ((90,), {"axes": (0, 1), "mode": "nearest"})],
     "fourier_gaussian": [((1.5,), {}), (((1, 2),), {"n": 24, "axis": 1})],
     "fourier_uniform": [((3,), {}), (((1, 2),), {"n": 20, "axis": 0})],
     "fourier_ellipsoid": [((3,), {})],
@@ -62,7 +54,5 @@ def test_what_is_refused():
         wr.ndimage.generic_filter(wr.ones(3), 5, 3)
     with pytest.raises(wr.WindrowError, match="generic_filter"):
         wr.ndimage.generic_filter(wr.ones(3), spread)
-    with pytest.raises(wr.ArgumentError, match="rotate: argument 'axes'"):
-        wr.ndimage.rotate(wr.ones((3, 3)), 10, axes=(0, 0))
     with pytest.raises(wr.ArgumentError, match="distance_transform_edt: indices"):
         wr.ndimage.distance_transform_edt(wr.ones(3), return_indices=True)

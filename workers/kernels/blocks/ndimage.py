@@ -98,9 +98,7 @@ def trim(made: Array, how: Filter, where: Where) -> Array:
     return np.asarray(made[tuple(cut)], how.dtype, order="C")
 
 
-def whole(*blocks: Any) -> Array:
-    """Call a function of a whole array: after the blocks come its name, their names, its keywords, and the dtype."""
-    x, *more, name, names, keywords, dtype = blocks
-    named = writable(keywords) | dict(zip(names, more, strict=True))
+def whole(x: Array, name: str, keywords: Keywords, dtype: str) -> Array:
+    """Call a function of a whole array."""
     with np.errstate(all="ignore"):
-        return np.asarray(find(name)(x, **named), dtype, order="C")
+        return np.asarray(find(name)(x, **writable(keywords)), dtype, order="C")
