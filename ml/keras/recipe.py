@@ -140,7 +140,9 @@ def _parts(model: Any) -> Iterator[Any]:
     for value in (*model._flatten_layers(include_self=True, recursive=True), *compiled):
         yield value
         if not isinstance(value, type | FunctionType):
-            yield from (one for one in vars(value).values() if isinstance(one, FunctionType) or _is_part(one))
+            # Keras puts functions of its own around a layer's methods, which bear the names of the user's.
+            own = (one for name, one in vars(value).items() if not hasattr(type(value), name))
+            yield from (one for one in own if isinstance(one, FunctionType) or _is_part(one))
 
 
 def find_innermost(optimizer: Any) -> Any:
