@@ -18,6 +18,8 @@ import numpy as np
 from .errors import ChunksError
 from .grid import Axis, Grid, check_sizes
 
+LINE = 64
+"""Bytes of a line of the processor's cache."""
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "K": 2**10, "M": 2**20, "G": 2**30}
 
@@ -88,7 +90,8 @@ def normalize(
     if auto:
         fixed = math.prod(a.largest for a in axes if a is not None)
         for i, step in zip(auto, auto_steps([shape[i] for i in auto], fixed, dtype, limit), strict=True):
-            axes[i] = Axis.regular(shape[i], step)
+            line = LINE // max(1, dtype.itemsize) if math.prod(shape[i + 1 :]) == 1 else 1
+            axes[i] = Axis.regular(shape[i], even_step(shape[i], step, max(1, line)))
     return Grid([a for a in axes if a is not None])
 
 
@@ -130,6 +133,15 @@ def _limit(operation: str, spec: str) -> int:
         return parse_bytes(spec)
     except ValueError as error:
         raise ChunksError(f"{operation}: argument 'chunks' is {spec!r}; expected 'auto' or '64 MiB'") from error
+
+
+def even_step(length: int, step: int, line: int) -> int:
+    """Return the least step that takes no more chunks than `step`; long ones are whole lines of the cache."""
+    if length <= step:
+        return step
+    found = -(-length // -(-length // step))
+    whole = -(-found // line) * line
+    return whole if 16 * line < whole <= step else found
 
 
 def auto_steps(lengths: list[int], fixed: int, dtype: np.dtype[Any], limit: int) -> list[int]:

@@ -95,12 +95,23 @@ def test_auto_chunks_fit_the_limit_and_are_not_small(shape, dtype):
     nbytes = grid.largest * np.dtype(dtype).itemsize
     assert grid == normalize("ones", "auto", tuple(shape), np.dtype(dtype), limit)
     assert nbytes <= limit
-    assert nbytes * 2 ** len(shape) >= limit or grid.nblocks == 1
+    assert nbytes * 4 ** len(shape) >= limit or grid.nblocks == 1
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=3), st.sampled_from(["f8", "u1", "c16"]))
+def test_auto_chunks_are_even(shape, dtype):
+    grid = normalize("zeros", "auto", shape, np.dtype(dtype), 1 << 16)
+    for axis in grid.axes:
+        *rest, last = axis.sizes()
+        assert set(rest) <= {axis.largest}
+        assert last >= axis.largest - len(rest) - 1 or axis.largest % (64 // np.dtype(dtype).itemsize) == 0
+        assert axis.length > axis.largest * len(rest)
+    assert normalize("zeros", "auto", (2000, 2000), F8, 16 << 20).chunks() == ((1000, 1000), (1000, 1000))
 
 
 def test_axes_of_one_position_take_nothing_of_a_chunk():
     (alone,) = normalize("zeros", "auto", (10**6,), F8, 1 << 16).chunks()
-    assert alone[0] == (1 << 16) // 8
+    assert (1 << 16) - 64 * 8 <= alone[0] * 8 <= 1 << 16
     assert normalize("zeros", "auto", (1, 10**6, 1), F8, 1 << 16).chunks() == ((1,), alone, (1,))
     square = normalize("zeros", "auto", (3, 10**4, 10**4), F8, 3 * 100 * 100 * 8)
     assert square.chunks()[0] == (3,)
