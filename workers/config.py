@@ -270,7 +270,7 @@ class Config:
         >>> import windrow as wr
         >>> with wr.config.set(chunk_bytes="1 MiB", progress="off"):
         ...     wr.ones(1_000_000).chunksize
-        (131072,)
+        (125000,)
         """
         with self._lock:
             before = self.settings

@@ -39,6 +39,9 @@ KEYWORDS: dict[str, dict[str, Any]] = {
 }
 """What may be said about each mode, and what holds when nothing is said."""
 
+NARROW = 8
+"""Ends that are repeated so often are taken so often, which loops on ranks read as rims; more are one run."""
+
 Widths = list[tuple[int, int]]
 
 
@@ -219,9 +222,12 @@ def _one_axis(x: Array, at: int, width: tuple[int, int], mode: str, value: Any) 
 
 
 def _spread_ends(x: Array, at: int, width: tuple[int, int]) -> list[Array]:
-    """Return both ends as wide as the margins: one run each, where a position after the other would be taken."""
+    """Return both ends as wide as the margins."""
     margins = []
     for extra, place in zip(width, (0, x.shape[at] - 1), strict=True):
+        if extra <= NARROW:
+            margins.append(take_positions("pad", x, at, np.full(extra, place)))
+            continue
         end = take_positions("pad", x, at, np.array([place]))
         axes = list(end.expr.grid.axes)
         axes[at] = Axis.whole(extra)
