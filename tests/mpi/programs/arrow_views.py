@@ -75,9 +75,15 @@ def imports():
     return dict(map(tuple, rows.compute().tolist()))
 
 
+def slowly(block):
+    """Return a block after a while, so that every rank has some however late it begins."""
+    time.sleep(0.03)
+    return block * 1.5
+
+
 kept = {
-    "large": (wr.arange(3_000_000, chunks=250_001) * 1.5).persist(),
-    "rows": (wr.ones((120, 3000), np.float32, chunks=(11, 3000)) + 1).persist(),
+    "large": wr.map_blocks(slowly, wr.arange(6_000_000, chunks=250_001), dtype=np.float64).persist(),
+    "rows": wr.map_blocks(slowly, wr.ones((330, 3000), np.float32, chunks=(11, 3000)), dtype=np.float32).persist(),
     "small": (wr.arange(400_000, chunks=1001) + 1).persist(),
     "complex": (wr.arange(40_000, chunks=3001) * 1j).persist(),
     "times": wr.arange(30_000, chunks=1000).astype("M8[ms]").persist(),
