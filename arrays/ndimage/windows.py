@@ -67,7 +67,7 @@ def of_nothing(x: Array, shape: tuple[int, ...], dtype: np.dtype[Any], given: di
     if 0 not in shape and given["mode"] not in ("constant", "grid-constant"):
         raise ArgumentError(bad(given["name"], "input", x.shape, f"elements: mode {given['mode']!r} repeats them"))
     how = Spline(tuple(range(x.ndim)), (1,) * x.ndim, 0, 0, 0, "constant", given["cval"], dtype.str)
-    op = BlockFunction("interpolation:filled", (how,), ((None,) * 1,), where=True)
+    op = BlockFunction("interpolation:filled", (how,), ((None,),), where=True)
     return make(op, [as_array("", "", np.zeros(1, x.dtype))], grid_for("", "auto", shape, dtype), dtype)
 
 
@@ -79,6 +79,7 @@ def interpolate(
     dtype: np.dtype[Any],
     given: dict[str, Any],
 ) -> Array:
+    """Return an array interpolated along axes at places that follow from positions in the result."""
     name = given["name"]
     if 0 in x.shape or 0 in shape:
         return of_nothing(x, shape, dtype, given)

@@ -114,10 +114,10 @@ def fold(at: Array, size: int, how: Spline) -> Array:
 
 
 def interpolated(window: Array, *rest: Any) -> Array:
-    """Interpolate a window; after it comes the block of places, where these are given, and what is in `blocks`.
+    """Interpolate a window of the array.
 
-    That is: where the window begins and the block, along all axes of the array and of the result; the block's shape;
-    how places are found, or None where they came; and the `Spline`.
+    After it come the block of places, where these are given; where the window begins in the array, and the block in
+    the result; the block's shape; how places are found, or None where they came; and the `Spline`.
     """
     *given, begins, own, shape, places, how = rest
     dtype = np.dtype(how.output)
