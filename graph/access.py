@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Pick = slice | int | NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
     """Row i holds `items[start[i]:start[i + 1]]`."""
 
@@ -60,7 +60,13 @@ class Rows:
         return cls(np.searchsorted(row, np.arange(nrows + 1)), item)
 
     def inverse(self, nitems: int) -> Rows:
-        """Return the relation read backwards."""
+        """Return the relation read backwards; it is remembered, as a prepared plan's relations serve many times."""
+        known: tuple[int, Rows] | None = self.__dict__.get("_inverse")
+        if known is None or known[0] != nitems:
+            known = self.__dict__["_inverse"] = nitems, self._invert(nitems)
+        return known[1]
+
+    def _invert(self, nitems: int) -> Rows:
         order = np.argsort(self.items, kind="stable")
         return Rows(np.searchsorted(self.items[order], np.arange(nitems + 1)), self.row_numbers()[order])
 

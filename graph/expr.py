@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +46,16 @@ class Op:
         """Whether it calls a user's function, which may give something else the next time."""
         return False
 
+    @property
+    def form(self) -> object:
+        """What of it decides how it is lowered: all but the values in `given`."""
+        return self
+
+    @property
+    def given(self) -> tuple[object, ...]:
+        """Numbers and data that are put into what was lowered, whatever they are."""
+        return ()
+
 
 @dataclass(frozen=True, eq=False)
 class Expr:
@@ -68,15 +79,29 @@ class Expr:
     pinned: bool = field(default=False, init=False)
     """Whether it, or something below it, has a pin."""
 
-    def __post_init__(self) -> None:
+    def over(self, operands: tuple[Expr, ...], pin: object) -> Expr:
+        """Return the same node over operands of the same values, with this pin."""
+        made = object.__new__(Expr)
+        made.__dict__.update(self.__dict__, operands=operands, pin=pin)
+        made._inherit()
+        return made
+
+    def _inherit(self) -> None:
         waits = self.op.deferred or any(e.deferred for e in self.operands)
         object.__setattr__(self, "deferred", waits)
         foreign = self.pin is None and (self.op.foreign or any(e.foreign for e in self.operands))
         object.__setattr__(self, "foreign", foreign)
         object.__setattr__(self, "pinned", self.pin is not None or any(e.pinned for e in self.operands))
+
+    def __post_init__(self) -> None:
+        self._inherit()
         if not self.token:
-            name = token_of(type(self.op).__name__, self.op, [e.token for e in self.operands], self.grid, self.dtype)
-            object.__setattr__(self, "token", name)
+            object.__setattr__(self, "token", token_of(self.form, self.op.given, [e.token for e in self.operands]))
+
+    @cached_property
+    def form(self) -> str:
+        """The name of what it does to whatever operands; see `Op.form`."""
+        return token_of(type(self.op).__name__, self.op.form, self.grid, self.dtype)
 
     @property
     def label(self) -> str:
@@ -157,7 +182,7 @@ def rewrite(
 def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     """Return the node over other operands that have the values of its own; the node itself where they are the same."""
     same = all(a is b for a, b in zip(operands, node.operands, strict=True))
-    return node if same else replace(node, operands=operands)
+    return node if same else node.over(operands, node.pin)
 
 
 def remove_pins(node: Expr) -> Expr:
@@ -168,7 +193,6 @@ def remove_pins(node: Expr) -> Expr:
     """
 
     def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:
-        node = with_operands(node, operands)
-        return node if node.pin is None else replace(node, pin=None)
+        return with_operands(node, operands) if node.pin is None else node.over(operands, None)
 
     return rewrite([node], lambda e: None if e.pinned else e, build)[0]

@@ -6,7 +6,7 @@ result block covers a group of the domain's blocks. Everything here follows from
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -50,9 +50,21 @@ class Stage:
     program: Program
     data: HostData | None = None
 
-    def rename(self, token: str) -> Stage:
-        """Return the same stage under a name of its own."""
-        return replace(self, token=token)
+    def rename(self, token: str, inputs: tuple[str, ...] | None = None) -> Stage:
+        """Return the same stage under a name of its own; it reads `inputs` in place of its inputs."""
+        return self.remake(token=token, inputs=self.inputs if inputs is None else inputs)
+
+    def remake(self, **changes: object) -> Stage:
+        """Return the stage with other names, data or scalars: what follows from its grids stays known."""
+        made = object.__new__(Stage)
+        made.__dict__.update(self.__dict__, **changes)
+        return made
+
+    def learn(self) -> None:
+        """Find what follows from the program and the grids, so that whatever is made from the stage knows it."""
+        for name, value in vars(Stage).items():
+            if isinstance(value, cached_property):
+                getattr(self, name)
 
     @cached_property
     def groups(self) -> tuple[int, ...]:
@@ -110,7 +122,7 @@ class Stage:
             found += [(v.frame or grids[v.inputs[0]]).largest * v.dtype.itemsize for v in loads]
         return max(found, default=0)
 
-    @property
+    @cached_property
     def ntasks(self) -> int:
         """Number of tasks."""
         return -(-self.grid.nblocks // self.blocks_per_task)
@@ -146,6 +158,13 @@ class Stage:
         each = self.grid.block_sizes(concatenate_ranges(start, lengths))
         sizes: Index = np.add.reduceat(each, np.concatenate([[0], np.cumsum(lengths)[:-1]])) * self.dtype.itemsize
         return sizes
+
+    @cached_property
+    def all_slab_bytes(self) -> Index:
+        """Bytes of every task's slab; not to be changed."""
+        found = self.slab_bytes(np.arange(self.ntasks))
+        found.flags.writeable = False
+        return found
 
     def slab_bytes(self, tasks: Index) -> Index:
         """Return the bytes of each task's slab, rounded up for the arena."""

@@ -17,38 +17,50 @@ from .grid import Axis, Grid
 
 def token_of(*parts: Any) -> str:
     """Return the name of a sequence of plain values, dtypes, grids, small arrays and frozen dataclasses."""
-    digest = blake2b(digest_size=16)
+    found: list[bytes] = []
     for part in parts:
-        _feed(digest, part)
-    return digest.hexdigest()
+        _feed(found, part)
+    return blake2b(b"".join(found), digest_size=16).hexdigest()
 
 
-def _feed(digest: blake2b, part: Any) -> None:
-    digest.update(type(part).__name__.encode() + b"\0")
-    if part is None or isinstance(part, bool | int | float | complex | str | bytes):
-        raw = part if isinstance(part, bytes) else repr(part).encode()
-        digest.update(raw + b"\0")
+_PLAIN = frozenset({type(None), bool, int, float, complex, str})
+
+
+def _feed(found: list[bytes], part: Any) -> None:
+    """Add what tells a value from all others, its type before it."""
+    kind: Any = type(part)
+    if kind in _PLAIN:
+        found.append(f"{kind.__name__}\0{part!r}\0".encode())
+        return
+    found.append(f"{kind.__name__}\0".encode())
+    if isinstance(part, bytes):
+        found.append(b"%d\0" % len(part) + part)
+    elif isinstance(part, bool | int | float | complex | str):
+        found.append(repr(part).encode() + b"\0")
     elif isinstance(part, tuple | list):
-        digest.update(str(len(part)).encode())
+        found.append(b"%d\0" % len(part))
         for item in part:
-            _feed(digest, item)
+            _feed(found, item)
     elif isinstance(part, Axis | Grid):
-        _feed(digest, part.key())
+        _feed(found, part.key())
     elif isinstance(part, np.dtype):
-        digest.update(repr(part if part.names else part.str).encode())
+        found.append(_describe(part))
     elif isinstance(part, np.ndarray | np.generic):
-        _feed(digest, part.dtype)
-        digest.update(repr(part.shape).encode() + np.ascontiguousarray(part).tobytes())
+        found.append(_describe(part.dtype) + repr(part.shape).encode() + np.ascontiguousarray(part).tobytes())
     elif isinstance(part, slice):
-        _feed(digest, (part.start, part.stop, part.step))
+        _feed(found, (part.start, part.stop, part.step))
     elif hasattr(part, "token_key"):
-        _feed(digest, part.token_key())
+        _feed(found, part.token_key())
     elif is_dataclass(part):
-        kind: Any = type(part)
         for name in _named(kind):
-            _feed(digest, getattr(part, name))
+            _feed(found, getattr(part, name))
     else:
-        raise TypeError(f"no token for {type(part).__name__}")
+        raise TypeError(f"no token for {kind.__name__}")
+
+
+@cache
+def _describe(dtype: np.dtype[Any]) -> bytes:
+    return repr(dtype if dtype.names else dtype.str).encode() + b"\0"
 
 
 @cache

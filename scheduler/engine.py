@@ -255,7 +255,8 @@ class Engine:
             job.stages, job.reads, job.relied = [], {}, []
             self.sinks.update(job.sinks)
             for token in job.sinks:
-                self.ledger.records[token].bytes[:] = 0
+                record = self.ledger.records[token]
+                record.bytes = np.zeros_like(record.bytes)
             for token in job.targets:
                 if job.results is None:
                     self.ledger.hold(token)

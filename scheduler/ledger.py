@@ -18,7 +18,7 @@ import numpy as np
 
 from ..graph.access import distinct
 from .gangs import Gangs
-from .planning import Planner, Stopped, never
+from .planning import Planner, Stopped, add_each, never
 from .readings import Readings, bytes_read
 from .ready_queue import SPARE
 from .record import Input, Record, State
@@ -354,7 +354,7 @@ class Ledger(Planner):
         return record, tasks
 
     def _note_arrival(self, user: Record, readers: Index) -> None:
-        np.subtract.at(user.inputs_missing, readers, 1)
+        add_each(user.inputs_missing, readers, -1)
         readers = distinct(readers)
         ready = readers[(user.inputs_missing[readers] == 0) & (user.state[readers] == State.WAITING)]
         self._enqueue(user, ready)

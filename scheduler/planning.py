@@ -31,6 +31,17 @@ def never() -> bool:
     return False
 
 
+def add_each(column: NDArray[np.int32], rows: Index, amount: int) -> None:
+    """Add to the rows of a column, as often as each is named.
+
+    A single row, as in loops over small arrays, is added to without a call during which other threads take over.
+    """
+    if len(rows) == 1:
+        column[rows[0]] += amount
+    else:
+        np.add.at(column, rows, amount)
+
+
 class Planner:
     """The plan: which tasks of which records wait, what is ready, what is read by whom.
 
@@ -98,11 +109,11 @@ class Planner:
             record.inputs_missing[tasks] = 0
             for edge in record.inputs:
                 other, items = edge.record, edge.reads.of(tasks)
-                other.readers_left += np.bincount(items, minlength=other.ntasks).astype(np.int32)
+                add_each(other.readers_left, items, 1)
                 absent = other.state[items] != State.STORED
                 if absent.any():
                     row = np.repeat(np.arange(len(tasks)), edge.reads.lengths[tasks])
-                    record.inputs_missing[tasks] += np.bincount(row[absent], minlength=len(tasks)).astype(np.int32)
+                    add_each(record.inputs_missing, tasks[row[absent]], 1)
                     if other not in need:
                         need[other] = np.zeros(other.ntasks, bool)
                         heappush(order, (-other.number, other))
@@ -139,7 +150,7 @@ class Planner:
     def _note_unread(record: Record, tasks: Index) -> None:
         """Note that tasks don't read their inputs; these stay where they are for now."""
         for edge in record.inputs:
-            np.subtract.at(edge.record.readers_left, edge.reads.of(tasks), 1)
+            add_each(edge.record.readers_left, edge.reads.of(tasks), -1)
 
     def _rest(self, record: Record) -> None:
         if not record.busy:
@@ -235,7 +246,7 @@ class Planner:
         """Note that tasks read their inputs no longer."""
         for edge in record.inputs:
             other, items = edge.record, edge.reads.of(tasks)
-            np.subtract.at(other.readers_left, items, 1)
+            add_each(other.readers_left, items, -1)
             if other.nwaiting:  # lost while it was read
                 self._give_up(other, distinct(items))
             elif not other.kept:

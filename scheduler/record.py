@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     from ..graph.stage import Stage
 
 
-class State(IntEnum):
-    """What is true of a task."""
+class State:
+    """What is true of a task. Plain numbers, as columns hold them: an enumeration's members cost more than the sums."""
 
     RELEASED = 0
     WAITING = 1
@@ -29,6 +28,10 @@ class State(IntEnum):
     RUNNING = 3
     STORED = 4
     LOST = 5
+
+
+WORDS = ("released", "waiting", "ready", "running", "stored", "lost")
+"""The states' words for people."""
 
 
 @dataclass(eq=False)
@@ -88,7 +91,7 @@ class Record:
         self.inputs_missing: NDArray[np.int32] = np.zeros(n, np.int32)
         self.gathers: NDArray[np.int16] = np.zeros(n, np.int16)
         self.gathers_owed = 0
-        self.bytes = self.stage.slab_bytes(np.arange(n)) if not self.in_place else np.zeros(n, np.int64)
+        self.bytes = self.stage.all_slab_bytes if not self.in_place else np.zeros(n, np.int64)
 
     @property
     def ntasks(self) -> int:

@@ -6,7 +6,6 @@ Each time they get names of their own, and read what stands for their inputs the
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..graph.lower import lower
@@ -56,8 +55,7 @@ class Repeated:
             for token, made in ((token, self._made[token]) for token in self.targets)
         )
         jobs[0].stages = [
-            replace(stage, token=names[stage.token], inputs=tuple(names[token] for token in stage.inputs))
-            for stage in self._stages
+            stage.rename(names[stage.token], tuple(names[token] for token in stage.inputs)) for stage in self._stages
         ]
         jobs[0].reads = {names[token]: reads for token, reads in known.items()}
         jobs[0].relied = [kept.job for kept in given.values()]

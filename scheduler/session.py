@@ -14,7 +14,8 @@ from ..graph.errors import ClusterError
 from ..graph.expr import Expr, walk
 from ..graph.kinds.source import Host
 from ..graph.lower import lower
-from ..graph.stage import relations
+from ..graph.prepared import Prepared
+from ..workers.config import config
 from .job import Close, Job, Release, Submit, Uncache
 from .kept import Kept
 from .pages.counting import count_additions, forget_additions
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from queue import SimpleQueue
 
+    from ..graph.prepared import Plan
     from ..graph.stage import Stage
     from ..workers.calls import Calls
     from ..workers.rank import Rank
@@ -49,6 +51,7 @@ class Session:
         self._kept: dict[str, tuple[set[int], Job]] = {}
         self._watched: set[str] = set()
         self._comm: Any = None
+        self._prepared = Prepared()
 
     @property
     def present(self) -> Session:
@@ -176,7 +179,8 @@ class Session:
             each(stages)
 
     def _gather(self, roots: list[Expr]) -> ResultCollector:
-        stages, relied = self._lower(roots)
+        plan, relied = self._lower(roots)
+        stages = plan.stages
         self._tell_engine(stages)
         results = [np.empty(root.shape, root.dtype) for root in roots]
         names = [root.token for root in roots]
@@ -186,7 +190,9 @@ class Session:
         wanted = set(names)
         name = ", ".join(dict.fromkeys(stage.name for stage in stages if stage.token in wanted))
         made_by = [kept.job for kept in relied.values()]
-        job = Job(stages, names, results, relations(stages, _blocks_per_task(relied)), sinks, name=name, relied=made_by)
+        job = Job(
+            stages, names, results, plan.relations(stages, _blocks_per_task(relied)), sinks, name=name, relied=made_by
+        )
         self._watch(roots)
         return ResultCollector(self.engine, job, [root.token for root in roots], list(relied.values()))
 
@@ -197,8 +203,8 @@ class Session:
             known = {root.token for root in roots if self.is_stored(root.token)}
             kept = [self._another(root.token) if root.token in known else None for root in roots]
             fresh = list({root.token: root for root in roots if root.token not in known}.values())
-            stages, relied = self._lower(fresh)
-            reads = relations(stages, _blocks_per_task(relied))
+            plan, relied = self._lower(fresh)
+            stages, reads = plan.stages, plan.relations(plan.stages, _blocks_per_task(relied))
             made = {stage.token: stage for stage in stages}
             self._watch(fresh)
             jobs = tuple(
@@ -238,7 +244,7 @@ class Session:
         """Return the stages that computing these expressions would run."""
         return lower(list(roots), self.is_stored)
 
-    def _lower(self, roots: Sequence[Expr]) -> tuple[list[Stage], dict[str, Kept]]:
+    def _lower(self, roots: Sequence[Expr]) -> tuple[Plan, dict[str, Kept]]:
         """Return the stages to run, and what is stored that they, or the caller, will read, by token.
 
         As long as these objects are there nobody releases it: until the job is handed in, after which its reads count.
@@ -251,8 +257,8 @@ class Session:
                     found[token] = self._another(token) if self.is_stored(token) else None
             return found[token] is not None
 
-        stages = lower(list(roots), is_kept)
-        return stages, {token: kept for token, kept in found.items() if kept is not None}
+        plan = self._prepared.lower(list(roots), is_kept, config.plans)
+        return plan, {token: kept for token, kept in found.items() if kept is not None}
 
     def chunk(self, root: Expr, block: int) -> Array:
         """Return one chunk of a persisted array, read-only and in place where it lies on this node."""

@@ -66,6 +66,8 @@ class Settings:
         From how many bytes on `np.asarray(x)` warns that it gathers a whole array.
     jit : str
         Compiled kernels: "auto", "on" or "off".
+    plans : int
+        How many plans are remembered, to be filled in when a graph of the same structure comes; 0 for none.
     full_traceback : bool
         Whether errors show all frames of Windrow's own; else one stands for them.
     """
@@ -82,6 +84,7 @@ class Settings:
     progress: str = "auto"
     warn_gather_bytes: int = 1 << 30
     jit: str = "auto"
+    plans: int = 256
     full_traceback: bool = False
 
 
@@ -100,6 +103,12 @@ def _none_or(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def _positive_int(value: Any) -> int:
     if isinstance(value, bool) or int(value) != float(value) or int(value) < 1:
         raise ValueError(f"{value!r} is no positive integer")
+    return int(value)
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or int(value) != float(value) or int(value) < 0:
+        raise ValueError(f"{value!r} is no integer of 0 or more")
     return int(value)
 
 
@@ -139,6 +148,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "progress": _one_of("auto", "on", "off"),
     "warn_gather_bytes": parse_bytes,
     "jit": _one_of("auto", "on", "off"),
+    "plans": _count,
     "full_traceback": _switch,
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph.arguments import check_integer, is_integer
 from ...graph.errors import ArgumentError, IndexingError, bad
-from ...scheduler.record import State
+from ...scheduler.record import WORDS, State
 from ..base import check_arrays
 from ..execution.deferred import sketch_plan
 from .directed import sort_inputs_first
@@ -271,7 +271,7 @@ def _add_tasks(found: Any, token: str, one: Traced, numbers: Index) -> None:
         blocks = one.blocks(task)
         first, last = grid.index(blocks[0]), grid.index(blocks[-1])
         where = "" if grid.nblocks == 1 else f" {first}" if first == last else f" {first} to {last}"
-        stored = state == State.STORED.name.lower()
+        stored = state == WORDS[State.STORED]
         found.add_node(
             (token, task),
             label=name + where,
@@ -297,20 +297,17 @@ def _describe(one: Traced) -> dict[str, Any]:
     }
 
 
-_WORDS = [state.name.lower() for state in State]
-
-
 def _count_states(one: Traced) -> dict[str, int]:
     if one.known is None:
         return {PLANNED: one.ntasks}
-    counts = np.bincount(one.known.state, minlength=len(_WORDS)).tolist()
-    return {word: count for word, count in zip(_WORDS, counts, strict=True) if count}
+    counts = np.bincount(one.known.state, minlength=len(WORDS)).tolist()
+    return {word: count for word, count in zip(WORDS, counts, strict=True) if count}
 
 
 def _states(one: Traced, tasks: Index) -> list[str]:
     if one.known is None:
         return [PLANNED] * len(tasks)
-    return [_WORDS[state] for state in one.known.state[tasks].tolist()]
+    return [WORDS[state] for state in one.known.state[tasks].tolist()]
 
 
 def _owners(one: Traced) -> Index:

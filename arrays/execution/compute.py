@@ -6,7 +6,6 @@ import threading
 import time
 from concurrent.futures import Future
 from concurrent.futures import wait as futures_wait
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +162,8 @@ def persist(*arrays: Any) -> Any:
     plain = expand_recipes([a.expr for a in arrays])
     pins = session().keep(plain)
     kept: tuple[Array, ...] = tuple(
-        wrap(replace(remove_pins(a.expr), pin=pin)) for a, pin in zip(arrays, pins, strict=True)
+        wrap(bare.over(bare.operands, pin))
+        for bare, pin in zip([remove_pins(a.expr) for a in arrays], pins, strict=True)
     )
     return kept[0] if len(kept) == 1 else kept
 
@@ -259,7 +259,7 @@ def release(array: Array) -> None:
     pin: Any = array.expr.pin
     if pin is not None:
         pin.release()
-        array.expr = replace(array.expr, pin=None)
+        array.expr = array.expr.over(array.expr.operands, None)
 
 
 def owners(array: Array) -> np.ndarray[Any, Any]:

@@ -31,10 +31,25 @@ class Elementwise(Op):
     args: tuple[Arg, ...]
 
     @property
+    def form(self) -> object:
+        """See `Op`: of scalars their types."""
+        return self.function, tuple([kind_of(a.value) if isinstance(a, Scalar) else a for a in self.args])
+
+    @property
+    def given(self) -> tuple[object, ...]:
+        """See `Op`: the scalars' values."""
+        return tuple([a.value for a in self.args if isinstance(a, Scalar)])
+
+    @property
     def label(self) -> str:
         """Name for people."""
         name = self.function.partition(":")[0]
         return "astype" if name == "cast" else name
+
+
+def kind_of(value: object) -> object:
+    """Return what tells how a scalar is computed with, whatever its value."""
+    return value.dtype if isinstance(value, np.generic) else type(value).__name__
 
 
 def result_dtype(function: str, args: list[DType | bool | int | float | complex | np.generic]) -> DType:

@@ -10,6 +10,7 @@ import numpy as np
 from .. import names
 from ..expr import Op
 from ..travel import is_travelling
+from .elementwise import kind_of
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,16 @@ class Full(Source):
     """Every element has one value."""
 
     value: Any
+
+    @property
+    def form(self) -> object:
+        """See `Op`."""
+        return kind_of(self.value)
+
+    @property
+    def given(self) -> tuple[object, ...]:
+        """See `Op`."""
+        return (self.value,)
 
 
 @dataclass(frozen=True)
@@ -121,6 +132,16 @@ class Host(Op):
     """An array handed in by the user; the root of every lineage that starts from data."""
 
     data: HostData
+
+    @property
+    def form(self) -> object:
+        """See `Op`."""
+        return self.label
+
+    @property
+    def given(self) -> tuple[object, ...]:
+        """See `Op`."""
+        return (self.data,)
 
     @property
     def label(self) -> str:

@@ -10,9 +10,10 @@ import pytest
 
 import windrow as wr
 from windrow.graph.lower import lower
-from windrow.scheduler import session
+from windrow.graph.prepared import Plan
 from windrow.scheduler.job import Release, Submit
 from windrow.scheduler.ledger import Ledger
+from windrow.scheduler.session import _with_sinks
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -71,7 +72,7 @@ def test_what_a_computation_reads_is_released_before_it_is_handed_in(monkeypatch
 
     kept = [numbers().persist()]
     wr.wait(*kept)
-    whole = session.relations
+    whole = Plan.relations
 
     def released(*args):
         kept.pop().release()
@@ -79,7 +80,7 @@ def test_what_a_computation_reads_is_released_before_it_is_handed_in(monkeypatch
         cluster._session.engine.ask(lambda engine: None)
         return whole(*args)
 
-    monkeypatch.setattr(session, "relations", released)
+    monkeypatch.setattr(Plan, "relations", released)
     if use == "itself":
         assert numbers().compute().tolist() == list(range(1, 101))
     else:
@@ -101,7 +102,7 @@ def test_what_a_computation_reads_fails_before_it_is_handed_in(monkeypatch, clus
         raise ZeroDivisionError("at the gate")
 
     kept = wr.map_blocks(fails, wr.ones(4), dtype=float).persist()
-    whole = session.relations
+    whole = Plan.relations
 
     def failed(*args):
         gate.touch()
@@ -112,7 +113,7 @@ def test_what_a_computation_reads_fails_before_it_is_handed_in(monkeypatch, clus
         cluster._session.engine.ask(lambda engine: None)
         return whole(*args)
 
-    monkeypatch.setattr(session, "relations", failed)
+    monkeypatch.setattr(Plan, "relations", failed)
     with pytest.raises(ZeroDivisionError, match="at the gate"):
         (kept if use == "itself" else kept + 1).compute()
 
@@ -144,7 +145,7 @@ def test_a_result_that_is_written_in_place_has_a_name_of_its_own(cluster):
     x = wr.ones((200, 200), chunks=(100, 200)) + 1
     stages = lower([x.expr], lambda token: False)
     result = np.empty(x.shape)
-    made = [session._with_sinks(stages, [x.expr.token], [result])[2] for _ in range(2)]
+    made = [_with_sinks(stages, [x.expr.token], [result])[2] for _ in range(2)]
     assert all(made), "it isn't written in place"
     assert not made[0].keys() & made[1].keys(), "one that was cancelled may still run"
 
