@@ -188,4 +188,4 @@ def _with_scalars(program: Program, holes: _Holes, nodes: list[Expr]) -> Program
         elif value.args[at].value is not (scalar := given.args[operand]).value:
             values[number] = replace(value, args=(*value.args[:at], scalar, *value.args[at + 1 :]))
             changed = True
-    return Program(tuple(values), program.level) if changed else program
+    return Program(tuple(values), program.level, program.form) if changed else program

@@ -7,7 +7,7 @@ Programs name their kernels; only users' functions are pickled.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,12 +98,17 @@ class Product:
 Value = Load | Generate | Apply | Call | Product
 
 
-@dataclass(frozen=True)
+class Form:
+    """What programs share that differ in scalars alone: what follows from it is found once for all of them."""
+
+
+@dataclass(frozen=True, eq=False)
 class Program:
     """Values in order; the last one is the result, or what `level` reduces."""
 
     values: tuple[Value, ...]
     level: Level | None = None
+    form: Form = field(default_factory=Form, repr=False)
 
     @property
     def result(self) -> Value:

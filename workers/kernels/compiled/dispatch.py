@@ -27,6 +27,7 @@ from .llvm_compile import Native, compile_text
 from .llvm_text import NotCompilable
 
 if TYPE_CHECKING:
+    from ....graph.program import Program
     from ....graph.stage import Stage
     from ..interpreter.frame import Frame
 
@@ -97,6 +98,7 @@ class Bound:
 
 
 _kernels: dict[str, Kernel] = {}
+_fused: WeakKeyDictionary[Program, Fused] = WeakKeyDictionary()
 _bound: WeakKeyDictionary[Stage, Bound | None] = WeakKeyDictionary()
 
 
@@ -145,17 +147,17 @@ def _address(x: Array) -> int:
 def _function(frame: Frame) -> tuple[Bound, Native] | None:
     """Return the kernel for a frame if it is there, or else see to it that it will be."""
     stage = frame.stage
+    jit = config.jit
+    count = math.prod(frame.shape)
+    if jit == "off" or (count if stage.program.level is not None else count * len(frame.blocks)) < LEAST_ELEMENTS:
+        return None
     try:
         bound = _bound[stage]
     except KeyError:
         bound = _bind(stage)
     if bound is None or not bound.open:
         return None
-    jit = config.jit
     kernel = bound.kernel
-    count = math.prod(frame.shape)
-    if jit == "off" or (count if bound.fused.reduces else count * len(frame.blocks)) < LEAST_ELEMENTS:
-        return None
     if kernel.function is None:
         if not bound.counted:
             bound.counted = True
@@ -168,7 +170,7 @@ def _function(frame: Frame) -> tuple[Bound, Native] | None:
 def _bind(stage: Stage) -> Bound | None:
     bound = None
     try:
-        made = compile_fused(stage.program)
+        made = _fused.get(stage.program) or _fused.setdefault(stage.program, compile_fused(stage.program))
         with _lock:
             kernel = _kernels.setdefault(made.text, Kernel(made.text, len(made.loads)))
         scalars = np.frombuffer(made.scalars.ljust(8, b"\0"), np.uint8)

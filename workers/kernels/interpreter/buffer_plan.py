@@ -10,6 +10,7 @@ from ....graph.program import Apply, Generate, Program
 from ..functions import IN_PLACE
 
 if TYPE_CHECKING:
+    from ....graph.program import Form
     from ....graph.stage import Stage
 
 
@@ -26,12 +27,12 @@ class Plan:
     nslots: int
 
 
-_plans: WeakKeyDictionary[Stage, dict[int, Plan]] = WeakKeyDictionary()
+_plans: WeakKeyDictionary[Form, dict[int, Plan]] = WeakKeyDictionary()
 
 
 def plan_of(stage: Stage, last: int) -> Plan:
-    """Return the plan for making value `last` of a stage's program; found once for each stage."""
-    plans = _plans.setdefault(stage, {})
+    """Return the plan for making value `last` of a stage's program; found once for all programs of its form."""
+    plans = _plans.setdefault(stage.program.form, {})
     if last not in plans:
         plans[last] = plan_for(stage.program, last)
     return plans[last]
