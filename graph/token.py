@@ -41,8 +41,13 @@ def _feed(found: list[bytes], part: Any) -> None:
         found.append(b"%d\0" % len(part))
         for item in part:
             _feed(found, item)
-    elif isinstance(part, Axis | Grid):
-        _feed(found, part.key())
+    elif isinstance(part, Axis):
+        length, step, bounds = part.key()
+        found.append(b"%d %d %d\0" % (length, step, len(bounds)) + bounds)
+    elif isinstance(part, Grid):
+        found.append(b"%d\0" % part.ndim)
+        for axis in part.axes:
+            _feed(found, axis)
     elif isinstance(part, np.dtype):
         found.append(_describe(part))
     elif isinstance(part, np.ndarray | np.generic):

@@ -143,27 +143,45 @@ def normalize_chunks(
 
 
 def common_axes(arrays: Sequence[ArrayBase], shape: tuple[int, ...]) -> list[Axis]:
-    """Return for each axis of the broadcast shape the chunks of the operand with most bytes there."""
-    axes: list[Axis] = []
+    """Return for each axis of the broadcast shape the chunks of the operand with most bytes there.
+
+    Among operands of as many bytes, in as many chunks, it is the one whose chunks are the most even: so the chunks of
+    neighbours in a stencil, `p[:-2] + p[1:-1] + p[2:]`, don't wander by a position each time it is applied.
+    """
     by_bytes = sorted(arrays, key=lambda a: -a.nbytes)
-    for i, n in enumerate(shape):
-        found = Axis.whole(n)
-        for array in by_bytes:
-            own = i - len(shape) + array.ndim
-            if own >= 0 and array.shape[own] == n and n != 1:
-                found = array.expr.grid.axes[own]
+    return [_common_axis(by_bytes, i - len(shape), n) for i, n in enumerate(shape)]
+
+
+def _common_axis(by_bytes: list[ArrayBase], place: int, n: int) -> Axis:
+    found, most = None, -1
+    for array in by_bytes if n != 1 else ():
+        if -place <= array.ndim and array.shape[place] == n:
+            axis = array.expr.grid.axes[place]
+            if found is None:
+                found, most = axis, array.nbytes
+            elif array.nbytes < most:
                 break
-        axes.append(found)
-    return axes
+            elif axis is not found and axis.count == found.count and axis.largest < found.largest:
+                found = axis
+    return Axis.whole(n) if found is None else found
 
 
 def align_chunks(operation: str, arrays: Sequence[ArrayBase]) -> tuple[Grid, list[Array]]:
     """Return the grid of what operands broadcast to, and the operands rechunked to fit it."""
     shape = broadcast_shape(operation, *(a.expr.shape for a in arrays))
     axes = common_axes(arrays, shape)
+    grid = next((a.expr.grid for a in arrays if _has_axes(a.expr.grid, axes)), None) or Grid(axes)
     fitted = []
     for array in arrays:
+        if array.expr.grid is grid:
+            fitted.append(wrap(array.expr))
+            continue
         mine = axes[len(axes) - array.ndim :]
         wanted = [Axis.whole(1) if n == 1 else axis for n, axis in zip(array.shape, mine, strict=True)]
         fitted.append(regrid(array, Grid(wanted)))
-    return Grid(axes), fitted
+    return grid, fitted
+
+
+def _has_axes(grid: Grid, axes: list[Axis]) -> bool:
+    """Whether a grid has these very axes."""
+    return len(grid.axes) == len(axes) and all(a is b for a, b in zip(grid.axes, axes, strict=True))
