@@ -95,6 +95,11 @@ class Stage:
         return result.op if isinstance(result, Call) and isinstance(result.op, Gang) else None
 
     @cached_property
+    def whole(self) -> bool:
+        """Whether whole blocks are computed with: what does may use libraries with threads of their own."""
+        return any(isinstance(v, Product | Call) for v in self.program.values)
+
+    @cached_property
     def costly(self) -> bool:
         """Whether a task may take much longer than its bytes tell."""
         return self.foreign or any(isinstance(v, Product) for v in self.program.values)

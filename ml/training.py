@@ -208,6 +208,8 @@ def train(
     for name, value in (("epochs", epochs), ("batch_size", 1 if auto else batch_size)):
         check_integer("train", name, value, 1, expected="" if name == "epochs" else "an integer from 1 on, or 'auto'")
     seed = check_integer("train", "seed", seed, 0)
+    if not isinstance(shuffle, bool | np.bool_):
+        raise ArgumentError(bad("train", "shuffle", shuffle, "True or False"))
     for name, function in (("step", step), ("callback", callback)):
         if not callable(function) and (name == "step" or function is not None):
             raise ArgumentError(bad("train", name, function, "a function"))

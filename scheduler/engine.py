@@ -312,7 +312,7 @@ class Engine:
 
     def _forget(self) -> None:
         gone = tuple(self.ledger.forget())
-        if not len(self.jobs):
+        if not len(self.jobs) and not self.ledger.batches:  # chunks that are made again have no job
             self.local.blas.after()
         if gone:
             for rank in range(self.transport.size):
@@ -460,7 +460,9 @@ class Engine:
         """Start the gang that is ready; have one that came to nothing stop waiting."""
         run = self.ledger.gangs.run
         if run is not None and (late := run.overdue()) is not None:
-            self.ledger.note_refused(run.left(self.ledger.batches)[0].number)
+            left = run.left(self.ledger.batches)
+            self._recall(left)  # the one that is refused here is known no longer, but may wait for the others
+            self.ledger.note_refused(left[0].number)
             self.fail(run.record, np.arange(run.record.ntasks), late)
         if run is not None and run.broken:
             self._recall(run.left(self.ledger.batches))

@@ -120,11 +120,16 @@ class Session:
         """Wait for a persisted array; return which of its chunks this process's rank has, and the rank."""
         self.check_open()
         kept: Any = root.pin
+        kept.session.check_open()
+        if kept.session is not self:
+            raise ClusterError("local: the array is persisted on another cluster than the present one")
         while True:
             kept.wait()
             found = self.engine.ask(partial(find_places, token=root.token, rank=0))
             if found is not None:
                 return found, self.engine.local
+            if not kept.held:
+                raise ClusterError("local: the array was released meanwhile")
 
     def run(self, roots: Sequence[Expr]) -> list[Array]:
         """Compute expressions and return their values as arrays of the caller's own."""

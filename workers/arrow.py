@@ -183,7 +183,16 @@ def give(values: Array, owner: object = None) -> Any:
         return _without_nat(own, wrapped) if own.dtype.kind in "mM" else wrapped
     if own.dtype.kind in "mM":
         own = _by_days_or_seconds(own, "D" if arrow("types").is_date(kind) else "s")
-    return arrow().array(own.reshape(-1), kind)
+    flat = own.reshape(-1)
+    return arrow().array(flat.tolist() if _has_inner_zeros(flat) else flat, kind)
+
+
+def _has_inner_zeros(flat: Array) -> bool:
+    """Tell whether texts or bytes have a zero before their end, at which Arrow's own conversion would cut them."""
+    if flat.dtype.kind not in "SU" or not flat.itemsize or not flat.size:
+        return False
+    units = np.ascontiguousarray(flat).view(np.uint8 if flat.dtype.kind == "S" else np.uint32).reshape(flat.size, -1)
+    return bool(((units[:, :-1] == 0) & (units[:, 1:] != 0)).any())
 
 
 def _by_days_or_seconds(own: Array, unit: str) -> Array:

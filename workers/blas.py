@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..graph.program import Call, Product
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -21,7 +19,7 @@ class BlasLimit:
 
     def before(self, stages: Iterable[Stage]) -> None:
         """Limit BLAS if any of the stages may call it."""
-        if self._limit is None and any(isinstance(v, Product | Call) for s in stages for v in s.program.values):
+        if self._limit is None and any(stage.whole for stage in stages):
             if self._controller is None:
                 from threadpoolctl import ThreadpoolController
 

@@ -198,6 +198,7 @@ class Rank:
 
     def _accept(self, run: Run) -> None:
         stage = self.stages[run.token]
+        self.blas.before((stage,))  # a chunk that was lost is made again when the limit may have been lifted
         producers = tuple(self.stages[token] for token in stage.inputs)
         found: dict[tuple[int, int], Bytes | None] = {}
 

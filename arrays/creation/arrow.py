@@ -139,7 +139,7 @@ def hold(x: ArrayBase) -> tuple[list[Any], object] | None:
 
     None where they don't all lie on this node, or are no whole rows.
     """
-    if x.expr.pin is None or x.npartitions > max(1, *x.numblocks[:1]) or x.npartitions > MOST:
+    if x.expr.pin is None or x.npartitions > max((1, *x.numblocks[:1])) or x.npartitions > MOST:
         return None
     pin: Any = x.expr.pin
     session = pin.session

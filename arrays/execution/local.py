@@ -119,6 +119,7 @@ def _data(root: Expr) -> Any:
 
 def _owner(array: ArrayBase, block: Any) -> int:
     """Return which rank has a chunk; -1 where none has it now."""
+    _persisted("owner(block)", array)
     found = owners(array)  # type: ignore[arg-type] # it is an Array
     if isinstance(block, tuple):
         if len(block) != found.ndim:

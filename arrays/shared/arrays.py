@@ -16,7 +16,7 @@ from ...scheduler.pages.shared_array import SharedArray
 from ...scheduler.resources import refuse_larger
 from ...workers.pages.files import UNIT
 from ...workers.pages.snapshot import Layout
-from ..base import ArrayBase, plain_array
+from ..base import ArrayBase, not_masked, plain_array
 from ..execution.compute import persist, wait
 
 PAGE = "256 KiB"
@@ -79,6 +79,7 @@ def array(x: Any, page: int | str = PAGE, *, spread: bool = True) -> SharedArray
     if isinstance(x, SharedArray):
         raise ArgumentError(bad("array", "x", x, "an array; v[:] is one"))
     if not isinstance(x, ArrayBase):
+        not_masked("array", "x", x)
         given = plain_array("array", "x", x)
         made = make_empty("array", given.shape, given.dtype, size, spread)
         made._fill(..., given)

@@ -120,6 +120,7 @@ class KDTree:
         """
         if not is_integer(k) or k < 1:
             raise ArgumentError(bad("query", "k", k, "a positive integer"))
+        _check_reals("query", eps=eps, p=p, distance_upper_bound=distance_upper_bound)
         keywords = {"k": int(k), "eps": eps, "p": p, "distance_upper_bound": distance_upper_bound}
         x = self._check("query", x)
         ask = _Ask(self, "query", keywords)
@@ -162,6 +163,7 @@ class KDTree:
         """
         keywords = {"r": r, "p": p, "eps": eps, "return_length": True}
         x = self._check("count_neighbors", x)
+        _check_reals("count_neighbors", r=r, p=p, eps=eps)
         if not isinstance(x, ArrayBase):
             return self._shared.value.query_ball_point(x, **keywords)
         ask = _Ask(self, "query_ball_point", keywords)
@@ -175,6 +177,13 @@ class KDTree:
                 "last axis"
             )
         return found
+
+
+def _check_reals(operation: str, **given: Any) -> None:
+    """Raise for a parameter that is no real number: it holds for all points."""
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+            raise ArgumentError(bad(operation, name, value, "a real number"))
 
 
 @dataclass(frozen=True)

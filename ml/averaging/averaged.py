@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...arrays.base import ArrayBase
-from ...graph.errors import BadValue, bad
+from ...graph.errors import ArgumentError, BadValue, bad
 from ...workers.boundary import publish
 from ..fitted import METHODS, of_model, over_rows, score, tags_of
 from ..rows import is_lazy
@@ -58,10 +58,10 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         The same seed and number of shards give the same weights to the bit on any ranks; not with "async".
     average : {"epoch", "batch", "gradient", "async"}, int or ("async", int)
         When weights are averaged: after each epoch, each batch, or so many batches. These have the estimator's own
-        `batch_size` rows (200 where it has none), dealt out among the shards, so that there are as many steps as with
-        one shard. "gradient", for MLPClassifier and MLPRegressor: at each such batch gradients are averaged, and one
-        optimiser steps, as in one process. "async": without waiting for each other, 16 times an epoch, see
-        `windrow.ml.train`.
+        `batch_size` rows at most (200 where it has none), dealt out among the shards in even parts, so that there
+        are as many steps as with one shard. "gradient", for MLPClassifier and MLPRegressor: at each such batch
+        gradients are averaged, and one optimiser steps, as in one process. "async": without waiting for each other,
+        16 times an epoch, see `windrow.ml.train`.
     outer_momentum : float
         Momentum of the averages, each of which is a step from the weights before (BMUF; Chen and Huo, 2016). It wants a
         short period: over whole epochs it tends to oscillate.
@@ -207,6 +207,10 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
 
     def _learn(self, operation: str, X: Any, y: Any, sample_weight: Any, **how: Any) -> Self:
         averageable(f"{type(self.estimator).__name__}.{operation}", self.estimator)
+        if not isinstance(self.shuffle, bool | np.bool_):
+            raise ArgumentError(bad(operation, "shuffle", self.shuffle, "True or False"))
+        if (check := getattr(self.estimator, "_validate_params", None)) is not None:  # as scikit-learn's `fit` does
+            check()
         if not is_lazy(X, y, sample_weight):
             first = operation == "fit" or how["start"] is None
             X, y, sample_weight = check_rows(self, X, y, sample_weight, reset=first, classes=how.get("classes"))

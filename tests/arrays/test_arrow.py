@@ -456,3 +456,17 @@ def test_folders_saved_before_are_read(tmp_path, dtype, former):
     told["files"]["bytes"] = [part.stat().st_size]
     head.write_text(json.dumps(told))
     np.testing.assert_array_equal(wr.load(tmp_path / "x").compute(), data)
+
+
+def test_persisted_without_axes():
+    kept = wr.asarray(3.0).persist()
+    wr.wait(kept)
+    assert kept.to_arrow().to_pylist() == [3.0]
+    assert pa.array(kept).to_pylist() == [3.0]
+
+
+@pytest.mark.parametrize("values", [[b"bb\0c", b"", b"d"], ["a\0b", "\0d", ""], [b"a", b"b"]])
+def test_zeros_within_texts_stay(values):
+    x = wr.from_array(np.array(values), chunks=2)
+    assert x.to_arrow().to_pylist() == values
+    assert wr.map_blocks(lambda block: block, x, blocks="arrow", dtype=x.dtype).compute().tolist() == values

@@ -67,3 +67,12 @@ def test_bad_input_is_refused_at_the_call(tree):
         tree.query(wr.ones((4, 2)))
     with pytest.raises(wr.ArgumentError, match="KDTree: argument 'points' is of shape"):
         wr.shared.KDTree(np.ones(3))
+
+
+@pytest.mark.parametrize("name", ["r", "p", "eps"])
+def test_what_holds_for_all_points_is_a_number(name):
+    tree = wr.shared.KDTree([[0.0], [1.0]])
+    for points in (np.zeros((4, 1)), wr.zeros((4, 1), chunks=2)):
+        for odd in (np.array([1.0, 2.0]), "a", wr.ones(4)):
+            with pytest.raises(wr.ArgumentError, match=f"count_neighbors: argument '{name}'"):
+                tree.count_neighbors(points, **({"r": 1.0} | {name: odd}))

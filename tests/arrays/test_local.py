@@ -103,3 +103,16 @@ def test_one_process_runs_the_script(cluster):
     told = wr.map_blocks(lambda block: block + wr.rank() + 10 * wr.size(), wr.zeros(2, chunks=1)).compute()
     assert told.tolist() == [10, 10]
     assert wr.size([1, 2]) == 2
+
+
+def test_local_of_a_closed_cluster():
+    with wr.Cluster(threads=1, memory="64 MiB"):
+        kept = wr.ones(4).persist()
+        wr.wait(kept)
+    with pytest.raises(wr.ClusterError, match="is closed"):
+        _ = kept.local
+
+
+def test_owner_names_itself():
+    with pytest.raises(wr.ArgumentError, match=r"^owner\(block\): argument 'array'"):
+        wr.ones(4).owner(0)

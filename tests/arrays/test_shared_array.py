@@ -387,3 +387,29 @@ def test_positions_of_any_order_in_memory_are_added(shape, orders, page):
 
     wr.map_blocks(add, wr.arange(2, chunks=1)).compute()
     np.testing.assert_array_equal(w[:], 2 * expected)
+
+
+@pytest.mark.parametrize("change", ["update", "add"])
+@pytest.mark.parametrize("values", [300, -1, [1, 256], np.array([2**40])])
+def test_integers_that_do_not_fit(change, values):
+    v = wr.shared.array(np.zeros(2, np.uint8))
+    with pytest.raises(wr.BadValue, match=f"{change}: argument 'values' has .*expected what fits uint8"):
+        getattr(v, change)([0, 1], values)
+    assert v[:].tolist() == [0, 0]
+
+
+def test_masks_are_refused():
+    with pytest.raises(wr.ArgumentError, match="array: argument 'x' is 'MaskedArray'"):
+        wr.shared.array(np.ma.array([1, 2], mask=[0, 1]))
+
+
+@pytest.mark.parametrize("change", ["update", "add"])
+def test_functions_are_told_what_they_can_not_do(change):
+    v = wr.shared.array(np.zeros(2))
+
+    def changes(block):
+        getattr(v, change)(0, 1)
+        return block
+
+    with pytest.raises(TypeError, match=r"in functions v\.add_at"):
+        wr.map_blocks(changes, wr.ones(2), dtype=float).compute()

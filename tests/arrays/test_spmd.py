@@ -216,3 +216,20 @@ def test_wrong_calls_are_refused(name):
     call, error, message = WRONG[name]
     with pytest.raises(error, match=message):
         call()
+
+
+def test_what_can_not_be_pickled_is_named():
+    def returns(comm):
+        return threading.Lock()
+
+    with pytest.raises(TypeError, match=r"spmd: what function 'returns' returned can't be pickled \(lock\)"):
+        wr.spmd(returns, members=2)
+
+
+def test_a_member_that_waits_for_an_object_stops_with_its_gang():
+    space = wr.shared.space()
+    with pytest.raises(wr.WaitTimeout):
+        wr.spmd(lambda comm: space.get("never"), members=2, timeout=0.2)
+    assert wr.spmd(lambda comm: comm.rank, members=2, timeout=20) == [0, 1]
+    space.put("never", 1)
+    assert space.tags == {"never": 1}

@@ -249,3 +249,28 @@ def test_12_no_global_random_numbers_are_drawn(data):
     again.append(Averaged(MLPRegressor(hidden_layer_sizes=(3,)), epochs=2, shards=2).fit(X, t).estimator_.coefs_[0])
     again.append(Ours(max_iter=2, tol=None).fit(wr.from_array(X), k).coef_)
     assert all((a == b).all() for a, b in zip(first, again, strict=True))
+
+
+@pytest.mark.parametrize("odd", [{"batch_size": 0}, {"batch_size": -3}, {"solver": "foo"}])
+@pytest.mark.parametrize("average", ["epoch", "gradient"])
+def test_parameters_that_scikit_learn_refuses_are_refused(odd, average):
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.utils._param_validation import InvalidParameterError
+
+    from windrow.ml import Averaged
+
+    X = wr.random.default_rng(1).normal(size=(40, 2), chunks=(10, 2))
+    with pytest.raises(InvalidParameterError, match=next(iter(odd))):
+        Averaged(MLPClassifier(**odd), average=average, epochs=1).fit(X, X[:, 0] > 0)
+
+
+def test_shuffle_is_true_or_false():
+    from sklearn.linear_model import SGDClassifier
+
+    from windrow.ml import Averaged, train
+
+    X = wr.random.default_rng(1).normal(size=(40, 2), chunks=(10, 2))
+    with pytest.raises(wr.ArgumentError, match="fit: argument 'shuffle' is 'no'"):
+        Averaged(SGDClassifier(), shuffle="no").fit(X, X[:, 0] > 0)
+    with pytest.raises(wr.ArgumentError, match="train: argument 'shuffle' is 'no'"):
+        train(lambda w, X: w, np.zeros(2), X, shuffle="no")

@@ -43,6 +43,15 @@ def test_rank_programs(launch, nothing_left):
     assert not any(writable for *_, writable in owned)
 
 
+def test_a_member_that_alone_is_late_stops_waiting(launch, nothing_left):
+    ended = launch(3, str(PROGRAMS / "late_members.py"), limit=60)
+    assert ended.status == 0, ended.err[-3000:]
+    *found, left = json.loads(ended.last)
+    assert left == 3, "nobody takes what was put later"
+    assert found[1::2] == [[3, 3, 3]] * 4
+    assert found[::2] == ["member 0 of 3", "member 2 of 3", "member 0 of 3", "members 0, 1, 2 of 3"]
+
+
 def check(launch, seed: int, name: str, **more: str) -> None:
     ended = launch(4, str(PROGRAMS / "gang_deaths.py"), str(seed), name, limit=90, **more)
     assert (ended.status, ended.out.strip()) == (0, "1 right"), ended.err[-3000:]

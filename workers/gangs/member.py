@@ -194,7 +194,7 @@ class GangThread:
         reader.ahead.clear()  # as in `Rank._compute`
         if errors:
             raise next((e for e in errors if not self.meeting.is_loss(e)), errors[0])
-        return b"" if gang.outs else cloudpickle.dumps(found)
+        return b"" if gang.outs else _pickle(found, gang.label)
 
     def _outs(self, gang: Gang, tasks: Index, offsets: Index) -> list[LocalChunks]:
         """Return what members fill."""
@@ -216,6 +216,16 @@ class GangThread:
                     numbers.append(block)
             made.append(LocalChunks(chunks, out.grid, numbers, out.dtype))
         return made
+
+
+def _pickle(found: list[Any], function: str) -> bytes:
+    """Return what members returned, pickled."""
+    try:
+        pickled: bytes = cloudpickle.dumps(found)
+    except Exception as error:
+        kinds = ", ".join(dict.fromkeys(type(each).__name__ for each in found))
+        raise TypeError(f"spmd: what function {function!r} returned can't be pickled ({kinds}): {error}") from error
+    return pickled
 
 
 def operands(stage: Stage, gang: Gang, reader: Reader, tasks: Index) -> list[LocalChunks]:

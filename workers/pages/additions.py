@@ -124,6 +124,12 @@ def check_values(
         raise DTypeError(
             f"{operation}: argument {argument!r} has dtype {given.dtype}; expected one that fits {layout.dtype}"
         )
+    if integers_both and given.size and not np.can_cast(given.dtype, layout.dtype):
+        least, most = given.min(), given.max()
+        span = np.iinfo(layout.dtype)
+        if int(least) < span.min or int(most) > span.max:
+            odd = least if int(least) < span.min else most
+            raise BadValue(f"{operation}: argument {argument!r} has {odd}; expected what fits {layout.dtype}")
     try:
         np.broadcast_to(given, target)
     except ValueError:

@@ -106,6 +106,13 @@ class TableView:
 
     __getitem__ = get
 
+    def put(self, keys: Any, values: Any) -> None:
+        """Raise: functions can't write."""
+        raise TypeError(
+            "a table's rows aren't set in functions: in the script table.put(keys, values) writes; in functions "
+            "table.add(keys, values) adds when the computation is through"
+        )
+
     def add(self, keys: Any, values: Any) -> None:
         """Add to the rows of keys when the computation is through; repeated keys count each.
 

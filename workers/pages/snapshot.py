@@ -130,6 +130,12 @@ class Snapshot(Paged, Leaving):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self[...], dtype=dtype, copy=None)
 
+    def update(self, index: Any, values: Any) -> None:
+        """Raise: functions can't write."""
+        self[index] = values
+
+    add = update
+
     def add_at(self, index: Any, values: Any) -> None:
         """Add values at positions when the computation is through; what is read meanwhile doesn't change.
 
