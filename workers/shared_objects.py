@@ -123,6 +123,12 @@ class Shared:
             raise AttributeError(f"a shared object doesn't change: {name!r} can't be set; share a changed one anew")
         super().__setattr__(name, value)
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError(f"a shared object doesn't change: [{key!r}] can't be set; share a changed one anew")
+
+    def __delitem__(self, key: Any) -> None:
+        raise TypeError(f"a shared object doesn't change: [{key!r}] can't be deleted; share a changed one anew")
+
     def __bool__(self) -> bool:
         return bool(self.value)
 

@@ -66,6 +66,7 @@ class KDTree:
             tree = Tree(given, **options)
         except (TypeError, ValueError) as error:
             came = f"of shape {given.shape} and dtype {given.dtype}"
+            came += f", with {', '.join(f'{name}={value!r}' for name, value in options.items())}" if options else ""
             raise ArgumentError(f"KDTree: argument 'points' is {came}: SciPy says: {error}") from error
         self.n, self.m = int(tree.n), int(tree.m)
         self._shared = share(tree)

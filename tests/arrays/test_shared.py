@@ -247,3 +247,11 @@ def test_a_name_is_worth_nothing_elsewhere():
     gc.collect()
     with pytest.raises(wr.ClusterError, match="shared object"):
         pickle.loads(name)
+
+
+def test_items_of_shared_objects_stay():
+    shared = wr.shared.object({"b": 1})
+    with pytest.raises(TypeError, match=r"a shared object doesn't change: \['b'\] can't be set"):
+        shared["b"] = 2
+    with pytest.raises(TypeError, match="can't be deleted"):
+        del shared["b"]

@@ -339,3 +339,8 @@ def test_several_are_kept_together():
     assert c.get(0) == 2
     with pytest.raises(wr.ArgumentError, match=r"sync: argument 'arrays\[1\]' is 3; expected an array that"):
         wr.shared.sync(c, 3)
+
+
+def test_sync_takes_a_communicator():
+    with pytest.raises(wr.ArgumentError, match="sync: argument 'comm' is 3"):
+        wr.shared.symmetric(2, "i8").sync(3)

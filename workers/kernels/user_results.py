@@ -52,5 +52,5 @@ def check_kept(name: str, made: Array, dtype: np.dtype[Any], where: str = "") ->
     if not kept:
         raise DTypeError(
             f"{name}: the function returned dtype {made.dtype}{where}; expected {dtype}, as the operation was "
-            f"made with; say dtype={made.dtype.str!r}, or cast in the function"
+            f"made with; say dtype={made.dtype.descr if made.dtype.names else made.dtype.str!r}, or cast in the function"
         )

@@ -143,6 +143,8 @@ def together(operation: str, arrays: Sequence[OneSided], comm: Any, what: tuple[
         raise ArgumentError(
             bad(operation, "comm", None, "the communicator, in a rank program; in functions of blocks it can't be")
         )
+    if comm is not None and not hasattr(comm, "Barrier"):
+        raise ArgumentError(bad(operation, "comm", comm, "the communicator that a rank program was given, or None"))
     tokens = tuple(array._held.spec.token for array in arrays)
 
     def ask() -> None:
