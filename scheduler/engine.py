@@ -24,18 +24,17 @@ from ..workers.protocol import (
     Answered,
     Asked,
     Command,
-    Define,
     Done,
     Drop,
     Event,
     Failed,
-    Forget,
     GangOrder,
     Meet,
     Output,
     Pong,
     Recall,
     Refused,
+    Run,
     Setup,
     Spilled,
     Stop,
@@ -43,6 +42,7 @@ from ..workers.protocol import (
 from ..workers.rank import Rank
 from ..workers.transport import RanksLost, Transport
 from ..workers.urgency import request_short_timeslices
+from .definitions import Definitions
 from .delivery import Delivery
 from .doubts import Doubts
 from .failure import deadly_function, exception_of
@@ -105,6 +105,7 @@ class Engine:
         self.feeder = Feeder(self)
         self.delivery = Delivery(self)
         self.doubts = Doubts(self)
+        self.definitions = Definitions(transport.size, self.send)
         offer_services(self)
         self.before: list[Callable[[Sequence[Stage]], None]] = []
         """Who is told of stages that are about to be computed."""
@@ -189,8 +190,10 @@ class Engine:
         """Hand a command to a rank."""
         if rank == 0:
             self.local.handle(command)
-        else:
-            self.transport.send(rank, command)
+            return
+        if isinstance(command, Run):
+            self.definitions.before(rank, command.token)
+        self.transport.send(rank, command)
 
     # ---------------------------------------------------------------- requests
 
@@ -249,7 +252,7 @@ class Engine:
         new = self.ledger.add(stages, self.shared, reads, stop)
         self.local.blas.before(stages)
         if new:
-            self._define(new)
+            self.definitions.enter(new, self.ledger.alive)
         for job in jobs:
             self.jobs.add(job)
             job.stages, job.reads, job.relied = [], {}, []
@@ -273,13 +276,6 @@ class Engine:
                 record = self.ledger.records[token]
                 if record.nstored:
                     self.delivery.deliver(job, number, record, np.flatnonzero(record.state == State.STORED))
-
-    def _define(self, stages: list[Stage]) -> None:
-        self.local.handle(Define(tuple(stages)))
-        remote = tuple(s if s.data is None or s.data.file is not None else replace(s, data=None) for s in stages)
-        for rank in range(1, self.transport.size):
-            if self.ledger.alive[rank]:
-                self.transport.send(rank, Define(remote))
 
     def _end(self, job: Job) -> None:
         """Take a job's wishes back; what runs for it finishes and is dropped."""
@@ -315,9 +311,7 @@ class Engine:
         if not len(self.jobs) and not self.ledger.batches:  # chunks that are made again have no job
             self.local.blas.after()
         if gone:
-            for rank in range(self.transport.size):
-                if self.ledger.alive[rank]:
-                    self.send(rank, Forget(gone))
+            self.definitions.forget(gone, self.ledger.alive)
 
     # ---------------------------------------------------------------- events
 

@@ -50,7 +50,8 @@ def check_kept(name: str, made: Array, dtype: np.dtype[Any], where: str = "") ->
             or made.dtype.hasobject
         )
     if not kept:
+        told = made.dtype.descr if made.dtype.names else made.dtype.str
         raise DTypeError(
             f"{name}: the function returned dtype {made.dtype}{where}; expected {dtype}, as the operation was "
-            f"made with; say dtype={made.dtype.descr if made.dtype.names else made.dtype.str!r}, or cast in the function"
+            f"made with; say dtype={told!r}, or cast in the function"
         )
