@@ -78,6 +78,18 @@ def start(quick: bool) -> dict[str, float]:
     return _least(commands, 1 if quick else 5)
 
 
+def steps(quick: bool) -> dict[str, float]:
+    """What a step of a loop costs, with plans that are remembered and without."""
+    found = {}
+    for where, launch in (("", [sys.executable]), (", 2 ranks", mpirun(2))):
+        for how, plans in (("", {}), (", no plans", {"WINDROW_PLANS": "0"})):
+            command = [*launch, str(Path(__file__).with_name("steps.py")), *(["--quick"] if quick else [])]
+            done = subprocess.run(command, env=os.environ | ROOT | plans, capture_output=True, check=True, timeout=300)
+            told = json.loads(done.stdout.decode().strip().splitlines()[-1])
+            found |= {f"step, {name}{where}{how}": seconds for name, seconds in told.items()}
+    return found
+
+
 def imports(quick: bool) -> dict[str, float]:
     """What `import windrow` adds."""
     plain = "import numpy, pyarrow"
@@ -92,7 +104,7 @@ def idle(quick: bool) -> dict[str, float]:
 
 
 EXTRAS: dict[str, Callable[[bool], dict[str, float]]] = {
-    "build": build, "start": start, "import": imports, "idle": idle,
+    "build": build, "start": start, "import": imports, "idle": idle, "steps": steps,
 }  # fmt: skip
 
 

@@ -173,4 +173,5 @@ def judge(results: Results, extras: dict[str, dict[str, float]]) -> list[str]:
     for name, values in extras.items():
         others = {k: v for k, v in values.items() if k.startswith("(")}
         lines += [f"      {name} {k}: {v:.3g} s" for k, v in others.items()]
+        lines += [f"      {k}: {v * 1e6:,.0f} us" for k, v in values.items() if k.startswith("step, ")]
     return lines
