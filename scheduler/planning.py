@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 
+FEW_ROWS = 32
+
+
 class Stopped(Exception):
     """Nobody waits any more for what was about to be planned."""
 
@@ -34,12 +37,14 @@ def never() -> bool:
 def add_each(column: NDArray[np.int32], rows: Index, amount: int) -> None:
     """Add to the rows of a column, as often as each is named.
 
-    A single row, as in loops over small arrays, is added to without a call during which other threads take over.
+    `numpy.add.at` lets go of Python's lock, and another thread that computes takes it for up to 5 ms: a few rows, as in
+    loops over small arrays, are added to one by one.
     """
-    if len(rows) == 1:
-        column[rows[0]] += amount
-    else:
+    if len(rows) > FEW_ROWS:
         np.add.at(column, rows, amount)
+        return
+    for row in rows.tolist():
+        column[row] += amount
 
 
 class Planner:
