@@ -5,6 +5,7 @@ What has no content to name it (an array in the user's memory) brings a name of 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from hashlib import blake2b
@@ -23,44 +24,37 @@ def token_of(*parts: Any) -> str:
     return blake2b(b"".join(found), digest_size=16).hexdigest()
 
 
-_PLAIN = frozenset({type(None), bool, int, float, complex, str})
-
-
 def _feed(found: list[bytes], part: Any) -> None:
     """Add what tells a value from all others, its type before it."""
     kind: Any = type(part)
-    if kind in _PLAIN:
-        found.append(f"{kind.__name__}\0{part!r}\0".encode())
-        return
-    found.append(f"{kind.__name__}\0".encode())
-    if isinstance(part, bytes):
-        found.append(b"%d\0" % len(part) + part)
-    elif isinstance(part, bool | int | float | complex | str):
-        found.append(repr(part).encode() + b"\0")
-    elif isinstance(part, tuple | list):
-        found.append(b"%d\0" % len(part))
-        for item in part:
-            _feed(found, item)
-    elif isinstance(part, Axis):
-        length, step, bounds = part.key()
-        found.append(b"%d %d %d\0" % (length, step, len(bounds)) + bounds)
-    elif isinstance(part, Grid):
-        found.append(b"%d\0" % part.ndim)
-        for axis in part.axes:
-            _feed(found, axis)
-    elif isinstance(part, np.dtype):
-        found.append(_describe(part))
-    elif isinstance(part, np.ndarray | np.generic):
-        found.append(_describe(part.dtype) + repr(part.shape).encode() + np.ascontiguousarray(part).tobytes())
-    elif isinstance(part, slice):
-        _feed(found, (part.start, part.stop, part.step))
-    elif hasattr(part, "token_key"):
-        _feed(found, part.token_key())
-    elif is_dataclass(part):
-        for name in _named(kind):
-            _feed(found, getattr(part, name))
-    else:
-        raise TypeError(f"no token for {kind.__name__}")
+    head, encode = _known.get(kind) or _choose(kind)
+    found.append(head)
+    encode(found, part)
+
+
+def _plain(found: list[bytes], part: Any) -> None:
+    found.append(f"{part!r}\0".encode())
+
+
+def _bytes(found: list[bytes], part: bytes) -> None:
+    found.append(b"%d\0" % len(part) + part)
+
+
+def _sequence(found: list[bytes], part: Sequence[Any]) -> None:
+    found.append(b"%d\0" % len(part))
+    for item in part:
+        _feed(found, item)
+
+
+def _axis(found: list[bytes], part: Axis) -> None:
+    length, step, bounds = part.key()
+    found.append(b"%d %d %d\0" % (length, step, len(bounds)) + bounds)
+
+
+def _grid(found: list[bytes], part: Grid) -> None:
+    found.append(b"%d\0" % part.ndim)
+    for axis in part.axes:
+        _axis(found, axis)
 
 
 @cache
@@ -68,7 +62,53 @@ def _describe(dtype: np.dtype[Any]) -> bytes:
     return repr(dtype if dtype.names else dtype.str).encode() + b"\0"
 
 
-@cache
-def _named(kind: Any) -> tuple[str, ...]:
-    """Return the fields of a dataclass that name its values."""
-    return tuple(field.name for field in fields(kind) if field.metadata.get("token", True))
+def _dtype(found: list[bytes], part: np.dtype[Any]) -> None:
+    found.append(_describe(part))
+
+
+def _array(found: list[bytes], part: np.ndarray[Any, Any]) -> None:
+    found.append(_describe(part.dtype) + repr(part.shape).encode() + np.ascontiguousarray(part).tobytes())
+
+
+def _slice(found: list[bytes], part: slice) -> None:
+    _sequence(found, (part.start, part.stop, part.step))
+
+
+def _keyed(found: list[bytes], part: Any) -> None:
+    _feed(found, part.token_key())
+
+
+_Encode = Callable[[list[bytes], Any], None]
+_KINDS: tuple[tuple[Any, _Encode], ...] = (
+    (bytes, _bytes),
+    (bool | int | float | complex | str | type(None), _plain),
+    (tuple | list, _sequence),
+    (Axis, _axis),
+    (Grid, _grid),
+    (np.dtype, _dtype),
+    (np.ndarray | np.generic, _array),
+    (slice, _slice),
+)
+_known: dict[type, tuple[bytes, _Encode]] = {}
+"""How values of a type are named, as far as some came: looking through `_KINDS` takes longer than naming."""
+
+
+def _choose(kind: Any) -> tuple[bytes, _Encode]:
+    encode = next((encode for kinds, encode in _KINDS if issubclass(kind, kinds)), None)
+    if encode is None and hasattr(kind, "token_key"):
+        encode = _keyed
+    if encode is None and is_dataclass(kind):
+        encode = _by_fields(tuple(field.name for field in fields(kind) if field.metadata.get("token", True)))
+    if encode is None:
+        raise TypeError(f"no token for {kind.__name__}")
+    return _known.setdefault(kind, (f"{kind.__name__}\0".encode(), encode))
+
+
+def _by_fields(names: tuple[str, ...]) -> _Encode:
+    """Return what names a dataclass's values by those of its fields that name them."""
+
+    def encode(found: list[bytes], part: Any) -> None:
+        for name in names:
+            _feed(found, getattr(part, name))
+
+    return encode
