@@ -6,7 +6,7 @@ What has no content to name it (an array in the user's memory) brings a name of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from functools import cache
 from hashlib import blake2b
 from typing import Any
@@ -94,18 +94,21 @@ _known: dict[type, tuple[bytes, _Encode]] = {}
 
 
 def _choose(kind: Any) -> tuple[bytes, _Encode]:
+    name: str = kind.__name__
     encode = next((encode for kinds, encode in _KINDS if issubclass(kind, kinds)), None)
     if encode is None and hasattr(kind, "token_key"):
         encode = _keyed
-    if encode is None and is_dataclass(kind):
-        encode = _by_fields(tuple(field.name for field in fields(kind) if field.metadata.get("token", True)))
+    if encode is None and hasattr(kind, "__dataclass_fields__"):
+        encode = _by_fields(kind)
     if encode is None:
-        raise TypeError(f"no token for {kind.__name__}")
-    return _known.setdefault(kind, (f"{kind.__name__}\0".encode(), encode))
+        raise TypeError(f"no token for {name}")
+    _known[kind] = found = f"{name}\0".encode(), encode
+    return found
 
 
-def _by_fields(names: tuple[str, ...]) -> _Encode:
+def _by_fields(kind: Any) -> _Encode:
     """Return what names a dataclass's values by those of its fields that name them."""
+    names = tuple(field.name for field in fields(kind) if field.metadata.get("token", True))
 
     def encode(found: list[bytes], part: Any) -> None:
         for name in names:
