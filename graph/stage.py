@@ -6,7 +6,7 @@ result block covers a group of the domain's blocks. Everything here follows from
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,10 @@ class Stage:
         made = object.__new__(Stage)
         made.__dict__.update(self.__dict__, **changes)
         return made
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what follows from the fields: it may have an entry for each task."""
+        return {field.name: self.__dict__[field.name] for field in fields(self)}
 
     def learn(self) -> None:
         """Find what follows from the program and the grids, so that whatever is made from the stage knows it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import fields
 
 import numpy as np
@@ -162,3 +163,11 @@ def _reference(step, x, k):
     if step == "many":
         return np.concatenate([x * (k + i) for i in range(70)], axis=0)
     return STEPS[step](x, k)
+
+
+def test_a_stage_travels_without_what_follows_from_it():
+    (stage,) = lower([(wr.arange(10**6, chunks=10) + 1).expr], nothing)
+    before = len(pickle.dumps(stage))
+    stage.learn()
+    assert len(pickle.dumps(stage)) == before
+    assert pickle.loads(pickle.dumps(stage)).ntasks == stage.ntasks
