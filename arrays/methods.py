@@ -452,13 +452,13 @@ class Methods(ArrayBase):
         """See `windrow.save`."""
         save(path, self, overwrite=overwrite)
 
-    def to_npy(self, path: Any, *, overwrite: bool = False) -> None:
+    def to_npy(self, path: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
         """See `windrow.to_npy`."""
-        to_npy(self, path, overwrite=overwrite)
+        to_npy(self, path, overwrite=overwrite, storage_options=storage_options)
 
-    def to_parquet(self, path: Any, *, overwrite: bool = False) -> None:
+    def to_parquet(self, path: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
         """See `windrow.to_parquet`."""
-        to_parquet(path, self, overwrite=overwrite)
+        to_parquet(path, self, overwrite=overwrite, storage_options=storage_options)
 
     def to_hdf5(self, filename: Any, datapath: str, **kwargs: Any) -> Any:
         """See `windrow.to_hdf5`."""

@@ -273,21 +273,23 @@ def _join(told: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.array(found, np.int64).reshape(-1, 3)
 
 
-def to_csv(path: Any, x: Any, *, overwrite: bool = False) -> None:
+def to_csv(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
     """Compute arrays and write them as the columns of a folder of CSV files, which begin with the columns' names.
 
     Each file is written by a rank that makes it; nothing is gathered. What is written lies in a hidden folder beside
-    `path` until it is whole.
+    `path` until it is whole; at a URL, in one within it whose name begins with "_".
 
     Parameters
     ----------
     path : str or os.PathLike
-        A folder to make.
+        A folder to make, or a URL that fsspec opens.
     x : dict of str to array_like, or array_like
         1-D arrays of one length; chunks are aligned. Without a dict: a 1-D array is a column "values", and the columns
         of a 2-D array are named "0", "1", ….
     overwrite : bool
         Whether to replace a folder of CSV files that is there.
+    storage_options : dict, optional
+        For fsspec, beside a URL.
 
     Raises
     ------
@@ -313,4 +315,4 @@ def to_csv(path: Any, x: Any, *, overwrite: bool = False) -> None:
     ...     wr.read_csv(folder + "/t")["n"].compute()
     array([0, 1, 2, 3, 4, 5])
     """
-    write_table("to_csv", path, x, overwrite, "csv")
+    write_table("to_csv", path, x, overwrite, "csv", storage_options)

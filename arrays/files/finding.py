@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from ...graph.errors import ArgumentError, FileError, MissingFile, bad
 from ...scheduler.cluster import session
 from ...workers.formats.places import Place, describe, file_system, is_url
+from ...workers.formats.uploads import MOVING
 from .aside import path_of
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def find_files(
     found: list[str] = []
     for each in given:
         one = location(operation, each, options)
+        refuse_moving(operation, one, options) if not _is_pattern(one) else None
         listed = _list_url(one, options, endings) if is_url(one) else _list(one, endings)
         if not listed:
             what = "nothing" if not endings else f"no file that ends with {' or '.join(endings)}"
@@ -85,6 +87,23 @@ def find_files(
             raise MissingFile(f"{operation}: argument {argument!r} is {each!r}; there is {what}")
         found += listed
     return [_describe(operation, one, options) for one in found]
+
+
+def refuse_moving(operation: str, folder: str, options: Options) -> None:
+    """Raise where the files of a folder at a URL are being moved to their places, or who did so was killed."""
+    if not is_url(folder):
+        return
+    system, inner = file_system(folder, options)
+    try:
+        system.invalidate_cache()
+        moving = system.exists(f"{inner}/{MOVING}")
+    except Exception as error:
+        raise FileError(f"{operation}: {folder!r} could not be read: {type(error).__name__}: {error}") from error
+    if moving:
+        raise FileError(
+            f"{operation}: files of {folder!r} are being moved to their places, or who wrote them was killed amid that "
+            f"({MOVING} is there); write it again with overwrite=True"
+        )
 
 
 def natural(name: str) -> list[Any]:

@@ -23,18 +23,23 @@ from ...graph.errors import (
 from ...graph.expr import Expr
 from ...graph.kinds.source import Host, HostData
 from ...workers.config import config
+from ...workers.formats.places import is_url
 from ...workers.stores import hdf5, netcdf
 from ...workers.stores.libraries import is_of, library
 from ..base import as_array_nocopy, check_dtype, wrap
 from ..chunking.stored import grid_over, stored_chunks
-from .aside import aside, path_of, write_once
-from .finding import find_one
+from .aside import aside, write_once
+from .finding import find_one, location, read_options
 from .hdf5_new import write_data_sets
 from .store import Stored
+from .uploading import BLOCK, local_copy, upload_file
+from .writing import write_here
 
 if TYPE_CHECKING:
     from ...workers.formats.places import Place
     from ..array import Array
+    from .finding import Options
+    from .writing import Job
 
 __all__ = [
     "from_hdf5",
@@ -194,19 +199,26 @@ def _decoding(datapath: str, dtype: Any, attributes: dict[str, Any], mask: Any, 
 
 
 def to_hdf5(
-    filename: Any, *args: Any, chunks: Any = True, overwrite: bool = False, compute: bool = True, **kwargs: Any
+    filename: Any,
+    *args: Any,
+    chunks: Any = True,
+    overwrite: bool = False,
+    compute: bool = True,
+    storage_options: dict[str, Any] | None = None,
+    **kwargs: Any,
 ) -> Any:
     """Compute arrays and write them to data sets of an HDF5 file: ranks write and compress, the driver describes.
 
     What is written lies in a hidden folder beside the file until it is whole; of a file that is there a copy is made,
     which then takes its place, so that it keeps what else it has. Ranks write elements to their places in the file;
     chunks that filters make small they write aside, and the driver takes them over as they are. Where ranks run on
-    several hosts, the folder must be in a file system that they share.
+    several hosts, the folder must be in a file system that they share. To a URL the driver writes: it makes the file,
+    or a copy of the one that is there, in its temporary folder, and sends it beside its place.
 
     Parameters
     ----------
     filename : str or os.PathLike
-        The file.
+        The file, or a URL that fsspec opens.
     *args : str and array_like, or dict of str to array_like
         A data set's name and its array, or several: `to_hdf5(path, "group/x", x)`, `to_hdf5(path, {"x": x, "y": y})`.
     chunks : bool, tuple or None
@@ -215,6 +227,8 @@ def to_hdf5(
         Whether to replace data sets that are there.
     compute : bool
         Whether to write now; False: return an object whose `compute()` writes.
+    storage_options : dict, optional
+        For fsspec, beside a URL.
     **kwargs
         For h5py's `create_dataset`: compression, shuffle, fletcher32, fillvalue and so on.
 
@@ -245,8 +259,9 @@ def to_hdf5(
     ...     wr.from_hdf5(folder + "/x.h5", "ones").sum().compute()
     np.float64(24.0)
     """
-    named = path_of("to_hdf5", filename)
-    target = os.path.realpath(named)
+    options = read_options("to_hdf5", storage_options)
+    named = location("to_hdf5", filename, options)
+    target = named if is_url(named) else os.path.realpath(named)
     arrays = _named(args)
     h5py = library("to_hdf5", "h5py")
     for name, array in arrays.items():
@@ -256,6 +271,8 @@ def to_hdf5(
             raise DTypeError(f"to_hdf5: HDF5 has no type for elements of {array.dtype}, those of {name!r}") from error
         _check_description(h5py, name, array, chunks, kwargs)
     work = partial(_write, target, tuple(arrays), overwrite, chunks, kwargs)
+    if is_url(target):
+        work = partial(_send, target, options, tuple(arrays), overwrite, chunks, kwargs)
 
     def act() -> None:
         write_once("to_hdf5", target, overwrite, list(arrays.values()), work)
@@ -316,15 +333,51 @@ def _write(
             os.chmod(data, os.stat(os.path.join(folder, "mode")).st_mode & 0o777)
 
 
+def _send(
+    target: str,
+    options: Options,
+    names: tuple[str, ...],
+    overwrite: bool,
+    chunks: Any,
+    kwargs: dict[str, Any],
+    *arrays: Array,
+) -> None:
+    h5py = library("to_hdf5", "h5py")
+    with (
+        local_copy("to_hdf5", target, options) as (local, there),
+        upload_file("to_hdf5", target, options, there) as write,
+    ):
+        try:
+            file = h5py.File(local, "r+" if there else "w")
+        except OSError as error:
+            raise FileExists(
+                f"to_hdf5: argument 'filename' is {target!r}, which is no HDF5 file; it stays as it is"
+            ) from error
+        with file:
+            _refuse_names(file, target, names, overwrite)
+            jobs: list[Job] = []
+            for name, array in zip(names, arrays, strict=True):
+                if name in file:
+                    del file[name]
+                made = file.create_dataset(name, **_described(array, chunks, kwargs))
+                jobs.append((array, made, [range(n) for n in array.shape]))
+            write_here(jobs)
+        local.seek(0)
+        while raw := local.read(BLOCK):
+            write(raw)
+
+
+def _refuse_names(file: Any, target: str, names: tuple[str, ...], overwrite: bool) -> None:
+    for name in names:
+        if name in file and not (overwrite and is_of(file[name], "h5py", "Dataset")):
+            kind = "a data set" if is_of(file[name], "h5py", "Dataset") else "a group, which isn't replaced,"
+            raise FileExists(f"to_hdf5: there is {kind} {name!r} in {target}; expected another name or overwrite=True")
+
+
 def _refuse(h5py: Any, target: str, names: tuple[str, ...], overwrite: bool) -> None:
     try:
         with h5py.File(target, "r") as file:
-            for name in names:
-                if name in file and not (overwrite and is_of(file[name], "h5py", "Dataset")):
-                    kind = "a data set" if is_of(file[name], "h5py", "Dataset") else "a group, which isn't replaced,"
-                    raise FileExists(
-                        f"to_hdf5: there is {kind} {name!r} in {target}; expected another name or overwrite=True"
-                    )
+            _refuse_names(file, target, names, overwrite)
     except OSError as error:
         if isinstance(error, FileError):
             raise

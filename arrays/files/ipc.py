@@ -170,22 +170,24 @@ def _read_lengths(place: Place) -> tuple[Any, list[int]]:
         raise FileFormatError(f"{place.label}: {place.path!r} can't be read as record batches: {error}") from error
 
 
-def to_ipc(path: Any, x: Any, *, overwrite: bool = False) -> None:
+def to_ipc(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
     """Compute arrays and write them as the columns of a folder of Arrow IPC files, a record batch for each chunk.
 
     Each file is written by a rank that makes it; nothing is gathered. What is written lies in a hidden folder beside
-    `path` until it is whole. The files aren't compressed, so that others can map them; pandas and polars call them
-    Feather.
+    `path` until it is whole; at a URL, in one within it whose name begins with "_". The files aren't compressed, so
+    that others can map them; pandas and polars call them Feather.
 
     Parameters
     ----------
     path : str or os.PathLike
-        A folder to make.
+        A folder to make, or a URL that fsspec opens.
     x : dict of str to array_like, or array_like
         1-D arrays of one length; chunks are aligned. Without a dict: a 1-D array is a column "values", and the columns
         of a 2-D array are named "0", "1", ….
     overwrite : bool
         Whether to replace a folder of such files that is there.
+    storage_options : dict, optional
+        For fsspec, beside a URL.
 
     Raises
     ------
@@ -211,4 +213,4 @@ def to_ipc(path: Any, x: Any, *, overwrite: bool = False) -> None:
     ...     wr.read_ipc(folder + "/t")["n"].compute()
     array([0, 1, 2, 3, 4, 5])
     """
-    write_table("to_ipc", path, x, overwrite, "arrow")
+    write_table("to_ipc", path, x, overwrite, "arrow", storage_options)

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph import origin
 from ...graph.errors import ArgumentError, FileError, FileFormatError, MissingFile, bad
+from ...graph.expr import Expr
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import as_array_nocopy, grid_for, make
+from ...graph.kinds.source import Host, HostData
+from ...workers.formats.places import is_url
+from ...workers.formats.stacks import NpyStack, read_header
+from ..base import as_array_nocopy, grid_for, make, wrap
 from ..chunking.rechunk import regrid
 from ..creation.from_data import from_array
 from ..execution.deferred import evaluate
 from ..ops.elementwise import astype
 from .aside import aside, path_of, write_once
+from .finding import find_one, location, read_options
+from .uploading import upload_file
+from .writing import write_here
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...graph.expr import DType
+    from ...workers.formats.places import Place
     from ..array import Array
+    from .finding import Options
 
 __all__ = [
     "from_npy",
@@ -31,16 +45,18 @@ SHORT_RUN = 1 << 10
 """A chunk whose rows are shorter in the file, in bytes, is brought to whole rows first."""
 
 
-def from_npy(path: Any, chunks: Any = "auto") -> Array:
+def from_npy(path: Any, chunks: Any = "auto", *, storage_options: dict[str, Any] | None = None) -> Array:
     """Return an array of a `.npy` file; a chunk is read by the rank that needs it.
 
     Parameters
     ----------
     path : str or os.PathLike
-        The file. It must not change while the array is used: SourceChanged is raised then.
+        The file, or a URL that fsspec opens. It must not change while the array is used: SourceChanged is raised then.
     chunks : int, str, tuple, dict or None
         Chunks of the result: a size for each axis, -1 for a whole axis, or "auto": about `config.chunk_bytes` each. See
         `normalize_chunks`.
+    storage_options : dict, optional
+        For fsspec, beside a URL.
 
     Returns
     -------
@@ -70,7 +86,24 @@ def from_npy(path: Any, chunks: Any = "auto") -> Array:
     ...     wr.from_npy(file.name, chunks=4).sum().compute()
     np.int64(45)
     """
-    return map_file("from_npy", path, chunks)
+    options = read_options("from_npy", storage_options)
+    found = location("from_npy", path, options)
+    return (
+        _read_url(find_one("from_npy", found, storage_options), chunks)
+        if is_url(found)
+        else map_file("from_npy", found, chunks)
+    )
+
+
+def _read_url(place: Place, chunks: Any) -> Array:
+    """Return an array of a `.npy` file at a URL: a stack of one file."""
+    shape, _, dtype, _ = read_header(place)
+    if not shape:
+        return from_array(np.load(io.BytesIO(place.read_bytes())), chunks)
+    grid = grid_for("from_npy", chunks, shape, dtype)
+    stack = NpyStack((place,), 0, np.array([0, shape[0]], np.int64), shape, dtype)
+    data = HostData(None, in_place=False, file=stack, label="from_npy")
+    return wrap(Expr(Host(data), (), grid, dtype, origin.find_origin()))
 
 
 def map_file(operation: str, path: Any, chunks: Any) -> Array:
@@ -99,20 +132,22 @@ def _has_elements(path: str) -> bool:
     return 0 not in shape
 
 
-def to_npy(x: Any, path: Any, *, overwrite: bool = False) -> None:
+def to_npy(x: Any, path: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
     """Compute an array and write it to one `.npy` file, which all ranks write their chunks into.
 
     The file lies in a hidden folder beside `path` until it is whole. Where ranks run on several hosts, `path` must be
-    in a file system that they share.
+    in a file system that they share. To a URL it is the driver who writes, chunk after chunk, beside the place.
 
     Parameters
     ----------
     x : array_like
         The array.
     path : str or os.PathLike
-        The file to write; where it is a link, the file that it points to.
+        The file to write; where it is a link, the file that it points to. Or a URL that fsspec opens.
     overwrite : bool
         Whether to replace a file that is there.
+    storage_options : dict, optional
+        For fsspec, beside a URL.
 
     Raises
     ------
@@ -137,21 +172,47 @@ def to_npy(x: Any, path: Any, *, overwrite: bool = False) -> None:
     ...     np.load(folder + "/x.npy").shape
     (3, 2)
     """
-    named = path_of("to_npy", path)
+    options = read_options("to_npy", storage_options)
+    named = location("to_npy", path, options)
     target = os.path.realpath(named) if os.path.islink(named) else named
     array = in_rows("to_npy", pack_fields(as_array_nocopy("to_npy", "x", x)))
-    write_once("to_npy", target, overwrite, [array], partial(_write, target, overwrite))
+    work = partial(_send, target, options, overwrite) if is_url(target) else partial(_write, target, overwrite)
+    write_once("to_npy", target, overwrite, [array], work)
+
+
+def _send(target: str, options: Options, overwrite: bool, array: Array) -> None:
+    head = io.BytesIO()
+    _write_header(head, array)
+    whole_rows = (*["auto"] * min(1, array.ndim), *[-1] * (array.ndim - 1))
+    grid = grid_for("to_npy", whole_rows, array.shape, array.dtype)
+    with upload_file("to_npy", target, options, overwrite) as write:
+        write(head.getvalue())
+        write_here([(regrid(array, grid), _Rows(array.dtype, write), [range(n) for n in array.shape])])
+
+
+class _Rows:
+    """What is given rows of an array, from its first one to its last, and passes their bytes on."""
+
+    def __init__(self, dtype: DType, write: Callable[[memoryview], None]) -> None:
+        self._dtype, self._write = dtype, write
+
+    def __setitem__(self, where: tuple[slice, ...], values: Any) -> None:
+        self._write(np.ascontiguousarray(values, self._dtype).reshape(-1).view(np.uint8).data)
+
+
+def _write_header(file: Any, array: Array) -> None:
+    head = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": array.shape}
+    short = len(repr(head)) < 60_000  # a header of version 1.0 has less than 64 KiB
+    write = np.lib.format.write_array_header_1_0 if short else np.lib.format.write_array_header_2_0
+    write(file, head)
 
 
 def _write(target: str, overwrite: bool, array: Array) -> None:
-    grid, dtype = array.expr.grid, array.dtype
+    grid = array.expr.grid
     with aside("to_npy", target, overwrite, os.path.isfile) as folder:
         whole = os.path.join(folder, "data")
         with open(whole, "xb") as file:
-            head = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": grid.shape}
-            short = len(repr(head)) < 60_000  # a header of version 1.0 has less than 64 KiB
-            write = np.lib.format.write_array_header_1_0 if short else np.lib.format.write_array_header_2_0
-            write(file, head)
+            _write_header(file, array)
             offset = file.tell()
             _reserve(file.fileno(), offset, array.nbytes)
         written = make(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import pickle
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,17 +16,18 @@ from ...graph.expr import Expr
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, HostData
-from ...workers.formats.places import is_url
 from ...workers.formats.stacks import NpyStack
 from ..base import as_array_nocopy, check_grid, make, wrap
 from ..chunking.rechunk import regrid
 from ..execution.deferred import evaluate
-from .aside import aside, check_sizes, path_of, write_once
-from .finding import find_one, location, read_options
+from .aside import write_once
+from .finding import find_one, location, read_options, refuse_moving
+from .new_folder import check_files, new_folder, put_file
 from .npy import pack_fields
 
 if TYPE_CHECKING:
     from ..array import Array
+    from .finding import Options
 
 __all__ = [
     "from_npy_stack",
@@ -83,7 +83,9 @@ def from_npy_stack(
     """
     if mmap_mode not in (None, "r", "c"):
         raise ArgumentError(bad("from_npy_stack", "mmap_mode", mmap_mode, "None, 'r' or 'c': files aren't written to"))
-    folder = location("from_npy_stack", dirname, read_options("from_npy_stack", storage_options)).rstrip("/")
+    options = read_options("from_npy_stack", storage_options)
+    folder = location("from_npy_stack", dirname, options).rstrip("/")
+    refuse_moving("from_npy_stack", folder, options)
     told = find_one("from_npy_stack", f"{folder}/{INFO}", storage_options)
     chunks, dtype, axis = _read_info(told.path, told.read_bytes())
     grid = Grid([Axis.of_sizes(sizes) for sizes in chunks])
@@ -133,7 +135,14 @@ def _read_info(path: str, raw: bytes) -> tuple[tuple[tuple[int, ...], ...], np.d
     return chunks, dtype, axis
 
 
-def to_npy_stack(dirname: Any, x: Any, axis: int = 0, *, overwrite: bool = False) -> None:
+def to_npy_stack(
+    dirname: Any,
+    x: Any,
+    axis: int = 0,
+    *,
+    overwrite: bool = False,
+    storage_options: dict[str, Any] | None = None,
+) -> None:
     """Compute an array and write it to a folder of `.npy` files, one for each chunk along an axis, in dask's form.
 
     Each file is written by a rank that makes it. What is written lies in a hidden folder beside `dirname` until it is
@@ -142,13 +151,15 @@ def to_npy_stack(dirname: Any, x: Any, axis: int = 0, *, overwrite: bool = False
     Parameters
     ----------
     dirname : str or os.PathLike
-        A folder to make.
+        A folder to make, or a URL that fsspec opens.
     x : array_like
         The array, with at least one axis; chunks along the other axes are joined.
     axis : int
         The axis along which the files follow each other.
     overwrite : bool
         Whether to replace a stack that is there.
+    storage_options : dict, optional
+        For fsspec, beside a URL.
 
     Raises
     ------
@@ -174,33 +185,27 @@ def to_npy_stack(dirname: Any, x: Any, axis: int = 0, *, overwrite: bool = False
     ...     sorted(os.listdir(folder + "/stack"))
     ['0.npy', '1.npy', 'info']
     """
-    if isinstance(dirname, str) and is_url(dirname):
-        raise ArgumentError(bad("to_npy_stack", "dirname", dirname, "a path; URLs are only read"))
-    target = path_of("to_npy_stack", dirname)
+    options = read_options("to_npy_stack", storage_options)
+    target = location("to_npy_stack", dirname, options).rstrip("/")
     array = pack_fields(as_array_nocopy("to_npy_stack", "x", x))
     at = check_integer("to_npy_stack", "axis", axis)
     if not -array.ndim <= at < array.ndim:
         raise AxisError(bad("to_npy_stack", "axis", axis, f"an axis of an array of shape {array.shape}"))
     at %= array.ndim
-    write_once("to_npy_stack", target, overwrite, [array], partial(_write, target, overwrite, at))
+    write_once("to_npy_stack", target, overwrite, [array], partial(_write, target, options, overwrite, at))
 
 
-def _write(target: str, overwrite: bool, axis: int, array: Array) -> None:
+def _write(target: str, options: Options, overwrite: bool, axis: int, array: Array) -> None:
     along = array.expr.grid.axes[axis]
     grid = Grid([a if i == axis else Axis.whole(a.length) for i, a in enumerate(array.expr.grid.axes)])
-    with aside("to_npy_stack", target, overwrite, _ours) as folder:
-        os.mkdir(os.path.join(folder, "data"))
+    with new_folder("to_npy_stack", target, options, overwrite, _ours) as folder:
         op = BlockFunction("stacks:to_npy_stack", (folder, axis), where=True)
         counts = Grid([Axis.regular(n, 1) for n in grid.counts])
         (sizes,) = evaluate([make(op, (regrid(array, grid),), counts, np.int64).expr])
-        check_sizes("to_npy_stack", folder, [f"{i}.npy" for i in range(along.count)], sizes)
-        info = {"chunks": grid.chunks(), "dtype": array.dtype, "axis": axis}
-        with open(os.path.join(folder, "data", INFO), "xb") as file:
-            pickle.dump(info, file)
+        check_files("to_npy_stack", folder, [f"{i}.npy" for i in range(along.count)], sizes)
+        put_file(folder, INFO, pickle.dumps({"chunks": grid.chunks(), "dtype": array.dtype, "axis": axis}))
 
 
-def _ours(path: str) -> bool:
-    """Whether a path is a stack's folder, and holds nothing else."""
-    if os.path.islink(path) or not os.path.isfile(os.path.join(path, INFO)):
-        return False
-    return all(n == INFO or (n.endswith(".npy") and n[:-4].isdigit()) for n in os.listdir(path))
+def _ours(names: list[str]) -> bool:
+    """Whether a folder with these files is a stack, and holds nothing else."""
+    return INFO in names and all(n == INFO or (n.endswith(".npy") and n[:-4].isdigit()) for n in names)

@@ -132,21 +132,24 @@ def _known_nulls(names: list[str], footers: list[Any]) -> dict[str, int]:
     return found
 
 
-def to_parquet(path: Any, x: Any, *, overwrite: bool = False) -> None:
+def to_parquet(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
     """Compute arrays and write them as the columns of a folder of Parquet files, a row group for each chunk.
 
     Each row group is written by a rank that makes it; nothing is gathered. What is written lies in a hidden folder
-    beside `path` until it is whole. Parquet has no seconds: times in seconds come back in milliseconds.
+    beside `path` until it is whole; at a URL, in one within it whose name begins with "_". Parquet has no seconds:
+    times in seconds come back in milliseconds.
 
     Parameters
     ----------
     path : str or os.PathLike
-        A folder to make.
+        A folder to make, or a URL that fsspec opens.
     x : dict of str to array_like, or array_like
         1-D arrays of one length; chunks are aligned. Without a dict: a 1-D array is a column "values", and the columns
         of a 2-D array are named "0", "1", ….
     overwrite : bool
         Whether to replace a folder of Parquet files that is there.
+    storage_options : dict, optional
+        For fsspec, beside a URL.
 
     Raises
     ------
@@ -172,4 +175,4 @@ def to_parquet(path: Any, x: Any, *, overwrite: bool = False) -> None:
     ...     wr.read_parquet(folder + "/t")["n"].compute()
     array([0, 1, 2, 3, 4, 5])
     """
-    write_table("to_parquet", path, x, overwrite, "parquet")
+    write_table("to_parquet", path, x, overwrite, "parquet", storage_options)

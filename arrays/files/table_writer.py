@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,45 +11,48 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ...workers.formats.places import is_url
 from ...workers.stored import file_name
 from ..base import ArrayBase, as_array_nocopy, make
 from ..chunking.rechunk import align_chunks, regrid
 from ..execution.deferred import evaluate
-from .aside import aside, check_sizes, path_of, runs_of, write_once
+from .aside import runs_of, write_once
+from .finding import location, read_options
+from .new_folder import check_files, new_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..array import Array
+    from .finding import Options
 
 
-def write_table(operation: str, path: Any, x: Any, overwrite: bool, ending: str) -> None:
+def write_table(operation: str, path: Any, x: Any, overwrite: bool, ending: str, storage_options: Any) -> None:
     """Compute arrays and write them as the columns of a folder of files, which appears when it is whole."""
-    if isinstance(path, str) and is_url(path):
-        raise ArgumentError(bad(operation, "path", path, "a path; URLs are only read"))
-    target = path_of(operation, path)
+    options = read_options(operation, storage_options)
+    target = location(operation, path, options)
     names, arrays = _columns(operation, x)
     for name, array in zip(names, arrays, strict=False):
         _check_column(operation, name, array)
-    write_once(operation, target, overwrite, arrays, partial(_write, operation, ending, target, overwrite, names))
+    work = partial(_write, operation, ending, target, options, overwrite, names)
+    write_once(operation, target, overwrite, arrays, work)
 
 
-def _write(operation: str, ending: str, target: str, overwrite: bool, names: list[str], *arrays: Array) -> None:
+def _write(
+    operation: str, ending: str, target: str, options: Options, overwrite: bool, names: list[str], *arrays: Array
+) -> None:
     runs = runs_of(Grid(arrays[0].expr.grid.axes[:1]), sum(_row_bytes(a) for a in arrays))
     (merged,) = runs.merged.axes
     fitted = [regrid(a, Grid([merged, *(Axis.whole(n) for n in a.shape[1:])])) for a in arrays]
     operand_axes = tuple((0,) if a.ndim == 1 else (0, None) for a in arrays)
-    with aside(operation, target, overwrite, partial(_ours, ending)) as folder:
-        os.mkdir(os.path.join(folder, "data"))
+    with new_folder(operation, target, options, overwrite, _ours(ending)) as folder:
         op = BlockFunction(f"files:{operation}", (folder, tuple(names), runs), axes=operand_axes, where=True)
         written = make(op, fitted, Grid([Axis.regular(runs.counts[0], 1)]), np.int64)
         (sizes,) = evaluate([written.expr])
-        check_sizes(operation, folder, [file_name(i, ending) for i in range(sizes.size)], sizes)
+        check_files(operation, folder, [file_name(i, ending) for i in range(sizes.size)], sizes)
 
 
-def _ours(ending: str, path: str) -> bool:
-    if os.path.islink(path) or not os.path.isdir(path):
-        return False
-    return all(n.endswith(f".{ending}") for n in os.listdir(path))
+def _ours(ending: str) -> Callable[[list[str]], bool]:
+    return lambda names: all(n.endswith(f".{ending}") and "/" not in n for n in names)
 
 
 def _row_bytes(x: ArrayBase) -> int:

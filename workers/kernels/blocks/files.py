@@ -15,6 +15,7 @@ import numpy as np
 
 from ....graph.errors import FileError
 from ...arrow import arrow, give, stored_type, value_type, wrap
+from ...formats.uploads import Upload
 from ...stored import file_name
 
 if TYPE_CHECKING:
@@ -28,10 +29,14 @@ Where = tuple[slice, ...]
 
 
 @contextmanager
-def whole_file(folder: str, name: str) -> Iterator[str]:
-    """Give a path to write to; what was written becomes `folder/data/name` at once."""
+def whole_file(folder: str | Upload, name: str) -> Iterator[str]:
+    """Give a path to write to; what was written becomes `folder/data/name` at once, or an object of an upload."""
     import tempfile
 
+    if isinstance(folder, Upload):
+        with folder.file(name) as path:
+            yield path
+        return
     descriptor, path = tempfile.mkstemp(prefix=f"{name}.", dir=folder)
     os.close(descriptor)
     try:
