@@ -111,6 +111,8 @@ class Engine:
         """Who is told of stages that are about to be computed."""
         self.after: list[Callable[[Sequence[tuple[int, bool]]], None]] = []
         """Who is told of batches that have ended, and whether what they made counts; on the engine's thread."""
+        self.anew: list[Callable[[Record], None]] = []
+        """Who is told of a rank program that came to nothing, though no rank was lost, and is to run again."""
         self.heartbeat = Heartbeat(transport, heartbeat)
         self.losses: list[str] = []
         self.returned: dict[str, list[bytes]] = {}
@@ -338,8 +340,7 @@ class Engine:
             self._on_failed(event)
         elif isinstance(event, Refused):
             self._recalled -= {(event.batch, True), (event.batch, False)}
-            self.ledger.note_refused(event.batch)
-            self.ledger.plan()
+            self._refuse(event.batch)
         elif isinstance(event, Spilled):
             self.spiller.on_spilled(event)
         elif isinstance(event, Output):
@@ -348,6 +349,15 @@ class Engine:
             assert isinstance(event, Pong)
             if (failed := self.doubts.answer(event)) is not None and failed.batch in self.ledger.batches:
                 self._believe(failed)
+
+    def _refuse(self, number: int) -> None:
+        run = self.ledger.gangs.of(number)
+        whole = run is not None and not run.broken
+        self.ledger.note_refused(number)
+        self.ledger.plan()
+        if run is not None and whole and run.record.nwaiting:
+            for each in self.anew:
+                each(run.record)
 
     def _on_stored(self, record: Record, tasks: Index) -> None:
         token = record.stage.token
@@ -393,12 +403,9 @@ class Engine:
         for rank in ranks:
             if not self.ledger.alive[rank]:
                 continue
-            loss = self.ledger.lose(rank)
-            peer = self.transport.peers[rank]
-            text = (
-                f"rank {rank} (host {peer.host}, pid {peer.pid}) was lost: {loss.lost} chunks lost, "
-                f"{loss.recomputed} recomputed"
-            )
+            loss, peer = self.ledger.lose(rank), self.transport.peers[rank]
+            cost = f"{loss.lost} chunks lost, {loss.recomputed} recomputed"
+            text = f"rank {rank} (host {peer.host}, pid {peer.pid}) was lost: {cost}"
             self.losses.append(text)
             log.warning(text)
         self.local.lose(ranks)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ..graph.stage import Stage
     from ..workers.calls import Question
     from .engine import Engine
+    from .record import Record
 
 log = logging.getLogger("windrow")
 Kind = TypeVar("Kind", bound=OneSided)
@@ -80,6 +81,7 @@ class Coordinator:
         self._worker = Worker("windrow-arrays")
         engine.before.append(note_use)
         self.calls.when_lost(self._on_lost)
+        engine.anew.append(self._on_anew)
         self.calls.serve(f"{PREFIX}together", self._take)
         self.calls.serve(f"{PREFIX}put", self._put)
         self.calls.serve(f"{PREFIX}take", lambda question: question.reply(self._give(*question.what)))
@@ -283,29 +285,37 @@ class Coordinator:
         engine = self._engine()
         if engine is None or not self.entries:
             return
-        ledger, gangs = engine.ledger, engine.ledger.gangs
-        run = gangs.run
+        ledger, run = engine.ledger, engine.ledger.gangs.run
         if run is not None and not run.broken and used(run.record.stage):
-            gangs.break_up(ledger, run)
+            ledger.gangs.break_up(ledger, run)
+        found = self._take_back(engine, f"rank {', '.join(map(str, ranks))} was lost")
+        engine.losses += found
+
+    def _on_anew(self, record: Record) -> None:
+        """On the engine's thread: what a rank program has done that is to run again is undone."""
+        engine = self._engine()
+        if engine is not None and self.entries and used(record.stage):
+            self._take_back(engine, f"{record.stage.name} came to nothing and runs again")
+
+    def _take_back(self, engine: Engine, why: str) -> list[str]:
+        """Have all arrays be as they were kept; return what is said of each."""
+        ledger, gangs = engine.ledger, engine.ledger.gangs
         single = (batch for batch in ledger.batches.values() if batch.record.stage.gang is None)
         ledger.void.update(batch.number for batch in single if used(batch.record.stage))
         self.number = max(self.number + 1, gangs.epoch)
         gangs.epoch = self.number
-        lost = f"rank {', '.join(map(str, ranks))} was lost"
-        for entry in list(self.entries.values()):
-            if entry.layout is not None:
-                self._undo(engine, entry, lost)
-        for rank, alive in enumerate(engine.ledger.alive):
+        told = [self._undo(engine, entry, why) for entry in list(self.entries.values()) if entry.layout is not None]
+        for rank, alive in enumerate(ledger.alive):
             if alive:
                 self.calls.tell(rank, f"{PREFIX}epoch", self.number)
         self.calls.send()  # before ranks are given anything else to do
         self.work(partial(self._restore, self.number), lambda _, error: None)
+        return told
 
-    def _undo(self, engine: Engine, entry: _Entry, lost: str) -> None:
+    def _undo(self, engine: Engine, entry: _Entry, why: str) -> str:
         """Say that an array goes back, and end the computations that this spoils."""
         what = f"what sync() number {entry.kept} has kept" if entry.kept else "what it was filled with"
-        text = f"{entry.spec.text} is back at {what}, since {lost}"
-        engine.losses.append(text)
+        text = f"{entry.spec.text} is back at {what}, since {why}"
         log.warning(text)
         mine = held(entry.spec.token)
         wrote, mine.wrote = mine.wrote, False  # before anybody hears of it, and writes again
@@ -324,6 +334,7 @@ class Coordinator:
             entry.undone = text
         for record, tasks in spoilt:
             engine.fail(record, tasks, ClusterError(text))
+        return text
 
     def _restore(self, number: int) -> None:
         """Make all arrays anew, unless another death has asked for that again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import shutil
 import tempfile
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -147,7 +148,8 @@ def local_copy(operation: str, url: str, options: Options) -> Iterator[tuple[Any
             system.invalidate_cache()
             there = system.exists(inner)
             if there:
-                system.get_file(inner, file)
+                with system.open(inner, "rb") as remote:
+                    shutil.copyfileobj(remote, file, BLOCK)
                 file.seek(0)
         yield file, there
 

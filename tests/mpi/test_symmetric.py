@@ -58,6 +58,20 @@ def test_a_death_where_memory_is_not_mapped(launch, nothing_left):
     check(launch, 2, "blocks", WINDROW_TRANSPORT="service")
 
 
+@pytest.mark.parametrize("transport", ["auto", "service"])
+def test_a_program_that_runs_again_is_undone(launch, nothing_left, transport):
+    ended = launch(3, str(PROGRAMS / "symmetric_anew.py"), WINDROW_TRANSPORT=transport)
+    assert ended.status == 0, ended.err[-3000:]
+    found = json.loads(ended.last)
+    members = 3
+    assert found["clean"] == [[1 + members], True], "what the first try has done doesn't count"
+    assert "is back at what sync() number 1 has kept, since" in found["told"]
+    assert "came to nothing and runs again" in found["told"]
+    assert "is back at" in found["again"]
+    assert found["unclean"] == [1]
+    assert found["losses"] == []
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", KINDS)
