@@ -47,6 +47,11 @@ class Op:
         return False
 
     @property
+    def lasting(self) -> bool:
+        """Whether what it stands for is there as long as the node: its pin stays, and keeps no other's chunks."""
+        return False
+
+    @property
     def form(self) -> object:
         """What of it decides how it is lowered: all but the values in `given`."""
         return self
@@ -77,7 +82,7 @@ class Expr:
     foreign: bool = field(default=False, init=False)
     """Whether it, or something below it that isn't kept, calls a user's function."""
     pinned: bool = field(default=False, init=False)
-    """Whether it, or something below it, has a pin."""
+    """Whether it, or something below it, has a pin that others may do without."""
 
     def over(self, operands: tuple[Expr, ...], pin: object) -> Expr:
         """Return the same node over operands of the same values, with this pin."""
@@ -91,7 +96,8 @@ class Expr:
         object.__setattr__(self, "deferred", waits)
         foreign = self.pin is None and (self.op.foreign or any(e.foreign for e in self.operands))
         object.__setattr__(self, "foreign", foreign)
-        object.__setattr__(self, "pinned", self.pin is not None or any(e.pinned for e in self.operands))
+        pinned = self.pin is not None and not self.op.lasting
+        object.__setattr__(self, "pinned", pinned or any(e.pinned for e in self.operands))
 
     def __post_init__(self) -> None:
         self._inherit()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from .access import ByBlock
 from .expr import walk
 from .generated import find_generated, is_cheap
+from .kinds.anchor import Anchor
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise, Scalar
 from .kinds.gang import Filled, Gang, Shares
@@ -49,6 +50,9 @@ def lower(roots: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
     """
     simple = simplify(roots, stored)
     nodes = list(walk(simple, lambda node: stored(node.token)))
+    for node in nodes:
+        if isinstance(node.op, Anchor) and not stored(node.token):
+            raise node.op.gone(node)
     users: dict[str, list[tuple[Expr, int]]] = {n.token: [] for n in nodes}
     for node in nodes:
         if not stored(node.token):

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .access import Rows, concatenate_ranges
+from .kinds.anchor import COPY
 from .kinds.gang import Gang
-from .kinds.mapping import MapBlocks
+from .kinds.mapping import BlockFunction, MapBlocks
 from .program import Call, Load, Product, Program
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ ALIGN = 64
 class Stage:
     """A program over a domain, its inputs (tokens and grids of the stages it reads), and what it makes.
 
-    `data` is set instead of a program's values for arrays that the user handed in.
+    `data` is set instead of a program's values for arrays that the user handed in. `fixed`: how many blocks a task
+    covers, where that doesn't follow from the program.
     """
 
     token: str
@@ -49,6 +51,7 @@ class Stage:
     input_grids: tuple[Grid, ...]
     program: Program
     data: HostData | None = None
+    fixed: int = 0
 
     def rename(self, token: str, inputs: tuple[str, ...] | None = None) -> Stage:
         """Return the same stage under a name of its own; it reads `inputs` in place of its inputs."""
@@ -99,6 +102,12 @@ class Stage:
         return result.op if isinstance(result, Call) and isinstance(result.op, Gang) else None
 
     @cached_property
+    def at_driver(self) -> bool:
+        """Whether rank 0 alone runs the tasks: what they make is there as long as the job."""
+        result = self.program.result
+        return isinstance(result, Call) and isinstance(result.op, BlockFunction) and result.op.function == COPY
+
+    @cached_property
     def whole(self) -> bool:
         """Whether whole blocks are computed with: what does may use libraries with threads of their own."""
         return any(isinstance(v, Product | Call) for v in self.program.values)
@@ -111,8 +120,8 @@ class Stage:
     @cached_property
     def blocks_per_task(self) -> int:
         """Blocks of the result that one task covers."""
-        if self.foreign:
-            return 1
+        if self.foreign or self.fixed:
+            return self.fixed or 1
         widest = max([self.dtype.itemsize, *(v.dtype.itemsize for v in self.program.values)])
         bytes_each = self.domain.largest * widest
         for g in self.groups:

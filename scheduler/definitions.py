@@ -26,6 +26,8 @@ class Definitions:
 
     def enter(self, stages: Sequence[Stage], alive: Sequence[bool]) -> None:
         """Note stages that tasks will be run of."""
+        if not stages:
+            return
         self._send(0, Define(tuple(stages)))
         for untold, lives in zip(self._untold[1:], alive[1:], strict=True):
             if lives:

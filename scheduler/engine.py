@@ -42,6 +42,7 @@ from ..workers.protocol import (
 from ..workers.rank import Rank
 from ..workers.transport import RanksLost, Transport
 from ..workers.urgency import request_short_timeslices
+from .anchors import rebase
 from .definitions import Definitions
 from .delivery import Delivery
 from .doubts import Doubts
@@ -253,8 +254,7 @@ class Engine:
             raise ClusterError("a persisted array was released while a computation that reads it began")
         new = self.ledger.add(stages, self.shared, reads, stop)
         self.local.blas.before(stages)
-        if new:
-            self.definitions.enter(new, self.ledger.alive)
+        self.definitions.enter(new, self.ledger.alive)
         for job in jobs:
             self.jobs.add(job)
             job.stages, job.reads, job.relied = [], {}, []
@@ -264,7 +264,7 @@ class Engine:
                 record.bytes = np.zeros_like(record.bytes)
             for token in job.targets:
                 if job.results is None:
-                    self.ledger.hold(token)
+                    self.ledger.hold(token, job.restore)
                     job.held = True
                 else:
                     job.claims[token] = self.ledger.owe(token)
@@ -309,6 +309,7 @@ class Engine:
             self.send(rank, Recall(tuple(b.number for b in asked if b.rank == rank), unwanted))
 
     def _forget(self) -> None:
+        self.definitions.enter(rebase(self.ledger), self.ledger.alive)
         gone = tuple(self.ledger.forget())
         if not len(self.jobs) and not self.ledger.batches:  # chunks that are made again have no job
             self.local.blas.after()

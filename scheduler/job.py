@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,14 @@ class Job:
     """What makes the targets, for people."""
     blocks_per_task: int = 1
     """Blocks that a task of the held target covers."""
+    generation: int = 0
+    """How many persisted arrays, each made from the one before, the held target is the last of."""
+    past: float = 0.0
+    """Seconds that it took to make what the target was made from; `seconds`: the target itself."""
+    seconds: float = 0.0
+    begun: float = field(default_factory=time.monotonic)
+    restore: Stage | None = None
+    """What makes an array again from the copy that the target is; see `anchors`."""
     returned: list[bytes] = field(default_factory=list)
     """What the members of a gang returned, pickled, rank by rank."""
     claims: dict[str, Claim] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class Jobs:
         self._targets: dict[str, dict[Job, int]] = {}
         self._watching: dict[str, dict[Job, None]] = {}
         self._watched: dict[Job, list[str]] = {}
+        self._ended = 0.0
 
     def __len__(self) -> int:
         return len(self._under_way)
@@ -38,7 +40,10 @@ class Jobs:
 
     def finish(self, job: Job) -> None:
         """Note that a job is through; what it holds is its own until it is left."""
-        self._under_way.pop(job, None)
+        if job in self._under_way:
+            del self._under_way[job]
+            now = time.monotonic()
+            job.seconds, self._ended = now - max(job.begun, self._ended), now
         for token in self._watched.pop(job, ()):
             _remove(self._watching, token, job)
 

@@ -86,6 +86,8 @@ class Ledger(Planner):
         self.gangs = Gangs()
         self.void: set[int] = set()
         """Batches that run, and don't count: what they did to arrays that all ranks write has been undone."""
+        self.anchors: dict[Record, Stage] = {}
+        """Copies that aren't there yet, or were just made, and what makes the arrays from them: see `anchors`."""
         self.suspicion = Suspicion()
         self.timings = Timings()
         self._before = [0] * len(arenas)
@@ -117,7 +119,7 @@ class Ledger(Planner):
             if stop():
                 raise Stopped
             here = stage.data is not None and (in_place or stage.data.file is not None)
-            self._stages += 1
+            self._stages += 2  # what an array is copied to goes between, in the end
             record = Record(stage, self._stages, in_place=here, cached=stage.data is not None and not here)
             record.slow = stage.data is not None and stage.data.slow
             others = [self.records[token] for token in stage.inputs]
@@ -139,9 +141,15 @@ class Ledger(Planner):
             new.append(stage)
         return new
 
-    def hold(self, token: str) -> None:
-        """Keep all chunks of a stage; they are wanted from the next `plan` on."""
+    def loosen(self, record: Record) -> None:
+        """Look at the next chance whether a record may be forgotten."""
+        self._loose[record] = None
+
+    def hold(self, token: str, restore: Stage | None = None) -> None:
+        """Keep all chunks of a stage, wanted from the next `plan` on; `restore` makes what they are copies of."""
         record = self.records[token]
+        if restore is not None:
+            self.anchors[record] = restore
         record.hold += 1
         self._want(record, np.ones(record.ntasks, bool))
 
@@ -266,6 +274,8 @@ class Ledger(Planner):
         little = arena.used - before < min((arena.size - before) // 2, PLENTY)
         for candidate in self.ready.candidates(rank, ahead, little):
             record = self.readings.abreast(rank, candidate)
+            if rank and record.stage.at_driver:
+                continue
             if (rank == 0 and self._dangerous(record, alone)) or not self.readings.allows(rank, record):
                 continue
             tasks, queue = record.dequeue(rank, self._share(record), SPARE if ahead else 0)
@@ -466,25 +476,6 @@ class Ledger(Planner):
     def waiting(self) -> int:
         """Return how many chunks wait to be made."""
         return sum(record.count_blocks(np.flatnonzero(record.is_waiting)) for record in self.active)
-
-    def victims(self, rank: int, nbytes: int) -> list[tuple[Record, Index]]:
-        """Return about `nbytes` of stored slabs of a rank that could go to disk: held ones, oldest first.
-
-        What is being gathered stays where it is: the user's thread copies it, and then it goes.
-        """
-        found = []
-        for record in sorted(self.holding, key=lambda r: (r.hold == 0, r.number)):
-            if nbytes <= 0:
-                break
-            unread = (record.gathers == 0) & (not record.viewed)
-            mine = np.flatnonzero((record.owner == rank) & record.in_arena & unread)
-            if not len(mine):
-                continue
-            total = np.cumsum(record.bytes[mine])
-            some = mine[: int(np.searchsorted(total, nbytes)) + 1]
-            found.append((record, some))
-            nbytes -= int(record.bytes[some].sum())
-        return found
 
     def gathering(self) -> bool:
         """Whether some chunk is about to be gathered: memory may come free without more ado."""

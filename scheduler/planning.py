@@ -233,7 +233,7 @@ class Planner:
         It doesn't tell where more of its chunks are read than there are ranks, and the first and the last are apart: an
         exchange of all with all would run on one rank.
         """
-        ranks = np.array([r for r, ok in enumerate(self.alive) if ok])
+        ranks = np.array([r for r, ok in enumerate(self.alive) if ok][: 1 if record.stage.at_driver else None])
         dealt: NDArray[np.int64] = ranks[tasks * len(ranks) // max(1, record.ntasks)]
         if record.inputs and len(ranks) > 1 and len(record.inputs[0].reads.items):
             edge = record.inputs[0]

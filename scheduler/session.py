@@ -12,10 +12,12 @@ import numpy as np
 
 from ..graph.errors import ClusterError
 from ..graph.expr import Expr, walk
+from ..graph.kinds.anchor import copied, leaf, restored
 from ..graph.kinds.source import Host
 from ..graph.lower import lower
 from ..graph.prepared import Prepared
 from ..workers.config import config
+from .anchors import follow, is_due
 from .job import Close, Job, Release, Submit, Uncache
 from .kept import Kept
 from .pages.counting import count_additions, forget_additions
@@ -219,11 +221,29 @@ class Session:
             if jobs:
                 jobs[0].stages, jobs[0].reads = stages, reads
                 jobs[0].relied = [kept.job for kept in relied.values()]
+                for job in jobs:
+                    follow(job, jobs[0].relied)
             entered = {one.token: one for one in self.enter(jobs)}
             return [
                 one or (entered.pop(root.token) if root.token in entered else self._another(root.token))
                 for root, one in zip(roots, kept, strict=True)
             ]
+
+    def anchor(self, root: Expr, kept: Kept) -> Expr | None:
+        """Return a copy on rank 0 of what is kept, where its lineage is long enough; it begins anew there."""
+        if self.place[1] > 1 or not is_due(kept.job, root.nbytes):
+            return None
+        copy = copied(root)
+        with self._lock:
+            if not self.is_stored(root.token) or self.is_stored(copy.token):
+                return None
+            (stage,) = lower([copy], self.is_stored)
+            (restore,) = lower([restored(root, leaf(copy, None))], lambda token: token == copy.token)
+            job = Job([stage], [copy.token], None, name=stage.name, blocks_per_task=stage.blocks_per_task)
+            job.relied, job.restore = [kept.job], restore
+            (pin,) = self.enter((job,))
+        kept.job.generation, kept.job.past = 0, 0.0
+        return leaf(copy, pin)
 
     def enter(self, jobs: tuple[Job, ...]) -> list[Kept]:
         """Hand in jobs that each keep one target; return what keeps these."""

@@ -14,6 +14,7 @@ from .record import State
 if TYPE_CHECKING:
     from ..graph.grid import Index
     from .engine import Engine
+    from .ledger import Ledger
     from .record import Record
 
 
@@ -58,7 +59,7 @@ class Spiller:
             self._give_up(stuck, needed, "nothing that could be spilled")
 
     def _spill(self, rank: int, nbytes: int) -> None:
-        for record, tasks in self.engine.ledger.victims(rank, nbytes):
+        for record, tasks in victims(self.engine.ledger, rank, nbytes):
             self._number += 1
             offsets = record.offset[tasks].copy()
             self.pending[self._number] = (rank, record, tasks, offsets)
@@ -88,3 +89,23 @@ class Spiller:
         error = out_of_memory(record.stage, needed, best.free, best.size, why)
         self.engine.fail(record, np.flatnonzero(record.state == State.READY), error)
         self.engine.transport.wake()  # the next one that is stuck, if any, is looked at without another event
+
+
+def victims(ledger: Ledger, rank: int, nbytes: int) -> list[tuple[Record, Index]]:
+    """Return about `nbytes` of stored slabs of a rank that could go to disk: held ones, oldest first.
+
+    What is being gathered stays where it is: the user's thread copies it, and then it goes.
+    """
+    found = []
+    for record in sorted(ledger.holding, key=lambda r: (r.hold == 0, r.number)):
+        if nbytes <= 0:
+            break
+        unread = (record.gathers == 0) & (not record.viewed)
+        mine = np.flatnonzero((record.owner == rank) & record.in_arena & unread)
+        if not len(mine):
+            continue
+        total = np.cumsum(record.bytes[mine])
+        some = mine[: int(np.searchsorted(total, nbytes)) + 1]
+        found.append((record, some))
+        nbytes -= int(record.bytes[some].sum())
+    return found

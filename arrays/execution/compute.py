@@ -13,6 +13,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, WaitTimeout, bad
 from ...graph.expr import remove_pins, walk
+from ...graph.kinds.anchor import restored
 from ...scheduler.cluster import session
 from ...scheduler.kept import Kept
 from ...scheduler.lineage import locate_chunks
@@ -162,10 +163,15 @@ def persist(*arrays: Any) -> Any:
     plain = expand_recipes([a.expr for a in arrays])
     pins = session().keep(plain)
     kept: tuple[Array, ...] = tuple(
-        wrap(bare.over(bare.operands, pin))
-        for bare, pin in zip([remove_pins(a.expr) for a in arrays], pins, strict=True)
+        _keep(remove_pins(a.expr), root, pin) for a, root, pin in zip(arrays, plain, pins, strict=True)
     )
     return kept[0] if len(kept) == 1 else kept
+
+
+def _keep(bare: Expr, root: Expr, pin: Kept) -> Array:
+    """Return an array that is kept; where its lineage is long, over a copy with which that begins anew."""
+    copy = session().anchor(root, pin)
+    return wrap(bare.over(bare.operands, pin) if copy is None else restored(bare, copy, pin))
 
 
 def wait(*arrays: Any, timeout: float | None = None) -> None:

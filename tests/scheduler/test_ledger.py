@@ -25,6 +25,7 @@ from windrow.scheduler.arena import Arena
 from windrow.scheduler.ledger import SPARE, Batch, Claim, Ledger
 from windrow.scheduler.planning import Stopped
 from windrow.scheduler.record import Record, State
+from windrow.scheduler.spiller import victims
 
 F8 = np.dtype("f8")
 Name = tuple[str, int]
@@ -229,7 +230,7 @@ class Simulation:
 
     def spill(self) -> None:
         rank = self.rng.choice([r for r, ok in enumerate(self.ledger.alive) if ok])
-        for record, tasks in self.ledger.victims(rank, self.rng.choice([1, 1 << 20, 1 << 24])):
+        for record, tasks in victims(self.ledger, rank, self.rng.choice([1, 1 << 20, 1 << 24])):
             self.spills.append((rank, record, tasks, record.offset[tasks].copy()))
 
     def spilled(self) -> None:
@@ -290,7 +291,7 @@ class Simulation:
             return
         alive = [r for r, ok in enumerate(self.ledger.alive) if ok]
         for rank in alive:
-            for record, tasks in self.ledger.victims(rank, self.ledger.arenas[rank].size // 2):
+            for record, tasks in victims(self.ledger, rank, self.ledger.arenas[rank].size // 2):
                 self.spills.append((rank, record, tasks, record.offset[tasks].copy()))
         if not self.spills:
             self.gave_up += 1

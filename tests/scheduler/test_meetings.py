@@ -14,6 +14,7 @@ from windrow.graph.prepared import Plan
 from windrow.scheduler.job import Release, Submit
 from windrow.scheduler.ledger import Ledger
 from windrow.scheduler.session import _with_sinks
+from windrow.scheduler.spiller import victims
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -154,7 +155,7 @@ def test_what_is_looked_at_stays_though_it_was_to_be_spilled():
     x = wr.random.default_rng(1).random(1000, chunks=100)
     ledger = held(x)
     stored(ledger, x)
-    ((record, tasks),) = ledger.victims(0, 1 << 20)
+    ((record, tasks),) = victims(ledger, 0, 1 << 20)
     offsets = record.offset[tasks].copy()
     record.viewed = True
     ledger.note_spilled(0, record, tasks, offsets, 5, np.arange(len(tasks)) * 800)

@@ -22,6 +22,7 @@ from windrow.scheduler.ledger import BATCH_BYTES, BATCH_SECONDS, SPARE, Batch, L
 from windrow.scheduler.progress import status
 from windrow.scheduler.record import Record, State
 from windrow.scheduler.slabs import Slabs
+from windrow.scheduler.spiller import victims
 
 F8 = np.dtype("f8")
 MIB = 1 << 17
@@ -244,24 +245,24 @@ def test_what_goes_to_disk_is_held_and_oldest_and_no_more_than_is_asked_for():
     old, new = sorted(ledger.records.values(), key=lambda r: r.number)
     slab = int(old.bytes[0])
 
-    def victims(nbytes, rank=0):
-        return [(record, tasks.tolist()) for record, tasks in ledger.victims(rank, nbytes)]
+    def chosen(nbytes, rank=0):
+        return [(record, tasks.tolist()) for record, tasks in victims(ledger, rank, nbytes)]
 
-    assert victims(0) == []
-    assert victims(1) == [(old, [0])]
-    assert victims(slab) == [(old, [0])]
-    assert victims(slab + 1) == [(old, [0, 1])]
-    assert victims(6 * slab) == [(old, [0, 1, 2, 3]), (new, [0, 1])]
-    assert victims(100 * slab) == [(old, [0, 1, 2, 3]), (new, [0, 1, 2, 3])]
+    assert chosen(0) == []
+    assert chosen(1) == [(old, [0])]
+    assert chosen(slab) == [(old, [0])]
+    assert chosen(slab + 1) == [(old, [0, 1])]
+    assert chosen(6 * slab) == [(old, [0, 1, 2, 3]), (new, [0, 1])]
+    assert chosen(100 * slab) == [(old, [0, 1, 2, 3]), (new, [0, 1, 2, 3])]
     claim = ledger.owe(old.stage.token)
     assert ledger.gathering()
     ledger.note_gathered(claim, np.array([1, 3]))
-    assert victims(2 * slab) == [(old, [1, 3])], "what is being gathered stays"
+    assert chosen(2 * slab) == [(old, [1, 3])], "what is being gathered stays"
     ledger.note_gathered(claim)
     assert not ledger.gathering()
-    assert victims(slab) == [(old, [0])]
+    assert chosen(slab) == [(old, [0])]
     old.viewed = True
-    assert victims(slab) == [(new, [0])], "somebody looks at it where it lies"
+    assert chosen(slab) == [(new, [0])], "somebody looks at it where it lies"
 
 
 def test_what_was_sent_of_the_users_array_is_kept_until_room_is_needed():
@@ -271,7 +272,7 @@ def test_what_was_sent_of_the_users_array_is_kept_until_room_is_needed():
     sent, made = ledger.records[x.token], ledger.records[root(x).token]
     assert sent.complete
     assert made.complete
-    assert [r for r, _ in ledger.victims(0, 1 << 30)] == [made, sent], "what is held goes first"
+    assert [r for r, _ in victims(ledger, 0, 1 << 30)] == [made, sent], "what is held goes first"
     used = ledger.arenas[0].used
     assert ledger.evict()
     assert ledger.arenas[0].used == used // 2

@@ -1,0 +1,46 @@
+"""Where a lineage begins anew: a copy of a persisted array on rank 0, which no other rank's death takes along.
+
+What the array was made from is forgotten then; what is made from it leads back to the copy, and no further.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import ClusterError
+from ..expr import Expr, Op
+from .mapping import BlockFunction
+
+COPY, RESTORE = "anchors:copy", "anchors:restore"
+
+
+@dataclass(frozen=True)
+class Anchor(Op):
+    """A copy that is there as long as the expression is."""
+
+    @property
+    def lasting(self) -> bool:
+        """See `Op`."""
+        return True
+
+    def gone(self, node: Expr) -> ClusterError:
+        """Return the error of one whose copy isn't there."""
+        return ClusterError(
+            f"{node.label}: the cluster that has the array is closed; what it was made from, step by step, was "
+            "forgotten meanwhile, so it can't be computed again elsewhere"
+        )
+
+
+def copied(root: Expr) -> Expr:
+    """Return the copy of an array."""
+    return Expr(BlockFunction(COPY), (root,), root.grid, root.dtype, root.origin)
+
+
+def leaf(copy: Expr, pin: object) -> Expr:
+    """Return the same copy without what it was made from; `pin` keeps its chunks."""
+    return Expr(Anchor(), (), copy.grid, copy.dtype, copy.origin, pin, copy.token)
+
+
+def restored(root: Expr, copy: Expr, pin: object = None) -> Expr:
+    """Return an array, under its name, as it is made from its copy."""
+    return Expr(BlockFunction(RESTORE), (copy,), root.grid, root.dtype, root.origin, pin, root.token)
