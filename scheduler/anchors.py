@@ -1,8 +1,8 @@
 """Bounds on lineage: how much is computed again after a death, and how much is remembered for that.
 
 A persisted array keeps the records of what it was made from, and a loop over persisted arrays would keep those of all
-its steps. So after some generations, or as soon as they would take some time to be computed again, a copy of an array is
-made on rank 0, behind what else is computed; no other rank's death takes it along. When it is there the array's
+its steps. So after some generations, or as soon as they would take some time to be computed again, a copy of an array
+is made on rank 0, behind what else is computed; no other rank's death takes it along. When it is there the array's
 record has another program, which makes it from the copy, and what it was made from before is forgotten, here and in
 the expression that the user holds (`graph/kinds/anchor.py`). The copy lives as long as an array that leads back to it:
 in a loop until the next one is there.

@@ -108,7 +108,7 @@ def test_a_closed_cluster_is_told(few):
         for _ in range(12):
             u = (u + 1).persist()
         assert u.sum().compute() == 45 + 120
-    with pytest.raises(wr.ClusterError, match="is closed.*step by step, was forgotten"):
+    with pytest.raises(wr.ClusterError, match=r"is closed.*step by step, was forgotten"):
         u.compute()
 
 
