@@ -92,12 +92,11 @@ class Expr:
         return made
 
     def _inherit(self) -> None:
-        waits = self.op.deferred or any(e.deferred for e in self.operands)
-        object.__setattr__(self, "deferred", waits)
-        foreign = self.pin is None and (self.op.foreign or any(e.foreign for e in self.operands))
-        object.__setattr__(self, "foreign", foreign)
-        pinned = self.pin is not None and not self.op.lasting
-        object.__setattr__(self, "pinned", pinned or any(e.pinned for e in self.operands))
+        op, free = self.op, self.pin is None
+        deferred, foreign, pinned = op.deferred, op.foreign, not (free or op.lasting)
+        for e in self.operands:
+            deferred, foreign, pinned = deferred or e.deferred, foreign or e.foreign, pinned or e.pinned
+        self.__dict__.update(deferred=deferred, foreign=free and foreign, pinned=pinned)
 
     def __post_init__(self) -> None:
         self._inherit()
