@@ -20,7 +20,7 @@ from ...graph.kinds.source import Full
 from ...workers.pages.additions import IN_LOOP
 from ..base import ArrayBase, as_array, wrap
 from ..chunking.rechunk import regrid
-from .structures import Structure, arrange
+from .structures import Structure, arrange, take_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
@@ -124,17 +124,44 @@ def trace_condition(operation: str, cond: Callable[..., Any], first: list[ArrayB
     return _finish(operation, [found.expr], stands, False)
 
 
-def _fit(operation: str, path: str, given: Expr, made: Any) -> ArrayBase:
+def trace_scan(
+    operation: str,
+    f: Callable[..., Any],
+    carry: list[Expr],
+    structure: Structure,
+    items: list[Expr],
+    outline: Structure | None,
+) -> tuple[Trace, Structure | None]:
+    """Call a scan's body once; return it, and the structure of what it keeps of a step: None where that is nothing."""
+    stands = [placeholder(operation, e.grid, e.dtype) for e in (*carry, *items)]
+    x = None if outline is None else outline.build([wrap(e) for e in stands[len(carry) :]])
+    made = f(structure.build([wrap(e) for e in stands[: len(carry)]]), x)
+    if not isinstance(made, tuple) or len(made) != 2:
+        raise ArgumentError(f"{operation}: argument 'f' returned {type(made).__name__}; expected a pair (carry, y)")
+    leaves = arrange(made[0], structure)
+    if leaves is None:
+        raise ArgumentError(
+            f"{operation}: argument 'f' carried something else on than it was given; expected {structure}"
+        )
+    names = structure.paths("carry")
+    roots = [_fit(operation, *each, "f") for each in zip(names, carry, leaves, strict=True)]
+    kept, own = ([], None) if made[1] is None else take_apart(made[1])
+    names = [] if own is None else own.paths("f's y")
+    roots += [as_array(operation, name, leaf) for name, leaf in zip(names, kept, strict=True)]
+    return _finish(operation, [a.expr for a in roots], stands, False), own
+
+
+def _fit(operation: str, path: str, given: Expr, made: Any, argument: str = "body") -> ArrayBase:
     """Check what a step makes against what it began with; return it on the same chunks."""
-    array = as_array(operation, f"body's result for {path}", made)
+    array = as_array(operation, f"{argument}'s result for {path}", made)
     if array.shape != given.shape:
         raise ShapeError(
-            f"{operation}: argument 'body' made an array of shape {array.shape} of {path}; expected shape "
+            f"{operation}: argument {argument!r} made an array of shape {array.shape} of {path}; expected shape "
             f"{given.shape}, as {path} has"
         )
     if array.dtype != given.dtype:
         raise DTypeError(
-            f"{operation}: argument 'body' made an array of dtype {array.dtype} of {path}; expected dtype "
+            f"{operation}: argument {argument!r} made an array of dtype {array.dtype} of {path}; expected dtype "
             f"{given.dtype}, as {path} has; .astype({str(given.dtype)!r}) casts the one or the other"
         )
     return regrid(array, given.grid)

@@ -79,6 +79,7 @@ from .arrays.interop.dtypes import *
 from .arrays.interop.from_numpy import *
 from .arrays.interop.introspection import *
 from .arrays.loops.calls import *
+from .arrays.loops.scan import *
 from .arrays.ops.broadcasting import *
 from .arrays.ops.cumulative import *
 from .arrays.ops.editing import *
