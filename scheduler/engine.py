@@ -104,8 +104,7 @@ class Engine:
         self.sinks: dict[str, Array] = {}
         self.spiller = Spiller(self)
         self.feeder = Feeder(self)
-        self.delivery = Delivery(self)
-        self.doubts = Doubts(self)
+        self.delivery, self.doubts = Delivery(self), Doubts(self)
         self.definitions = Definitions(transport.size, self.send)
         offer_services(self)
         self.before: list[Callable[[Sequence[Stage]], None]] = []
@@ -162,7 +161,8 @@ class Engine:
                     self._request(self._inbox.get())
                 self._note_ended()
                 self.heartbeat.check(time.monotonic(), self.ledger.alive)
-                self._dispatch()
+                if self.ledger.astir:
+                    self._dispatch()
                 self._forget()
         except BaseException as error:
             log.exception("the engine ended")

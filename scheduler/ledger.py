@@ -93,6 +93,11 @@ class Ledger(Planner):
         self._before = [0] * len(arenas)
         self._stages = self._number = 0
 
+    @property
+    def astir(self) -> bool:
+        """Whether something waits or runs, or is to be told."""
+        return bool(self.active or self.slabs.dropped or self.suspicion)
+
     # ---------------------------------------------------------------- stages
 
     def add(

@@ -30,7 +30,7 @@ from ...workers.tasks.needs import fill_in
 from ...workers.tasks.programs import run_program
 from ..base import ArrayBase
 from ..execution.compute import persist
-from ..user_functions.pickling import name_of, pickler, refuse_captured
+from ..user_functions.pickling import find_state, name_of, pickler, refuse_captured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -119,13 +119,6 @@ def pack_with_futures(operation: str, name: str, value: Any, futures: dict[int, 
         _threads.futures = {}
 
 
-def submit_packed(
-    packed: Packed, name: str, same: str, demand: Demand, where: str, active: Session, board: Dispatcher
-) -> Future:
-    """Submit one call."""
-    return board.enter([make_record(packed, None, name, same, demand, where, active)])[0]
-
-
 class _Taken:
     """A lazy array that a pickle names."""
 
@@ -197,6 +190,20 @@ def check_function(operation: str, fn: Any) -> tuple[Callable[..., Any], str, st
 def find_origin() -> str:
     """Return the user's line, for messages."""
     return origin.find_origin().where
+
+
+def pack_call(
+    operation: str, board: Dispatcher, called: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Packed | bytes, Function | None]:
+    """Return a call's pickle; where its function can't change, that is sent once, and returned beside it."""
+    state = None if kwargs else find_state(called)
+    if state is None:
+        return Packed(operation, name, (called, args, kwargs)), None
+    known = board.functions.get(called)
+    if known is None or len(known[0]) != len(state) or any(a is not b for a, b in zip(known[0], state, strict=True)):
+        packed = Packed(operation, name, called)
+        known = board.functions[called] = state, board.watch(Function(next(numbers), packed.pickled, name))
+    return pack_arguments(operation, name, args), known[1]
 
 
 def map_packed(

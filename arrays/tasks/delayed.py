@@ -13,7 +13,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 from ..base import LazyCalls, as_array, check_dtype, check_shape, make
 from ..user_functions.pickling import name_of, payload
-from .calls import check_demand, check_function, dispatcher, find_origin, own_session, pack_with_futures, submit_packed
+from .calls import check_demand, check_function, dispatcher, find_origin, make_record, own_session, pack_with_futures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -276,7 +276,7 @@ def submit_graph(roots: list[Delayed]) -> list[Future]:
         given = {"cores": 1, "memory": 0, "retries": 0, "priority": 0} | call._demand
         demand = check_demand("delayed", given["cores"], given["memory"], given["retries"], given["priority"], board)
         packed = pack_with_futures("compute", name, (function, call._args, call._kwargs), futures)
-        futures[id(call)] = submit_packed(packed, name, same, demand, where, active, board)
+        (futures[id(call)],) = board.enter([make_record(packed, None, name, same, demand, where, active)])
     return [futures[id(root)] for root in roots]
 
 

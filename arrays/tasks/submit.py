@@ -11,16 +11,16 @@ from ...graph.errors import ArgumentError, BadValue, WaitTimeout, bad
 from ...scheduler.tasks.future import Future
 from ...scheduler.tasks.record import Demand, Record
 from .calls import (
-    Packed,
     check_demand,
     check_function,
     check_timeout,
     dispatcher,
     find_origin,
+    make_record,
     map_packed,
     numbers,
     own_session,
-    submit_packed,
+    pack_call,
 )
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def submit(
     board = dispatcher("submit")
     called, name, same = check_function("submit", fn)
     demand = check_demand("submit", cores, memory, retries, priority, board)
-    packed = Packed("submit", name, (called, args, kwargs))
-    return submit_packed(packed, name, same, demand, find_origin(), active, board)
+    packed = pack_call("submit", board, called, name, args, kwargs)
+    return board.enter([make_record(*packed, name, same, demand, find_origin(), active)])[0]
 
 
 def map(
@@ -292,9 +292,9 @@ class Executor(concurrent.futures.Executor):
         """
         self._check()
         called, name, same = check_function("Executor.submit", fn)
-        packed = Packed("Executor.submit", name, (called, args, kwargs))
-        made = submit_packed(packed, name, same, self._demand, find_origin(), self._active, self._board)
-        return self._keep([made])[0]
+        packed = pack_call("Executor.submit", self._board, called, name, args, kwargs)
+        record = make_record(*packed, name, same, self._demand, find_origin(), self._active)
+        return self._keep(self._board.enter([record]))[0]
 
     def map(
         self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1

@@ -12,7 +12,7 @@ import io
 import sys
 from collections import ChainMap
 from hashlib import blake2b
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -206,6 +206,27 @@ def refuse_captured(operation: str, function: Any) -> None:
                 f"{operation}: the function {name_of(function)!r} uses the Windrow array {name!r}; expected NumPy's "
                 "only; hand it over among the arguments, or compute it beforehand"
             )
+
+
+@functools.lru_cache(maxsize=1024)
+def _names_outside(code: CodeType) -> tuple[str, ...]:
+    """Return the globals that a code uses, and those of the functions in it."""
+    inner = [name for each in code.co_consts if isinstance(each, CodeType) for name in _names_outside(each)]
+    return tuple(dict.fromkeys([*_globals_of(code), *inner]))
+
+
+def find_state(function: Any) -> tuple[Any, ...] | None:
+    """Return all that a function's pickle follows from, to be compared by identity; None where that is hard to say.
+
+    It is said of functions that refer to modules and built-in functions alone.
+    """
+    if not inspect.isfunction(function) or function.__closure__ or function.__dict__:
+        return None
+    if function.__defaults__ or function.__kwdefaults__ or function.__annotations__:
+        return None
+    around = function.__globals__
+    used = [around[name] for name in _names_outside(function.__code__) if name in around]
+    return (function.__code__, *used) if all(isinstance(each, ModuleType) for each in used) else None
 
 
 def find_wanted(function: Callable[..., Any]) -> tuple[str, ...]:

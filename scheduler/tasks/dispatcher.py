@@ -69,6 +69,8 @@ class Dispatcher:
         self._functions_gone: deque[tuple[int, set[int]]] = deque()
         self._placed_gone: deque[tuple[int, set[int]]] = deque()
         self._late: deque[tuple[float, Record]] = deque()
+        self.functions: weakref.WeakKeyDictionary[Any, tuple[tuple[Any, ...], Function]] = weakref.WeakKeyDictionary()
+        """What was sent of users' functions that can't change, as long as these live, with what tells that."""
         self._calls.serve(ENDED, self._on_ended)
         self._calls.when_lost(self._on_lost)
         self._calls.before_sending(self._pump)
