@@ -28,6 +28,7 @@ from .inputs import Inputs
 from .kernels.interpreter.block_calls import BlockError
 from .one_sided.began import enter
 from .output import COMPUTE, finish_lines
+from .pages_ahead import PagesAhead
 from .protocol import (
     Answered,
     Asked,
@@ -84,11 +85,14 @@ class Rank:
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._asked: SimpleQueue[tuple[int, Region, Bytes, Callable[[bool], None]]] = SimpleQueue()
         self._later: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._busy = [False] * threads
         self._threads = [
             threading.Thread(target=self._compute, args=(i,), name=f"{COMPUTE}{i}", daemon=True) for i in range(threads)
         ]
         for thread in self._threads:
             thread.start()
+        arena = transport.arena(self.rank)
+        self._ahead = PagesAhead(arena, self._is_idle) if transport.size > 1 and arena is not None else None
         self.copies = HostCopies(transport, self.calls, self.fetch)
         self._gangs = GangThread(transport, self.calls, self.emit, _fail_member)
 
@@ -227,6 +231,9 @@ class Rank:
         else:
             self.begin_soon(run.batch)
 
+    def _is_idle(self) -> bool:
+        return not (self._waiting or any(self._busy))
+
     def begin_soon(self, batch: int) -> None:
         """Have a batch run whose inputs are at hand, unless it was given back meanwhile."""
         run, reader = self._waiting.get(batch, (None, None))
@@ -259,6 +266,7 @@ class Rank:
             if told:
                 self.transport.note(slot, _describe_blocks(reader.stage, run.tasks))
             begin = time.perf_counter()
+            self._busy[slot] = True
             self.calls.enter(number)
             try:
                 try:
@@ -274,12 +282,15 @@ class Rank:
             except BaseException as error:
                 self.emit(_failure(self.rank, run.batch, -1, error))
             self.calls.leave(number)
+            self._busy[slot] = False
             if told:
                 self.transport.note(slot, "")
             item = run = reader = None  # type: ignore[assignment] # a batch keeps the user's arrays alive
 
     def _run(self, run: Run, reader: Reader, arena: Bytes) -> None:
         """Run a batch's tasks; many small ones that follow each other go as one run of blocks."""
+        if self._ahead is not None and len(run.offsets):
+            self._ahead.note(int(run.offsets.max()))
         stage = reader.stage
         step = spacing(run.offsets) if stage.blocks_per_task == 1 and run.sink is None and not run.fed else None
         if step is not None and spacing(run.tasks) == 1:

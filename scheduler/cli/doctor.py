@@ -32,6 +32,7 @@ ROUTES = {
     "service": "service: by asking; the other's memory can't be mapped, and one-sided reads need its help",
 }
 SHM_ENOUGH = 32 << 20
+SHM_PAGES = "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
 LLVMLITE = (0, 45)
 """The version that compiled kernels need."""
 NOT_COMPILED = "kernels are not compiled"
@@ -146,6 +147,7 @@ def _limits(made: Report) -> Iterator[str]:
     yield made.line("memory", f"limit {_bytes(memory)}; {chunks}")
     yield made.line("cores", _cores(made))
     yield made.line("/dev/shm", _shared_memory(made))
+    yield made.line("huge pages", _huge_pages())
     yield made.line("spill folder", _spill(made, spill, arena))
 
 
@@ -165,6 +167,20 @@ def _shared_memory(made: Report) -> str:
     if usage.free < SHM_ENOUGH:
         made.problem("/dev/shm is small, and MPI may fail in it: for docker give --shm-size=1g")
     return f"{_bytes(usage.total)}, {_bytes(usage.free)} free"
+
+
+def _huge_pages() -> str:
+    """Return what of the ranks' shared memory the kernel gives in huge pages, which are made much sooner."""
+    try:
+        with open(SHM_PAGES, encoding="ascii") as file:
+            chosen = re.search(r"\[(\w+)\]", file.read())
+    except OSError:
+        chosen = None
+    if chosen is None:
+        return "this kernel has none for shared memory"
+    if chosen[1] in ("never", "deny"):
+        return f"none for the ranks' arenas; root may: echo advise > {SHM_PAGES}"
+    return f"for the ranks' arenas ({chosen[1]})"
 
 
 def _spill(made: Report, folder: str, arena: int) -> str:

@@ -41,6 +41,8 @@ class Arena:
         self.fd = os.memfd_create(name, os.MFD_CLOEXEC)
         os.ftruncate(self.fd, size)
         self._map = mmap.mmap(self.fd, size)
+        with contextlib.suppress(OSError, AttributeError):  # some kernels give shared memory huge pages when asked
+            self._map.madvise(mmap.MADV_HUGEPAGE)
         self.bytes: Bytes = np.frombuffer(self._map, np.uint8)
 
     @property
