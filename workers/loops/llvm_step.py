@@ -36,12 +36,6 @@ class _Functions(Body):
         self.entry, self.text = Text("e"), Text()
         return "\n".join(lines)
 
-    def metadata(self) -> str:
-        """Return what follows the functions."""
-        lines = ['!0 = !{!"llvm.loop.unroll.disable"}']
-        lines += [f"!{i} = distinct !{{!{i}, !0}}" for i in range(1, self._loops + 1)]
-        return "\n".join([*lines, ""])
-
 
 @dataclass
 class StepText:

@@ -79,13 +79,14 @@ class Body:
 
     def __init__(self) -> None:
         self.entry, self.text = Text("e"), Text()
-        self._loops = 0
+        self._loops: list[int | None] = []
 
     @contextmanager
-    def loop(self, start: str, stop: str, step: str) -> Iterator[str]:
+    def loop(self, start: str, stop: str, step: str, together: int | None = None) -> Iterator[str]:
         """Write a loop around what is written inside; gives the register that counts.
 
-        Unrolling is left to the vectoriser: done in full, it takes half a second.
+        Unrolling is left to the vectoriser: done in full, it takes half a second. `together` are the vectors that it
+        has under way at once, where it shouldn't choose.
         """
         name, lines = self.text.name("loop"), self.text.lines
         self.entry.lines.append(f"  %{name}.p = alloca i64")
@@ -97,8 +98,8 @@ class Body:
             f"  %{name}.next = add nsw nuw i64 %{name}, {step}",
             f"  store i64 %{name}.next, ptr %{name}.p",
         ]
-        lines += [f"  br label %{name}.head, !llvm.loop !{self._loops + 1}", f"{name}.end:"]
-        self._loops += 1
+        lines += [f"  br label %{name}.head, !llvm.loop !{len(self._loops) + 1}", f"{name}.end:"]
+        self._loops.append(together)
 
     def least(self, a: str, b: str) -> str:
         return self.text.set(f"select i1 {self.text.set(f'icmp slt i64 {a}, {b}')}, i64 {a}, i64 {b}")
@@ -115,8 +116,14 @@ class Body:
             "  ret void",
             "}",
         ]
-        lines.append('!0 = !{!"llvm.loop.unroll.disable"}')
-        lines += [f"!{i} = distinct !{{!{i}, !0}}" for i in range(1, self._loops + 1)]
+        return "\n".join([*lines, self.metadata()])
+
+    def metadata(self) -> str:
+        """Return what tells LLVM of the loops; it follows the functions."""
+        lines = ['!0 = !{!"llvm.loop.unroll.disable"}']
+        for i, together in enumerate(self._loops, 1):
+            more = "" if together is None else f', !{{!"llvm.loop.interleave.count", i32 {together}}}'
+            lines.append(f"!{i} = distinct !{{!{i}, !0{more}}}")
         return "\n".join([*lines, ""])
 
 

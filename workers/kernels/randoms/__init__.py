@@ -16,7 +16,7 @@ from . import continuous, discrete, gamma, urns
 from .draws import Draws, run_starts
 from .normal import standard
 from .permuting import Permutation
-from .philox import following, product
+from .philox import product, to_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,14 +27,10 @@ Array = np.ndarray[Any, Any]
 
 
 def _random(draws: Draws, out: Array) -> None:
-    if out.dtype != np.float64 or draws.scattered:
-        raw = draws.raw()[:, 0]
-        bits = np.uint64(11 if out.dtype == np.float64 else 40)
-        np.copyto(out, raw >> bits, casting="unsafe")
-        np.multiply(out, out.dtype.type(2.0**-53 if out.dtype == np.float64 else 2.0**-24), out=out)
-        return
-    for lo, hi, q in draws.runs():
-        following(draws.name(1), q).random(out=out[lo:hi])
+    if draws.scattered:
+        to_unit(draws.raw()[:, 0], out)
+    else:
+        draws.fill(out)
 
 
 def _uniform(draws: Draws, out: Array, low: float, high: float) -> None:

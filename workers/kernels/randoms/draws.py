@@ -5,7 +5,8 @@ holds those of one lane and attempt for all positions. Its counter has the draw'
 generator has jumped in word 1, the attempt in word 2, lane and number of words in word 3. So no two draws are ever
 the same one, and the first lane's single draws are those of NumPy's `Generator(Philox(seed))`.
 
-First attempts are drawn by NumPy's generator, run after run; later ones, which few elements need, at their positions.
+First attempts are drawn run after run, by compiled loops or NumPy's generator; later ones, which few elements need,
+at their positions.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .philox import Name, following, raw_at, raw_run
+from ..compiled.drawing import draw_runs
+from .philox import Name, fill_run, raw_at, to_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,6 +65,15 @@ class Draws:
                 yield a * self.length, b * self.length, int(self.starts[a])
 
     @property
+    def even_runs(self) -> tuple[Array, int]:
+        """Where runs of one length begin, and their length: joined ones, if these are as long as each other."""
+        begins, ends = (np.array(side) for side in self._bounds)
+        lengths = ends - begins
+        if (lengths == lengths[0]).all():
+            return self.starts[begins], self.length * int(lengths[0])
+        return self.starts, self.length
+
+    @property
     def scattered(self) -> bool:
         """Whether runs are so short that elements are better drawn at their positions."""
         return self.size < SHORT * len(self._bounds[0])
@@ -75,37 +86,39 @@ class Draws:
         """Name the stream of Philox for an attempt."""
         return (*self.key, self.jump, attempt, self.lane * 4 + _SHIFT[words])
 
+    def fill(self, out: Array, words: int = 1, attempt: int = 0) -> None:
+        """Fill `out`, along one axis, with all elements' draws: as 64 bits each, or as numbers in [0, 1)."""
+        name = self.name(words, attempt)
+        starts, length = self.even_runs
+        if not draw_runs(name, starts << np.uint64(_SHIFT[words]), length * words, out):
+            for lo, hi, q in self.runs():
+                fill_run(name, q * words, out[lo * words : hi * words])
+
     def raw(self, words: int = 1, attempt: int = 0, which: Array | None = None) -> Array:
         """Return (n, words) draws of 64 bits of all elements, or of those whose numbers are given."""
-        name = self.name(words, attempt)
         if which is None and not self.scattered:
             out = np.empty((self.size, words), np.uint64)
-            for lo, hi, q in self.runs():
-                out[lo:hi] = raw_run(name, q * words, (hi - lo) * words).reshape(-1, words)
+            self.fill(out.reshape(-1), words, attempt)
             return out
         if which is not None and self._mostly(which):
             return self.raw(words, attempt)[which]
         positions = self.positions if which is None else self.positions[which]
-        return raw_at(name, positions << np.uint64(_SHIFT[words]), words)
+        return raw_at(self.name(words, attempt), positions << np.uint64(_SHIFT[words]), words)
 
     def uniform(self, words: int = 1, attempt: int = 0, which: Array | None = None) -> tuple[Array, ...]:
         """Return as many arrays of numbers in [0, 1) as there are words."""
         whole = which is None or self._mostly(which)
+        made: Array
         if whole and not self.scattered:
             made = np.empty((self.size, words))
-            name = self.name(words, attempt)
-            for lo, hi, q in self.runs():
-                following(name, q * words).random(out=made[lo:hi].reshape(-1))
+            self.fill(made.reshape(-1), words, attempt)
             if which is not None:
                 made = made[which]
         else:
-            made = unit(self.raw(words, attempt, which))
+            raw = self.raw(words, attempt, which)
+            made = np.empty(raw.shape)
+            to_unit(raw, made)
         return tuple(np.ascontiguousarray(made[:, word]) for word in range(words))
-
-
-def unit(raw: Array) -> Array:
-    """Return the numbers in [0, 1) that NumPy makes of 64 random bits."""
-    return (raw >> np.uint64(11)) * 2.0**-53
 
 
 def accept_draws(

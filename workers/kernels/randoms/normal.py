@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..buffers import Buffers
-from .philox import following, raw_at
+from ..compiled.drawing import draw_normal_runs
+from .philox import fill_run, raw_at
 
 if TYPE_CHECKING:
     from .draws import Draws
@@ -74,15 +75,11 @@ def gauss(u: Array, v: Array) -> Array:
 
 
 def standard(draws: Draws, out: Array) -> None:
-    """Fill `out` with the normal numbers of the positions."""
-    if out.dtype != np.float64:
-        wide = np.empty(out.shape)
-        standard(draws, wide)
-        np.copyto(out, wide, casting="same_kind")
-    elif draws.scattered:
+    """Fill `out`, doubles or floats, with the normal numbers of the positions."""
+    if draws.scattered:
         _single(draws, draws.positions, out)
-    else:
-        _runs(draws, out)
+    elif not draw_normal_runs(draws.name(1), *draws.even_runs, out, _SERIES):
+        _pairs(draws, out)
 
 
 def _single(draws: Draws, positions: Array, out: Array) -> None:
@@ -98,15 +95,15 @@ def _single(draws: Draws, positions: Array, out: Array) -> None:
     np.copyto(out, second, where=odd)
 
 
-def _runs(draws: Draws, out: Array) -> None:
+def _pairs(draws: Draws, out: Array) -> None:
     """Make whole pairs for all runs: in the result's own memory where it is one run of them."""
     runs = list(draws.runs())
     lengths = [(q % 2 + hi - lo + 1) // 2 * 2 for lo, hi, q in runs]
-    own = len(runs) == 1 and lengths[0] == len(out)
+    own = lengths == [len(out)] and out.dtype == np.float64
     made = out if own else np.empty(sum(lengths))
     at = 0
     for (_, _, q), length in zip(runs, lengths, strict=True):
-        following(draws.name(1), q - q % 2).random(out=made[at : at + length])
+        fill_run(draws.name(1), q - q % 2, made[at : at + length])
         at += length
     for begin in range(0, len(made), PIECE):
         piece = made[begin : begin + PIECE]

@@ -1,4 +1,4 @@
-"""Philox 4x64-10: NumPy's own where positions follow each other, the same in array arithmetic where they don't.
+"""Philox 4x64-10: compiled or NumPy's own where draws follow each other, the same in array arithmetic where they don't.
 
 A stream is named by a key of two words and the upper three words of the counter. Draw number d of a stream is lane
 d % 4 of the block that follows d // 4 in the counter's lowest word, as NumPy's generator has it.
@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from ..compiled.drawing import FACTORS, STEPS, draw_runs
+
 Array = np.ndarray[Any, Any]
 Name = tuple[int, int, int, int, int]
 """A stream: two words of key, then words 1, 2 and 3 of the counter."""
 
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
-_FACTORS = (np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157))
-_STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 _PIECE = 1 << 14
 _ALL = 0xFFFFFFFFFFFFFFFF
 _local = threading.local()
@@ -52,7 +52,30 @@ def following(name: Name, draw: int) -> np.random.Generator:
 
 def raw_run(name: Name, draw: int, count: int) -> Array:
     """Return draws that follow each other, as 64 bits each."""
-    return np.asarray(following(name, draw).integers(0, _ALL, count, np.uint64, endpoint=True))
+    found = np.empty(count, np.uint64)
+    if not draw_runs(name, np.array([draw], np.uint64), count, found):
+        fill_run(name, draw, found)
+    return found
+
+
+def fill_run(name: Name, draw: int, out: Array) -> None:
+    """Fill `out` with what NumPy's generator draws from a draw on: as 64 bits, or numbers in [0, 1)."""
+    generator = following(name, draw)
+    if out.dtype == np.float64:
+        generator.random(out=out)
+        return
+    raw = generator.integers(0, _ALL, len(out), np.uint64, endpoint=True)
+    if out.dtype == np.uint64:
+        np.copyto(out, raw)
+    else:
+        to_unit(raw, out)
+
+
+def to_unit(raw: Array, out: Array) -> None:
+    """Fill `out` with what NumPy makes of 64 random bits: doubles in [0, 1) of 53 of them, or floats of 24."""
+    kept = 53 if out.dtype == np.float64 else 24
+    np.copyto(out, raw >> np.uint64(64 - kept), casting="unsafe")
+    np.multiply(out, out.dtype.type(2.0**-kept), out=out)
 
 
 def raw_at(name: Name, draws: Array, words: int) -> Array:
@@ -72,10 +95,10 @@ def _blocks(name: Name, counter: Array) -> list[Array]:
     k0, k1 = name[:2]
     word = [counter, *(np.full(len(counter), c, np.uint64) for c in name[2:])]
     for _ in range(10):
-        high0, low0 = product(word[0], _FACTORS[0])
-        high1, low1 = product(word[2], _FACTORS[1])
+        high0, low0 = product(word[0], np.uint64(FACTORS[0]))
+        high1, low1 = product(word[2], np.uint64(FACTORS[1]))
         word = [high1 ^ word[1] ^ np.uint64(k0), low1, high0 ^ word[3] ^ np.uint64(k1), low0]
-        k0, k1 = (k0 + _STEPS[0]) & _ALL, (k1 + _STEPS[1]) & _ALL
+        k0, k1 = (k0 + STEPS[0]) & _ALL, (k1 + STEPS[1]) & _ALL
     return word
 
 

@@ -1,0 +1,257 @@
+"""Compiled loops for random numbers: Philox's blocks of four draws, and what Box and Muller's method makes of them.
+
+They give the bits of `randoms.philox` and `randoms.normal`: integer arithmetic, and the same additions, products and
+roots. The logarithm between is NumPy's own, so a piece of normal numbers is drawn, handed to `np.log`, and finished.
+Products of 64 bits are written in halves of 32, which vector instructions multiply: two thirds as fast again.
+"""
+
+from __future__ import annotations
+
+import struct
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ..buffers import Buffers
+from .counting import ready
+from .fused import ENTRY
+from .instructions import UFUNCS
+from .llvm_text import Body, DType, Text, cast, register
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Array = np.ndarray[Any, Any]
+Make: TypeAlias = "Callable[[Array, int, Array], None]"
+Name = tuple[int, int, int, int, int]
+
+LEAST = 1 << 10
+"""Fewer draws are made by NumPy as quickly."""
+
+PIECE = 1 << 17
+"""So many draws are made at once: a tile's. In smaller pieces threads wait for each other between the loops."""
+
+WORK = 8
+"""A draw's work, as NumPy's generator has it; what follows for a normal number is as much."""
+
+FACTORS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
+STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
+_LOW, _ALL = (1 << 32) - 1, (1 << 64) - 1
+_DOUBLE = np.dtype(np.float64)
+_pieces = Buffers(1 << 20)
+
+
+def draw_runs(name: Name, starts: Array, length: int, out: Array) -> bool:
+    """Fill `out` with runs of a stream's draws, one after the other; tell whether there was a kernel.
+
+    Parameters
+    ----------
+    name : tuple of int
+        Two words of key, and words 1, 2 and 3 of the counter.
+    starts : array of uint64
+        The number of each run's first draw.
+    length : int
+        How many draws each run has.
+    out : array
+        Contiguous, along one axis: of unsigned integers of 64 bits, or of floats, which are in [0, 1) then.
+    """
+    if len(out) < LEAST:
+        return False
+    philox = ready(_philox(out.dtype, False), 1, WORK * len(out))
+    if philox is None:
+        return False
+    stream = np.array(name, np.uint64)
+
+    def make(blocks: Array, width: int, target: Array) -> None:
+        philox(_address(blocks), _address(stream), _address(target), len(blocks), width, 0, 0)
+
+    _fill(starts, length, out, make)
+    return True
+
+
+def draw_normal_runs(name: Name, starts: Array, length: int, out: Array, series: tuple[float, ...]) -> bool:
+    """Fill `out` with runs of normal numbers, as `draw_runs` does with those in [0, 1).
+
+    `series` are the coefficients of `normal.polar`.
+    """
+    if len(out) < LEAST:
+        return False
+    work = 2 * WORK * len(out)
+    philox, polar = ready(_philox(_DOUBLE, True), 1, work), ready(_polar(out.dtype, series), 1, work)
+    if philox is None or polar is None:
+        return False
+    stream = np.array(name, np.uint64)
+
+    def make(blocks: Array, width: int, target: Array) -> None:
+        count = len(blocks) * width
+        parts = _pieces.lend("parts", (4 * count,), _DOUBLE)
+        philox(_address(blocks), _address(stream), _address(parts), len(blocks), width, 0, 0)
+        rest = parts[: 2 * count]
+        np.log(rest, out=rest)
+        polar(_address(parts), _address(parts), _address(target), count, 0, 0, 0)
+
+    _fill(starts, length, out, make)
+    return True
+
+
+def _fill(starts: Array, length: int, out: Array, make: Make) -> None:
+    """Fill `out` with runs: of short ones several at once."""
+    if 8 * length > PIECE:
+        for number, start in enumerate(starts.tolist()):
+            _fill_long(start, out[number * length : (number + 1) * length], make)
+        return
+    cuts, blocks = starts & np.uint64(3), (starts >> np.uint64(2)).astype(np.int64)
+    width = -(-(int(cuts.max()) + length) // 4)
+    step = PIECE // (4 * width)
+    for begin in range(0, len(starts), step):
+        rows = out.reshape(-1, length)[begin : begin + step]
+        whole = _pieces.lend("whole", (len(rows), 4 * width), out.dtype)
+        make(blocks[begin : begin + step], width, whole)
+        for cut in range(4):
+            mine = cuts[begin : begin + step] == cut
+            if mine.all():
+                np.copyto(rows, whole[:, cut : cut + length])
+            elif mine.any():
+                rows[mine] = whole[mine, cut : cut + length]
+
+
+def _fill_long(first: int, out: Array, make: Make) -> None:
+    """Fill `out`, whose draws begin at `first`, piece by piece of whole blocks; those at its ends are cut."""
+    size = len(out)
+    stop = -(-(first + size) // 4)
+    for block in range(first // 4, stop, PIECE // 4):
+        count = min(PIECE // 4, stop - block)
+        begin = 4 * block - first
+        end = begin + 4 * count
+        at = np.array([block], np.int64)
+        if begin >= 0 and end <= size:
+            make(at, count, out[begin:end])
+        else:
+            whole = _pieces.lend("whole", (4 * count,), out.dtype)
+            make(at, count, whole)
+            lo, hi = max(begin, 0), min(end, size)
+            out[lo:hi] = whole[lo - begin : hi - begin]
+
+
+def _address(x: Array) -> int:
+    address: int = x.__array_interface__["data"][0]
+    return address
+
+
+@lru_cache(maxsize=8)
+def _philox(dtype: DType, apart: bool) -> str:
+    """Write the loops over runs of blocks, which are `width` long and begin at `blocks`.
+
+    They store draws as they follow each other; or `apart`, each word of all blocks on its own: what is left to one of
+    words 0 and 2, then words 1 and 3.
+    """
+    body = Body()
+    entry, text = body.entry, body.text
+    key_and_counter = [entry.load(np.dtype(np.uint64), "%name", str(i)) for i in range(5)]
+    total = entry.set("mul i64 %runs, %width")
+    rows = [entry.set(f"mul i64 {total}, {row}") for row in (0, 2, 1, 3)]
+    with body.loop("0", "%runs", "1") as run:
+        first = text.set(f"add i64 {text.load(np.dtype(np.int64), '%blocks', run)}, 1")
+        base = text.set(f"mul i64 {run}, %width")
+        with body.loop("0", "%width", "1", together=2) as i:  # one vector alone waits for its products
+            block = text.set(f"add nsw nuw i64 {base}, {i}")
+            words = _rounds(body, text.set(f"add i64 {first}, {i}"), key_and_counter)
+            for number, word in enumerate(words):
+                value = word if dtype.kind == "u" else _unit(text, word, dtype)
+                if not apart:
+                    place = text.set(f"add i64 {text.set(f'shl i64 {block}, 2')}, {number}")
+                else:
+                    value = text.set(f"fsub double 1.0, {value}") if number % 2 == 0 else value
+                    place = text.set(f"add i64 {block}, {rows[number]}")
+                text.store(dtype, value, "%out", place)
+    return body.whole(
+        f"define void @{ENTRY}(ptr noalias readonly %blocks, ptr noalias readonly %name, ptr noalias %out, "
+        "i64 %runs, i64 %width, i64 %c, i64 %d) {"
+    )
+
+
+def _rounds(body: Body, counter: str, key_and_counter: list[str]) -> list[str]:
+    """Write Philox's ten rounds; return the registers of a block's four words."""
+    text, entry = body.text, body.entry
+    words = [counter, *key_and_counter[2:]]
+    for turn in range(10):
+        keys = [
+            entry.set(f"add i64 {key_and_counter[j]}, {_signed(step * turn & _ALL)}") for j, step in enumerate(STEPS)
+        ]
+        (high0, low0), (high1, low1) = (_product(text, words[2 * j], factor) for j, factor in enumerate(FACTORS))
+        mixed = [
+            text.set(f"xor i64 {text.set(f'xor i64 {high}, {word}')}, {key}")
+            for high, word, key in ((high1, words[1], keys[0]), (high0, words[3], keys[1]))
+        ]
+        words = [mixed[0], low1, mixed[1], low0]
+    return words
+
+
+def _product(text: Text, a: str, factor: int) -> tuple[str, str]:
+    """Write the high and the low half of a product, as `philox.product` finds them."""
+    low, high = text.set(f"and i64 {a}, {_LOW}"), text.set(f"lshr i64 {a}, 32")
+    ll, hl, lh, hh = (
+        text.set(f"mul nuw i64 {half}, {part}") for part in (factor & _LOW, factor >> 32) for half in (low, high)
+    )
+    middle = text.set(f"add nuw i64 {hl}, {text.set(f'lshr i64 {ll}, 32')}")
+    carry = text.set(f"add nuw i64 {lh}, {text.set(f'and i64 {middle}, {_LOW}')}")
+    above = text.set(f"add nuw i64 {hh}, {text.set(f'lshr i64 {middle}, 32')}")
+    above = text.set(f"add nuw i64 {above}, {text.set(f'lshr i64 {carry}, 32')}")
+    below = text.set(f"or i64 {text.set(f'shl i64 {carry}, 32')}, {text.set(f'and i64 {ll}, {_LOW}')}")
+    return above, below
+
+
+def _unit(text: Text, word: str, dtype: DType) -> str:
+    """Write the number in [0, 1) of 64 random bits: of 53 of them, or of 24."""
+    kept = 53 if dtype == _DOUBLE else 24
+    whole = text.set(f"sitofp i64 {text.set(f'lshr i64 {word}, {64 - kept}')} to {register(dtype)}")
+    return text.set(f"fmul {register(dtype)} {whole}, {_exact(2.0**-kept)}")
+
+
+@lru_cache(maxsize=8)
+def _polar(dtype: DType, series: tuple[float, ...]) -> str:
+    """Write the loop that makes four normal numbers of each block: what `normal.polar` does after the logarithm."""
+    body = Body()
+    with body.loop("0", "%count", "1") as i:
+        text, made = body.text, list[str]()
+        for row in range(2):
+            logarithm, v = (
+                text.load(_DOUBLE, "%parts", text.set(f"add i64 {i}, {text.set(f'mul i64 %count, {row + more}')}"))
+                for more in (0, 2)
+            )
+            made += _pair(text, logarithm, v, series)
+        first = text.set(f"shl i64 {i}, 2")
+        for number, value in enumerate(made):
+            place = text.set(f"add i64 {first}, {number}")
+            text.store(dtype, cast(text, value, _DOUBLE, dtype), "%out", place)
+    return body.whole(
+        f"define void @{ENTRY}(ptr noalias readonly %parts, ptr %scalars, ptr noalias %out, "
+        "i64 %count, i64 %b, i64 %c, i64 %d) {"
+    )
+
+
+def _pair(text: Text, logarithm: str, v: str, series: tuple[float, ...]) -> tuple[str, str]:
+    def do(name: str, *values: str) -> str:
+        return UFUNCS[name]["f"](text, "double", list(values))
+
+    r = do("sqrt", do("multiply", logarithm, _exact(-2.0)))
+    a = do("subtract", v, _exact(0.5))
+    t = do("multiply", a, a)
+    x = do("multiply", t, _exact(series[-1]))
+    for coefficient in series[-2:0:-1]:
+        x = do("multiply", do("add", x, _exact(coefficient)), t)
+    x = do("multiply", do("add", x, _exact(series[0])), a)
+    y = do("multiply", x, x)
+    k = do("subtract", _exact(8.0**0.5), y)
+    sine = do("multiply", do("multiply", x, do("sqrt", k)), do("subtract", _exact(2.0**0.5), y))
+    cosine = do("subtract", "1.0", do("multiply", k, y))
+    return do("multiply", cosine, r), do("multiply", sine, r)
+
+
+def _exact(x: float) -> str:
+    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+
+
+def _signed(x: int) -> int:
+    return x - (1 << 64) if x >> 63 else x
