@@ -24,9 +24,10 @@ from .kinds.points import PutPoints, TakePoints
 from .kinds.reduction import Level
 from .kinds.reshape import Reshape
 from .kinds.source import Host, Source
-from .program import Apply, Call, Generate, Load, Product, Program, Value
+from .program import Apply, Call, Fused, Generate, Load, Operand, Product, Program, Value
 from .simplify import simplify
 from .stage import Stage
+from .together import reduce_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +49,7 @@ def lower(roots: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
     stored : callable
         Tells by its token whether an expression has chunks already (or a stage that makes them): it is read.
     """
-    simple = simplify(roots, stored)
+    simple = reduce_together(simplify(roots, stored), stored)
     nodes = list(walk(simple, lambda node: stored(node.token)))
     for node in nodes:
         if isinstance(node.op, Anchor) and not stored(node.token):
@@ -126,11 +127,25 @@ def _fuses(node: Expr, user: Expr, sources: dict[str, Source]) -> bool:
         return not isinstance(node.op, Level)
     if isinstance(user.op, Level):
         return user.op.leaf and not isinstance(node.op, Level)
+    if isinstance(user.op, Contract):
+        return isinstance(node.op, Elementwise) and node.grid.ndim > 0 and _read_once(node, user)
     if isinstance(user.op, BlockFunction | MapBlocks):
         if isinstance(node.op, Elementwise) or node.token in sources:
             return node.grid == user.grid and _along(node, user)
         return isinstance(node.op, Move | Filled)
     return False
+
+
+def _read_once(node: Expr, user: Expr) -> bool:
+    """Whether each block of an operand of a contraction is read for one block of the result alone."""
+    op = user.op
+    assert isinstance(op, Contract)
+    sides = list(zip((op.left, op.right), user.operands, strict=True))
+    for (mine, operand), (theirs, other) in (sides, sides[::-1]):
+        counts = [n for label, n in zip(theirs, other.grid.counts, strict=True) if label not in mine]
+        if operand.token == node.token and math.prod(counts) != 1:
+            return False
+    return True
 
 
 def _way(user: Expr, number: int) -> tuple[int | None, ...]:
@@ -229,8 +244,7 @@ class _Writer:
         if node.token in self.sources:
             return self._add(Generate(self.sources[node.token], axes, node.shape, node.dtype, full))
         if isinstance(op, Contract):
-            left, right = (self._input(child) for child in node.operands)
-            return self._add(Product(op, (left, right), node.dtype, full))
+            return self._add(Product(op, self._operands(node), node.dtype, full))
         if isinstance(op, Move | Reshape | TakePoints | PutPoints | Filled):
             inputs = tuple(self._input(child) for child in node.operands)
             return self._add(Load(op, inputs, node.dtype, full, node.grid, axes))
@@ -242,6 +256,22 @@ class _Writer:
         for i, child in enumerate(node.operands):
             args.append(self._argument(child, axes, _way(node, i)))
         return self._add(Call(op, tuple(args), node.dtype, full))
+
+    def _operands(self, node: Expr) -> tuple[Operand, Operand]:
+        """Write the operands of a contraction: those that live here are programs over their own blocks."""
+        found: dict[str, Operand] = {}
+        for child in node.operands:
+            if child.token in found:
+                continue
+            if not self._is_inlined(child):
+                found[child.token] = self._input(child)
+                continue
+            inner = _Writer(self.root, self.homes, self.sources, self.inputs, nodes=self.nodes)
+            inner.domain = child.grid
+            inner._value(child, tuple(range(child.grid.ndim)))
+            found[child.token] = Fused(Program(tuple(inner.values)), child.grid)
+        left, right = (found[child.token] for child in node.operands)
+        return left, right
 
     def _argument(self, node: Expr, axes: tuple[int | None, ...], operand_axes: tuple[int | None, ...]) -> int:
         """Write an argument of a function of whole blocks: it keeps its own blocks' shape."""

@@ -19,19 +19,19 @@ from .expr import walk
 from .kinds.elementwise import Elementwise, Scalar
 from .kinds.source import Full
 from .lower import lower
-from .program import Apply, Generate, Program
+from .program import Apply, Generate, Product, Program
 from .stage import relations
 from .token import token_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from .expr import Expr
     from .stage import Reads, Stage
 
-_Holes = tuple[tuple[int, int, int, int], ...]
+_Holes = tuple[tuple[tuple[int, ...], int, int, int], ...]
 """Of a program: each scalar's value and argument in it, and the node and argument that it comes from; a constant that
-is generated has argument -1."""
+is generated has argument -1. A value in a fused operand has the product's number and the operand's before its own."""
 NODES = 512
 """Nodes of the largest graph that is kept."""
 TASKS = 4096
@@ -153,11 +153,10 @@ def _make_template(
     holes = []
     for stage in stages:
         mine = []
-        for number, value in enumerate(stage.program.values):
-            for at, scalar in _scalars(value):
-                if id(scalar) not in places:
-                    return None
-                mine.append((number, at, *places[id(scalar)]))
+        for path, at, scalar in _scalars_in(stage.program):
+            if id(scalar) not in places:
+                return None
+            mine.append((path, at, *places[id(scalar)]))
         holes.append(tuple(mine))
     try:
         nbytes = len(pickle.dumps([stage.program for stage in stages], 5))
@@ -174,11 +173,26 @@ def _scalars(of: object) -> list[tuple[int, Scalar | Full]]:
     return [(-1, source)] if isinstance(source, Full) else []
 
 
+def _scalars_in(program: Program) -> Iterator[tuple[tuple[int, ...], int, Scalar | Full]]:
+    """Yield the scalars of a program, fused operands included; see `_Holes`."""
+    for number, value in enumerate(program.values):
+        for at, scalar in _scalars(value):
+            yield (number,), at, scalar
+        for k, operand in enumerate(value.fused if isinstance(value, Product) else ()):
+            for path, at, scalar in _scalars_in(operand.program):
+                yield (number, k, *path), at, scalar
+
+
 def _with_scalars(program: Program, holes: _Holes, nodes: list[Expr]) -> Program:
     """Return a program with the scalars of a graph's nodes; itself where they are the same objects."""
     values = list(program.values)
     changed = False
-    for number, at, node, operand in holes:
+    below: dict[tuple[int, int], list[tuple[tuple[int, ...], int, int, int]]] = {}
+    for path, at, node, operand in holes:
+        number = path[0]
+        if len(path) > 1:
+            below.setdefault((number, path[1]), []).append((path[2:], at, node, operand))
+            continue
         value: Any = values[number]
         given: Any = nodes[node].op
         if at < 0:
@@ -187,5 +201,12 @@ def _with_scalars(program: Program, holes: _Holes, nodes: list[Expr]) -> Program
                 changed = True
         elif value.args[at].value is not (scalar := given.args[operand]).value:
             values[number] = replace(value, args=(*value.args[:at], scalar, *value.args[at + 1 :]))
+            changed = True
+    for (number, k), mine in below.items():
+        value = values[number]
+        old = value.fused[k]
+        made = replace(old, program=_with_scalars(old.program, tuple(mine), nodes))
+        if made.program is not old.program:
+            values[number] = replace(value, operands=tuple([made if o == old else o for o in value.operands]))
             changed = True
     return Program(tuple(values), program.level, program.form) if changed else program

@@ -86,13 +86,30 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Fused:
+    """An operand that is computed where it is read: a program over its own blocks, which loads the stage's inputs."""
+
+    program: Program
+    grid: Grid
+
+
+Operand = int | Fused
+"""Of a product: the number of an input, or what is computed from inputs."""
+
+
+@dataclass(frozen=True)
 class Product:
-    """A block of a contraction of two inputs."""
+    """A block of a contraction of two operands."""
 
     op: Contract
-    inputs: tuple[int, int]
+    operands: tuple[Operand, Operand]
     dtype: DType
     full: Mask
+
+    @property
+    def fused(self) -> tuple[Fused, ...]:
+        """The operands that are computed, each once."""
+        return tuple(dict.fromkeys(operand for operand in self.operands if isinstance(operand, Fused)))
 
 
 Value = Load | Generate | Apply | Call | Product

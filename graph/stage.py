@@ -16,14 +16,15 @@ from .access import Rows, concatenate_ranges
 from .kinds.anchor import COPY
 from .kinds.gang import Gang
 from .kinds.mapping import BlockFunction, MapBlocks
-from .program import Call, Load, Product, Program
+from .program import Call, Fused, Load, Product, Program
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .expr import DType
     from .grid import Grid, Index
     from .kinds.source import HostData
+    from .program import Operand, Value
 
 Reads = tuple[tuple[int, ...], list[Rows]]
 """What a stage's tasks read of each input, and how many blocks the inputs' tasks cover."""
@@ -134,7 +135,8 @@ class Stage:
     def _argument_bytes(self) -> int:
         """Bytes of the largest operand of a product or a function of whole blocks, which may make little of much."""
         values, grids = self.program.values, self.input_grids
-        found = [grids[i].largest * v.dtype.itemsize for v in values if isinstance(v, Product) for i in v.inputs]
+        products = [v for v in values if isinstance(v, Product)]
+        found = [self.operand_grid(o).largest * v.dtype.itemsize for v in products for o in v.operands]
         if any(isinstance(v, Call) for v in values):
             loads = [v for v in values if isinstance(v, Load) and v.inputs]
             found += [(v.frame or grids[v.inputs[0]]).largest * v.dtype.itemsize for v in loads]
@@ -204,9 +206,8 @@ class Stage:
         tasks = self._tasks_of_domain(blocks)
         pairs: list[list[tuple[Index, Index]]] = [[] for _ in self.inputs]
         for value in self.program.values:
-            if isinstance(value, Load | Product) and value.inputs:
-                for number, rows in zip(value.inputs, self._rows(value, blocks), strict=True):
-                    pairs[number].append((tasks[rows.row_numbers()], rows.items // sizes[number]))
+            for number, rows in self.rows(value, blocks):
+                pairs[number].append((tasks[rows.row_numbers()], rows.items // sizes[number]))
         found = []
         for number, mine in enumerate(pairs):
             row, item = (np.concatenate(column) for column in zip(*mine, strict=True))
@@ -218,12 +219,32 @@ class Stage:
         """Return which tasks of input `number`, whose tasks cover `blocks_per_task` blocks each, each task reads."""
         return self.all_reads([blocks_per_task] * len(self.inputs))[number]
 
-    def _rows(self, value: Load | Product, blocks: Index) -> tuple[Rows, ...]:
-        grids = tuple(self.input_grids[i] for i in value.inputs)
-        if isinstance(value, Load):
+    def operand_grid(self, operand: Operand) -> Grid:
+        """Return the blocks of a product's operand."""
+        return operand.grid if isinstance(operand, Fused) else self.input_grids[operand]
+
+    def fused(self, operand: Fused) -> Stage:
+        """Return a fused operand as a stage of its own, which reads the inputs of this one."""
+        grid, dtype = operand.grid, operand.program.result.dtype
+        given = self.inputs, self.input_grids, operand.program
+        return Stage(self.token, self.name, self.origin, grid, grid, dtype, *given)
+
+    def rows(self, value: Value, blocks: Index) -> Iterator[tuple[int, Rows]]:
+        """Yield the inputs that a value is read from, and which of their blocks blocks of the domain read."""
+        if isinstance(value, Load) and value.inputs:
+            grids = tuple(self.input_grids[i] for i in value.inputs)
             frame, within = value.frame_blocks(self.domain, blocks)
-            return value.access.rows(frame, grids, within)
-        return value.op.rows(self.domain, grids[0], grids[1], blocks)
+            yield from zip(value.inputs, value.access.rows(frame, grids, within), strict=True)
+        elif isinstance(value, Product):
+            left, right = (self.operand_grid(operand) for operand in value.operands)
+            for operand, rows in zip(value.operands, value.op.rows(self.domain, left, right, blocks), strict=True):
+                if not isinstance(operand, Fused):
+                    yield operand, rows
+                    continue
+                part = self.fused(operand)
+                for inner in part.program.values:
+                    for number, below in part.rows(inner, rows.items):
+                        yield number, Rows(below.start[rows.start], below.items)
 
 
 def relations(stages: Sequence[Stage], sizes: Mapping[str, int]) -> dict[str, Reads]:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..graph.together import field_name
 from .kernels import compiled
 from .kernels.interpreter.block_calls import BlockError
 from .kernels.interpreter.frame import Frame
 from .kernels.interpreter.tile_regions import TILE
-from .kernels.reductions import REDUCTION_KERNELS
+from .kernels.reductions import kernel_of
 
 if TYPE_CHECKING:
     from ..graph.grid import Index
@@ -53,7 +54,7 @@ def run_blocks(stage: Stage, run: Index, reader: Reader, target: Target) -> None
                     _finish(level, made, target(first, count))
                 else:
                     for block in range(first, first + count):
-                        _finish(level, reader.block(0, block)[None], target(block, 1))
+                        _finish(level, _partial(level, reader, block)[None], target(block, 1))
         except BlockError:
             raise
         except Exception as error:
@@ -93,10 +94,16 @@ def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array
         partials = [_partials(_frame(stage, reader, frame)) for frame in _frames(stage, blocks)]
         stack = np.concatenate(partials) if len(partials) > 1 else partials[0]
     else:
-        stack = np.stack([reader.block(0, block) for block in blocks.tolist()])
-    _finish(level, REDUCTION_KERNELS[level.reduce.head].combine(stack)[None] if len(stack) > 1 else stack, out)
+        stack = np.stack([_partial(level, reader, block) for block in blocks.tolist()])
+    _finish(level, kernel_of(level).combine(stack)[None] if len(stack) > 1 else stack, out)
+
+
+def _partial(level: Level, reader: Reader, block: int) -> Array:
+    """Return a block of partial results: of one of several reductions, where they were made together."""
+    found = reader.block(0, block)
+    return found if level.field is None else found[field_name(level.field)]
 
 
 def _finish(level: Level, partial: Array, out: Array) -> None:
-    made = REDUCTION_KERNELS[level.reduce.head].finish(partial, level) if level.final else partial
+    made = kernel_of(level).finish(partial, level) if level.final else partial
     np.copyto(out, made.reshape(out.shape), casting="unsafe")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.access import ByBlock
-from ..graph.program import Load, Product
+from ..graph.program import Fused, Load, Product
 from .reader import region_of, take_key
 from .reading import read_soon, share
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..graph.access import Piece
+    from ..graph.program import Operand
     from ..graph.stage import Stage
     from .protocol import Run
     from .rank import Rank
@@ -121,8 +122,7 @@ class Inputs:
         stage = self.reader.stage
         for task in self.run.tasks.tolist():
             for block in (int(d) for b in stage.blocks(task) for d in stage.domain_blocks(b)):
-                for value in stage.program.values:
-                    yield stage, value, block
+                yield from _values_of(stage, block)
 
     def _loads(self) -> Iterator[tuple[Stage, Load, int]]:
         return ((stage, value, block) for stage, value, block in self._values() if isinstance(value, Load))
@@ -137,8 +137,22 @@ def _pieces(stage: Stage, value: Load, block: int) -> Iterator[Piece]:
     yield from value.access.pieces(frame, grids, int(within[0]))  # type: ignore[union-attr]
 
 
+def _values_of(stage: Stage, block: int) -> Iterator[tuple[Stage, Any, int]]:
+    """Yield the values of a block, and below products those of their operands' blocks."""
+    for value in stage.program.values:
+        yield stage, value, block
+        if isinstance(value, Product) and value.fused:
+            for operand, whole in _operand_blocks(stage, value, block):
+                if isinstance(operand, Fused):
+                    yield from _values_of(stage.fused(operand), whole)
+
+
 def _operands(stage: Stage, product: Product, block: int) -> Iterator[tuple[int, int]]:
-    """Return (input, block) for each operand block of a product's block."""
-    left, right = (stage.input_grids[i] for i in product.inputs)
+    """Return (input, block) for each operand block of a product's block that is read as it is."""
+    return ((o, whole) for o, whole in _operand_blocks(stage, product, block) if isinstance(o, int))
+
+
+def _operand_blocks(stage: Stage, product: Product, block: int) -> Iterator[tuple[Operand, int]]:
+    left, right = (stage.operand_grid(operand) for operand in product.operands)
     for pair in product.op.reads(stage.domain, left, right, block):
-        yield from zip(product.inputs, pair, strict=True)
+        yield from zip(product.operands, pair, strict=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ...graph.expr import Expr
-    from ...graph.grid import Grid, Index
+    from ...graph.grid import Grid
     from ...graph.stage import Stage
     from ..base import ArrayBase
 
@@ -104,23 +104,35 @@ def _trace_now(arrays: Sequence[ArrayBase]) -> dict[str, Traced] | None:
 
 def count_bytes_read(stage: Stage) -> list[tuple[int, int, bool]]:
     """Return (input, bytes, whether across the borders of chunks) for each value that a stage reads."""
-    blocks = np.arange(stage.domain.nblocks)
-    found = []
+    found: list[tuple[int, int, bool]] = []
     for value in stage.program.values:
-        if isinstance(value, Load | Product):
-            across = not isinstance(value, Load) or not isinstance(value.access, ByBlock)
-            found += [(number, count, across) for number, count in _bytes_by_input(stage, value, blocks)]
+        if isinstance(value, Load):
+            across = not isinstance(value.access, ByBlock)
+            found += [(number, count, across) for number, count in _bytes_by_input(stage, value)]
+        elif isinstance(value, Product):
+            found += _bytes_of_operands(stage, value)
     return found
 
 
-def _bytes_by_input(stage: Stage, value: Load | Product, blocks: Index) -> Iterable[tuple[int, int]]:
+def _bytes_of_operands(stage: Stage, value: Product) -> Iterable[tuple[int, int, bool]]:
+    """Yield what a product reads: blocks of inputs, and what fused operands read, each of whose blocks is made once."""
+    left, right = (stage.operand_grid(operand) for operand in value.operands)
+    for operand, grid, rows in zip(
+        value.operands,
+        (left, right),
+        value.op.rows(stage.domain, left, right, np.arange(stage.domain.nblocks)),
+        strict=True,
+    ):
+        if isinstance(operand, int):
+            yield operand, int(grid.block_sizes(rows.items).sum()) * value.dtype.itemsize, True
+    for fused in value.fused:
+        yield from count_bytes_read(stage.fused(fused))
+
+
+def _bytes_by_input(stage: Stage, value: Load) -> Iterable[tuple[int, int]]:
     """Return (input, bytes) for what a value reads of each input."""
     itemsize = value.dtype.itemsize
     grids = tuple(stage.input_grids[i] for i in value.inputs)
-    if isinstance(value, Product):
-        rows = value.op.rows(stage.domain, grids[0], grids[1], blocks)
-        pairs = zip(value.inputs, grids, rows, strict=True)
-        return [(i, int(grid.block_sizes(r.items).sum()) * itemsize) for i, grid, r in pairs]
     if isinstance(value.access, ByBlock):
         return [(value.inputs[0], grids[0].size * itemsize)] if value.inputs else []
     frame: Grid = value.frame if value.frame is not None else stage.domain

@@ -38,7 +38,9 @@ class Reduce(Op):
 class Level(Op):
     """One level of a reduction's tree: each block of the result covers `groups` blocks along each axis.
 
-    `leaf` says whether it takes the array's own elements or partial results; `final` whether it finishes.
+    `leaf` says whether it takes the array's own elements or partial results; `final` whether it finishes. `parts` are
+    the levels that are done together over one operand, whose partial results are fields; `field` is the one that a
+    level goes on from.
     """
 
     reduce: Reduce
@@ -48,6 +50,8 @@ class Level(Op):
     shape: tuple[int, ...]
     source: DType
     target: DType
+    parts: tuple[Level, ...] = ()
+    field: int | None = None
 
     @property
     def label(self) -> str:

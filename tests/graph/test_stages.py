@@ -323,9 +323,9 @@ def read_by_brute_force(stage: Stage, number: int, blocks_per_task: int) -> list
         for block in (d for b in stage.blocks(task) for d in stage.domain_blocks(b)):
             for value in stage.program.values:
                 if isinstance(value, Product):
-                    grids = [stage.input_grids[i] for i in value.inputs]
+                    grids = [stage.operand_grid(operand) for operand in value.operands]
                     for pair in value.op.reads(stage.domain, *grids, block):
-                        read |= {b for i, b in zip(value.inputs, pair, strict=True) if i == number}
+                        read |= {b for i, b in zip(value.operands, pair, strict=True) if i == number}
                 elif isinstance(value, Load) and number in value.inputs:
                     grids = tuple(stage.input_grids[i] for i in value.inputs)
                     if value.frame is None:

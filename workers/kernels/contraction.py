@@ -1,16 +1,21 @@
-"""Products of blocks, added up in order."""
+"""Products of blocks, added up in order.
+
+Blocks that are long along the one summed axis and narrow else are multiplied in panels. Whatever way a panel came, the
+left one lies summed axis first and goes in as its transpose, the right one too and as it is: so tables of many rows
+aren't copied, and the bits tell nothing of where the operands lay.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from .buffers import Buffers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ...graph.kinds.contraction import Contract
 
@@ -22,7 +27,45 @@ NARROW = 1 << 9
 _products = Buffers(1 << 26)
 
 
-def contract(op: Contract, pairs: list[tuple[Array, Array]], out: Array) -> None:
+class Block(Protocol):
+    """A block of an operand, of which parts along an axis can be had in order."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The whole block's shape."""
+        ...
+
+    def whole(self) -> Array:
+        """Return all of it."""
+        ...
+
+    def part(self, axis: int, begin: int, end: int) -> Array:
+        """Return a part along an axis; it is valid until the next is asked for."""
+        ...
+
+
+class Lying:
+    """A block that lies in memory."""
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """See `Block`."""
+        found: tuple[int, ...] = self._array.shape
+        return found
+
+    def whole(self) -> Array:
+        """See `Block`."""
+        return self._array
+
+    def part(self, axis: int, begin: int, end: int) -> Array:
+        """See `Block`."""
+        return self._array[(slice(None),) * axis + (slice(begin, end),)]
+
+
+def contract(op: Contract, pairs: Iterable[tuple[Block, Block]], out: Array) -> None:
     """Compute `out = sum of left * right` over pairs of blocks; each operand is brought to one layout first."""
     batch = [label for label in op.out if label in op.left and label in op.right]
     rows = [label for label in op.out if label not in op.right]
@@ -30,9 +73,18 @@ def contract(op: Contract, pairs: list[tuple[Array, Array]], out: Array) -> None
     order = [*batch, *rows, *columns]
     plain = order == list(op.out) and out.flags.c_contiguous
     total = np.empty((0, 0, 0), out.dtype)
-    for number, (left, right) in enumerate(panel for pair in pairs for panel in _panels(op, *pair)):
-        a = _arrange(left, op.left, (batch, rows, op.summed))
+    number = -1
+    for number, (left, right, narrow) in enumerate(panel for pair in pairs for panel in _panels(op, *pair)):
         b = _arrange(right, op.right, (batch, op.summed, columns))
+        if narrow:
+            a = _arrange(left, op.left, (batch, op.summed, rows))
+            if np.may_share_memory(a, b):  # else NumPy would see a product of a matrix with itself, by another kernel
+                own = _products.lend("right", b.shape, b.dtype)
+                np.copyto(own, b)
+                b = own
+            a = a.transpose(0, 2, 1)
+        else:
+            a = _arrange(left, op.left, (batch, rows, op.summed))
         shape = (a.shape[0], a.shape[1], b.shape[2])
         if number == 0:
             total = out.reshape(shape) if plain else np.empty(shape, out.dtype)
@@ -41,7 +93,7 @@ def contract(op: Contract, pairs: list[tuple[Array, Array]], out: Array) -> None
             scratch = _products.lend("product", shape, out.dtype)
             _multiply(a, b, scratch)
             np.add(total, scratch, out=total)
-    if not pairs:
+    if number < 0:
         out.fill(0)
     elif not plain:
         sizes = dict(zip(op.out, out.shape, strict=True))
@@ -49,18 +101,25 @@ def contract(op: Contract, pairs: list[tuple[Array, Array]], out: Array) -> None
         np.copyto(out, made.transpose([order.index(label) for label in op.out]))
 
 
-def _panels(op: Contract, left: Array, right: Array) -> Iterator[tuple[Array, Array]]:
+def panel_length(length: int, *blocks: int) -> int:
+    """Return how much of a summed axis is multiplied at once, for operands' blocks of so many elements."""
+    width = sum(blocks) // max(1, length)
+    return max(1, PANEL // max(1, width)) if width <= NARROW else length
+
+
+def _panels(op: Contract, left: Block, right: Block) -> Iterator[tuple[Array, Array, bool]]:
     """Cut blocks that are long along the one summed axis and narrow else: copies of a panel stay in cache."""
     if len(op.summed) != 1:
-        yield left, right
+        yield left.whole(), right.whole(), False
         return
     i, j = op.left.index(op.summed[0]), op.right.index(op.summed[0])
     length = left.shape[i]
-    width = (left.size + right.size) // max(1, length)
-    step = PANEL // max(1, width) if width <= NARROW else length
-    for begin in range(0, max(1, length), max(1, step)):
-        where = slice(begin, begin + step)
-        yield left[(slice(None),) * i + (where,)], right[(slice(None),) * j + (where,)]
+    step = panel_length(length, math.prod(left.shape), math.prod(right.shape))
+    if step >= length:
+        yield left.whole(), right.whole(), False
+        return
+    for begin in range(0, length, step):
+        yield left.part(i, begin, begin + step), right.part(j, begin, begin + step), True
 
 
 def _arrange(block: Array, labels: tuple[int, ...], groups: tuple[Any, ...]) -> Array:

@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...graph.kinds.reduction import Level, count_reduced
+from ...graph.together import field_name
+from .buffers import Buffers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Array = np.ndarray[Any, Any]
 LANES = 512
+_scratch = Buffers(1 << 23)
 
 
 @dataclass(frozen=True)
@@ -32,10 +36,10 @@ class ReductionKernel:
     of blocks, and length one along reduced axes. `placed` heads want the positions at which a tile begins.
     """
 
-    tile: Callable[[Array, tuple[int, ...], Level, Array], Array]
-    merge: Callable[[Array, Array], Array]
+    tile: Callable[[Array, tuple[int, ...], Level, Array], Any]
+    merge: Callable[[Any, Any], Any]
     combine: Callable[[Array], Array]
-    close: Callable[[Array, tuple[int, ...]], Array]
+    close: Callable[[Any, tuple[int, ...]], Array]
     finish: Callable[[Array, Level], Array]
     placed: bool = False
 
@@ -82,17 +86,35 @@ def _sum_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> A
 
 def _add_up(x: Array, axes: tuple[int, ...]) -> Array:
     """Add up along axes. Short rows are added several at once, as one long row: NumPy takes as long for each."""
-    width = math.prod(x.shape[2:])
-    beside = LANES // max(1, width)
-    rows = x.shape[1] // max(1, beside) if x.ndim > 2 else 0
-    if axes != (1,) or width == 0 or beside < 2 or rows < 2:
+    beside, rows = _long_rows(x.shape, axes)
+    if not rows:
         return np.asarray(np.add.reduce(x, axis=axes, keepdims=True))
-    cut = rows * beside
+    cut, width = rows * beside, math.prod(x.shape[2:])
     long = np.add.reduce(x[:, :cut].reshape(len(x), rows, beside * width), axis=1)
     total: Array = np.add.reduce(long.reshape(len(x), beside, *x.shape[2:]), axis=1, keepdims=True)
     if cut < x.shape[1]:
         np.add(total, np.add.reduce(x[:, cut:], axis=1, keepdims=True), out=total)
     return total
+
+
+def _long_rows(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, int]:
+    """Return how many short rows are one long row, and how many such there are; 0 where rows are taken as they are."""
+    width = math.prod(shape[2:])
+    beside = LANES // max(1, width)
+    rows = shape[1] // max(1, beside) if len(shape) > 2 else 0
+    return (0, 0) if axes != (1,) or width == 0 or beside < 2 or rows < 2 else (beside, rows)
+
+
+def _subtract(x: Array, row: Array, axes: tuple[int, ...]) -> Array:
+    """Return elements less a value for each row or all, in memory that is valid until the next call."""
+    out = _scratch.lend("deviation", x.shape, x.dtype)
+    beside, rows = _long_rows(x.shape, axes)
+    cut, width = rows * beside, math.prod(x.shape[2:])
+    if cut:
+        long, made = (a[:, :cut].reshape(len(x), rows, beside * width) for a in (x, out))
+        np.subtract(long, np.tile(row.reshape(len(x), 1, width), beside), out=made)
+    np.subtract(x[:, cut:], row, out=out[:, cut:])
+    return out
 
 
 def _loop(level: Level) -> np.dtype[Any] | None:
@@ -158,8 +180,8 @@ def _moments_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) 
     out = np.empty(shape, dtype)
     count = math.prod(x.shape[a] for a in axes)
     out["n"] = count
-    out["mean"] = _plain_sum(x, axes, shape) / max(count, 1)
-    deviation = x - out["mean"]
+    out["mean"] = mean = _plain_sum(x, axes, shape) / max(count, 1)
+    deviation = _subtract(x, mean.astype(dtype["mean"], copy=False), axes)
     squares = _modulus(deviation) if x.dtype.kind == "c" else np.square(deviation, out=deviation)
     out["m2"] = _plain_sum(squares, axes, shape)
     return out
@@ -297,3 +319,36 @@ REDUCTION_KERNELS |= {
         "bitwise_and", "bitwise_or", "bitwise_xor", "fmax", "fmin", "gcd", "hypot", "lcm", "logaddexp", "logaddexp2",
     )
 }  # fmt: skip
+
+
+def kernel_of(level: Level) -> ReductionKernel:
+    """Return the steps of a level's reduction, or of the several that it does together."""
+    return _several(level.parts) if level.parts else REDUCTION_KERNELS[level.reduce.head]
+
+
+@lru_cache(maxsize=256)
+def _several(parts: tuple[Level, ...]) -> ReductionKernel:
+    """Return the steps of several reductions of the same tiles: a state is a tuple, a partial result has fields."""
+    heads = [REDUCTION_KERNELS[part.reduce.head] for part in parts]
+    names = [field_name(k) for k in range(len(parts))]
+
+    def tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> tuple[Array, ...]:
+        return tuple([head.tile(x, axes, part, origin) for head, part in zip(heads, parts, strict=True)])
+
+    def merge(a: tuple[Array, ...], b: tuple[Array, ...]) -> tuple[Array, ...]:
+        return tuple([head.merge(x, y) for head, x, y in zip(heads, a, b, strict=True)])
+
+    def gather(found: list[Array]) -> Array:
+        out = np.empty(found[0].shape, [(name, each.dtype) for name, each in zip(names, found, strict=True)])
+        for name, each in zip(names, found, strict=True):
+            out[name] = each
+        return out
+
+    def close(state: tuple[Array, ...], shape: tuple[int, ...]) -> Array:
+        return gather([head.close(each, shape) for head, each in zip(heads, state, strict=True)])
+
+    def combine(stack: Array) -> Array:
+        fields = [np.ascontiguousarray(stack[name]) for name in names]
+        return gather([head.combine(field) for head, field in zip(heads, fields, strict=True)])
+
+    return ReductionKernel(tile, merge, combine, close, _as_is, any(head.placed for head in heads))

@@ -19,10 +19,11 @@ from ....graph.program import Apply, Call, Generate, Load, Product, Program, Val
 from ...reader import points_first
 from ..blocks import block_function, fills, takes_pieces
 from ..buffers import ARGUMENTS
-from ..contraction import contract
-from ..reductions import REDUCTION_KERNELS
+from ..contraction import Lying, contract
+from ..reductions import kernel_of
 from .block_calls import call_function, read_only
 from .buffer_plan import Plan, plan_of
+from .fused_operand import Computed
 from .piece_assembly import AssembledPieces
 from .tile_loop import Tiles
 from .tile_regions import Region, regions
@@ -30,9 +31,10 @@ from .tile_regions import Region, regions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ....graph.kinds.contraction import Contract
+    from ....graph.program import Operand
     from ....graph.stage import Stage
     from ...reader import Reader
+    from ..contraction import Block
 
 Array = np.ndarray[Any, Any]
 
@@ -80,10 +82,10 @@ class Frame:
         level = self.program.level
         assert level is not None
         last = len(self.program.values) - 1
-        head = REDUCTION_KERNELS[level.reduce.head]
+        head = kernel_of(level)
         axes = tuple(a + 1 for a in level.reduce.axes)
         target = (len(self.blocks), *(1 if i in level.reduce.axes else n for i, n in enumerate(self.shape)))
-        states: dict[tuple[int, ...], tuple[Region, Array]] = {}
+        states: dict[tuple[int, ...], tuple[Region, Any]] = {}
         for region, made in self._tiles(last):
             kept = tuple([slice(0, 1) if i in level.reduce.axes else s for i, s in enumerate(region)])
             key = tuple([s.start for s in kept])
@@ -244,7 +246,7 @@ class Frame:
             if isinstance(value, Load):
                 self._assemble(number, value, i, out[i, ...])
             elif isinstance(value, Product):
-                self._contract(value.op, value.inputs, block, out[i, ...])
+                self._contract(value, block, out[i, ...])
             else:
                 assert isinstance(value, Call)
                 args = [
@@ -283,13 +285,23 @@ class Frame:
         if not np.shares_memory(target, out) and out.size:
             np.copyto(out, target.reshape(out.shape))
 
-    def _contract(self, op: Contract, inputs: tuple[int, int], block: int, out: Array) -> None:
-        left, right = (self.stage.input_grids[i] for i in inputs)
-        pairs = [
-            (self.reader.block(inputs[0], a), self.reader.block(inputs[1], b))
-            for a, b in op.reads(self.stage.domain, left, right, block)
-        ]
+    def _contract(self, product: Product, block: int, out: Array) -> None:
+        left, right = (self.stage.operand_grid(operand) for operand in product.operands)
+        op = product.op
+        pairs = (self._pair(product, *pair) for pair in op.reads(self.stage.domain, left, right, block))
         contract(op, pairs, out[0, ...] if op.split > 1 else out)
+
+    def _pair(self, product: Product, left: int, right: int) -> tuple[Block, Block]:
+        """Return blocks of a product's operands; one that is both of them is made once."""
+        first, second = product.operands
+        one = self._operand(first, left, 0)
+        return one, one if (first, left) == (second, right) else self._operand(second, right, 1)
+
+    def _operand(self, operand: Operand, block: int, side: int) -> Block:
+        if isinstance(operand, int):
+            return Lying(self.reader.block(operand, block))
+        stage = self.stage.fused(operand)
+        return Computed(Frame(stage, self.reader, [block], stage.domain.block_shape(block)), side)
 
     def _arguments(self, value: Call, i: int) -> list[Array | list[Array]]:
         """Return a call's arguments for block i of the frame, as whole blocks, or as pieces."""

@@ -73,8 +73,8 @@ class Tiles:
         assert isinstance(value, Generate)
         return number, None, []
 
-    def __call__(self, region: Region) -> Array:
-        """Return one tile."""
+    def __call__(self, region: Region, into: Array | None = None) -> Array:
+        """Return one tile; it is made in `into` where that is given."""
         lengths = tuple([s.stop - s.start for s in region])
         targets = self._targets.get(lengths)
         if targets is None:
@@ -89,7 +89,9 @@ class Tiles:
                 made[number] = self._part(number, index if full else self._slice_targets(number, region), targets)
         for number, call, args in self._steps:
             target = targets[number]
-            if number == self._last and self._out is not None:
+            if number == self._last and into is not None:
+                target = into
+            elif number == self._last and self._out is not None:
                 place = self._out[index]
                 target = place if place.flags.c_contiguous and place.shape == target.shape else target
             if call is None:

@@ -1,0 +1,107 @@
+"""Contractions whose operands are computed where they are read, and reductions that read one array together."""
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from windrow.graph.lower import lower
+from windrow.graph.program import Fused, Product
+from windrow.workers.config import config
+
+LONG, WIDE, NARROW = 9000, 300, 7
+
+
+def table(columns, seed=0):
+    return np.random.default_rng(seed).standard_normal((LONG, columns))
+
+
+def stages_of(*arrays):
+    return lower([a.expr for a in arrays], lambda token: False)
+
+
+def products(*arrays):
+    return [v for s in stages_of(*arrays) for v in s.program.values if isinstance(v, Product)]
+
+
+def same_bits(found, wanted):
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    assert found.dtype == wanted.dtype
+    assert found.tobytes() == wanted.tobytes()
+
+
+def standardised(x):
+    return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
+def test_a_table_times_itself_is_standardised_where_it_is_read():
+    x = wr.from_array(table(NARROW), chunks=(2500, NARROW))
+    z = standardised(x)
+    (product,) = products(z.T @ z)
+    assert product.operands[0] is product.operands[1]
+    assert isinstance(product.operands[0], Fused)
+    assert "subtract+divide+matmul" in [s.name for s in stages_of(z.T @ z)]
+
+
+@pytest.mark.parametrize("rows", [LONG, 2500, 400])
+@pytest.mark.parametrize("columns", [1, NARROW, WIDE])
+def test_fused_operands_give_the_bits_of_stored_ones(rows, columns):
+    a, b = table(columns), table(3, 1).astype("f4")
+    x, y = wr.from_array(a, chunks=(rows, columns)), wr.from_array(b, chunks=(rows, 3))
+    z, w = standardised(x), y * 2 - 1
+    for left, right in ((z, z), (z, w), (w, z)):
+        found = (left.T @ right).compute()
+        stored, other = wr.persist(left, right)
+        same_bits(found, (stored.T @ other).compute())
+        assert np.allclose(found, np.asarray(left).T @ np.asarray(right), rtol=1e-5)
+
+
+def test_layouts_dont_matter():
+    a = table(NARROW)
+    x = wr.from_array(a, chunks=(2500, NARROW))
+    turned = wr.from_array(np.ascontiguousarray(a.T), chunks=(NARROW, 2500)).T
+    same_bits((x.T @ x).compute(), (turned.T @ turned).compute())
+    same_bits((x.T @ x).compute(), (x.T @ turned).compute())
+    same_bits((x.T @ x).compute(), (x.T.persist() @ x).compute())
+
+
+def test_no_operand_is_computed_several_times():
+    x = wr.from_array(table(WIDE), chunks=(3000, 100))
+    (product,) = products((x + 1).T @ (x * 2))
+    assert not product.fused
+    (product,) = products((x + 1) @ np.ones(WIDE))
+    assert len(product.fused) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_other_scalars_fill_the_same_plan(threads):
+    a = table(NARROW)
+    with wr.Cluster(threads=threads):
+        x = wr.from_array(a, chunks=(2500, NARROW))
+        for k in range(5):
+            made = (x * float(k) + 1) - x
+            assert np.allclose((made.T @ made).compute(), (a * k + 1 - a).T @ (a * k + 1 - a))
+            assert np.allclose(((x * float(k)).T @ (x + 1)).compute(), (a * k).T @ (a + 1))
+
+
+HEADS = ["mean", "std", "min", "max", "argmax", "sum", "var", "any", "prod"]
+
+
+@pytest.mark.parametrize("jit", ["off", "on"])
+@pytest.mark.parametrize("chunks", [(1000, WIDE), (500, 77)])
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_reductions_together_have_the_bits_of_each_alone(axis, chunks, jit):
+    with config.set(jit=jit):
+        x = wr.from_array(table(WIDE), chunks=chunks)
+        alone = [getattr(x, head)(axis=axis).compute() for head in HEADS]
+        together = wr.compute(*[getattr(x, head)(axis=axis) for head in HEADS])
+        for head, one, other in zip(HEADS, alone, together, strict=True):
+            assert np.asarray(one).tobytes() == np.asarray(other).tobytes(), head
+
+
+def test_reductions_of_one_array_read_it_once():
+    x = wr.from_array(table(WIDE), chunks=(1000, WIDE))
+    y = wr.sqrt(x * x + 1)
+    names = [s.name for s in stages_of(y.mean(axis=0), y.std(axis=0), y.min(axis=0))]
+    assert names[1] == "multiply+add+sqrt+mean+std+min (partial)"
+    assert [name for name in names if "partial" in name] == names[1:2]
+    assert len([s for s in stages_of(y.mean(axis=0), y.std(axis=1)) if "partial" in s.name]) == 1
