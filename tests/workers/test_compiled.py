@@ -21,9 +21,10 @@ from windrow.graph.kinds.source import Full, Host, HostData
 from windrow.graph.lower import lower
 from windrow.workers.config import config
 from windrow.workers.kernels import compiled
-from windrow.workers.kernels.compiled import dispatch, llvm_compile
+from windrow.workers.kernels.compiled import dispatch, llvm_compile, making
 from windrow.workers.kernels.compiled.fused import compile_fused, cuts
 from windrow.workers.kernels.compiled.llvm_text import NotCompilable
+from windrow.workers.kernels.compiled.transposing import copy_tile
 from windrow.workers.kernels.interpreter.frame import Frame
 from windrow.workers.kernels.interpreter.tile_regions import regions
 from windrow.workers.reader import HOST, Place, Reader
@@ -272,9 +273,30 @@ def test_a_block_that_is_no_run_of_memory_is_brought_to_order():
     same(reduced("sum", source(x)))
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "c16"])
+@pytest.mark.parametrize("shape", [(131, 1000), (8, 8), (9, 200), (100, 13), (128, 1024), (3, 50, 40)])
+def test_tiles_are_brought_to_order(shape, dtype):
+    x = some(shape, "i4").astype(dtype)
+    for lying in (np.asfortranarray(x), np.asfortranarray(np.concatenate([x, x]))[len(x) // 2 : len(x) // 2 + len(x)]):
+        out = np.empty((1, *shape), dtype)
+        copy_tile(out, lying[None])
+        assert out[0].tobytes() == lying.tobytes()
+
+
+@pytest.mark.parametrize("head", ["sum", "mean", "min", "max", "any", "all", "count_nonzero"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "?"])
+def test_transposed_blocks_are_reduced_by_tiles(head, dtype):
+    if head in ("min", "max") and dtype != "i8":
+        head = "sum"
+    for shape in ((1100, 700), (400, 330), (90, 70), (131_073, 2)):
+        a, b = some(shape[::-1], dtype), some(shape, dtype, 1)
+        same(reduced(head, call("maximum", source(a.T), source(b))))
+        same(call("maximum", source(b), source(a.T)))
+
+
 def test_other_scalars_are_no_other_kernel(monkeypatch):
     made = []
-    monkeypatch.setattr(dispatch, "compile_text", lambda *a: made.append(a) or llvm_compile.compile_text(*a))
+    monkeypatch.setattr(making, "compile_text", lambda *a: made.append(a) or llvm_compile.compile_text(*a))
     monkeypatch.setattr(dispatch, "_kernels", {})
     x = source(np.arange(3000.0))
     for value in (1.0, 2.5, 7.0):

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...config import config
-from .dispatch import ENOUGH_WORK, Kernel
-from .fused import ENTRY
 from .llvm_text import NotCompilable, kind, register
+from .making import ENTRY, ready
 
 Array = np.ndarray[Any, Any]
 
@@ -61,36 +59,6 @@ def count_even_bins(x: Array, edges: Array, scale: float) -> Array | None:
     kernel(x.ctypes.data, borders.ctypes.data, scalars.ctypes.data, tables.ctypes.data, x.size, length, 0, 0)
     total: Array = np.add.reduce(tables, axis=0)[:-1]
     return total
-
-
-@lru_cache(maxsize=64)
-def _kernel(text: str, inputs: int) -> Kernel:
-    return Kernel(text, inputs)
-
-
-def ready(text: str, inputs: int, work: int, ahead: int = 0) -> Any:
-    """Return a kernel's function if it is there, or else see to it that it will be; as in `dispatch`.
-
-    `ahead` is work known to come.
-    """
-    if config.jit == "off":
-        return None
-    kernel = _kernel(text, inputs)
-    if kernel.function is None:
-        kernel.work += work
-        if config.jit == "on" or (kernel.work + ahead >= ENOUGH_WORK and not kernel.asked):
-            kernel.ask(wait=config.jit == "on")
-    return kernel.function
-
-
-def compiled(text: str, inputs: int, worth: bool) -> Any:
-    """Return a kernel's function if it is there, or if it is `worth` waiting for; else None."""
-    if config.jit == "off":
-        return None
-    kernel = _kernel(text, inputs)
-    if kernel.function is None and worth:
-        kernel.ask(wait=True)
-    return kernel.function
 
 
 @lru_cache(maxsize=64)

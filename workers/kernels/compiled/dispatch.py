@@ -6,13 +6,9 @@ make up for it; until it is there the interpreter goes on. With "on" it is made 
 
 from __future__ import annotations
 
-import logging
 import math
-import os
-import sys
 import threading
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -21,68 +17,26 @@ import numpy as np
 from ....graph.program import Load
 from ...config import config
 from ..buffers import Buffers
-from ..interpreter.tile_loop import copy_tile
-from .fused import ENTRY, Fused, compile_fused, cuts
-from .llvm_compile import Native, compile_text
+from ..interpreter.tile_regions import Region, regions
+from ..reductions import LANES, kernel_of
+from .fused import Fused, compile_fused, cuts
 from .llvm_text import NotCompilable
+from .making import ENOUGH_WORK, Kernel
+from .transposing import copy_tile
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ....graph.program import Program
     from ....graph.stage import Stage
     from ..interpreter.frame import Frame
+    from .llvm_compile import Native
 
 Array = np.ndarray[Any, Any]
-# Elements times NumPy's loops: 0.2 to 0.4 s of a core, several times what making a kernel takes.
-ENOUGH_WORK = 400_000_000
 LEAST_ELEMENTS = 1 << 10
 
 _ordered = Buffers(1 << 26)
-_log = logging.getLogger("windrow")
 _lock = threading.Lock()
-
-
-@dataclass
-class Kernel:
-    """A kernel by its text: how much work its programs have had, and the function once it is made."""
-
-    text: str
-    inputs: int
-    work: int = 0
-    asked: bool = False
-    function: Native | None = None
-    made: threading.Event = field(default_factory=threading.Event)
-
-    def ask(self, wait: bool) -> None:
-        """Have the function made by a thread of its own, with little haste unless it is waited for."""
-        with _lock:
-            first, self.asked = not self.asked, True
-        if first:
-            make = self._make if wait else self._make_kindly
-            # No daemon, as the thread that asks is: LLVM may not be at work while the process goes down.
-            thread = threading.Thread(target=make, name="windrow-compile", daemon=False)
-            try:
-                thread.start()
-            except RuntimeError:  # the process goes down already
-                self.made.set()
-        if wait:
-            self.made.wait()
-
-    def _make_kindly(self) -> None:
-        """Make the function when cores have nothing better to do; on Linux a thread has its own priority."""
-        if sys.platform == "linux":
-            with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
-        self._make()
-
-    def _make(self) -> None:
-        try:
-            self.function = compile_text(self.text, ENTRY, self.inputs)
-        except ImportError as error:
-            _log.debug("no compiled kernels: %s", error)
-        except Exception as error:
-            _log.warning("a kernel could not be compiled, NumPy's are used: %s", error)
-        finally:
-            self.made.set()
 
 
 @dataclass
@@ -111,7 +65,12 @@ def store(frame: Frame, out: Array) -> bool:
     inputs = _inputs(frame, bound)
     if inputs is None:
         return False
-    _run(function, bound, inputs, out, frame)
+    if _lie_in_order(inputs):
+        _run(function, bound, inputs, out, len(frame.blocks), cuts(frame.shape))
+        return True
+    for region, tile in _tiles(frame, inputs):
+        part = out[(slice(None), *region)]
+        _run(function, bound, tile, part, 1, (part.size,) * 3)
     return True
 
 
@@ -124,19 +83,52 @@ def reduce(frame: Frame) -> Array | None:
     inputs = _inputs(frame, bound)
     if inputs is None:
         return None
+    if not _lie_in_order(inputs):
+        return _reduce_tiles(frame, bound, function, inputs)
     out = np.empty((len(frame.blocks), *(1,) * len(frame.shape)), bound.fused.dtype)
-    _run(function, bound, inputs, out, frame)
+    _run(function, bound, inputs, out, len(frame.blocks), cuts(frame.shape))
     return out
 
 
-def _run(function: Native, bound: Bound, inputs: list[Array], out: Array, frame: Frame) -> None:
-    function(
-        *[_address(x) for x in inputs],
-        _address(bound.scalars),
-        _address(out),
-        len(frame.blocks),
-        *cuts(frame.shape),
-    )
+def _reduce_tiles(frame: Frame, bound: Bound, function: Native, inputs: list[Array]) -> Array:
+    """Reduce a block tile by tile, as the interpreter does, since some inputs must be brought to order first."""
+    level = frame.stage.program.level
+    assert level is not None
+    head, lanes = kernel_of(level), bound.fused.lanes
+    state: Array | None = None
+    for region, tile in _tiles(frame, inputs):
+        size = math.prod(s.stop - s.start for s in region)
+        made = np.empty((1, LANES) if lanes else (1,) * (1 + len(frame.shape)), bound.fused.dtype)
+        _run(function, bound, tile, made, 0 if lanes else 1, (size,) * 3)
+        made = made[:, :size] if lanes else made
+        state = made if state is None else head.merge(state, made)
+    assert state is not None
+    return head.close(state, (1,) * len(frame.shape))
+
+
+def _lie_in_order(inputs: list[Array]) -> bool:
+    return all(part.flags.c_contiguous for part in inputs)
+
+
+def _tiles(frame: Frame, inputs: list[Array]) -> Iterator[tuple[Region, list[Array]]]:
+    """Yield the tiles of a block, and of its inputs: as they lie, or brought to C order."""
+    for region in regions(frame.shape):
+        index = (slice(None), *region)
+        yield region, [part if part.size == 1 else _order(number, part[index]) for number, part in enumerate(inputs)]
+
+
+def _order(number: int, part: Array) -> Array:
+    if part.flags.c_contiguous:
+        return part
+    ordered = _ordered.lend(number, part.shape, part.dtype)
+    copy_tile(ordered, part)
+    return ordered
+
+
+def _run(
+    function: Native, bound: Bound, inputs: list[Array], out: Array, blocks: int, lengths: tuple[int, int, int]
+) -> None:
+    function(*[_address(x) for x in inputs], _address(bound.scalars), _address(out), blocks, *lengths)
 
 
 def _address(x: Array) -> int:
@@ -182,7 +174,7 @@ def _bind(stage: Stage) -> Bound | None:
 
 
 def _inputs(frame: Frame, bound: Bound) -> list[Array] | None:
-    """Return the frame's inputs, if all are whole: as they lie, or brought to C order first (a transposed block)."""
+    """Return the frame's inputs as they lie, if all are whole; several blocks at once are brought to C order."""
     found = []
     count = len(frame.blocks) * math.prod(frame.shape)
     for number, single in zip(bound.fused.loads, bound.fused.single, strict=True):
@@ -193,9 +185,5 @@ def _inputs(frame: Frame, bound: Bound) -> list[Array] | None:
         if part is None or part.size != wanted or part.dtype != value.dtype or not part.flags.aligned:
             bound.open = False
             return None
-        if not part.flags.c_contiguous:
-            ordered = _ordered.lend(number, part.shape, part.dtype)
-            copy_tile(ordered, part)
-            part = ordered
-        found.append(part)
+        found.append(_order(len(found), part) if len(frame.blocks) > 1 else part)
     return found

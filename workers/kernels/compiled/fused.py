@@ -21,10 +21,9 @@ from ..interpreter.buffer_plan import plan_for
 from ..interpreter.tile_regions import TILE
 from .instructions import UFUNCS
 from .llvm_text import Body, DType, NotCompilable, cast, kind, register
-from .loops import Loops
+from .loops import Loops, sums_on_lanes
+from .making import ENTRY
 from .promotion import constant, loop
-
-ENTRY = "kernel"
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,9 @@ class Fused:
     """A kernel's text and what one program hands it.
 
     `loads` are the numbers of the values that are its inputs, `single` tells which are one element for all
-    positions; `steps` is how many loops NumPy would make of it; `scalars` are the bytes of its scalars,
-    `dtype` is what it writes: an element for each of the program's, or with `reduces` one for each block.
+    positions; `steps` is how many loops NumPy would make of it; `scalars` are the bytes of its scalars. `dtype` is
+    what it writes: an element for each of the program's, or of a reduction one for each block. `lanes` says that it
+    sums on lanes, which it gives as they are when it is told of no blocks, but of one tile.
     """
 
     text: str
@@ -41,7 +41,7 @@ class Fused:
     single: tuple[bool, ...]
     scalars: bytes
     dtype: DType
-    reduces: bool
+    lanes: bool
     steps: int
 
 
@@ -96,7 +96,8 @@ class _Writer:
         )
         single, scalars = tuple(self.single.values()), b"".join(self.scalars)
         steps = len(plan.tiled) + (level is not None)
-        return Fused(text, plan.wholes, single, scalars, made, level is not None, steps)
+        lanes = level is not None and sums_on_lanes(level.reduce.head, level.target)
+        return Fused(text, plan.wholes, single, scalars, made, lanes, steps)
 
     def _check(self) -> None:
         """Refuse what isn't arithmetic on whole blocks."""

@@ -30,7 +30,7 @@ class Loops:
 
     def reduce(self, head: str, source: DType, target: DType) -> DType:
         """Reduce each block to one element; return its dtype."""
-        if head in ("sum", "mean") and kind(target) == "f":
+        if sums_on_lanes(head, target):
             self._lanes(source, target)
         else:
             self._fold(head, source, target)
@@ -54,10 +54,16 @@ class Loops:
             text.store(dtype, text.set(f"load {t}, ptr %state"), "%out", block)
 
     def _lanes(self, source: DType, target: DType) -> None:
-        """Write a sum on lanes. They begin with -0.0, which changes nothing, or as `np.add.reduce` begins."""
+        """Write a sum on lanes. They begin with -0.0, which changes nothing, or as `np.add.reduce` begins.
+
+        With `%blocks` zero it is one tile, whose lanes are wanted as they are.
+        """
         text, t = self.body.text, register(target)
+        folds = text.set("icmp ne i64 %blocks, 0")
+        blocks = text.set(f"select i1 {folds}, i64 %blocks, i64 1")
+        wanted = text.set(f"select i1 {folds}, i64 1, i64 {LANES}")
         self.body.entry.lines += [f"  %{name} = alloca [{LANES} x {t}], align 64" for name in ("sum", "part")]
-        with self.body.loop("0", "%blocks", "1") as block:
+        with self.body.loop("0", blocks, "1") as block:
             begin = text.set(f"mul i64 {block}, %size")
             end = text.set(f"add i64 {begin}, %size")
             self._clear("%sum", target, "-0.0")
@@ -74,8 +80,9 @@ class Loops:
                             self._add(target, "%part", i, cast(text, element, source, target))
                     with self.body.loop("0", str(LANES), "1") as i:
                         self._add(target, "%sum", i, text.load(target, "%part", i))
-            self._halve(target)
-            text.store(target, text.load(target, "%sum", "0"), "%out", block)
+            self._halve(target, folds)
+            with self.body.loop("0", wanted, "1") as i:
+                text.store(target, text.load(target, "%sum", i), "%out", text.set(f"add nsw nuw i64 {block}, {i}"))
 
     def _clear(self, lanes: str, target: DType, value: str) -> None:
         with self.body.loop("0", str(LANES), "1") as i:
@@ -85,11 +92,12 @@ class Loops:
         old = self.body.text.load(target, lanes, i)
         self.body.text.store(target, self.body.text.set(f"fadd {register(target)} {old}, {value}"), lanes, i)
 
-    def _halve(self, target: DType) -> None:
+    def _halve(self, target: DType, folds: str) -> None:
         """Write the fold of the lanes in halves, as `reductions.reduce_lanes` does it."""
         text = self.body.text
         self.body.entry.lines.append("  %width.p = alloca i64")
-        text.lines.append(f"  store i64 {self.body.least('%tile', str(LANES))}, ptr %width.p")
+        width = text.set(f"select i1 {folds}, i64 {self.body.least('%tile', str(LANES))}, i64 1")
+        text.lines.append(f"  store i64 {width}, ptr %width.p")
         # Ten halvings fold 512 lanes; those of one lane do nothing.
         with self.body.loop("0", str(LANES.bit_length()), "1"):
             width = text.set("load i64, ptr %width.p")
@@ -97,6 +105,11 @@ class Loops:
             with self.body.loop("0", text.set(f"sub i64 {width}, {half}"), "1") as i:
                 self._add(target, "%sum", i, text.load(target, "%sum", text.set(f"add i64 {half}, {i}")))
             text.lines.append(f"  store i64 {half}, ptr %width.p")
+
+
+def sums_on_lanes(head: str, target: DType) -> bool:
+    """Whether a reduction of whole blocks is one whose order is that of the lanes."""
+    return head in ("sum", "mean") and kind(target) == "f"
 
 
 @lru_cache(maxsize=1)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ....graph.program import Apply, Generate
 from ..buffers import Buffers
+from ..compiled.transposing import copy_tile
 from ..functions import function
 from ..sources import generate
 from .tile_regions import TILE, Region, regions
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 Step = tuple[int, "Callable[..., Any] | None", list[tuple[bool, Any]]]
 ALL = slice(None)
-COLUMNS = 500
 SHORT = 128
 WIDENED = -(1 << 20)
 """Slots of what is widened count down from here."""
@@ -150,13 +150,3 @@ class Tiles:
                 origin[:, own] = self._frame.origins[:, a] + region[a].start
         extents = [1 if a is None else region[a].stop - region[a].start for a in step.axes]
         generate(step.source, step.shape, origin, target.reshape(len(self._frame.blocks), *extents))
-
-
-def copy_tile(out: Array, part: Array) -> None:
-    """Bring a tile to C order; one that is read across its rows in strips, which stay in cache."""
-    columns = part.shape[-1]
-    if part.ndim > 1 and columns > COLUMNS and abs(part.strides[-1]) > abs(part.strides[-2]):
-        for begin in range(0, columns, COLUMNS):
-            np.copyto(out[..., begin : begin + COLUMNS], part[..., begin : begin + COLUMNS])
-    else:
-        np.copyto(out, part)
