@@ -17,14 +17,13 @@ import numpy as np
 
 from ...graph.kinds.reduction import Level, count_reduced
 from ...graph.together import field_name
-from .buffers import Buffers
+from .moments import moments_finish, moments_merge, moments_tile, some_moments_finish, some_moments_tile
+from .sums import add_along, is_whole, lanes_of, reduce_lanes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Array = np.ndarray[Any, Any]
-LANES = 512
-_scratch = Buffers(1 << 23)
 
 
 @dataclass(frozen=True)
@@ -44,77 +43,14 @@ class ReductionKernel:
     placed: bool = False
 
 
-def lanes_of(x: Array) -> Array:
-    """Add up (n, m) elements to (n, min(m, 512)) lanes."""
-    n, m = x.shape
-    rows = m // LANES
-    if rows == 0:
-        return x.copy()
-    head = x[:, : rows * LANES].reshape(n, rows, LANES)
-    lanes: Array = np.add.reduce(head, axis=1) if rows > 1 else head[:, 0].copy()
-    tail = m - rows * LANES
-    if tail:
-        np.add(lanes[:, :tail], x[:, rows * LANES :], out=lanes[:, :tail])
-    return lanes
-
-
-def reduce_lanes(lanes: Array) -> Array:
-    """Fold (n, w) lanes in halves to (n,)."""
-    width = lanes.shape[1]
-    if width == 0:
-        return np.zeros(len(lanes), lanes.dtype)
-    while width > 1:
-        half = (width + 1) // 2
-        np.add(lanes[:, : width - half], lanes[:, half:width], out=lanes[:, : width - half])
-        width = half
-    return lanes[:, 0]
-
-
-def _whole(x: Array, axes: tuple[int, ...]) -> bool:
-    return len(axes) == x.ndim - 1 and x.dtype.kind in "fc"
-
-
 def _sum_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
     if x.dtype != level.target and (x.dtype.kind in "fc" or level.target.kind in "fc"):
         x = x.astype(level.target)
-    if _whole(x, axes):
+    if is_whole(x, axes):
         return lanes_of(x.reshape(len(x), -1))
     if x.dtype == level.target and x.dtype.kind in "fc":
-        return _add_up(x, axes)
+        return add_along(x, axes)
     return np.asarray(np.add.reduce(x, axis=axes, dtype=_loop(level), keepdims=True))
-
-
-def _add_up(x: Array, axes: tuple[int, ...]) -> Array:
-    """Add up along axes. Short rows are added several at once, as one long row: NumPy takes as long for each."""
-    beside, rows = _long_rows(x.shape, axes)
-    if not rows:
-        return np.asarray(np.add.reduce(x, axis=axes, keepdims=True))
-    cut, width = rows * beside, math.prod(x.shape[2:])
-    long = np.add.reduce(x[:, :cut].reshape(len(x), rows, beside * width), axis=1)
-    total: Array = np.add.reduce(long.reshape(len(x), beside, *x.shape[2:]), axis=1, keepdims=True)
-    if cut < x.shape[1]:
-        np.add(total, np.add.reduce(x[:, cut:], axis=1, keepdims=True), out=total)
-    return total
-
-
-def _long_rows(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, int]:
-    """Return how many short rows are one long row, and how many such there are; 0 where rows are taken as they are."""
-    width = math.prod(shape[2:])
-    beside = LANES // max(1, width)
-    rows = shape[1] // max(1, beside) if len(shape) > 2 else 0
-    return (0, 0) if axes != (1,) or width == 0 or beside < 2 or rows < 2 else (beside, rows)
-
-
-def _subtract(x: Array, row: Array, axes: tuple[int, ...]) -> Array:
-    """Return elements less a value for each row or all, in memory that is valid until the next call."""
-    out = _scratch.lend("deviation", x.shape, x.dtype)
-    beside, rows = _long_rows(x.shape, axes)
-    cut, width = rows * beside, math.prod(x.shape[2:])
-    if cut:
-        long, made = (a[:, :cut].reshape(len(x), rows, beside * width) for a in (x, out))
-        np.subtract(long, np.tile(row.reshape(len(x), 1, width), beside), out=made)
-    np.subtract(x[:, cut:], row, out=out[:, cut:])
-    return out
 
 
 def _loop(level: Level) -> np.dtype[Any] | None:
@@ -151,6 +87,17 @@ def _mean_finish(partial: Array, level: Level) -> Array:
     return np.asarray(np.true_divide(total, count)).astype(level.target, copy=False)
 
 
+def _halving(merge: Callable[[Array, Array], Array]) -> Callable[[Array], Array]:
+    def combine(stack: Array) -> Array:
+        while len(stack) > 1:
+            half = len(stack) // 2
+            merged = merge(stack[:half], stack[half : 2 * half])
+            stack = np.concatenate([merged, stack[2 * half :]]) if len(stack) % 2 else merged
+        return np.asarray(stack[0])
+
+    return combine
+
+
 def _ufunc_head(name: str, *, logical: bool = False) -> ReductionKernel:
     """Return the head of a ufunc's reduction; a logical one takes elements of any dtype to bool."""
     ufunc: np.ufunc = getattr(np, name)
@@ -170,87 +117,6 @@ def _ufunc_head(name: str, *, logical: bool = False) -> ReductionKernel:
 def _count_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
     some = x != (0 if x.dtype.kind in "biufc" else np.zeros((), x.dtype))
     return np.asarray(np.add.reduce(some, axis=axes, dtype=level.target, keepdims=True))
-
-
-def _moments_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
-    """Count, mean and sum of squared deviations of a tile."""
-    dtype = np.dtype([("n", "f8"), ("mean", np.result_type(level.source, level.target)), ("m2", level.target)])
-    x = x.astype(dtype["mean"], copy=False)
-    shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
-    out = np.empty(shape, dtype)
-    count = math.prod(x.shape[a] for a in axes)
-    out["n"] = count
-    out["mean"] = mean = _plain_sum(x, axes, shape) / max(count, 1)
-    deviation = _subtract(x, mean.astype(dtype["mean"], copy=False), axes)
-    squares = _modulus(deviation) if x.dtype.kind == "c" else np.square(deviation, out=deviation)
-    out["m2"] = _plain_sum(squares, axes, shape)
-    return out
-
-
-def _some_moments_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
-    """The moments of what is not NaN."""
-    dtype = np.dtype([("n", "f8"), ("mean", np.result_type(level.source, level.target)), ("m2", level.target)])
-    lost = np.isnan(x)
-    x = np.where(lost, 0, x).astype(dtype["mean"], copy=False)
-    shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
-    out = np.empty(shape, dtype)
-    out["n"] = np.add.reduce(~lost, axis=axes, dtype="f8", keepdims=True)
-    out["mean"] = _plain_sum(x, axes, shape) / np.maximum(out["n"], 1).astype(level.target)
-    deviation = np.subtract(x, out["mean"])
-    deviation[lost] = 0
-    squares = _modulus(deviation) if x.dtype.kind == "c" else np.square(deviation, out=deviation)
-    out["m2"] = _plain_sum(squares, axes, shape)
-    return out
-
-
-def _some_moments_finish(partial: Array, level: Level) -> Array:
-    freedom = partial["n"] - level.reduce.ddof
-    with np.errstate(all="ignore"):
-        variance = np.true_divide(partial["m2"], np.where(freedom > 0, freedom, np.nan))
-        return np.asarray(np.sqrt(variance) if level.reduce.head == "nanstd" else variance).astype(level.target)
-
-
-def _plain_sum(x: Array, axes: tuple[int, ...], shape: tuple[int, ...]) -> Array:
-    if _whole(x, axes):
-        return reduce_lanes(lanes_of(x.reshape(len(x), -1))).reshape(shape)
-    return _add_up(x, axes)
-
-
-def _moments_merge(a: Array, b: Array) -> Array:
-    """Chan, Golub and LeVeque's update of the moments of two sets, elementwise."""
-    out = np.empty_like(a)
-    n = a["n"] + b["n"]
-    share = b["n"] / np.maximum(n, 1)
-    delta = b["mean"] - a["mean"]
-    out["n"] = n
-    out["mean"] = a["mean"] + delta * share
-    square = _modulus(delta) if delta.dtype.kind == "c" else delta * delta
-    out["m2"] = a["m2"] + b["m2"] + square * (a["n"] * share)
-    return out
-
-
-def _modulus(x: Array) -> Array:
-    """Squares of absolute values."""
-    real, imag = np.real(x), np.imag(x)
-    return np.asarray(real * real + imag * imag)
-
-
-def _moments_finish(partial: Array, level: Level) -> Array:
-    freedom = np.maximum(count_reduced(level.shape, level.reduce.axes) - level.reduce.ddof, 0)
-    with np.errstate(all="ignore"):
-        variance = np.true_divide(partial["m2"], freedom)
-        return np.asarray(np.sqrt(variance) if level.reduce.head == "std" else variance).astype(level.target)
-
-
-def _halving(merge: Callable[[Array, Array], Array]) -> Callable[[Array], Array]:
-    def combine(stack: Array) -> Array:
-        while len(stack) > 1:
-            half = len(stack) // 2
-            merged = merge(stack[:half], stack[half : 2 * half])
-            stack = np.concatenate([merged, stack[2 * half :]]) if len(stack) % 2 else merged
-        return np.asarray(stack[0])
-
-    return combine
 
 
 def _extreme_head(name: str) -> ReductionKernel:
@@ -299,16 +165,12 @@ REDUCTION_KERNELS: dict[str, ReductionKernel] = {
     "any": _ufunc_head("logical_or", logical=True),
     "all": _ufunc_head("logical_and", logical=True),
     "count_nonzero": ReductionKernel(_count_tile, _sum_merge, _sum_combine, _keep, _as_is),
-    "var": ReductionKernel(_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _moments_finish),
-    "std": ReductionKernel(_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _moments_finish),
+    "var": ReductionKernel(moments_tile, moments_merge, _halving(moments_merge), _keep, moments_finish),
+    "std": ReductionKernel(moments_tile, moments_merge, _halving(moments_merge), _keep, moments_finish),
     "nanmin": _ufunc_head("fmin"),
     "nanmax": _ufunc_head("fmax"),
-    "nanvar": ReductionKernel(
-        _some_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _some_moments_finish
-    ),
-    "nanstd": ReductionKernel(
-        _some_moments_tile, _moments_merge, _halving(_moments_merge), _keep, _some_moments_finish
-    ),
+    "nanvar": ReductionKernel(some_moments_tile, moments_merge, _halving(moments_merge), _keep, some_moments_finish),
+    "nanstd": ReductionKernel(some_moments_tile, moments_merge, _halving(moments_merge), _keep, some_moments_finish),
     "logical_xor": _ufunc_head("logical_xor", logical=True),
     "argmin": _extreme_head("argmin"),
     "argmax": _extreme_head("argmax"),

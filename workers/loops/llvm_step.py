@@ -16,9 +16,9 @@ import numpy as np
 
 from ...graph.halos.plan import Arg, BlockCall, Box, Leaf, Paint, Point, Read, Shift, Single
 from ...graph.kinds.elementwise import Scalar
-from ..kernels.compiled.fused import ENTRY
 from ..kernels.compiled.instructions import UFUNCS
 from ..kernels.compiled.llvm_text import Body, DType, NotCompilable, Text, cast, kind, register
+from ..kernels.compiled.making import ENTRY
 from ..kernels.compiled.promotion import Given, constant, loop
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from ....graph.program import Load
 from ...config import config
 from ..buffers import Buffers
 from ..interpreter.tile_regions import Region, regions
-from ..reductions import LANES, kernel_of
 from .fused import Fused, compile_fused, cuts
 from .llvm_text import NotCompilable
+from .loops import LANES
 from .making import ENOUGH_WORK, Kernel
 from .transposing import copy_tile
 
@@ -92,9 +92,7 @@ def reduce(frame: Frame) -> Array | None:
 
 def _reduce_tiles(frame: Frame, bound: Bound, function: Native, inputs: list[Array]) -> Array:
     """Reduce a block tile by tile, as the interpreter does, since some inputs must be brought to order first."""
-    level = frame.stage.program.level
-    assert level is not None
-    head, lanes = kernel_of(level), bound.fused.lanes
+    head, lanes = frame.head, bound.fused.lanes
     state: Array | None = None
     for region, tile in _tiles(frame, inputs):
         size = math.prod(s.stop - s.start for s in region)
@@ -175,7 +173,7 @@ def _bind(stage: Stage) -> Bound | None:
 
 def _inputs(frame: Frame, bound: Bound) -> list[Array] | None:
     """Return the frame's inputs as they lie, if all are whole; several blocks at once are brought to C order."""
-    found = []
+    found: list[Array] = []
     count = len(frame.blocks) * math.prod(frame.shape)
     for number, single in zip(bound.fused.loads, bound.fused.single, strict=True):
         part = frame.in_place(number)

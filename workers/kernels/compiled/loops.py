@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..reductions import LANES
 from .llvm_text import Body, DType, NotCompilable, Text, cast, kind, register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+LANES = 512
 
 
 @dataclass(frozen=True)

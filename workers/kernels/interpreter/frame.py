@@ -20,7 +20,7 @@ from ...reader import points_first
 from ..blocks import block_function, fills, takes_pieces
 from ..buffers import ARGUMENTS
 from ..contraction import Lying, contract
-from ..reductions import kernel_of
+from ..reductions import ReductionKernel, kernel_of
 from .block_calls import call_function, read_only
 from .buffer_plan import Plan, plan_of
 from .fused_operand import Computed
@@ -61,6 +61,12 @@ class Frame:
         """The stage's program."""
         return self.stage.program
 
+    @property
+    def head(self) -> ReductionKernel:
+        """The steps of the program's reduction."""
+        assert self.program.level is not None
+        return kernel_of(self.program.level)
+
     def plan(self, last: int) -> Plan:
         """Return the plan for a value of the program."""
         return plan_of(self.stage, last)
@@ -82,7 +88,7 @@ class Frame:
         level = self.program.level
         assert level is not None
         last = len(self.program.values) - 1
-        head = kernel_of(level)
+        head = self.head
         axes = tuple(a + 1 for a in level.reduce.axes)
         target = (len(self.blocks), *(1 if i in level.reduce.axes else n for i, n in enumerate(self.shape)))
         states: dict[tuple[int, ...], tuple[Region, Any]] = {}
