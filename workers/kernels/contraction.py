@@ -15,7 +15,7 @@ import numpy as np
 from .buffers import Buffers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ...graph.kinds.contraction import Contract
 
@@ -73,18 +73,16 @@ def contract(op: Contract, pairs: Iterable[tuple[Block, Block]], out: Array) -> 
     order = [*batch, *rows, *columns]
     plain = order == list(op.out) and out.flags.c_contiguous
     total = np.empty((0, 0, 0), out.dtype)
+    along, across = (_Layout(op.left, groups) for groups in ((batch, op.summed, rows), (batch, rows, op.summed)))
+    behind = _Layout(op.right, (batch, op.summed, columns))
     number = -1
     for number, (left, right, narrow) in enumerate(panel for pair in pairs for panel in _panels(op, *pair)):
-        b = _arrange(right, op.right, (batch, op.summed, columns))
-        if narrow:
-            a = _arrange(left, op.left, (batch, op.summed, rows))
-            if np.may_share_memory(a, b):  # else NumPy would see a product of a matrix with itself, by another kernel
-                own = _products.lend("right", b.shape, b.dtype)
-                np.copyto(own, b)
-                b = own
-            a = a.transpose(0, 2, 1)
-        else:
-            a = _arrange(left, op.left, (batch, rows, op.summed))
+        b = behind.bring(right)
+        a = along.bring(left).transpose(0, 2, 1) if narrow else across.bring(left)
+        if narrow and np.may_share_memory(a, b):  # NumPy has another kernel for a matrix by its own transpose
+            own = _products.lend("right", b.shape, b.dtype)
+            np.copyto(own, b)
+            b = own
         shape = (a.shape[0], a.shape[1], b.shape[2])
         if number == 0:
             total = out.reshape(shape) if plain else np.empty(shape, out.dtype)
@@ -99,6 +97,22 @@ def contract(op: Contract, pairs: Iterable[tuple[Block, Block]], out: Array) -> 
         sizes = dict(zip(op.out, out.shape, strict=True))
         made = total.reshape([sizes[label] for label in order])
         np.copyto(out, made.transpose([order.index(label) for label in op.out]))
+
+
+class _Layout:
+    """The order in which an operand's axes are brought together to (batch, rows, columns)."""
+
+    def __init__(self, labels: tuple[int, ...], groups: tuple[Sequence[int], ...]) -> None:
+        self._order = [labels.index(label) for group in groups for label in group]
+        self._groups = [[labels.index(label) for label in group] for group in groups]
+        self._matrix = self._order == [0, 1] and not groups[0]
+
+    def bring(self, block: Array) -> Array:
+        """Bring a block to C order; one that lies so is seen as it is."""
+        if self._matrix and block.flags.c_contiguous:
+            return block[None]
+        sizes = [math.prod(block.shape[i] for i in group) for group in self._groups]
+        return np.ascontiguousarray(block.transpose(self._order)).reshape(sizes)
 
 
 def panel_length(length: int, *blocks: int) -> int:
@@ -120,13 +134,6 @@ def _panels(op: Contract, left: Block, right: Block) -> Iterator[tuple[Array, Ar
         return
     for begin in range(0, length, step):
         yield left.part(i, begin, begin + step), right.part(j, begin, begin + step), True
-
-
-def _arrange(block: Array, labels: tuple[int, ...], groups: tuple[Any, ...]) -> Array:
-    """Bring a block to (batch, rows, columns) in C order."""
-    order = [labels.index(label) for group in groups for label in group]
-    sizes = [math.prod(block.shape[labels.index(label)] for label in group) for group in groups]
-    return np.ascontiguousarray(block.transpose(order)).reshape(sizes)
 
 
 def _multiply(a: Array, b: Array, out: Array) -> None:

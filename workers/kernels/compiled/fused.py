@@ -10,20 +10,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
-
-from ....graph.kinds.elementwise import Scalar
-from ....graph.kinds.source import Full
-from ....graph.program import Apply, Generate, Load, Program
+from ....graph.program import Apply, Load, Program
 from ..interpreter.buffer_plan import plan_for
 from ..interpreter.tile_regions import TILE
-from .instructions import UFUNCS
-from .llvm_text import Body, DType, NotCompilable, cast, kind, register
+from .llvm_text import DType, NotCompilable
 from .loops import Loops, sums_on_lanes
 from .making import ENTRY
-from .promotion import constant, loop
+from .steps import StepWriter
 
 
 @dataclass(frozen=True)
@@ -70,10 +64,7 @@ def cuts(shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 @dataclass
-class _Writer:
-    program: Program
-    body: Body = field(default_factory=Body)
-    scalars: list[bytes] = field(default_factory=list)
+class _Writer(StepWriter):
     pointers: dict[int, str] = field(default_factory=dict)
     single: dict[int, bool] = field(default_factory=dict)
 
@@ -128,41 +119,5 @@ class _Writer:
             where = (self.body.entry, "0") if single else (self.body.text, position)
             made[number] = where[0].load(values[number].dtype, self.pointers[number], where[1])
         for number in self.steps:
-            step = values[number]
-            if isinstance(step, Apply):
-                made[number] = self._apply(step, made)
-            elif isinstance(step, Generate) and isinstance(step.source, Full):
-                made[number] = self._scalar(step.source.value, step.dtype, "full")
-            else:
-                raise NotCompilable("generated values")
+            made[number] = self.write_step(values[number], made)
         return made[len(values) - 1]
-
-    def _apply(self, step: Apply, made: dict[int, str]) -> str:
-        name, args, values = step.function, list(step.args), self.program.values
-        wanted, dtype = self._loop(step)
-        if dtype != step.dtype:
-            raise NotCompilable(f"{name} to {step.dtype}")
-        given = [
-            self._scalar(a.value, w, name)
-            if isinstance(a, Scalar)
-            else cast(self.body.text, made[a], values[a].dtype, w)
-            for a, w in zip(args, wanted, strict=True)
-        ]
-        if name == "where":
-            t = register(dtype)
-            return self.body.text.set(f"select i1 {given[0]}, {t} {given[1]}, {t} {given[2]}")
-        if name not in UFUNCS:
-            return given[0]
-        return UFUNCS[name][kind(wanted[0])](self.body.text, register(wanted[0]), given)
-
-    def _loop(self, step: Apply) -> tuple[list[DType], DType]:
-        if step.function in ("cast", "copy"):
-            return [step.dtype], step.dtype
-        if step.function == "where":
-            return [np.dtype(bool), step.dtype, step.dtype], step.dtype
-        return loop(step.function, [a if isinstance(a, Scalar) else self.program.values[a].dtype for a in step.args])
-
-    def _scalar(self, value: Any, dtype: DType, name: str) -> str:
-        self.scalars.append(constant(value, dtype, name))
-        at = self.body.entry.set(f"getelementptr inbounds i8, ptr %scalars, i64 {8 * (len(self.scalars) - 1)}")
-        return self.body.entry.load(dtype, at, "0")

@@ -6,12 +6,14 @@ The kernels let go of Python's lock; what runs between them does not, and keeps 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ....graph.program import Apply, Generate
+from ...config import config
 from ..buffers import Buffers
+from ..compiled.segments import LEAST_ELEMENTS, Segment, fits, segments
 from ..compiled.transposing import copy_tile
 from ..functions import function
 from ..sources import generate
@@ -20,6 +22,7 @@ from .tile_regions import TILE, Region, regions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..compiled.llvm_compile import Native
     from .frame import Frame
 
 Array = np.ndarray[Any, Any]
@@ -28,7 +31,16 @@ ALL = slice(None)
 SHORT = 128
 WIDENED = -(1 << 20)
 """Slots of what is widened count down from here."""
+KEPT = -(1 << 21)
+"""And those of what compiled loops make: they may not write where they read."""
 _tiles = Buffers(TILE * 16, begin=TILE * 8)
+
+
+class Compiled(NamedTuple):
+    """Several steps as one compiled loop."""
+
+    segment: Segment
+    loop: Native
 
 
 class Tiles:
@@ -39,12 +51,12 @@ class Tiles:
         self._plan = frame.plan(last)
         self._loads = [(i, frame.assemble_pieces(i), all(frame.program.values[i].full)) for i in self._plan.wholes]
         self._wholes = {i: frame.whole(i) for i, gathered, _ in self._loads if gathered is None}
-        self._steps = [self._step(i) for i in self._plan.tiled]
+        self._steps = self._list_steps()
         self._targets: dict[tuple[int, ...], dict[int, Array]] = {}
         values = frame.program.values
         self._narrow = {
             (i, a)
-            for i, _, args in self._steps
+            for i, _, args in (step for step in self._steps if not isinstance(step, Compiled))
             for is_value, a in args
             if is_value and all(values[i].full) and self._is_short(values[a].full)
         }
@@ -64,6 +76,22 @@ class Tiles:
         cut = regions(self._frame.shape)[0]
         whole = all(s.stop == n for s, n, f in zip(cut, self._frame.shape, full, strict=True) if f)
         return run < SHORT and whole and math.prod(self._frame.shape) > SHORT * SHORT
+
+    def _list_steps(self) -> list[Step | Compiled]:
+        """Return NumPy's loops and compiled ones, in order."""
+        frame, plan = self._frame, self._plan
+        count, values = len(frame.blocks) * math.prod(frame.shape), frame.program.values
+        if config.jit == "off" or count < LEAST_ELEMENTS:
+            return [self._step(i) for i in plan.tiled]
+        found: list[Step | Compiled] = []
+        for each in segments(frame.program, plan, self._last):
+            if isinstance(each, int):
+                found.append(self._step(each))
+                continue
+            full = {i: values[i].full for i in each.inputs}
+            loop = each.function(count) if fits(each, frame.shape, full, len(frame.blocks)) else None
+            found += [self._step(i) for i in each.numbers] if loop is None else [Compiled(each, loop)]
+        return found
 
     def _step(self, number: int) -> Step:
         value = self._frame.program.values[number]
@@ -87,13 +115,15 @@ class Tiles:
                 gathered.fill(region, targets[number][0])
             else:
                 made[number] = self._part(number, index if full else self._slice_targets(number, region), targets)
-        for number, call, args in self._steps:
-            target = targets[number]
-            if number == self._last and into is not None:
-                target = into
-            elif number == self._last and self._out is not None:
-                place = self._out[index]
-                target = place if place.flags.c_contiguous and place.shape == target.shape else target
+        for step in self._steps:
+            if isinstance(step, Compiled):
+                given = [made[i] for i in step.segment.inputs]
+                kept = [self._target(i, targets, index, into) for i in step.segment.outputs]
+                step.segment.run(step.loop, given, kept)
+                made.update(zip(step.segment.outputs, kept, strict=True))
+                continue
+            number, call, args = step
+            target = self._target(number, targets, index, into)
             if call is None:
                 self._generate(number, region, target)
             else:
@@ -106,6 +136,16 @@ class Tiles:
                 call(*given, out=target)
             made[number] = target
         return made[self._last]
+
+    def _target(self, number: int, targets: dict[int, Array], index: tuple[Any, ...], into: Array | None) -> Array:
+        """Return where a value of a tile is made."""
+        target = targets[number]
+        if number == self._last and into is not None:
+            return into
+        if number == self._last and self._out is not None:
+            place = self._out[index]
+            return place if place.flags.c_contiguous and place.shape == target.shape else target
+        return target
 
     def _widen(self, number: int, part: Array, shape: tuple[int, ...], targets: dict[int, Array]) -> Array:
         """Return a value written out over a tile, once for all tiles of these extents."""
@@ -133,9 +173,12 @@ class Tiles:
         found = {}
         values, slots = self._frame.program.values, self._plan.slot
         count = len(self._frame.blocks)
-        for i in self._plan.tiled:
+        compiled = [step.segment for step in self._steps if isinstance(step, Compiled)]
+        kept = {i for segment in compiled for i in segment.outputs}
+        inside = {i for segment in compiled for i in segment.numbers} - kept
+        for i in (number for number in self._plan.tiled if number not in inside):
             shape = (count, *(n if f else 1 for n, f in zip(lengths, values[i].full, strict=True)))
-            found[i] = _tiles.lend(slots[i], shape, values[i].dtype)
+            found[i] = _tiles.lend(KEPT - i if i in kept else slots[i], shape, values[i].dtype)
         for i, gathered, _ in self._loads:
             if gathered is not None:
                 found[i] = _tiles.lend(-2 - i, (count, *lengths), values[i].dtype)
