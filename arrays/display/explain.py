@@ -12,6 +12,7 @@ from ...graph.expr import walk
 from ...scheduler.cluster import session
 from ...scheduler.html import size_text
 from ...scheduler.timings import find_seconds
+from ...workers.kernels.compiled.telling import tell_interpreted
 from ..base import check_arrays
 from ..execution.deferred import sketch_plan
 from .directed import find_longest_path
@@ -54,6 +55,8 @@ class StageCost:
         The stage's name in `windrow.stage_graph`.
     inputs : tuple of str
         Tokens of the stages that it reads.
+    interpreted : str
+        The functions and reductions that NumPy's own loops compute, tile by tile, and why; "" where none does.
     """
 
     name: str
@@ -68,6 +71,7 @@ class StageCost:
     task_seconds: float | None = None
     token: str = ""
     inputs: tuple[str, ...] = ()
+    interpreted: str = ""
 
     @property
     def short(self) -> str:
@@ -150,7 +154,7 @@ class Explanation:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What stands below the table: critical paths of more than one stage, and the notes."""
+        """What stands below the table: critical paths of more than one stage, what isn't compiled, and the notes."""
         most, slowest = self.critical_path, self.measured_path
         apart = slowest is not None and slowest.stages != most.stages
         paths = (
@@ -162,6 +166,7 @@ class Explanation:
                 names = " → ".join(s.short for s in path.stages)
                 took = "" if path.seconds is None else f", {path.seconds:.3g} s when they last ran"
                 found.append(f"{name}: {names}; one task of each: {size_text(path.bytes)}{took}")
+        found += [f"{s.short}: NumPy's loops for {s.interpreted}" for s in self.stages if s.interpreted]
         return (*found, *self.notes)
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -292,4 +297,5 @@ def _cost(stage: Stage, hosts: set[str], planned: bool, seconds: float | None) -
     held = stage.grid.size * stage.dtype.itemsize
     each = (total + held) // (stage.grid.nblocks if planned else stage.ntasks)
     counts = (0, stage.grid.nblocks, 0, 0, held) if planned else (stage.ntasks, stage.grid.nblocks, read, moved, held)
-    return StageCost(stage.name, stage.origin, *counts, planned, each, seconds, stage.token, stage.inputs)
+    interpreted = "" if planned else tell_interpreted(stage)
+    return StageCost(stage.name, stage.origin, *counts, planned, each, seconds, stage.token, stage.inputs, interpreted)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.workers.kernels.blocks import histograms
 
 RNG = np.random.default_rng(6)
 NORMAL = RNG.standard_normal((50, 70)) * 20
@@ -236,3 +237,19 @@ def test_a_long_chunk_is_counted_in_steps():
     whole = (data * 500).astype("i8")
     same(wr.histogram(wr.from_array(whole, chunks=50_000), 250, (0, 500))[0], np.histogram(whole, 250, (0, 500))[0])
     np.testing.assert_array_equal(wr.bincount(wr.from_array(whole, chunks=70_000)).compute(), np.bincount(whole))
+
+
+@pytest.mark.parametrize("jit", ["on", "off"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
+@pytest.mark.parametrize("limits", [(0, 1), (-3, 2.5), (1e6, 1e6 + 1), (0.1, 0.7)])
+def test_edges_decide_in_kernels_too(limits, dtype, jit):
+    low, high = limits
+    some = np.concatenate([RNG.normal(size=5000) * 3, low + (high - low) * RNG.random(5003), [low, high]])
+    odd = [] if dtype == "i4" else [np.nan, np.inf, -np.inf, -0.0]
+    for bins in (1, 7, 1000, 8000):
+        edges = np.linspace(low, high, bins + 1)
+        data = np.concatenate([some, np.round(some, 2), edges, odd]).astype(dtype)
+        inside = data[(data >= low) & (data <= high)].astype(float)
+        wanted = np.bincount(np.minimum(np.searchsorted(edges, inside, "right") - 1, bins - 1), minlength=bins)
+        with wr.config.set(jit=jit):
+            assert np.array_equal(histograms.counts(data, edges, even=True), wanted)

@@ -125,3 +125,17 @@ def test_reductions_along_axes_read_what_is_compiled(head, axis):
     x = wr.from_array(np.random.default_rng(0).standard_normal((1000, 700)), chunks=(500, 700))
     same(lambda: getattr(wr.sqrt(x * x + 1) - 2, head)(axis=axis))
     same(lambda: getattr(wr.sqrt(x.T * x.T + 1) - 2, head)(axis=axis))
+
+
+def test_explain_tells_what_stays_numpys_and_why():
+    x = wr.from_array(np.random.default_rng(0).standard_normal((3000, 400)), chunks=(1000, 400))
+    told = lambda *arrays: [s.interpreted for s in wr.explain(*arrays).stages]  # noqa: E731
+    assert told((wr.sqrt(x * x + 1) * 2).sum())[0] == ""
+    assert told(x * 2 - x[0]) == [""]
+    assert told(wr.exp(x * 2) + 1) == ["exp (no compiled loop gives its bits)"]
+    assert told((x * 2 + 1).std(axis=0))[0] == "std (along some axes)"
+    assert told((x * 2 + 1).min())[0] == "min (no compiled loop for it over whole blocks)"
+    assert told((x * 2).mean(axis=0), wr.exp(x).T @ x)[-2:] != ["", ""]
+    assert told(x.astype("i4") + 1) == ["cast (floats to integers)"]
+    assert told(wr.exp(x[:2, :2]) + 1) == [""]
+    assert "add+exp: NumPy's loops for exp (no compiled loop gives its bits)" in str(wr.explain(wr.exp(x + 1)))

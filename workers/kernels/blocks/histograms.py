@@ -142,7 +142,7 @@ class _Even:
     def count(self, x: Array) -> Array | None:
         """Return how many elements each bin has by a compiled kernel, where there is one."""
         fits = self._doubt < 0.25 and (x.dtype == self._edges.dtype or self._edges.dtype == np.float64)
-        return count_even_bins(x, self._edges, self._scale) if fits else None
+        return count_even_bins(x, self._edges, self._scale, self._doubt) if fits else None
 
     def places(self, x: Array) -> Array:
         """Return the bins of elements between the outer edges, until the next call."""

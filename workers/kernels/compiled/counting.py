@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from .llvm_text import NotCompilable, kind, register
+from .llvm_text import Body, NotCompilable, Text, kind, register
 from .making import ENTRY, ready
 
 Array = np.ndarray[Any, Any]
 
 TABLES = 4
+RUN = 1 << 12
+"""Elements whose places are found before they are counted."""
 MOST = 1 << 13
 """With more bins the tables would leave the cache."""
 
@@ -38,23 +40,23 @@ def count_below(x: Array, length: int) -> Array | None:
     return total
 
 
-def count_even_bins(x: Array, edges: Array, scale: float) -> Array | None:
+def count_even_bins(x: Array, edges: Array, scale: float, doubt: float) -> Array | None:
     """Return how many elements each bin of nearly one width has; None without a kernel.
 
-    Places by the formula `(x - edges[0]) * scale` must be off by one at most: the edges are looked at then.
+    The formula `(x - edges[0]) * scale` may be off by `doubt`, less than a quarter: the edges are looked at then.
     """
     length = len(edges) - 1
     if length > MOST or x.dtype.kind not in "iuf":
         return None
     try:
-        text = _text(x.dtype, even=True)
+        text = _text(x.dtype, even=True) if x.dtype.kind in "iu" else _even_text(x.dtype)
     except NotCompilable:
         return None
     kernel = ready(text, 2, 10 * x.size)
     if kernel is None:
         return None
     borders = edges.astype(np.float64)
-    scalars = np.array([borders[0], borders[-1], scale])
+    scalars = np.array([borders[0], borders[-1], scale, doubt, 1 - doubt])
     tables = np.zeros((TABLES, length + 1), np.int64)
     kernel(x.ctypes.data, borders.ctypes.data, scalars.ctypes.data, tables.ctypes.data, x.size, length, 0, 0)
     total: Array = np.add.reduce(tables, axis=0)[:-1]
@@ -85,6 +87,63 @@ def _text(dtype: np.dtype[Any], *, even: bool) -> str:
     lines += ["  %after = add i64 %r, 1", "  %again = icmp slt i64 %after, %n"]
     lines += ["  br i1 %again, label %one, label %done", "done:", "  ret void", "}", ""]
     return "\n".join(lines)
+
+
+@lru_cache(maxsize=8)
+def _even_text(dtype: np.dtype[Any]) -> str:
+    """Write the loop for floats: places of a run at once, by several elements an instruction; then they are counted.
+
+    Those that the formula leaves in doubt, few of most data, are noted as such, and compared with the edges.
+    """
+    body, t, double = Body(), register(dtype), np.dtype(np.float64)
+    text, entry = body.text, body.entry
+    for number, name in enumerate(("first", "last", "scale", "doubt", "sure")):
+        entry.lines.append(f"  %at.{name} = getelementptr inbounds double, ptr %scalars, i64 {number}")
+        entry.lines.append(f"  %{name} = load double, ptr %at.{name}, align 8")
+    entry.lines += [f"  %places = alloca [{RUN} x i32], align 64", "  %beyond = trunc i64 %length to i32"]
+    entry.lines += ["  %row = add i64 %length, 1", "  %top = sub i64 %length, 1"]
+    with body.loop("0", "%n", str(RUN)) as run:
+        count = body.least(text.set(f"sub i64 %n, {run}"), str(RUN))
+        with body.loop("0", count, "1") as i:
+            value = text.load(dtype, "%x", text.set(f"add nsw nuw i64 {run}, {i}"))
+            wide = value if dtype == double else text.set(f"fpext {t} {value} to double")
+            inside = text.set(
+                f"and i1 {text.set(f'fcmp oge double {wide}, %first')}, {text.set(f'fcmp ole double {wide}, %last')}"
+            )
+            kept = text.set(f"select i1 {inside}, double {wide}, double %first")
+            place = text.set(f"fmul double {text.set(f'fsub double {kept}, %first')}, %scale")
+            bin_ = text.set(f"fptosi double {place} to i32")
+            part = text.set(f"fsub double {place}, {text.set(f'sitofp i32 {bin_} to double')}")
+            low, high = text.set(f"fcmp olt double {part}, %doubt"), text.set(f"fcmp ogt double {part}, %sure")
+            noted = text.set(f"xor i32 {bin_}, -1")
+            bin_ = text.set(f"select i1 {text.set(f'or i1 {low}, {high}')}, i32 {noted}, i32 {bin_}")
+            bin_ = text.set(f"select i1 {inside}, i32 {bin_}, i32 %beyond")
+            text.store(np.dtype(np.int32), bin_, "%places", i)
+        with body.loop("0", count, "1") as i:
+            table = text.set(f"mul i64 {text.set(f'and i64 {i}, {TABLES - 1}')}, %row")
+            bin_ = text.load(np.dtype(np.int32), "%places", i)
+            text.lines += [f"  %doubtful = icmp slt i32 {bin_}, 0", "  br i1 %doubtful, label %edge, label %plain"]
+            text.lines.append("plain:")
+            _add_one(text, text.set(f"sext i32 {bin_} to i64"), table)
+            text.lines += ["  br label %counted", "edge:"]
+            value = text.load(dtype, "%x", text.set(f"add nsw nuw i64 {run}, {i}"))
+            wide = value if dtype == double else text.set(f"fpext {t} {value} to double")
+            found = body.least(text.set(f"sext i32 {text.set(f'xor i32 {bin_}, -1')} to i64"), "%top")
+            above = text.load(double, "%edges", text.set(f"add i64 {found}, 1"))
+            less = text.set(f"fcmp olt double {wide}, {text.load(double, '%edges', found)}")
+            more = text.set(f"fcmp oge double {wide}, {above}")
+            more = text.set(f"and i1 {more}, {text.set(f'icmp ne i64 {found}, %top')}")
+            down, up = (text.set(f"zext i1 {flag} to i64") for flag in (less, more))
+            _add_one(text, text.set(f"add i64 {text.set(f'sub i64 {found}, {down}')}, {up}"), table)
+            text.lines += ["  br label %counted", "counted:"]
+    inputs = "ptr noalias readonly %x, ptr noalias readonly %edges, "
+    return body.whole(_HEAD.format(inputs=inputs).rstrip())
+
+
+def _add_one(text: Text, place: str, table: str) -> None:
+    number = np.dtype(np.int64)
+    found = text.set(f"add i64 {place}, {table}")
+    text.store(number, text.set(f"add i64 {text.load(number, '%out', found)}, 1"), "%out", found)
 
 
 def _count(dtype: np.dtype[Any], index: str, base: str, u: str, *, even: bool) -> list[str]:

@@ -23,16 +23,16 @@ def loop(name: str, args: list[Given]) -> tuple[list[DType], DType]:
         When there is none, or no compiled loop for it.
     """
     if name not in UFUNCS:
-        raise NotCompilable(name)
+        raise NotCompilable("no compiled loop gives its bits")
     given: list[Any] = [_promote(a.value) if isinstance(a, Scalar) else a for a in args]
     try:
         found = getattr(np, name).resolve_dtypes((*given, None))
     except (TypeError, ValueError) as error:
-        raise NotCompilable(name) from error
+        raise NotCompilable(f"{name} of these dtypes") from error
     if len(set(found[:-1])) != 1 or kind(found[0]) not in UFUNCS[name]:
-        raise NotCompilable(name)
+        raise NotCompilable(f"no compiled loop for {found[0]}")
     if name in ("minimum", "maximum") and found[0].kind == "f" and not _zeros_and_nans():
-        raise NotCompilable(name)
+        raise NotCompilable("NumPy's takes zeros and NaNs otherwise on this machine")
     if name.startswith("logical"):
         if any(isinstance(a, Scalar) for a in args):
             raise NotCompilable(f"{name} of a scalar")

@@ -120,7 +120,7 @@ def _cut(program: Program, plan: Plan, last: int) -> list[int | Segment]:
     found: list[int | Segment] = []
     run: list[int] = []
     for number in plan.tiled:
-        if _takes(program, number):
+        if not why_not(program, number):
             run.append(number)
         else:
             found += [*_close(program, plan, last, run), number]
@@ -128,17 +128,19 @@ def _cut(program: Program, plan: Plan, last: int) -> list[int | Segment]:
     return found + _close(program, plan, last, run)
 
 
-def _takes(program: Program, number: int) -> bool:
-    """Whether a step may be one of a segment: over whole tiles, by arithmetic that gives NumPy's bits."""
+def why_not(program: Program, number: int) -> str:
+    """Return why a step can't be one of a segment; "" if it can: over whole tiles, by what gives NumPy's bits."""
     step = program.values[number]
     reads = [a for a in step.args if isinstance(a, int)] if isinstance(step, Apply) else []
-    if not all(step.full) or any(_way(program.values[a].full) is None for a in reads):
-        return False
+    if not all(step.full):
+        return "it is broadcast"
+    if any(_way(program.values[a].full) is None for a in reads):
+        return "broadcast along axes that aren't neighbours"
     try:
         StepWriter(program).write_step(step, dict.fromkeys(reads, "%any"))
-    except NotCompilable:
-        return False
-    return True
+    except NotCompilable as error:
+        return str(error)
+    return ""
 
 
 def _close(program: Program, plan: Plan, last: int, run: list[int]) -> list[int | Segment]:
