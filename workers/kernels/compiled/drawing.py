@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..buffers import Buffers
-from .counting import ready
-from .fused import ENTRY
 from .instructions import UFUNCS
 from .llvm_text import Body, DType, Text, cast, register
+from .making import ENTRY, ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable
