@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import sorts
 from ..buffers import ARGUMENTS
 from ..compiled import dealing
 from . import filling, piecewise
@@ -28,51 +29,35 @@ def sort(x: Array, axis: int = -1, descending: bool = False, *, out: Array | Non
     """Return the elements in order along an axis; equal ones keep theirs."""
     if descending:
         return np.flip(sort(np.flip(x, axis), axis), axis)
-    if x.dtype.kind in "biuSU":
-        return unstable(x, axis, out)  # equal elements have equal bits
     if x.dtype.kind in "mM":
-        found = (np.sort(_nat_last(x), axis) + 1).view(x.dtype.newbyteorder("="))
+        found = (sort(_nat_last(x), axis) + 1).view(x.dtype.newbyteorder("="))
         return np.asarray(found.astype(x.dtype, copy=False))
-    if x.dtype.kind != "f" or x.dtype.itemsize > 8:
+    if x.dtype.kind not in "biufSU" or (x.dtype.itemsize > 8 and x.dtype.kind == "f"):
         return np.sort(x, axis, kind="stable")
-    if x.ndim > 1:
-        return _sort_rows(x, axis, out)
-    return _restore_bits(unstable(x, axis, out), [x])
-
-
-def _restore_bits(found: Array, came: list[Array]) -> Array:
-    """Put back into a sorted row zeros of both signs, and NaN, as they came."""
-    zero, after = np.searchsorted(found, 0, "left"), np.searchsorted(found, 0, "right")
-    lost = np.searchsorted(found, np.nan)
-    if after > zero:
-        found[zero:after] = np.concatenate([x[x == 0] for x in came])
-    if lost < len(found):
-        found[lost:] = np.concatenate([x[np.isnan(x)] for x in came])
-    return found
+    if x.ndim == 1 and x.dtype.kind in "iuf":
+        found = np.empty_like(x) if out is None else out
+        sorts.sort_pieces([x], found)
+        return found
+    if x.dtype.kind in "iuf" and sorts.pays(x, axis):
+        return _sort_lines(x, axis)
+    return _sort_rows(x, axis, out) if x.dtype.kind == "f" else unstable(x, axis, out)  # equal integers have equal bits
 
 
 def unstable(x: Array, axis: int = -1, out: Array | None = None) -> Array:
     """Return the elements in order along an axis; zeros of both signs, and NaN, in any."""
     found = np.empty_like(x) if out is None else out
     np.copyto(found, x)
-    _put_in_order(found, axis)
+    sorts.put_in_order(found, axis)
     return found
 
 
-def _put_in_order(x: Array, axis: int = -1) -> None:
-    """Sort in place.
-
-    float16 goes by its bits: NumPy's vectorised sort (2.4) leaves it out of order where there are zeros of both signs.
-    """
-    if x.dtype.kind != "f" or x.dtype.itemsize != 2:
-        x.sort(axis)
-        return
-    bits = x.astype(np.float16).view(np.int16)
-    bits[np.isnan(x)] = 0x7FFF
-    bits ^= (bits >> 15) & 0x7FFF
-    bits.sort(axis)
-    bits ^= (bits >> 15) & 0x7FFF
-    x[...] = bits.view(np.float16)
+def _sort_lines(x: Array, axis: int) -> Array:
+    """Sort lines one by one."""
+    rows = np.moveaxis(x, axis, -1)
+    found = np.empty(rows.shape, x.dtype)
+    for index in np.ndindex(rows.shape[:-1]):
+        sorts.sort_pieces([rows[index]], found[index])
+    return np.moveaxis(found, -1, axis)
 
 
 def _sort_rows(x: Array, axis: int, out: Array | None) -> Array:
@@ -102,26 +87,8 @@ def argsort(x: Array, axis: int = -1, descending: bool = False) -> Array:
     rows = np.moveaxis(x, axis, -1)
     found = np.empty(rows.shape, np.int64)
     for index in np.ndindex(rows.shape[:-1]):
-        found[index] = _order(np.ascontiguousarray(rows[index]))
+        found[index] = sorts.order_row(np.ascontiguousarray(rows[index]))
     return np.moveaxis(found, -1, axis)
-
-
-def _order(x: Array) -> Array:
-    """Return the stable order of a row: a fast one, then sorted positions within each run of equal elements."""
-    order = np.argsort(x)
-    ordered = x[order]
-    changes = ordered[1:] != ordered[:-1]
-    if x.dtype.kind == "f":
-        changes[np.searchsorted(ordered, np.nan) :] = False
-    if changes.all():
-        return order
-    run = np.zeros(len(x), np.int64)
-    np.cumsum(changes, out=run[1:])
-    run <<= 32
-    run |= order
-    run.sort()
-    run &= 0xFFFFFFFF
-    return run
 
 
 def _nat_last(x: Array) -> Array:
@@ -209,16 +176,13 @@ def in_order(
     block = int(np.searchsorted(starts, where[0].start, "right")) - 1
     lengths = counts[block][counts[block].any(1)]  # nothing comes of a run without elements
     ends = np.cumsum(lengths, 1)
-    at = -int(skipped[block])
+    at, ahead = -int(skipped[block]), sum(int(each.sum()) for each in counts[block + 1 :])
     for begin, end in zip((ends - lengths).T.tolist(), ends.T.tolist(), strict=True):
         stop = at + sum(end) - sum(begin)
         inside = at >= 0 and stop <= n
         bucket = out[at:stop] if inside else ARGUMENTS.lend(BUCKET, (stop - at,), out.dtype)
         parts = [run[a:b] for run, a, b in zip(runs, begin, end, strict=True)]
-        np.concatenate(parts, out=bucket)
-        _put_in_order(bucket)
-        if out.dtype.kind == "f":
-            _restore_bits(bucket, parts)
+        sorts.sort_pieces(parts, bucket, ahead)
         if not inside:
             out[max(at, 0) : stop] = bucket[max(-at, 0) : n - at]
         at = stop
