@@ -62,7 +62,7 @@ def select_quantiles(x: Array, q: Any, method: str, skip: bool, dtype: Any) -> S
 
     blocks.combine_ranks(add_asked, n, q, method)
     ranks = np.unique(np.concatenate([r.reshape(-1) for r in needed]))
-    values = yield from _at_ranks(x, ranks, sizes, sort(first))
+    values = yield from _at_ranks(x, ranks, sizes, first)
     found = blocks.combine_ranks(lambda rank: values[np.searchsorted(ranks, rank)], n, q, method)
     return as_array("quantile", "a", np.array(found.astype(dtype, copy=False)))
 
@@ -110,7 +110,10 @@ class _Borders:
 
 
 def _at_ranks(x: Array, ranks: Values, sizes: Values, sample: Values) -> Generator[Any, Any, Values]:
-    """Give the elements at ranks, which are sorted, of an array whose chunks have so many elements that count."""
+    """Give the elements at ranks, which are sorted, of an array of which there is a sample.
+
+    Its chunks have so many elements that count.
+    """
     borders = _Borders(sizes, x.dtype)
     n, s = int(sizes.sum()), len(sample)
     center = (ranks + 0.5) / n
@@ -118,7 +121,7 @@ def _at_ranks(x: Array, ranks: Values, sizes: Values, sample: Values) -> Generat
     low, high = np.floor(center * s - reach).astype(np.int64), np.ceil(center * s + reach).astype(np.int64)
     low, high = np.unique(low[low >= 0]), np.unique(high[high < s])
     after = np.arange(len(low) + len(high)) >= len(low)
-    yield from borders.add(x, np.concatenate([sample[low], sample[high]]), after)
+    yield from borders.add(x, blocks.at_ranks(sample, np.concatenate([low, high])), after)
     while True:
         part, rank = borders.parts(ranks)
         open_ = np.unique(part[~borders.find_equal()[part]])
@@ -130,10 +133,10 @@ def _at_ranks(x: Array, ranks: Values, sizes: Values, sample: Values) -> Generat
     sure = borders.find_equal()[part]
     found[sure] = borders.values[part[sure] - 1]
     if len(open_):
-        between = sort((yield _inside(x, borders, open_, each)))
+        between = yield _inside(x, borders, open_, each)
         sizes = borders.counts()[:, open_].sum(0)
         begin = np.cumsum(sizes) - sizes
-        found[~sure] = between[begin[np.searchsorted(open_, part[~sure])] + rank[~sure]]
+        found[~sure] = blocks.at_ranks(between, begin[np.searchsorted(open_, part[~sure])] + rank[~sure])
     return found
 
 

@@ -8,6 +8,7 @@ equal bits, and zeros of both signs, and NaN, stay in the order in which they ca
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from .buffers import ARGUMENTS
 from .compiled import spreading
-from .compiled.dealing import BUCKETS, deal_numbers
+from .compiled.dealing import BUCKETS, deal_numbers, find_buckets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +78,10 @@ def order_row(x: Array) -> Array:
         lost = np.isnan(x)
         kept = np.flatnonzero(~lost)
         return np.concatenate([kept[order_row(x[kept])], np.flatnonzero(lost)])
-    return found if told == spreading.DONE else _order_by_numpy(x)
+    if told == spreading.DONE:
+        return found
+    dealt = None if run is None else _order_buckets(run, x)
+    return _order_by_numpy(x) if dealt is None else dealt
 
 
 def pays(x: Array, axis: int = -1) -> bool:
@@ -138,11 +142,8 @@ def _spread(run: Any, row: Array) -> bool:
 
 def _sort_buckets(run: Any, row: Array) -> bool:
     """Sort in place by way of buckets, whose borders come from a sample; False where there are no good ones."""
-    sample = np.sort(row[:: len(row) // SAMPLE + 1])
-    sample = sample[sample == sample]
-    splitters = np.unique(sample[np.arange(1, BUCKETS) * len(sample) // BUCKETS]) if len(sample) else sample
     dealt = ARGUMENTS.lend(ROOM, row.shape, row.dtype)
-    counts = deal_numbers(row, splitters, len(row), dealt)
+    counts = deal_numbers(row, _split(row), len(row), dealt)
     if counts is None:
         return False
     ends = np.cumsum(counts)
@@ -155,6 +156,33 @@ def _sort_buckets(run: Any, row: Array) -> bool:
             if row.dtype.kind == "f":
                 _restore_bits(bucket, [came])
     return True
+
+
+def _order_buckets(run: Any, x: Array) -> Array | None:
+    """Return the stable order of a row by way of buckets; None where there are no good ones."""
+    splitters = _split(x)
+    buckets = find_buckets(x, splitters, len(x))
+    if buckets is None:
+        return None
+    ends = np.cumsum(np.bincount(buckets, minlength=len(splitters) + 1))
+    order = np.argsort(buckets, kind="stable")  # NumPy sorts these by their digits
+    dealt = x[order]
+    for begin, end in itertools.pairwise([0, *ends.tolist()]):
+        came = dealt[begin:end]
+        found, told = np.empty(end - begin, np.int64), spreading.UNENDED
+        if end - begin >= spreading.LEAST:
+            told = spreading.order_numbers(run, came, found)
+        if told != spreading.DONE:
+            found = order_row(came) if told == spreading.LOST else _order_by_numpy(came)
+        order[begin:end] = order[begin:end][found]
+    return order
+
+
+def _split(row: Array) -> Array:
+    """Return borders between buckets of about equal size: elements of a sample, all of them different."""
+    sample = np.sort(row[:: len(row) // SAMPLE + 1])
+    sample = sample[sample == sample]
+    return np.unique(sample[np.arange(1, BUCKETS) * len(sample) // BUCKETS]) if len(sample) else sample
 
 
 def _restore_bits(found: Array, came: list[Array]) -> None:

@@ -45,28 +45,42 @@ def deal_numbers(x: Array, splitters: Array, total: int, out: Array) -> Array | 
     An element's bucket is the number of splitters that aren't greater than it; NaN goes into the last. A kernel is made
     at once where the whole array, of so many elements, is worth it.
     """
-    if not out.flags.c_contiguous or not out.flags.aligned or x.dtype != out.dtype or not 1 < len(splitters) < BUCKETS:
+    if not out.flags.c_contiguous or not out.flags.aligned or x.dtype != out.dtype:
         return None
-    found = _table(splitters)
-    if found is None:
-        return None
-    first, scalars, steps = found
     try:
-        texts = _finding(x.dtype, steps), _counting(), _placing(x.dtype)
+        texts = _counting(), _placing(x.dtype)
     except NotCompilable:
         return None
-    find, count, place = (ready(text, 3, WORK * x.size, WORK * (total - x.size)) for text in texts)
-    if find is None or count is None or place is None:
-        return None
     x = np.require(x, requirements=["C", "A"])
-    edges = np.concatenate([splitters, np.repeat(splitters[-1:], 2 * BUCKETS - len(splitters))])
-    tables, buckets = np.zeros((TABLES, BUCKETS), np.int64), ARGUMENTS.lend(ROOM, x.shape, np.dtype(np.uint8))
-    find(*_addresses(x, edges, first, scalars, buckets), len(x), len(splitters), 0, 0)
+    buckets = find_buckets(x, splitters, total)
+    count, place = (ready(text, 3, WORK * x.size, WORK * (total - x.size)) for text in texts)
+    if buckets is None or count is None or place is None:
+        return None
+    tables = np.zeros((TABLES, BUCKETS), np.int64)
     count(*_addresses(buckets, buckets, buckets, buckets, tables), len(x), 0, 0, 0)
     counts: Array = tables.sum(0)
     at = np.cumsum(counts) - counts
     place(*_addresses(x, buckets, at, at, out), len(x), 0, 0, 0)
     return counts[: len(splitters) + 1]
+
+
+def find_buckets(x: Array, splitters: Array, total: int) -> Array | None:
+    """Return the bucket of each element, in scratch memory; as `deal_numbers`."""
+    found = _table(splitters) if 1 < len(splitters) < BUCKETS else None
+    if found is None:
+        return None
+    first, scalars, steps = found
+    try:
+        find = ready(_finding(x.dtype, steps), 3, WORK * x.size, WORK * (total - x.size))
+    except NotCompilable:
+        return None
+    if find is None:
+        return None
+    x = np.require(x, requirements=["C", "A"])
+    edges = np.concatenate([splitters, np.repeat(splitters[-1:], 2 * BUCKETS - len(splitters))])
+    buckets = ARGUMENTS.lend(ROOM, x.shape, np.dtype(np.uint8))
+    find(*_addresses(x, edges, first, scalars, buckets), len(x), len(splitters), 0, 0)
+    return buckets
 
 
 def _addresses(*arrays: Array) -> list[int]:
@@ -111,7 +125,7 @@ def _finding(dtype: np.dtype[Any], steps: int) -> str:
         bucket = body.set(f"add nsw nuw i32 {bucket}, {body.set(f'shl i32 {over}, {step}')}")
     bucket = body.set(f"select i1 {body.set(f'icmp slt i32 {bucket}, %last')}, i32 {bucket}, i32 %last")
     body.store(np.dtype(np.uint8), body.set(f"trunc i32 {bucket} to i8"), "%out", "%i")
-    return _write_loop(("%x", "%edges", "%first"), [*before, "  %last = trunc i64 %b to i32"], body.lines)
+    return write_loop(("%x", "%edges", "%first"), [*before, "  %last = trunc i64 %b to i32"], body.lines)
 
 
 @lru_cache(maxsize=1)
@@ -122,7 +136,7 @@ def _counting() -> str:
     table = body.set(f"mul i64 {body.set(f'and i64 %i, {TABLES - 1}')}, {BUCKETS}")
     place = body.set(f"add i64 {table}, {bucket}")
     body.store(number, body.set(f"add i64 {body.load(number, '%out', place)}, 1"), "%out", place)
-    return _write_loop(("%buckets", "%y", "%z"), [], body.lines)
+    return write_loop(("%buckets", "%y", "%z"), [], body.lines)
 
 
 @lru_cache(maxsize=64)
@@ -137,11 +151,11 @@ def _placing(dtype: np.dtype[Any]) -> str:
     body.store(bits, body.load(bits, "%x", "%i"), "%out", place)
     body.store(number, body.set(f"add i64 {place}, 1"), "%at", bucket)
     return (
-        _write_loop(("%x", "%buckets", "%at"), [], body.lines) + "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
+        write_loop(("%x", "%buckets", "%at"), [], body.lines) + "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
     )
 
 
-def _write_loop(inputs: tuple[str, ...], start: list[str], body: list[str]) -> str:
+def write_loop(inputs: tuple[str, ...], start: list[str], body: list[str], turns: int = TURNS) -> str:
     """Write a function of one loop over %i."""
     pointers = ", ".join(f"ptr noalias {name}" for name in (*inputs, "%scalars", "%out"))
     lines = [f"define void @{ENTRY}({pointers}, i64 %n, i64 %b, i64 %c, i64 %d) {{", "entry:", *start]
@@ -154,7 +168,7 @@ def _write_loop(inputs: tuple[str, ...], start: list[str], body: list[str]) -> s
             "  ret void",
             "}",
             "!0 = distinct !{!0, !1}",
-            f'!1 = !{{!"llvm.loop.interleave.count", i32 {TURNS}}}',
+            f'!1 = !{{!"llvm.loop.interleave.count", i32 {turns}}}',
             "",
         ]
     )
