@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled.counting import count_even_bins
-from .sorting import unstable
+from .sorting import sort
 
 Array = np.ndarray[Any, Any]
 
@@ -49,7 +49,7 @@ def counts(x: Array, edges: Array, even: bool) -> Array:
             part = part if inside is None else part[inside]
             total += np.bincount(bins.places(part), minlength=n)
         else:
-            part = unstable(part)
+            part = sort(part)
             below = np.concatenate([part.searchsorted(edges[:-1], "left"), part.searchsorted(edges[-1:], "right")])
             total += below[1:] - below[:-1]
     return total.reshape((1,) * x.ndim + (n,))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..randoms import draws_of
 from ..randoms.permuting import Permutation, Seed
+from .sorting import argsort
 
 Array = np.ndarray[Any, Any]
 Where = tuple[slice, ...]
@@ -35,7 +36,7 @@ def deal_elements(x: Array, seed: Seed, n: int, axis: int, begins: Array, where:
 def place_elements(x: Array, seed: Seed, n: int, axis: int, where: Where) -> Array:
     """Return a chunk whose elements have come in the order of where they stood, each at its place."""
     stood = Permutation(seed, n).forward(np.arange(where[axis].start, where[axis].stop))
-    order = np.argsort(stood)
+    order = argsort(stood)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return x.take(rank, axis)
@@ -55,7 +56,7 @@ def permute_lines(
     key, jump, offset = stream
     origin = np.array([[s.start for s in where]], np.int64)
     keys = draws_of(key, jump, offset, shape, origin, x.shape).raw()[:, 0].reshape(x.shape)
-    return np.take_along_axis(x, np.argsort(keys, axis=axis, kind="stable"), axis)
+    return np.take_along_axis(x, argsort(keys, axis), axis)
 
 
 def find_quantiles(u: Array, p: Array) -> Array:

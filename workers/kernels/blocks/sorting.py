@@ -40,10 +40,12 @@ def sort(x: Array, axis: int = -1, descending: bool = False, *, out: Array | Non
         return found
     if x.dtype.kind in "iuf" and sorts.pays(x, axis):
         return _sort_lines(x, axis)
-    return _sort_rows(x, axis, out) if x.dtype.kind == "f" else unstable(x, axis, out)  # equal integers have equal bits
+    if x.dtype.kind == "f":
+        return _sort_rows(x, axis, out)
+    return _unstable(x, axis, out)  # what is equal has equal bits
 
 
-def unstable(x: Array, axis: int = -1, out: Array | None = None) -> Array:
+def _unstable(x: Array, axis: int = -1, out: Array | None = None) -> Array:
     """Return the elements in order along an axis; zeros of both signs, and NaN, in any."""
     found = np.empty_like(x) if out is None else out
     np.copyto(found, x)
@@ -65,7 +67,7 @@ def _sort_rows(x: Array, axis: int, out: Array | None) -> Array:
     zeros, lost = np.signbit(x[x == 0]), x[np.isnan(x)]
     if (zeros.any() and not zeros.all()) or (len(lost) and (_bits(lost) != _bits(lost)[0]).any()):
         return np.sort(x, axis, kind="stable")
-    found = unstable(x, axis, out)
+    found = _unstable(x, axis, out)
     if len(lost):  # vectorised sorts write a NaN of their own
         found[np.isnan(found)] = lost[0]
     return found
@@ -130,7 +132,7 @@ def _parts(x: Array) -> list[list[slice]]:
     if len(ends) * PART > 4 * n or (x.dtype.kind == "f" and np.isnan(np.max(x))):
         return []
     count = n // PART
-    some = unstable(x[:: max(1, PART // 64)])
+    some = sort(x[:: max(1, PART // 64)])
     borders = some[np.arange(1, count) * len(some) // count]
     bounds = [0, *ends.tolist(), n]
     runs = itertools.pairwise(bounds)
