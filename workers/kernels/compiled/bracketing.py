@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..buffers import ARGUMENTS
-from .counting import ready
 from .dealing import write_loop
 from .llvm_text import Text, register
+from .making import ready
 
 Array = np.ndarray[Any, Any]
 

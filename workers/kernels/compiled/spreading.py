@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..buffers import ARGUMENTS
-from .counting import ready
-from .fused import ENTRY
 from .llvm_text import Body, NotCompilable, Text, kind, register
+from .making import ENTRY, ready
 
 Array = np.ndarray[Any, Any]
 
