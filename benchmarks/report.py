@@ -42,6 +42,11 @@ class Results:
         ]
         return min(found) if found else None
 
+    def least(self, system: str, workload: str) -> float | None:
+        """Return the least time of one workload, in seconds."""
+        times = self.times.get((system, workload))
+        return min(times) if times else None
+
     def plain(self) -> dict[str, dict[str, list[float]]]:
         """Return all times, for JSON."""
         found: dict[str, dict[str, list[float]]] = {}
@@ -62,10 +67,16 @@ def machine() -> str:
     return ", ".join(parts)
 
 
-def table(results: Results, systems: list[str], workloads: list[str], left_out: dict[tuple[str, str], str]) -> str:
-    """Return workloads by systems: least (median) time, and below it what has no time, and why."""
+def table(
+    results: Results,
+    systems: list[str],
+    workloads: list[str],
+    left_out: dict[tuple[str, str], str],
+    limits: dict[str, float],
+) -> str:
+    """Return workloads by systems: least (median) time and the limit; below it what has no time, and why."""
     shown = [s for s in systems if any(who == s for who, _ in [*results.times, *results.errors])]
-    rows = [["ms, least (median)", *shown]]
+    rows = [["ms, least (median)", *shown, *(["limit (times it)"] if limits else [])]]
     for workload in workloads:
         per_chunk = results.chunks.get(workload, 0)
         row = [workload + (", us a chunk" if per_chunk else "")]
@@ -79,6 +90,8 @@ def table(results: Results, systems: list[str], workloads: list[str], left_out: 
                 unit = 1e6 / per_chunk if per_chunk else 1e3
                 star = "*" if (system, workload) in results.once else ""
                 row.append(f"{_short(min(times) * unit)} ({_short(median(times) * unit)}){star}")
+        if limits:
+            row.append(_limit(limits.get(workload), results.least("windrow", workload)))
         rows.append(row)
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [
@@ -94,6 +107,13 @@ def table(results: Results, systems: list[str], workloads: list[str], left_out: 
     ]
     lines += [f"failed: {system}, {workload}: {why}" for (system, workload), why in results.errors.items()]
     return "\n".join(lines)
+
+
+def _limit(limit: float | None, mine: float | None) -> str:
+    """Return the least time that memory or multiplication takes, and how many times it Windrow takes."""
+    if limit is None:
+        return ""
+    return _short(limit * 1e3) + (f" ({_short(mine / limit)})" if mine is not None else "")
 
 
 def _short(value: float) -> str:

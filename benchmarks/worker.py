@@ -8,9 +8,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import sys
 
-import numerics
-from workloads import QUICK, Sizes, cases, measure
+from rows import cases
+from workloads import QUICK, Sizes, measure
 
 
 def main() -> None:
@@ -24,9 +25,11 @@ def main() -> None:
     name, _, variant = options.system.partition(":")
     module = importlib.import_module(f"systems.{name}_")
     sizes = QUICK if options.quick else Sizes()
-    case = (cases(sizes) | numerics.cases(sizes))[options.workload]
+    case = cases(sizes)[options.workload]
     with module.opened(variant) as system:
-        print(json.dumps(measure(case(system), options.repeats)))
+        found = measure(case(system), options.repeats)
+    windrow = sys.modules.get("windrow")
+    print(json.dumps(found | {"source": getattr(windrow, "__file__", None)}))
 
 
 if __name__ == "__main__":

@@ -38,8 +38,8 @@ def example() -> Any:
 
 
 @cache
-def compiled() -> Any:
-    """Return one step on rows with a rim of one row on each side, in two passes."""
+def compiled(parallel: bool = False) -> Any:
+    """Return one step on rows with a rim of one row on each side, in two passes; by numba's threads, if so asked."""
     import numba
 
     x = example()
@@ -47,10 +47,10 @@ def compiled() -> Any:
     g, f, space, step = f4(x.G), f4(x.CORIOLIS), f4(1 / x.SPACING), f4(x.STEP)
     new, old, half, quarter = f4(x.NEW), f4(x.OLD), f4(0.5), f4(0.25)
 
-    @numba.njit
+    @numba.njit(parallel=parallel)
     def rates(h, u, v, hu, hv, q, e):  # type: ignore[no-untyped-def]
         rows, columns = h.shape
-        for j in range(rows):
+        for j in numba.prange(rows):
             k = min(j + 1, rows - 1)
             m = max(j - 1, 0)
             for i in range(columns):
@@ -64,10 +64,10 @@ def compiled() -> Any:
                     u[j, i] * u[j, i] + u[j, w] * u[j, w] + v[j, i] * v[j, i] + v[m, i] * v[m, i]
                 )
 
-    @numba.njit
+    @numba.njit(parallel=parallel)
     def advance(h, u, v, hu, hv, q, e, dh, du, dv, first):  # type: ignore[no-untyped-def]
         rows, columns = h.shape
-        for j in range(1, rows - 1):
+        for j in numba.prange(1, rows - 1):
             for i in range(columns):
                 r = i + 1 if i + 1 < columns else 0
                 w = i - 1 if i else columns - 1

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
+from seeds.shallow_water import compiled
 from workloads import System
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TILE = 64
+TILE, PARTS = 64, 64
 
 
 @numba.njit(parallel=True, fastmath=True)
@@ -44,8 +45,37 @@ def _symmetric(a):
     return total / n / n
 
 
+@numba.njit(parallel=True, fastmath=True)
+def _relaxed(old, new):
+    for i in numba.prange(1, old.shape[0] - 1):
+        for j in range(1, old.shape[1] - 1):
+            new[i, j] = 0.25 * (old[i - 1, j] + old[i + 1, j] + old[i, j - 1] + old[i, j + 1])
+
+
+@numba.njit(parallel=True, fastmath=True)
+def _moved(x, centres, parts):
+    turned = centres.T.copy()
+    count, rows = centres.shape[0], (x.shape[0] + parts.shape[0] - 1) // parts.shape[0]
+    for b in numba.prange(parts.shape[0]):
+        found, apart = np.zeros(parts.shape[1:]), np.empty(count)
+        for i in range(b * rows, min(b * rows + rows, x.shape[0])):
+            apart[:] = 0.0
+            for j in range(x.shape[1]):
+                for k in range(count):
+                    difference = x[i, j] - turned[j, k]
+                    apart[k] += difference * difference
+            least = 0
+            for k in range(1, count):
+                if apart[k] < apart[least]:
+                    least = k
+            for j in range(x.shape[1]):
+                found[least, j] += x[i, j]
+            found[least, x.shape[1]] += 1
+        parts[b] = found
+
+
 class Numba(System):
-    """W2, W3 and W4 by hand."""
+    """What is written by hand."""
 
     def summed(self, x: Any, y: Any, constant: float) -> Any:
         """One loop."""
@@ -60,6 +90,40 @@ class Numba(System):
     def symmetric(self, a: Any) -> Any:
         """Tile by tile."""
         return _symmetric(a)
+
+    def jacobi(self, u: Any, steps: int, how: str) -> Any:
+        """One loop a step, in two buffers."""
+        old, new = np.zeros((2, u.shape[0] + 2, u.shape[1] + 2))
+        old[1:-1, 1:-1] = u
+        for _ in range(steps):
+            _relaxed(old, new)
+            old, new = new, old
+        return old[1:-1, 1:-1]
+
+    def shallow_water(self, state: Any, steps: int) -> Any:
+        """Two loops a step, on rows with a rim."""
+        rates, advance = compiled(parallel=True)
+        wide = [np.concatenate([field[-1:], field, field[:1]]) for field in state]
+        work = [np.empty_like(wide[0]) for _ in range(4)]
+        for _ in range(steps):
+            rates(*wide[:3], *work)
+            advance(*wide[:3], *work, *wide[3:], False)
+            for field in wide[:3]:
+                field[0], field[-1] = field[-2], field[1]
+        return [field[1:-1] for field in wide]
+
+    def clustered(self, points: Any, centres: Any, turns: int) -> Any:
+        """One loop an iteration."""
+        parts = np.empty((PARTS, len(centres), points.shape[1] + 1))
+        for _ in range(turns):
+            _moved(points, centres, parts)
+            found = parts.sum(axis=0)
+            centres = found[:, :-1] / found[:, -1:]
+        return centres
+
+    def returned(self, x: Any, y: Any, constant: float) -> Any:
+        """One loop."""
+        return self.kept(x, y, constant)
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from workloads import Chunk, System, chunk_of
+from workloads import Chunk, System, chunk_of, relaxed
 
 import windrow as wr
 
@@ -47,6 +48,33 @@ class Windrow(System):
         for one in kept:
             one.expr.pin.wait()
         return kept
+
+    def jacobi(self, u: Any, steps: int, how: str) -> Any:
+        """As one graph of `pad` and slices or of `map_overlap`, or persisted at each step."""
+        for _ in range(steps):
+            if how == "overlap":
+                u = wr.map_overlap(relaxed, u, depth=1, boundary=0.0, trim=False, dtype=float, chunks=u.chunks)
+            else:
+                wide = wr.pad(u, 1)
+                u = 0.25 * (wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:])
+            u = u.persist() if how == "persisted" else u
+        return self.keep(u)
+
+    def persist(self, *several: Any) -> Any:
+        """Go on at once."""
+        return wr.persist(*several)
+
+    def fitted(self, points: Any, centres: Any, turns: int) -> Any:
+        """By its KMeans."""
+        from windrow.ml.cluster import KMeans
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return KMeans(len(centres), init=centres, n_init=1, max_iter=turns, tol=0.0).fit(points).cluster_centers_
+
+    def handed(self, host: Any, chunks: tuple[int, ...]) -> Any:
+        """By reference."""
+        return wr.from_array(host, chunks=chunks)
 
 
 @contextmanager

@@ -1,0 +1,145 @@
+"""Run npbench's kernels on lazy arrays beside NumPy: `make npbench SUITE=path/to/a/checkout`, or of one description.
+
+Each kernel's own NumPy function runs unchanged; its arrays are made lazy, and NumPy's dispatch protocols do the rest.
+The least preset is taken at which NumPy needs half a second. Each part runs in a process of its own, for `--limit`
+seconds at most; nothing is fetched. Shown is the least time, and the first of Windrow's, which compiles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from process import answer  # noqa: E402
+from report import machine  # noqa: E402
+from suite import find, read  # noqa: E402
+
+
+@dataclass
+class Row:
+    """A line of the table."""
+
+    kernel: str
+    preset: str = ""
+    numpy: float = 0.0
+    first: float = 0.0
+    windrow: float = 0.0
+    verdict: str = ""
+    more: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """How many times faster than NumPy; 0 if there is no time."""
+        return self.numpy / self.windrow if self.windrow else 0.0
+
+    def line(self) -> str:
+        """Return it as text."""
+        cells = [f"{value:10.4g}" if value else " " * 10 for value in (self.numpy, self.first, self.windrow)]
+        ratio = f"{self.ratio:8.3g}" if self.ratio else " " * 8
+        return f"{self.kernel:<24} {self.preset:<6}{''.join(cells)} {ratio}  {self.verdict:<8} {self.more}".rstrip()
+
+
+HEAD = f"{'kernel':<24} {'preset':<6}{'numpy, s':>10}{'first, s':>10}{'windrow, s':>10} {'ratio':>8}"
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suite", type=Path, help="a checkout of npbench, or a file of its bench_info")
+    parser.add_argument("--only", default="", help="kernels by their files' names: jacobi_2d,gemm")
+    parser.add_argument("--preset", default="", help="S, M, L or paper for all; default: chosen by measuring")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds for each process; default: %(default)s")
+    parser.add_argument("--memory", type=float, default=0.25, help="part of the machine's that NumPy may take")
+    parser.add_argument("--as-np", action="store_true", help="let the kernel's `np` be windrow")
+    parser.add_argument("--json", metavar="FILE", help="write the rows there")
+    options = parser.parse_args()
+    options.only = [word.strip() for word in options.only.split(",") if word.strip()]
+    if not find(options.suite, options.only):
+        parser.error(f"no description of a kernel in {options.suite}")
+    return options
+
+
+def worker(path: Path, what: str, folder: str, options: argparse.Namespace, *more: str) -> dict[str, Any]:
+    """Run a part in a process of its own."""
+    command = [sys.executable, str(HERE / "worker.py"), str(path), what, folder, "--limit", str(options.limit)]
+    return answer([*command, *more], {}, options.limit)
+
+
+def choose(path: Path, folder: str, options: argparse.Namespace) -> str:
+    """Return the preset to measure; of those that don't end in time none is taken."""
+    if options.preset:
+        return str(options.preset)
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * options.memory
+    worker(path, "sizes", folder, options, "--memory", str(memory))
+    told = Path(folder) / "sizes.json"
+    found: dict[str, float] = json.loads(told.read_text()) if told.exists() else {}
+    return max(found, key=lambda preset: found[preset], default=read(path).presets[0])
+
+
+def measure(path: Path, options: argparse.Namespace) -> Row:
+    """Measure a kernel."""
+    row = Row(path.stem)
+    if not read(path).arrays and not options.as_np:
+        row.verdict, row.more = "none", "it takes no arrays; --as-np runs it"
+        return row
+    with tempfile.TemporaryDirectory() as folder:
+        row.preset = choose(path, folder, options)
+        plain = worker(path, "numpy", folder, options, "--preset", row.preset)
+        if "error" in plain:
+            row.verdict, row.more = "none", f"NumPy: {plain['error']}"
+            return row
+        row.numpy = min(plain["times"])
+        lazily = ["--as-np"] if options.as_np else []
+        found = worker(path, "windrow", folder, options, "--preset", row.preset, *lazily)
+    if "error" in found:
+        row.verdict = "timeout" if found["error"].startswith("no end") else "error"
+        row.more = found["error"]
+    else:
+        row.first, row.windrow = found["times"][0], min(found["times"])
+        row.verdict = "right" if found["right"] else "wrong"
+        row.more = "" if found["lazy"] == found["results"] else f"lazy: {found['lazy']} of {found['results']} results"
+    return row
+
+
+def summary(rows: list[Row], limit: float) -> list[str]:
+    """Return the means and counts."""
+    lines = []
+    ratios = [row.ratio for row in rows if row.verdict == "right"]
+    if ratios:
+        lines.append(f"geometric mean over {len(ratios)} right: {exp(sum(map(log, ratios)) / len(ratios)):.3g}")
+    late = [row.numpy / limit for row in rows if row.verdict == "timeout"]
+    if late:
+        both = [*ratios, *late]
+        lines.append(f"with the limit for timeouts, {len(both)}: {exp(sum(map(log, both)) / len(both)):.3g} at most")
+    counts = {word: sum(row.verdict == word for row in rows) for word in ("right", "wrong", "error", "timeout", "none")}
+    lines.append(", ".join(f"{word} {count}" for word, count in counts.items()))
+    return lines
+
+
+def main() -> int:
+    """Measure, print, and say by the exit status whether any result was wrong."""
+    options = arguments()
+    print(machine())
+    print(HEAD, flush=True)
+    rows = []
+    for path in find(options.suite, options.only):
+        rows.append(measure(path, options))
+        print(rows[-1].line(), flush=True)
+    print("\n".join(summary(rows, options.limit)))
+    if options.json:
+        Path(options.json).write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+    return int(any(row.verdict == "wrong" for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
