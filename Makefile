@@ -46,7 +46,7 @@ endif
 # Tests start hundreds of Pythons, and each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all checks lint types mypy pyright imports size docs site conformance xarray dask bench ml seeds mutants clean
+.PHONY: help run test test-all checks lint types mypy pyright imports size docs site conformance xarray dask bench ml seeds npbench mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -104,10 +104,13 @@ xarray: .venv/.test ## xarray's tests of lazy arrays on Windrow; SUITE=its check
 dask: .venv/.test ## dask's own tests by wr.dask.get, beside its threads; ARGS="--ranks 2 dask.array.tests.test_reductions"
 	$(PY) tests/conformance/dask_suite.py $(ARGS)
 
-bench: .venv/.bench $(if $(filter ml,$(MAKECMDGOALS)),.venv/.learn) ## measure against the peers; `make bench ml`: the training stage, `make bench seeds`: rank programs, loops, shared arrays
+bench: .venv/.bench $(if $(filter ml,$(MAKECMDGOALS)),.venv/.learn) ## measure against the peers; ARGS="--compare REV": against a revision; `make bench ml`: the training stage, `make bench seeds`: rank programs, loops, shared arrays
 	$(PY) benchmarks/$(if $(filter ml,$(MAKECMDGOALS)),ml.py,$(if $(filter seeds,$(MAKECMDGOALS)),seeds,run.py)) $(ARGS)
 
 ml seeds: bench
+
+npbench: .venv/.bench ## npbench's kernels on lazy arrays beside NumPy, SUITE=its checkout; ARGS="--only gemm,jacobi_2d"
+	$(PY) benchmarks/npbench $(SUITE) $(ARGS)
 
 mutants: .venv/.mutants ## how many small changes of the program the tests notice; ARGS="--number 20 --folders graph"
 	$(PY) tests/mutants/run.py $(ARGS)

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def answer(command: Sequence[str], environment: dict[str, str], limit: float) ->
     try:
         out, err = worker.communicate(timeout=limit)
     except BaseException as error:
-        os.killpg(worker.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(worker.pid, signal.SIGKILL)
         worker.communicate()
         if isinstance(error, subprocess.TimeoutExpired):
             return {"error": f"no end in {limit:.0f} s"}

@@ -131,8 +131,8 @@ def main() -> int:
         rows = [(s, w) for w in workloads for s in mine if takes(s, w)]
         return compare(options, rows, measure, chosen("steps", options.only))
     results, probed = rounds(options, workloads)
+    limits = {w: probed.seconds(work) for w, work in works(sizes).items()} if probed else {}
     if workloads:
-        limits = {w: probed.seconds(work) for w, work in works(sizes).items()} if probed else {}
         print(table(results, options.systems, workloads, LONG, limits))
     if probed:
         print(f"probes: {probed.bytes / 1e9:.3g} GB/s to and from memory, {probed.flops / 1e9:.3g} GFLOPS of DGEMM\n")
@@ -140,7 +140,9 @@ def main() -> int:
     for line in [*judge(results, extras), *means.judge(results)]:
         print(line)
     if options.json:
-        Path(options.json).write_text(json.dumps({"times": results.plain(), "extras": extras}, indent=1) + "\n")
+        Path(options.json).write_text(
+            json.dumps({"times": results.plain(), "limits": limits, "extras": extras}, indent=1) + "\n"
+        )
     return 1 if results.errors else 0
 
 

@@ -21,7 +21,7 @@ STEP = 1 << 14
 SLOW = 20.0
 """A workload whose first run takes longer, in seconds, is measured by that run alone: compiling takes less."""
 
-LONG = 10.0
+LONG = 6.0
 """Repetitions end after as many seconds of them."""
 
 

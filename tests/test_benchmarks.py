@@ -2,28 +2,141 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "benchmarks"
+SUITE = {
+    "halved": ("def kernel(n, x, out):\n    out[1:] = x[1:] * 0.5\n    return x.sum()", ["out"]),
+    "typed": ("def kernel(n, x, out):\n    return x * 2 if type(x) is np.ndarray else x", []),
+    "stuck": ("def kernel(n, x, out):\n    while type(x) is not np.ndarray:\n        pass\n    return x", []),
+    "bad": (
+        "def kernel(n, x, out):\n    if type(x) is not np.ndarray:\n        raise ValueError(n)\n    return x",
+        ["out"],
+    ),
+    "small": ("def kernel(n, x, out):\n    out += np.sin(x)", []),
+}
 
 
-def test_benchmarks_run_in_small(tmp_path):
-    file = tmp_path / "times.json"
-    words = ["--quick", "--only", "W1,W2", "--rounds", "1", "--systems", "windrow,numpy", "--json", str(file)]
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "run.py"), *words],
+def run(tmp_path, *words):
+    return subprocess.run(
+        [sys.executable, *map(str, words)],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "WINDROW_CONFIG": ""},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@pytest.fixture
+def module(monkeypatch):
+    """Import a module of the benchmarks' folder, which is no package."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    yield importlib.import_module
+    for name, loaded in list(sys.modules.items()):
+        if (getattr(loaded, "__file__", None) or "").startswith(str(BENCHMARKS)):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def suite(tmp_path):
+    """Write kernels in npbench's layout."""
+    (tmp_path / "bench_info").mkdir()
+    folder = tmp_path / "npbench" / "benchmarks" / "own"
+    folder.mkdir(parents=True)
+    for name, (function, outputs) in SUITE.items():
+        info = {
+            "relative_path": "own", "module_name": name, "func_name": "kernel",
+            "parameters": {"S": {"n": 10}, "M": {"n": 2000}},
+            "init": {"func_name": "start", "input_args": ["n"], "output_args": ["x", "out"]},
+            "input_args": ["n", "x", "out"], "array_args": ["x", "out"], "output_args": outputs,
+        }  # fmt: skip
+        (tmp_path / "bench_info" / f"{name}.json").write_text(json.dumps({"benchmark": info}))
+        start = "import numpy as np\n\ndef start(n):\n    return np.arange(n) / n, np.ones(n)\n"
+        (folder / f"{name}.py").write_text(start)
+        (folder / f"{name}_numpy.py").write_text(f"import numpy as np\n\n{function}\n")
+    return tmp_path
+
+
+def test_benchmarks_run_in_small(tmp_path):
+    file = tmp_path / "times.json"
+    words = ["--quick", "--only", "W1,W2", "--rounds", "1", "--systems", "windrow,numpy", "--json", file]
+    done = run(tmp_path, BENCHMARKS / "run.py", *words)
     assert done.returncode == 0, done.stdout + done.stderr
     times = json.loads(file.read_text())["times"]
     assert {frozenset(systems) for systems in times.values()} == {frozenset({"windrow", "numpy"})}
     assert "W2" in times
     assert "W1 map_blocks, us a chunk" in done.stdout
+    assert "geometric mean of 1 rows, windrow against numpy" in done.stdout
+    assert "limit (times it)" in done.stdout
+
+
+def test_rows_of_loops_are_right_in_small(tmp_path):
+    words = ["--quick", "--only", "W8,W9,W14,host", "--rounds", "1", "--repeats", "1", "--systems", "windrow,numpy"]
+    done = run(tmp_path, BENCHMARKS / "run.py", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "failed" not in done.stdout
+
+
+def test_each_limit_is_a_row_s(module):
+    sizes = module("workloads").Sizes()
+    limits, rows = module("limits").works(sizes), module("rows").cases(sizes)
+    assert set(limits) <= set(rows)
+    assert all(work.bytes > 0 for work in limits.values())
+    machine = module("limits").Machine(bytes=10e9, flops=100e9)
+    assert machine.seconds(limits["W2"]) == pytest.approx(2 * 8 * 32_000_000 / 10e9)
+    assert machine.seconds(limits["W5 1000"]) == pytest.approx(2 * 4000**3 / 100e9)
+
+
+def test_rows_are_judged_by_the_best_peer_and_means_without_overhead(module):
+    results = module("report").Results()
+    for name, mine, dask, numpy in (("W1 5", 1.0, 100.0, 1.0), ("W2", 1.0, 8.0, 5.0), ("W4", 1.0, 2.0, 1.1)):
+        for system, seconds in (("windrow", mine), ("dask-threads", dask), ("numpy", numpy)):
+            results.add(system, name, {"times": [seconds, 2 * seconds], "chunks": 0, "once": False})
+    lines = module("means").judge(results)
+    assert any(line.startswith("PASS  W2: faster than its best peer, numpy: 5 times") for line in lines)
+    assert any(line.startswith("FAIL  W4: faster than its best peer, numpy: 1.1 times") for line in lines)
+    mean = next(line for line in lines if "windrow against dask-threads" in line)
+    assert mean.startswith("PASS  geometric mean of 2 rows, windrow against dask-threads: 4 times (at least 4)")
+
+
+def test_a_slower_row_is_marked(module):
+    pair = module("compare").Pair("W2", [1.0, 1.2], [1.06, 1.1])
+    assert pair.line().endswith("1.060 (0.982)  SLOWER")
+    assert "SLOWER" not in module("compare").Pair("W2", [1.0], [1.04]).line()
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a checkout")
+def test_two_revisions_take_turns_and_the_worktree_goes(tmp_path):
+    before = subprocess.run(["git", "worktree", "list"], cwd=ROOT, capture_output=True, check=True).stdout
+    words = ["--quick", "--compare", "HEAD", "--only", "W2", "--rounds", "1", "--repeats", "1"]
+    done = run(tmp_path, BENCHMARKS / "run.py", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "geometric mean of 1 ratios" in done.stdout
+    assert subprocess.run(["git", "worktree", "list"], cwd=ROOT, capture_output=True, check=True).stdout == before
+
+
+def test_kernels_of_npbench_are_run_lazily_and_compared(suite):
+    file = suite / "rows.json"
+    done = run(suite, BENCHMARKS / "npbench", suite, "--limit", "10", "--json", file)
+    assert done.returncode == 1, done.stdout + done.stderr
+    rows = {row["kernel"]: row for row in json.loads(file.read_text())}
+    verdicts = {name: row["verdict"] for name, row in rows.items()}
+    assert verdicts == {"halved": "right", "typed": "wrong", "stuck": "timeout", "bad": "error", "small": "right"}
+    assert rows["halved"]["preset"] in ("S", "M")
+    assert rows["halved"]["windrow"] > 0
+    assert "right 2, wrong 1, error 1, timeout 1, none 0" in done.stdout
+
+
+def test_one_kernel_of_npbench_is_run_by_its_description(suite):
+    done = run(suite, BENCHMARKS / "npbench", suite / "bench_info" / "halved.json", "--preset", "S")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "geometric mean over 1 right" in done.stdout

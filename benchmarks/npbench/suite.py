@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 PRESETS = ("S", "M", "L", "paper")
+ENOUGH = 0.5
+"""Seconds that NumPy should need."""
 
 
 @dataclass(frozen=True)
