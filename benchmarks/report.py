@@ -29,6 +29,14 @@ class Results:
         if found["once"]:
             self.once.add((system, workload))
 
+    def copy(self, system: str, workload: str, to: str) -> None:
+        """Enter what a system did in one workload as what it does in another."""
+        if (system, workload) in self.errors:
+            self.errors[system, to] = self.errors[system, workload]
+        elif times := self.times.get((system, workload)):
+            self.times[system, to] = list(times)
+            self.once |= {(system, to)} if (system, workload) in self.once else set()
+
     def settled(self, system: str, workload: str) -> bool:
         """Whether it is not to be measured again."""
         return (system, workload) in self.once or (system, workload) in self.errors
