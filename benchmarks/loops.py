@@ -87,17 +87,7 @@ def kmeans(system: System, sizes: Sizes, estimator: bool) -> Case:
     @cache
     def expected() -> Any:
         points = whole((n, k), 14)
-        centres = points[:CLUSTERS].copy()
-        for _ in range(turns):
-            sums, counts = np.zeros((CLUSTERS, k)), np.zeros(CLUSTERS)
-            for at in range(0, n, 1 << 16):
-                rows = points[at : at + (1 << 16)]
-                nearest = (((rows[:, None] - centres) ** 2).sum(axis=2)).argmin(axis=1)
-                own = np.eye(CLUSTERS)[nearest]
-                sums += own.T @ rows
-                counts += own.sum(axis=0)
-            centres = sums / counts[:, None]
-        return centres
+        return System().clustered(points, points[:CLUSTERS].copy(), turns)
 
     def run(given: Any, c: float) -> Any:
         points, centres = given

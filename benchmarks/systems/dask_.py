@@ -75,6 +75,10 @@ class Dask(System):
         """In one graph."""
         return dask.persist(*several)
 
+    def clustered(self, points: Any, centres: Any, turns: int) -> Any:
+        """In one graph an iteration."""
+        return self.clustered_whole(points, centres, turns)
+
     def handed(self, host: Any, chunks: tuple[int, ...]) -> Any:
         """Without hashing what it holds."""
         return da.from_array(host, chunks=chunks, name=False)

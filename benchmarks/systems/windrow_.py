@@ -72,6 +72,10 @@ class Windrow(System):
             warnings.simplefilter("ignore")
             return KMeans(len(centres), init=centres, n_init=1, max_iter=turns, tol=0.0).fit(points).cluster_centers_
 
+    def clustered(self, points: Any, centres: Any, turns: int) -> Any:
+        """In one graph an iteration."""
+        return self.clustered_whole(points, centres, turns)
+
     def handed(self, host: Any, chunks: tuple[int, ...]) -> Any:
         """By reference."""
         return wr.from_array(host, chunks=chunks)
