@@ -27,7 +27,7 @@ def main() -> None:
     sizes = QUICK if options.quick else Sizes()
     case = cases(sizes)[options.workload]
     with module.opened(variant) as system:
-        found = measure(case(system), options.repeats)
+        found = measure(case(system), options.repeats, system.compiles)
     windrow = sys.modules.get("windrow")
     print(json.dumps(found | {"source": getattr(windrow, "__file__", None)}))
 

@@ -59,7 +59,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="kernels by their files' names: jacobi_2d,gemm")
     parser.add_argument("--preset", default="", help="S, M, L or paper for all; default: chosen by measuring")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each process; default: %(default)s")
-    parser.add_argument("--memory", type=float, default=0.25, help="part of the machine's that NumPy may take")
+    parser.add_argument("--memory", type=float, default=0.5, help="part of the machine's that NumPy may take")
     parser.add_argument("--as-np", action="store_true", help="let the kernel's `np` be windrow")
     parser.add_argument("--json", metavar="FILE", help="write the rows there")
     options = parser.parse_args()

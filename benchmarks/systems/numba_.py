@@ -77,6 +77,8 @@ def _moved(x, centres, parts):
 class Numba(System):
     """What is written by hand."""
 
+    compiles = True
+
     def summed(self, x: Any, y: Any, constant: float) -> Any:
         """One loop."""
         return _summed(x, y, constant)
