@@ -35,6 +35,7 @@ class Results:
             self.errors[system, to] = self.errors[system, workload]
         elif times := self.times.get((system, workload)):
             self.times[system, to] = list(times)
+            self.chunks.setdefault(to, self.chunks[workload])
             self.once |= {(system, to)} if (system, workload) in self.once else set()
 
     def settled(self, system: str, workload: str) -> bool:
