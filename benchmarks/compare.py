@@ -6,7 +6,6 @@ worker measures both in turn, and who goes first alternates; PYTHONPATH says who
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from means import geometric
-from process import answer
+from process import answer, ended_in_order
 
 if TYPE_CHECKING:
     import argparse
@@ -55,13 +54,8 @@ class Pair:
 @contextmanager
 def checked_out(revision: str) -> Iterator[Path]:
     """Give the tree of a revision, which is removed afterwards, also after Ctrl-C or SIGTERM."""
-
-    def end(number: int, frame: Any) -> None:
-        sys.exit(128 + number)
-
     git = ["git", "-C", str(ROOT)]
-    before = signal.signal(signal.SIGTERM, end)
-    with tempfile.TemporaryDirectory(prefix="windrow-bench-") as folder:
+    with ended_in_order(), tempfile.TemporaryDirectory(prefix="windrow-bench-") as folder:
         tree = Path(folder) / "tree"
         try:
             subprocess.run([*git, "worktree", "add", "--quiet", "--detach", str(tree), revision], check=True)
@@ -69,7 +63,6 @@ def checked_out(revision: str) -> Iterator[Path]:
         finally:
             subprocess.run([*git, "worktree", "remove", "--force", str(tree)], check=False, capture_output=True)
             subprocess.run([*git, "worktree", "prune"], check=False)
-            signal.signal(signal.SIGTERM, before)
 
 
 def paired(name: str, turns: int, trees: dict[str, Path], run: Callable[[dict[str, str]], dict[str, Any]]) -> Pair:
