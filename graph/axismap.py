@@ -106,6 +106,30 @@ class Slice:
 
 
 @dataclass(frozen=True)
+class Window:
+    """Result positions from `first` to `stop` are source positions `p + shift`; others come from elsewhere."""
+
+    first: int
+    stop: int
+    shift: int
+
+    def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
+        """See `AxisMap`."""
+        lo, hi = np.maximum(out.start(chunks), self.first), np.minimum(out.stop(chunks), self.stop)
+        return run_rows(np.arange(len(chunks)), lo + self.shift, hi + self.shift, len(chunks), source)
+
+    def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
+        """See `AxisMap`."""
+        base = out.start(chunk)
+        lo, hi = max(base, self.first) + self.shift, min(out.stop(chunk), self.stop) + self.shift
+        found = []
+        for block, take, begin in _cut_run(lo, hi, source):
+            put = begin - self.shift - base
+            found.append(Segment(block, take, slice(put, put + take.stop - take.start)))
+        return found
+
+
+@dataclass(frozen=True)
 class Fixed:
     """One position of the source; no axis of the result runs along it."""
 

@@ -24,6 +24,7 @@ from .kinds.points import PutPoints, TakePoints
 from .kinds.reduction import Level
 from .kinds.reshape import Reshape
 from .kinds.source import Host, Source
+from .patches import is_shift
 from .program import Apply, Call, Fused, Generate, Load, Operand, Product, Program, Value
 from .simplify import simplify
 from .stage import Stage
@@ -85,7 +86,8 @@ def _homes(
             homes[token] = token
             continue
         fuses = [_fuses(node, user, sources) for user, _ in users[token]]
-        if all(fuses) and (_free(node, sources) or all(user.token in sources for user, _ in users[token])):
+        read = _free(node, sources) or _is_read(node, users[token], sources)
+        if all(fuses) and (read or all(user.token in sources for user, _ in users[token])):
             homes[token] = ""
             continue
         where = {homes[user.token] if fused else token for fused, (user, _) in zip(fuses, users[token], strict=True)}
@@ -117,6 +119,13 @@ def _free(node: Expr, sources: dict[str, Source]) -> bool:
     if node.token in sources:
         return is_cheap(sources[node.token])
     return isinstance(node.op, Move) and node.op.first_block(node.grid, node.operands[0].grid) is not None
+
+
+def _is_read(node: Expr, users: list[tuple[Expr, int]], sources: dict[str, Source]) -> bool:
+    """Whether elementwise users read what a move shifts where it lies, each for itself."""
+    if node.token in sources or not isinstance(node.op, Move) or len(users) < 2:
+        return False
+    return all(isinstance(user.op, Elementwise) for user, _ in users) and is_shift(node)
 
 
 def _fuses(node: Expr, user: Expr, sources: dict[str, Source]) -> bool:

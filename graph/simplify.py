@@ -17,6 +17,7 @@ from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise
 from .kinds.move import Move, join_operands
 from .kinds.reduction import Reduce, expand
+from .patches import compose
 from .writes import Writes
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def _simplify_node(node: Expr, operands: tuple[Expr, ...], stored: Callable[[str
                 op, operands = composed, inner.operands
         if op.joins is not None and len(operands) > JOINED:
             op, operands = _in_groups(node, op.joins, operands)
+        elif (both := compose(op, operands, node, stored)) is not None:
+            op, operands = both
         if len(operands) == 1 and _identity(op, operands[0], node):
             return Expr(Elementwise("copy", (0,)), operands, node.grid, node.dtype, node.origin, None, node.token)
     if isinstance(op, Contract):

@@ -50,6 +50,26 @@ class Bound:
     counted: bool = False
     open: bool = True
 
+    @property
+    def function(self) -> Native | None:
+        """The kernel's function if it is there; or else see to it that it will be."""
+        kernel = self.kernel
+        if kernel.function is None:
+            if not self.counted:
+                self.counted = True
+                kernel.work += self.work
+            if config.jit == "on" or (kernel.work >= ENOUGH_WORK and not kernel.asked):
+                kernel.ask(wait=config.jit == "on")
+        return kernel.function
+
+
+def bind(fused: Fused, inputs: int, stage: Stage) -> Bound:
+    """Return a stage's kernel, which takes so many inputs: the one that there is of its text."""
+    with _lock:
+        kernel = _kernels.setdefault(fused.text, Kernel(fused.text, inputs))
+    scalars = np.frombuffer(fused.scalars.ljust(8, b"\0"), np.uint8)
+    return Bound(fused, kernel, scalars, math.prod(stage.domain.shape) * fused.steps)
+
 
 _kernels: dict[str, Kernel] = {}
 _fused: WeakKeyDictionary[Program, Fused] = WeakKeyDictionary()
@@ -137,9 +157,8 @@ def _address(x: Array) -> int:
 def _function(frame: Frame) -> tuple[Bound, Native] | None:
     """Return the kernel for a frame if it is there, or else see to it that it will be."""
     stage = frame.stage
-    jit = config.jit
     count = math.prod(frame.shape)
-    if jit == "off" or (count if stage.program.level is not None else count * len(frame.blocks)) < LEAST_ELEMENTS:
+    if config.jit == "off" or (count if stage.program.level is not None else count * len(frame.blocks)) < LEAST_ELEMENTS:
         return None
     try:
         bound = _bound[stage]
@@ -147,24 +166,15 @@ def _function(frame: Frame) -> tuple[Bound, Native] | None:
         bound = _bind(stage)
     if bound is None or not bound.open:
         return None
-    kernel = bound.kernel
-    if kernel.function is None:
-        if not bound.counted:
-            bound.counted = True
-            kernel.work += bound.work
-        if jit == "on" or (kernel.work >= ENOUGH_WORK and not kernel.asked):
-            kernel.ask(wait=jit == "on")
-    return None if kernel.function is None else (bound, kernel.function)
+    function = bound.function
+    return None if function is None else (bound, function)
 
 
 def _bind(stage: Stage) -> Bound | None:
     bound = None
     try:
         made = _fused.get(stage.program) or _fused.setdefault(stage.program, compile_fused(stage.program))
-        with _lock:
-            kernel = _kernels.setdefault(made.text, Kernel(made.text, len(made.loads)))
-        scalars = np.frombuffer(made.scalars.ljust(8, b"\0"), np.uint8)
-        bound = Bound(made, kernel, scalars, math.prod(stage.domain.shape) * made.steps)
+        bound = bind(made, len(made.loads), stage)
     except NotCompilable:
         pass
     _bound[stage] = bound

@@ -47,7 +47,7 @@ def compile_fused(program: Program) -> Fused:
     NotCompilable
         When the program isn't one loop over elements, or has a part that compiled kernels don't take.
     """
-    return _Writer(program).write()
+    return Writer(program).write()
 
 
 def cuts(shape: tuple[int, ...]) -> tuple[int, int, int]:
@@ -64,7 +64,9 @@ def cuts(shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 @dataclass
-class _Writer(StepWriter):
+class Writer(StepWriter):
+    """Writes a program's text; other kernels say how they read."""
+
     pointers: dict[int, str] = field(default_factory=dict)
     single: dict[int, bool] = field(default_factory=dict)
 
@@ -115,9 +117,13 @@ class _Writer(StepWriter):
         """Write the program's last value at a position of the inputs."""
         made: dict[int, str] = {}
         values = self.program.values
-        for number, single in self.single.items():
-            where = (self.body.entry, "0") if single else (self.body.text, position)
-            made[number] = where[0].load(values[number].dtype, self.pointers[number], where[1])
+        for number in self.single:
+            made[number] = self._read(number, position)
         for number in self.steps:
             made[number] = self.write_step(values[number], made)
         return made[len(values) - 1]
+
+    def _read(self, number: int, position: str) -> str:
+        """Write the load of an input's element: one for all positions is loaded once."""
+        text, at = (self.body.entry, "0") if self.single[number] else (self.body.text, position)
+        return text.load(self.program.values[number].dtype, self.pointers[number], at)

@@ -1,0 +1,160 @@
+"""Moves that only shift: boxes of the result, each of which is an operand's elements at an offset.
+
+Slices without steps, padding, rolling, joining and setting are of this kind, and so is one after the other: `compose`
+leads the boxes of the outer move through those of the inner one, so that both together read the inner's operands. A
+stencil written with `pad` and slices, or with `roll` of `roll`, reads what lies below it, and nothing is padded.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .axismap import Place, Slice, Spread, Take, Window
+from .kinds.move import Move, Route
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .axismap import AxisMap
+    from .expr import Expr, Op
+
+MOST = 16
+"""Boxes of one move, at most: each block looks at all of them."""
+FACTOR = 4
+"""Several stages read a move's operands themselves unless it has so many times fewer chunks along an axis."""
+
+Span = tuple[int, int]
+Box = tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Patch:
+    """A box of the result: along each axis its position p is position `p + shift` of an operand."""
+
+    operand: int
+    box: Box
+    shift: tuple[int, ...]
+
+
+def find_patches(op: Op, operands: tuple[Expr, ...], node: Expr) -> list[Patch] | None:
+    """Return the boxes of a move's result, painted in this order; None where it does more than shift.
+
+    `node` tells the result's shape and dtype.
+    """
+    ndim = node.grid.ndim
+    if not isinstance(op, Move) or not ndim or len(op.routes) > MOST:
+        return None
+    found: list[Patch] = []
+    for number, (route, operand) in enumerate(zip(op.routes, operands, strict=True)):
+        if route.targets != tuple(range(ndim)) or len(route.axes) != ndim or operand.dtype != node.dtype:
+            return None
+        along = []
+        for (_, axis_map), length, n in zip(route.axes, operand.shape, node.shape, strict=True):
+            runs = _runs(axis_map, length, n)
+            if runs is None:
+                return None
+            along.append(runs)
+        for chosen in itertools.product(*along):
+            found.append(Patch(number, tuple([run[:2] for run in chosen]), tuple([run[2] for run in chosen])))
+            if len(found) > MOST:
+                return None
+    return found
+
+
+def _runs(axis_map: AxisMap, length: int, n: int) -> list[tuple[int, int, int]] | None:
+    """Return the runs of result positions that come from an axis of an operand, each with what is added to them."""
+    if isinstance(axis_map, Slice) and axis_map.step == 1:
+        found = [(max(0, -axis_map.start), min(n, length - axis_map.start), axis_map.start)]
+    elif isinstance(axis_map, Window):
+        found = [(axis_map.first, axis_map.stop, axis_map.shift)]
+    elif isinstance(axis_map, Place) and axis_map.step == 1:
+        found = [(max(0, axis_map.start), min(n, axis_map.start + length), -axis_map.start)]
+    elif isinstance(axis_map, Spread) and axis_map.count <= MOST:
+        found = [(p, p + 1, -p) for p in (axis_map.start + axis_map.step * k for k in range(axis_map.count))]
+    elif isinstance(axis_map, Take):
+        index = axis_map.index
+        borders = [0, *(np.flatnonzero(np.diff(index) != 1) + 1).tolist(), len(index)]
+        if len(borders) > MOST + 1:
+            return None
+        found = [(lo, hi, int(index[lo]) - lo) for lo, hi in itertools.pairwise(borders) if hi > lo]
+    else:
+        return None
+    return [run for run in found if run[1] > run[0]]
+
+
+def compose(
+    op: Move, operands: tuple[Expr, ...], node: Expr, stored: Callable[[str], bool]
+) -> tuple[Move, tuple[Expr, ...]] | None:
+    """Return the move that does those below it, too, and its operands; None where there are none that only shift."""
+    below = [_below(operand, stored) for operand in operands]
+    if not any(below):
+        return None
+    mine = find_patches(op, operands, node)
+    if mine is None:
+        return None
+    fills = [op.fill, *(e.op.fill for e, inner in zip(operands, below, strict=True) if inner)]  # type: ignore[attr-defined]
+    given = [f for f in fills if f is not None]
+    if len({np.asarray(f).astype(node.dtype).tobytes() for f in given}) > 1:
+        return None
+    found: list[tuple[Expr, Patch]] = []
+    for i, patch in enumerate(mine):
+        operand, inner = operands[patch.operand], below[patch.operand]
+        if not inner:
+            found.append((operand, patch))
+            continue
+        if operand.op.fill is not None and any(_meet(patch.box, other.box) for other in mine[:i]):  # type: ignore[attr-defined]
+            return None
+        found += [(operand.operands[p.operand], q) for p in inner if (q := _through(patch, p)) is not None]
+    kept = [
+        (e, p) for i, (e, p) in enumerate(found) if not any(_within(p.box, later.box) for _, later in found[i + 1 :])
+    ]
+    if not kept or len(kept) > MOST:
+        return None
+    names = [e.op.name for e, inner in zip(operands, below, strict=True) if inner]  # type: ignore[attr-defined]
+    name = "+".join(dict.fromkeys([*names, op.name]))
+    fill = given[0] if given else None
+    return Move(name, tuple([_route(p, e, node.shape) for e, p in kept]), fill), tuple([e for e, _ in kept])
+
+
+def _below(node: Expr, stored: Callable[[str], bool]) -> list[Patch] | None:
+    return None if stored(node.token) else find_patches(node.op, node.operands, node)
+
+
+def _through(outer: Patch, inner: Patch) -> Patch | None:
+    """Return what of a box comes from one of its operand's own boxes."""
+    box = []
+    for (lo, hi), by, (first, stop) in zip(outer.box, outer.shift, inner.box, strict=True):
+        lo, hi = max(lo, first - by), min(hi, stop - by)
+        if hi <= lo:
+            return None
+        box.append((lo, hi))
+    return Patch(0, tuple(box), tuple([a + b for a, b in zip(outer.shift, inner.shift, strict=True)]))
+
+
+def _meet(a: Box, b: Box) -> bool:
+    return all(x[0] < y[1] and y[0] < x[1] for x, y in zip(a, b, strict=True))
+
+
+def _within(a: Box, b: Box) -> bool:
+    return all(y[0] <= x[0] and x[1] <= y[1] for x, y in zip(a, b, strict=True))
+
+
+def _route(patch: Patch, operand: Expr, shape: Sequence[int]) -> Route:
+    axes: list[tuple[int | None, Any]] = []
+    for axis, ((lo, hi), by, length, n) in enumerate(zip(patch.box, patch.shift, operand.shape, shape, strict=True)):
+        whole = (lo, hi) == (max(0, -by), min(n, length - by))
+        axes.append((axis, Slice(by) if whole else Window(lo, hi, by)))
+    return Route(tuple(axes))
+
+
+def is_shift(node: Expr) -> bool:
+    """Whether a move is read as easily as what it would make: a few boxes, of chunks that aren't much smaller."""
+    if find_patches(node.op, node.operands, node) is None:
+        return False
+    return all(
+        theirs <= FACTOR * own for o in node.operands for theirs, own in zip(o.grid.counts, node.grid.counts, strict=True)
+    )

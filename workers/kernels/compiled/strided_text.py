@@ -1,0 +1,128 @@
+"""Kernels that read each input at a place of its own: a program's text for LLVM, over boxes of a block.
+
+The function `cell` takes a pointer for each input and one for the result, which begin where the box does; a row of the
+table has the box's extents and the strides along all axes but the last, along which everything is contiguous, or one
+element for all positions. The entry goes over the rows of the table, a box each. Equal text is an equal kernel.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ....graph.kinds.move import Move
+from ....graph.access import ByBlock
+from ....graph.program import Apply, Load, Program
+from ..interpreter.buffer_plan import plan_for
+from .fused import ENTRY, Fused, Writer
+from .llvm_text import NotCompilable, memory
+
+_NUMBER = np.dtype(np.int64)
+
+
+def compile_strided(program: Program) -> Fused:
+    """Return the kernel of an elementwise program that reads at offsets, or rows and columns that are broadcast.
+
+    Raises
+    ------
+    NotCompilable
+        When the program reads otherwise, or has a part that compiled kernels don't take.
+    """
+    return _Strided(program).write()
+
+
+def table_width(ndim: int, inputs: int) -> int:
+    """Return how many integers a row has: the addresses of result and inputs, extents, strides."""
+    return inputs + 1 + ndim + (inputs + 1) * (ndim - 1)
+
+
+@dataclass
+class _Strided(Writer):
+    rows: dict[int, str] = field(default_factory=dict)
+
+    def write(self) -> Fused:
+        """Return the kernel."""
+        values, last = self.program.values, len(self.program.values) - 1
+        self._check()
+        plan = plan_for(self.program, last)
+        for i in plan.wholes:
+            self._input(i)
+        if not any(_needs_strides(values[i]) for i in plan.wholes):
+            raise NotCompilable("nothing is read elsewhere")
+        self.steps = plan.tiled
+        dtype, moved = values[last].dtype, sum(isinstance(values[i].access, Move) for i in plan.wholes)  # type: ignore[union-attr]
+        self._nest(len(values[last].full))
+        inputs = "".join(f"ptr noalias readonly %a{k}, " for k in range(len(self.single)))
+        head = f"define internal void @cell(ptr noalias readonly %t, ptr noalias readonly %scalars, {inputs}ptr noalias %out) noinline {{"
+        text = self.body.whole(head) + _entry(len(self.single))
+        scalars, single = b"".join(self.scalars), tuple(self.single.values())
+        return Fused(text, plan.wholes, single, scalars, dtype, reduces=False, steps=len(plan.tiled) + moved)
+
+    def _check(self) -> None:
+        result = self.program.result
+        if self.program.level is not None or not isinstance(result, Apply) or not all(result.full) or not result.full:
+            raise NotCompilable("no arithmetic on all positions")
+
+    def _input(self, number: int) -> None:
+        value = self.program.values[number]
+        if not isinstance(value, Load) or not isinstance(value.access, ByBlock | Move) or not value.full:
+            raise NotCompilable("whole blocks")
+        memory(value.dtype)
+        self.single[number] = not any(value.full)
+        self.pointers[number] = f"%a{len(self.pointers)}"
+
+    def _nest(self, ndim: int) -> None:
+        """Write the loops over a box."""
+        text, count, values = self.body.text, len(self.single), self.program.values
+        result = len(values) - 1
+        extents = count + 1
+        with ExitStack() as stack:
+            at = [
+                stack.enter_context(self.body.loop("0", self._number(extents + axis), "1")) for axis in range(ndim - 1)
+            ]
+            strides = extents + ndim
+            begins = {}
+            for k, number in enumerate([result, *self.single]):
+                begins[number] = "%out" if number == result else self.pointers[number]
+                if not at or self.single.get(number):
+                    continue
+                total = ""
+                for axis, index in enumerate(at):
+                    by = text.set(f"mul i64 {index}, {self._number(strides + k * (ndim - 1) + axis)}")
+                    total = text.set(f"add i64 {total}, {by}") if total else by
+                begins[number] = text.set(
+                    f"getelementptr inbounds {memory(values[number].dtype)}, ptr {begins[number]}, i64 {total}"
+                )
+            for number, single in self.single.items():
+                self.pointers[number] = begins[number]
+                if not single and not values[number].full[-1]:
+                    self.rows[number] = text.load(values[number].dtype, begins[number], "0")
+            with self.body.loop("0", self._number(extents + ndim - 1), "1") as i:
+                text.store(values[result].dtype, self._element(i), begins[result], i)
+
+    def _number(self, slot: int) -> str:
+        return self.body.entry.load(_NUMBER, "%t", str(slot))
+
+    def _read(self, number: int, position: str) -> str:
+        return self.rows[number] if number in self.rows else super()._read(number, position)
+
+
+def _needs_strides(value: object) -> bool:
+    """Whether a value isn't read as a whole block in C order, or one element."""
+    assert isinstance(value, Load)
+    return isinstance(value.access, Move) or (any(value.full) and not all(value.full))
+
+
+def _entry(count: int) -> str:
+    """Write the loop over the table's rows: `kernel(table, scalars, rows, width, 0, 0)`."""
+    lines = [f"define void @{ENTRY}(ptr %table, ptr %scalars, i64 %rows, i64 %width, i64 %c, i64 %d) {{", "entry:"]
+    lines += ["  br label %head", "head:", "  %i = phi i64 [ 0, %entry ], [ %next, %body ]"]
+    lines += ["  %more = icmp slt i64 %i, %rows", "  br i1 %more, label %body, label %done", "body:"]
+    lines += ["  %at = mul i64 %i, %width", "  %t = getelementptr i64, ptr %table, i64 %at"]
+    for k in range(count + 1):
+        lines += [f"  %s{k} = getelementptr i64, ptr %t, i64 {k}", f"  %p{k} = load ptr, ptr %s{k}, align 8"]
+    given = ", ".join(["ptr %t", "ptr %scalars", *(f"ptr %p{k}" for k in range(1, count + 1)), "ptr %p0"])
+    lines += [f"  call void @cell({given})", "  %next = add i64 %i, 1", "  br label %head", "done:", "  ret void", "}"]
+    return "\n".join([*lines, ""])
