@@ -210,14 +210,19 @@ class Reader:
         else:
             read = self._find_ahead(number, piece.block, piece.take) if self.ahead else None
             found = self._taken(number, piece) if read is None else read
-        if piece.order is not None:
-            found = found.transpose(piece.order)
-        if piece.shape is not None:
-            lengths = iter(found.shape)
-            found = found.reshape(
-                [next(lengths) if n == -1 else n for n in piece.shape] if -1 in piece.shape else piece.shape
-            )
-        return found
+        return arrange(found, piece)
+
+
+def arrange(found: Array, piece: Piece) -> Array:
+    """Return what a piece takes, transposed and shaped as it is to be put."""
+    if piece.order is not None:
+        found = found.transpose(piece.order)
+    if piece.shape is not None:
+        lengths = iter(found.shape)
+        found = found.reshape(
+            [next(lengths) if n == -1 else n for n in piece.shape] if -1 in piece.shape else piece.shape
+        )
+    return found
 
 
 def _from_files(data: HostData, grid: Grid, piece: Piece) -> Array:

@@ -2,7 +2,7 @@
 
 The function `cell` takes a pointer for each input and one for the result, which begin where the box does; a row of the
 table has the box's extents and the strides along all axes but the last, along which everything is contiguous, or one
-element for all positions. The entry goes over the rows of the table, a box each. Equal text is an equal kernel.
+element for all positions. The entry goes over the table. Equal text is an equal kernel.
 """
 
 from __future__ import annotations
@@ -53,10 +53,12 @@ class _Strided(Writer):
             raise NotCompilable("nothing is read elsewhere")
         self.steps = plan.tiled
         dtype, moved = values[last].dtype, sum(isinstance(values[i].access, Move) for i in plan.wholes)  # type: ignore[union-attr]
-        self._nest(len(values[last].full))
-        inputs = "".join(f"ptr noalias readonly %a{k}, " for k in range(len(self.single)))
-        head = f"define internal void @cell(ptr noalias readonly %t, ptr noalias readonly %scalars, {inputs}ptr noalias %out) noinline {{"
-        text = self.body.whole(head) + _entry(len(self.single))
+        count, ndim = len(self.single), len(values[last].full)
+        self._nest(ndim)
+        pointers = ["%t", "%scalars", *(f"%a{k}" for k in range(count))]
+        given = ", ".join([*(f"ptr noalias readonly {p}" for p in pointers), "ptr noalias %out, i64 %from, i64 %to"])
+        head = f"define internal void @cell({given}) noinline {{"
+        text = self.body.whole(head) + _entry(count, count + ndim - 1 if ndim > 1 else None)
         scalars, single = b"".join(self.scalars), tuple(self.single.values())
         return Fused(text, plan.wholes, single, scalars, dtype, reduces=False, steps=len(plan.tiled) + moved)
 
@@ -79,9 +81,8 @@ class _Strided(Writer):
         result = len(values) - 1
         extents = count + 1
         with ExitStack() as stack:
-            at = [
-                stack.enter_context(self.body.loop("0", self._number(extents + axis), "1")) for axis in range(ndim - 1)
-            ]
+            ends = [("0", self._number(extents + axis)) for axis in range(ndim - 2)] + [("%from", "%to")]
+            at = [stack.enter_context(self.body.loop(*pair, "1")) for pair in ends[: ndim - 1]]
             strides = extents + ndim
             begins = {}
             for k, number in enumerate([result, *self.single]):
@@ -115,14 +116,30 @@ def _needs_strides(value: object) -> bool:
     return isinstance(value.access, Move) or (any(value.full) and not all(value.full))
 
 
-def _entry(count: int) -> str:
-    """Write the loop over the table's rows: `kernel(table, scalars, rows, width, 0, 0)`."""
-    lines = [f"define void @{ENTRY}(ptr %table, ptr %scalars, i64 %rows, i64 %width, i64 %c, i64 %d) {{", "entry:"]
-    lines += ["  br label %head", "head:", "  %i = phi i64 [ 0, %entry ], [ %next, %body ]"]
-    lines += ["  %more = icmp slt i64 %i, %rows", "  br i1 %more, label %body, label %done", "body:"]
-    lines += ["  %at = mul i64 %i, %width", "  %t = getelementptr i64, ptr %table, i64 %at"]
+def _entry(count: int, rows: int | None) -> str:
+    """Write the loops over the table: `kernel(table, scalars, boxes, width, beside, rows)`.
+
+    Boxes come in groups of so many that lie `beside` each other; of those of a group so many rows are gone over at a
+    time, so that a line of memory that two of them read comes once. A box's rows are in its entry `rows`.
+    """
+    lines = [f"define void @{ENTRY}(ptr %table, ptr %scalars, i64 %boxes, i64 %width, i64 %beside, i64 %rows) {{"]
+    lines += ["entry:", "  br label %group", "group:", "  %g = phi i64 [ 0, %entry ], [ %g.next, %group.next ]"]
+    lines += ["  %g.more = icmp slt i64 %g, %boxes", "  br i1 %g.more, label %band.first, label %done", "band.first:"]
+    lines += ["  %g.at = mul i64 %g, %width", "  %g.t = getelementptr i64, ptr %table, i64 %g.at"]
+    if rows is None:
+        lines += ["  %extent = add i64 0, 1"]
+    else:
+        lines += [f"  %g.rows = getelementptr i64, ptr %g.t, i64 {rows}", "  %extent = load i64, ptr %g.rows, align 8"]
+    lines += ["  br label %band", "band:", "  %from = phi i64 [ 0, %band.first ], [ %next, %band.next ]"]
+    lines += ["  %more = icmp slt i64 %from, %extent", "  br i1 %more, label %box.first, label %group.next"]
+    lines += ["box.first:", "  %next = add i64 %from, %rows", "  %over = icmp slt i64 %next, %extent"]
+    lines += ["  %to = select i1 %over, i64 %next, i64 %extent", "  br label %box", "box:"]
+    lines += ["  %k = phi i64 [ 0, %box.first ], [ %k.next, %box.body ]", "  %k.more = icmp slt i64 %k, %beside"]
+    lines += ["  br i1 %k.more, label %box.body, label %band.next", "box.body:", "  %at = mul i64 %k, %width"]
+    lines += ["  %t = getelementptr i64, ptr %g.t, i64 %at"]
     for k in range(count + 1):
         lines += [f"  %s{k} = getelementptr i64, ptr %t, i64 {k}", f"  %p{k} = load ptr, ptr %s{k}, align 8"]
     given = ", ".join(["ptr %t", "ptr %scalars", *(f"ptr %p{k}" for k in range(1, count + 1)), "ptr %p0"])
-    lines += [f"  call void @cell({given})", "  %next = add i64 %i, 1", "  br label %head", "done:", "  ret void", "}"]
-    return "\n".join([*lines, ""])
+    lines += [f"  call void @cell({given}, i64 %from, i64 %to)", "  %k.next = add i64 %k, 1", "  br label %box"]
+    lines += ["band.next:", "  br label %band", "group.next:", "  %g.next = add i64 %g, %beside", "  br label %group"]
+    return "\n".join([*lines, "done:", "  ret void", "}", ""])

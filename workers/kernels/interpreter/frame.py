@@ -126,7 +126,7 @@ class Frame:
             self.gathers[number] = None
             plain = len(self.blocks) == 1 and isinstance(value.access, Move) and value.frame == self.stage.domain
             if plain and value.axes == tuple(range(len(self.shape))) and len(regions(self.shape)) > 1:
-                pieces, shape = self._pieces(number, value, 0)
+                pieces, shape = self.pieces(number, value, 0)
                 if len(pieces) > 1 and AssembledPieces.takes(pieces):
                     self.gathers[number] = AssembledPieces(value, pieces, shape, self.reader)
         return self.gathers[number]
@@ -212,7 +212,7 @@ class Frame:
         framed: Array = own[(slice(None), *(slice(None) if i in lengths else None for i in range(len(value.full))))]
         return framed
 
-    def _pieces(self, number: int, value: Load, i: int) -> tuple[list[Piece], tuple[int, ...]]:
+    def pieces(self, number: int, value: Load, i: int) -> tuple[list[Piece], tuple[int, ...]]:
         """Return the pieces of a moved value in block i of the frame; of a single block they are kept."""
         assert not isinstance(value.access, ByBlock)
         assert value.frame is not None
@@ -229,7 +229,7 @@ class Frame:
         """Return a moved block as a view, where it is one rectangle of one block."""
         if getattr(value.access, "fill", None) is not None:
             return None
-        pieces, _ = self._pieces(number, value, 0)
+        pieces, _ = self.pieces(number, value, 0)
         if len(pieces) != 1 or any(isinstance(t, np.ndarray) for t in pieces[0].put):
             return None
         found = self.reader.piece(value.inputs, pieces[0])
@@ -265,7 +265,7 @@ class Frame:
 
     def _assemble(self, number: int, value: Load, i: int, out: Array) -> None:
         """Bring a moved value's block i of the frame together."""
-        pieces, shape = self._pieces(number, value, i)
+        pieces, shape = self.pieces(number, value, i)
         target = out.reshape(shape)
         if not np.shares_memory(target, out) and out.size:
             target = np.empty(shape, out.dtype)
@@ -317,7 +317,7 @@ class Frame:
         for number in value.args:
             if apart and _is_moved(load := self.program.values[number]):
                 assert isinstance(load, Load)
-                pieces, _ = self._pieces(number, load, i)
+                pieces, _ = self.pieces(number, load, i)
                 found.append([self.reader.piece(load.inputs, piece) for piece in pieces])
             elif isinstance(self.program.values[number], Apply | Generate):
                 if number not in self.wholes:
