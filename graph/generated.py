@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .kinds.source import Eye, Full, Ramp, Source
+from .kinds.source import Eye, Full, Inside, Ramp, Source
 from .kinds.view import View, leads_back
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .expr import Expr
 
-_CHEAP = (Full, Ramp, Eye)
+_CHEAP = (Full, Ramp, Eye, Inside)
 FEW = 16
 """What is costly to generate is generated for its views alone where these ask for one element of so many, or fewer."""
 

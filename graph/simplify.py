@@ -18,6 +18,7 @@ from .kinds.elementwise import Elementwise
 from .kinds.move import Move, join_operands
 from .kinds.reduction import Reduce, expand
 from .patches import compose
+from .pushing import push_down
 from .writes import Writes
 
 if TYPE_CHECKING:
@@ -32,15 +33,18 @@ def simplify(roots: list[Expr], stored: Callable[[str], bool]) -> list[Expr]:
 
     What is stored is not looked into: it is read, not computed.
     """
+    writes = Writes(roots, stored)
     return rewrite(
         roots,
         lambda node: node if stored(node.token) else None,
-        lambda node, operands: _simplify_node(node, operands, stored),
-        Writes(roots, stored).collect_writes,
+        lambda node, operands: _simplify_node(node, operands, stored, writes.is_between),
+        writes.collect_writes,
     )
 
 
-def _simplify_node(node: Expr, operands: tuple[Expr, ...], stored: Callable[[str], bool]) -> Expr:
+def _simplify_node(
+    node: Expr, operands: tuple[Expr, ...], stored: Callable[[str], bool], sole: Callable[[Expr], bool]
+) -> Expr:
     op = node.op
     if isinstance(op, Reduce):
         return expand(node, operands[0])
@@ -56,6 +60,11 @@ def _simplify_node(node: Expr, operands: tuple[Expr, ...], stored: Callable[[str
             op, operands = both
         if len(operands) == 1 and _identity(op, operands[0], node):
             return Expr(Elementwise("copy", (0,)), operands, node.grid, node.dtype, node.origin, None, node.token)
+        direct = {child.token for child in node.operands}
+        if all(e.token in direct for e in operands):
+            pushed = push_down(node, op, operands, sole, stored)
+            if pushed is not None:
+                return pushed
     if isinstance(op, Contract):
         op, operands = _absorb_transposes(op, operands, stored)
     if op is node.op:

@@ -36,7 +36,7 @@ class Writes:
         points: list[tuple[int, ...]] = []
         values: list[Expr] = []
         base = node
-        while (own := _points(base)) and (base is node or self._between(base)):
+        while (own := _points(base)) and (base is node or self.is_between(base)):
             points += reversed(own)
             values += reversed(base.operands[1:])
             base = base.operands[0]
@@ -44,7 +44,8 @@ class Writes:
             return node
         return _scatter_values(node, base, points[::-1], values[::-1])
 
-    def _between(self, node: Expr) -> bool:
+    def is_between(self, node: Expr) -> bool:
+        """Whether a node is there for its only user alone."""
         return self._users[node.token] == 1 and node.pin is None and not self._stored(node.token)
 
 

@@ -67,6 +67,13 @@ class Eye(Source):
 
 
 @dataclass(frozen=True)
+class Inside(Source):
+    """Whether a position lies in a box: from one position to another along each axis."""
+
+    box: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
 class Random(Source):
     """The element at flat C-order position p follows from (key, jump, offset + p): see `workers.kernels.randoms`."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...graph.kinds.source import Eye, Full, Ramp, Random, Source
+from ...graph.kinds.source import Eye, Full, Inside, Ramp, Random, Source
 from ...graph.kinds.view import View
 
 Array = np.ndarray[Any, Any]
@@ -46,6 +46,10 @@ def _fill(source: Source, shape: tuple[int, ...], positions: list[Array], out: A
         _ramp(source, shape, positions[0], out)
     elif isinstance(source, Eye):
         np.equal(positions[1] - positions[0], source.k, out=out, casting="unsafe")
+    elif isinstance(source, Inside):
+        out.fill(True)
+        for (lo, hi), position in zip(source.box, positions, strict=True):
+            np.logical_and(out, (position >= lo) & (position < hi), out=out)
     else:
         assert isinstance(source, Random), source
         from .randoms import fill_random_at

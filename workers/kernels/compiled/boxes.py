@@ -16,14 +16,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ....graph.access import ByBlock
+from ....graph.kinds.source import Inside
 from ....graph.program import Load
 from ...reader import arrange, take_part
 from ..interpreter.piece_assembly import AssembledPieces
+from .strided_text import find_boxes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from ....graph.access import Piece
+    from ....graph.program import Generate
     from ....graph.stage import Stage
     from ..interpreter.frame import Frame
     from .fused import Fused
@@ -101,7 +104,7 @@ def layouts_of(stage: Stage, fused: Fused) -> Layouts:
     loads = [stage.program.values[k] for k in fused.loads]
     key = (stage.domain.axes, stage.dtype, *((v.access, v.axes, v.dtype, v.full, v.frame and v.frame.axes, _bits(v)) for v in loads))  # type: ignore[union-attr]
     grids = tuple(tuple([stage.input_grids[i].axes for i in v.inputs]) for v in loads)  # type: ignore[union-attr]
-    numbers = tuple(v.inputs for v in loads)  # type: ignore[union-attr]
+    numbers = tuple(v.inputs for v in loads), tuple(v.source for v in find_boxes(stage.program))  # type: ignore[union-attr]
     try:
         found = _layouts.setdefault((key, grids, numbers), Layouts())
         _layouts.move_to_end((key, grids, numbers))
@@ -130,7 +133,8 @@ def lay_out(frame: Frame, fused: Fused, i: int, out: np.dtype[Any], real: bool) 
     values = frame.program.values
     get = _real(frame, bases) if real else _imagined(frame, bases)
     inputs = [_parts(frame, number, i, get) for number in fused.loads]
-    lo, hi, beside = _cut(frame.shape, inputs)
+    chosen = [_clip(v, frame.origins[i], frame.shape) for v in find_boxes(frame.program)]
+    lo, hi, beside = _cut(frame.shape, [*((p.lo, p.hi) for p in inputs), *chosen])
     columns = []
     strides = [out.itemsize * math.prod(frame.shape[a + 1 :]) for a in range(len(frame.shape))]
     whole = np.array([frame.shape], np.int64)
@@ -140,8 +144,9 @@ def lay_out(frame: Frame, fused: Fused, i: int, out: np.dtype[Any], real: bool) 
         if ((offset | np.bitwise_or.reduce(steps, 1)) % dtype.itemsize).any():
             raise NotStrided
         columns.append((base, offset, steps[:, :-1] // dtype.itemsize))
+    flags = [((first <= lo) & (stop >= hi)).all(1, keepdims=True).astype(np.int64) for first, stop in chosen]
     which = np.stack([base for base, _, _ in columns], 1)
-    rows = np.concatenate([np.stack([o for _, o, _ in columns], 1), hi - lo, *(s for _, _, s in columns)], 1)
+    rows = np.concatenate([np.stack([o for _, o, _ in columns], 1), hi - lo, *(s for _, _, s in columns), *flags], 1)
     return Layout(bases, which, rows, beside)
 
 
@@ -186,11 +191,18 @@ def _imagined(frame: Frame, bases: list[Base]) -> Get:
     return get
 
 
-def _cut(shape: tuple[int, ...], inputs: list[Parts]) -> tuple[Array, Array, int]:
+def _clip(value: Generate, origin: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """Return what of a box lies in a block."""
+    assert isinstance(value.source, Inside)
+    lo, hi = (np.clip(ends - origin, 0, shape)[None] for ends in np.array(value.source.box, np.int64).T)
+    return lo, hi
+
+
+def _cut(shape: tuple[int, ...], given: list[tuple[Array, Array]]) -> tuple[Array, Array, int]:
     """Return where boxes begin and end, so that each lies in one piece of each input, and how many are side by side."""
     along = []
     for axis, n in enumerate(shape):
-        ends = (end[:, axis].tolist() for parts in inputs for end in (parts.lo, parts.hi))
+        ends = (end[:, axis].tolist() for pair in given for end in pair)
         along.append(sorted({0, n}.union(*ends)))
     boxes = math.prod([len(borders) - 1 for borders in along])
     if boxes > FEW and boxes * LEAST_BOX > math.prod(shape):

@@ -36,9 +36,14 @@ class StepWriter:
         """
         if isinstance(step, Apply):
             return self._apply(step, made)
-        if isinstance(step, Generate) and isinstance(step.source, Full):
-            return self._scalar(step.source.value, step.dtype, "full")
+        if isinstance(step, Generate):
+            return self._generated(step)
         raise NotCompilable("generated values")
+
+    def _generated(self, step: Generate) -> str:
+        if not isinstance(step.source, Full):
+            raise NotCompilable("generated values")
+        return self._scalar(step.source.value, step.dtype, "full")
 
     def _apply(self, step: Apply, made: dict[int, str]) -> str:
         name, args, values = step.function, list(step.args), self.program.values

@@ -14,7 +14,8 @@ import numpy as np
 
 from ....graph.kinds.move import Move
 from ....graph.access import ByBlock
-from ....graph.program import Apply, Load, Program
+from ....graph.kinds.source import Inside
+from ....graph.program import Apply, Generate, Load, Program
 from ..interpreter.buffer_plan import plan_for
 from .fused import ENTRY, Fused, Writer
 from .llvm_text import NotCompilable, memory
@@ -33,14 +34,15 @@ def compile_strided(program: Program) -> Fused:
     return _Strided(program).write()
 
 
-def table_width(ndim: int, inputs: int) -> int:
-    """Return how many integers a row has: the addresses of result and inputs, extents, strides."""
-    return inputs + 1 + ndim + (inputs + 1) * (ndim - 1)
+def find_boxes(program: Program) -> list[Generate]:
+    """Return the values that tell whether a position lies in a box: the same in all of a table's row."""
+    return [v for v in program.values if isinstance(v, Generate) and isinstance(v.source, Inside)]
 
 
 @dataclass
 class _Strided(Writer):
     rows: dict[int, str] = field(default_factory=dict)
+    ndim: int = 0
 
     def write(self) -> Fused:
         """Return the kernel."""
@@ -54,6 +56,7 @@ class _Strided(Writer):
         self.steps = plan.tiled
         dtype, moved = values[last].dtype, sum(isinstance(values[i].access, Move) for i in plan.wholes)  # type: ignore[union-attr]
         count, ndim = len(self.single), len(values[last].full)
+        self.ndim = ndim
         self._nest(ndim)
         pointers = ["%t", "%scalars", *(f"%a{k}" for k in range(count))]
         given = ", ".join([*(f"ptr noalias readonly {p}" for p in pointers), "ptr noalias %out, i64 %from, i64 %to"])
@@ -105,6 +108,13 @@ class _Strided(Writer):
 
     def _number(self, slot: int) -> str:
         return self.body.entry.load(_NUMBER, "%t", str(slot))
+
+    def _generated(self, step: Generate) -> str:
+        if not isinstance(step.source, Inside) or step.axes != tuple(range(self.ndim)):
+            return super()._generated(step)
+        inputs = len(self.single) + 1
+        slot = inputs + self.ndim + inputs * (self.ndim - 1) + find_boxes(self.program).index(step)
+        return self.body.entry.set(f"icmp ne i64 {self._number(slot)}, 0")
 
     def _read(self, number: int, position: str) -> str:
         return self.rows[number] if number in self.rows else super()._read(number, position)

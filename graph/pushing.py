@@ -1,0 +1,109 @@
+"""Moves of what is computed: an elementwise function of shifted arrays is the shifted function.
+
+A slice, or a change of chunks, of an elementwise node that nothing else uses is led below it, so that the function is
+computed where its result is wanted, in one stage with what follows. A function set into the middle of an array,
+`h[1:-1, 1:-1] = f(…)`, is computed in the array's own chunks, where it is chosen inside a box and the old elements
+outside; nothing is held in between.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .expr import Expr
+from .grid import Axis, Grid
+from .axismap import Slice
+from .kinds.elementwise import Elementwise
+from .kinds.move import Move, Route
+from .kinds.source import Full, Inside
+from .patches import compose, find_patches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .patches import Box, Patch
+
+    Judge = Callable[[Expr], bool]
+
+HALF = 2
+"""A function that is set is computed for the whole array where its box has at least one element of so many."""
+
+
+def push_down(node: Expr, op: Move, operands: tuple[Expr, ...], sole: Judge, stored: Callable[[str], bool]) -> Expr | None:
+    """Return what stands for a move of an elementwise node that nothing else uses; None where it isn't one."""
+    patches = find_patches(op, operands, node)
+    if patches is None or not node.grid.size:
+        return None
+    if op.name == "setitem":
+        return _set(node, op, operands, patches, sole, stored)
+    if len(patches) != 1 or op.fill is not None or not _goes_down(operands[0], sole):
+        return None
+    (patch,) = patches
+    if patch.box != tuple((0, n) for n in node.shape):
+        return None
+    made = _shifted(operands[0], patch.shift, node.grid, sole, stored)
+    return Expr(made.op, made.operands, node.grid, node.dtype, made.origin, node.pin, node.token)
+
+
+def _goes_down(node: Expr, sole: Judge) -> bool:
+    return isinstance(node.op, Elementwise) and sole(node)
+
+
+def _shifted(node: Expr, shift: tuple[int, ...], grid: Grid, sole: Judge, stored: Callable[[str], bool]) -> Expr:
+    """Return a node whose element at p is that of another at `p + shift`, in chunks of its own."""
+    if _goes_down(node, sole):
+        operands = []
+        for child in node.operands:
+            skipped = node.grid.ndim - child.grid.ndim
+            wide = [
+                n == 1 and m != 1 for n, m in zip(child.shape, node.shape[skipped:], strict=True)
+            ]
+            axes = [Axis.whole(1) if w else a for w, a in zip(wide, grid.axes[skipped:], strict=True)]
+            own = tuple(0 if w else s for w, s in zip(wide, shift[skipped:], strict=True))
+            operands.append(_shifted(child, own, Grid(axes), sole, stored))
+        return Expr(node.op, tuple(operands), grid, node.dtype, node.origin)
+    if grid == node.grid and not any(shift):
+        return node
+    if isinstance(node.op, Full):
+        return Expr(node.op, (), grid, node.dtype, node.origin)
+    if isinstance(node.op, Inside):
+        box = tuple([(lo - s, hi - s) for (lo, hi), s in zip(node.op.box, shift, strict=True)])
+        return Expr(Inside(box), (), grid, node.dtype, node.origin)
+    beyond = any(s < 0 or s + n > m for s, n, m in zip(shift, grid.shape, node.shape, strict=True))
+    fill = np.zeros((), node.dtype)[()] if beyond else None  # where nothing is chosen
+    op = Move("getitem", (Route(tuple((i, Slice(s)) for i, s in enumerate(shift))),), fill)
+    made = Expr(op, (node,), grid, node.dtype, node.origin)
+    both = compose(op, (node,), made, stored)
+    return made if both is None else Expr(*both, grid, node.dtype, node.origin)
+
+
+def _set(
+    node: Expr, op: Move, operands: tuple[Expr, ...], patches: list[Patch], sole: Judge, stored: Callable[[str], bool]
+) -> Expr | None:
+    """Return the choice between a function that is set into a box, and what the move makes without it."""
+    for number, patch in enumerate(patches):
+        value = operands[patch.operand]
+        size = math.prod(hi - lo for lo, hi in patch.box)
+        alone = sum(p.operand == patch.operand for p in patches) == 1 and number > 0
+        later = any(_meet(patch.box, p.box) for p in patches[number + 1 :])
+        if not alone or later or size * HALF < node.grid.size or not _goes_down(value, sole):
+            continue
+        rest = [k for k in range(len(operands)) if k != patch.operand]
+        old = operands[0]
+        if len(rest) > 1:
+            routes = tuple(op.routes[k] for k in rest)
+            old = Expr(Move(op.name, routes), tuple(operands[k] for k in rest), node.grid, node.dtype, node.origin)
+        elif old.grid != node.grid:
+            return None
+        new = _shifted(value, patch.shift, node.grid, sole, stored)
+        inside = Expr(Inside(patch.box), (), node.grid, np.dtype(bool), node.origin)
+        choice = Elementwise("where", (0, 1, 2))
+        return Expr(choice, (inside, new, old), node.grid, node.dtype, node.origin, node.pin, node.token)
+    return None
+
+
+def _meet(a: Box, b: Box) -> bool:
+    return all(x[0] < y[1] and y[0] < x[1] for x, y in zip(a, b, strict=True))
