@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 DEPTH = 64
 """Longer chains are cut: a stage's program stays short."""
+_LITTLE = frozenset(["add", "subtract", "multiply", "negative", "minimum", "maximum"])
 _WHOLE = (Contract, MapBlocks, BlockFunction, Gang)
 
 
@@ -86,7 +87,7 @@ def _homes(
             homes[token] = token
             continue
         fuses = [_fuses(node, user, sources) for user, _ in users[token]]
-        read = _free(node, sources) or _is_read(node, users[token], sources)
+        read = _free(node, sources) or _is_read(node, users[token], sources) or _is_difference(node, users[token])
         if all(fuses) and (read or all(user.token in sources for user, _ in users[token])):
             homes[token] = ""
             continue
@@ -126,6 +127,15 @@ def _is_read(node: Expr, users: list[tuple[Expr, int]], sources: dict[str, Sourc
     if node.token in sources or not isinstance(node.op, Move) or len(users) < 2:
         return False
     return all(isinstance(user.op, Elementwise) for user, _ in users) and is_shift(node)
+
+
+def _is_difference(node: Expr, users: list[tuple[Expr, int]]) -> bool:
+    """Whether a node is little to compute from one array and its neighbours: less than to write it down and read it."""
+    if not isinstance(node.op, Elementwise) or node.op.function not in _LITTLE or len(users) < 2:
+        return False
+    moved = [o for o in node.operands if isinstance(o.op, Move) and is_shift(o)]
+    below = {o.token for move in moved for o in move.operands} | {o.token for o in node.operands if o not in moved}
+    return bool(moved) and len(below) == 1 and all(isinstance(user.op, Elementwise) for user, _ in users)
 
 
 def _fuses(node: Expr, user: Expr, sources: dict[str, Source]) -> bool:

@@ -156,5 +156,7 @@ def is_shift(node: Expr) -> bool:
     if find_patches(node.op, node.operands, node) is None:
         return False
     return all(
-        theirs <= FACTOR * own for o in node.operands for theirs, own in zip(o.grid.counts, node.grid.counts, strict=True)
+        theirs <= FACTOR * own
+        for o in node.operands
+        for theirs, own in zip(o.grid.counts, node.grid.counts, strict=True)
     )

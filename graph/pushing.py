@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .axismap import Slice
 from .expr import Expr
 from .grid import Axis, Grid
-from .axismap import Slice
 from .kinds.elementwise import Elementwise
 from .kinds.move import Move, Route
 from .kinds.source import Full, Inside
@@ -32,7 +32,9 @@ HALF = 2
 """A function that is set is computed for the whole array where its box has at least one element of so many."""
 
 
-def push_down(node: Expr, op: Move, operands: tuple[Expr, ...], sole: Judge, stored: Callable[[str], bool]) -> Expr | None:
+def push_down(
+    node: Expr, op: Move, operands: tuple[Expr, ...], sole: Judge, stored: Callable[[str], bool]
+) -> Expr | None:
     """Return what stands for a move of an elementwise node that nothing else uses; None where it isn't one."""
     patches = find_patches(op, operands, node)
     if patches is None or not node.grid.size:
@@ -58,9 +60,7 @@ def _shifted(node: Expr, shift: tuple[int, ...], grid: Grid, sole: Judge, stored
         operands = []
         for child in node.operands:
             skipped = node.grid.ndim - child.grid.ndim
-            wide = [
-                n == 1 and m != 1 for n, m in zip(child.shape, node.shape[skipped:], strict=True)
-            ]
+            wide = [n == 1 and m != 1 for n, m in zip(child.shape, node.shape[skipped:], strict=True)]
             axes = [Axis.whole(1) if w else a for w, a in zip(wide, grid.axes[skipped:], strict=True)]
             own = tuple(0 if w else s for w, s in zip(wide, shift[skipped:], strict=True))
             operands.append(_shifted(child, own, Grid(axes), sole, stored))

@@ -59,20 +59,23 @@ def _each(operation: str, argument: str, spec: Any, ndim: int, default: Any) -> 
 
 
 def with_halo(x: ArrayBase, depths: Depths, boundaries: tuple[Any, ...]) -> Array:
-    """Return the array of chunks with their margins; axes with numbers beyond the ends go one by one."""
+    """Return the array of chunks with their margins: at once, unless axes have other numbers beyond their ends."""
     found = x
-    numbers = [i for i, b in enumerate(boundaries) if not isinstance(b, str) and depths[i] != (0, 0)]
-    plain_ones = [i for i, b in enumerate(boundaries) if isinstance(b, str) and depths[i] != (0, 0)]
-    for some, fill in [(plain_ones, None), *(([i], boundaries[i]) for i in numbers)]:
+    wide = [i for i in range(x.ndim) if depths[i] != (0, 0)]
+    fills = {i: np.asarray(boundaries[i]).astype(x.dtype)[()] for i in wide if not isinstance(boundaries[i], str)}
+    together = [wide] if len({fill.tobytes() for fill in fills.values()}) < 2 else [
+        [i for i in wide if i not in fills], *([i] for i in fills)
+    ]  # fmt: skip
+    for some in together:
         if not some:
             continue
         axes = list(found.expr.grid.axes)
         steps: list[Any] = [(i, Slice()) for i in range(found.ndim)]
         for i in some:
             before, after = depths[i]
-            halo = Halo(before, after, "constant" if fill is not None else boundaries[i])
+            halo = Halo(before, after, "constant" if i in fills else boundaries[i])
             steps[i], axes[i] = (i, halo), halo.axis(axes[i])
-        value = None if fill is None else np.asarray(fill).astype(x.dtype)[()]
+        value = next((fills[i] for i in some if i in fills), None)
         found = make(Move("overlap", (Route(tuple(steps)),), value), (found,), Grid(axes), x.dtype)
     return found  # type: ignore[return-value]
 

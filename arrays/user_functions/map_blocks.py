@@ -160,8 +160,14 @@ def as_arrow(blocks: Any, arrays: list[Array]) -> bool:
 
 def first_keywords(wants: tuple[str, ...], sources: tuple[Place, ...], grid: Grid) -> dict[str, Any]:
     """Return what a function that asks for the block's number, or more about it, gets for the first block."""
-    first = (0,) * grid.ndim
-    given = {"block_id": first, "block_info": Informed(None, sources, grid, None, False).describe_blocks(first)}
+    return keywords_at(wants, sources, grid, (0,) * grid.ndim)
+
+
+def keywords_at(
+    wants: tuple[str, ...], sources: tuple[Place, ...], grid: Grid, index: tuple[int, ...]
+) -> dict[str, Any]:
+    """Return what a function that asks for the block's number, or more about it, gets for a block."""
+    given = {"block_id": index, "block_info": Informed(None, sources, grid, None, False).describe_blocks(index)}
     return {name: given[name] for name in wants}
 
 

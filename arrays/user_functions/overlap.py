@@ -16,11 +16,13 @@ from ..chunking.halo import Depths, Margin, Trimmed, read_boundaries, read_depth
 from ..ops.moving import Step, move
 from ..ops.sliding_window import sliding_window_view
 from .adapters import Informed
+from .changed_grid import find_changed_grid
 from .map_blocks import (
     arguments,
     by_number,
     first_keywords,
     join_chunks,
+    keywords_at,
     lay_out,
     lengthen_axes,
     match_chunks,
@@ -30,7 +32,7 @@ from .map_blocks import (
 from .pickling import find_wanted, infer_result, name_additions, name_of, payload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ..array import Array
 
@@ -170,7 +172,12 @@ def map_overlap(
     if trim:
         grid = Grid([_trim_axis(a, dict(margins).get(i)) for i, a in enumerate(grid.axes)])
     elif chunks is None and ndim == len(domain) and drop_axis is None:
-        grid = _find_changed_grid(grid, called, samples, extra, first)
+        plain, wide_grid = called, grid
+
+        def call(given: Sequence[np.ndarray[Any, Any]], index: tuple[int, ...]) -> Any:
+            return plain(*given, *extra, **kwargs | keywords_at(wants, sources, wide_grid, index))
+
+        grid = find_changed_grid(grid, call, samples, everywhere=not wants)
     if "block_info" in wants:
         called = Informed(called, sources, grid, known, "block_id" in wants)
     if trim and margins:
@@ -208,33 +215,6 @@ def _trim_axis(axis: Axis, margin: Margin | None) -> Axis:
             f"map_overlap: chunks of {axis.largest} elements are smaller than the margin that is taken off"
         )
     return Axis.of_sizes(sizes)
-
-
-def _find_changed_grid(
-    grid: Grid, called: Callable[..., Any], samples: list[np.ndarray[Any, Any]], extra: Any, keywords: dict[str, Any]
-) -> Grid:
-    """Return the chunks that a function makes of others: longer or shorter by as much, or of one length whatever came.
-
-    That is found by calling it on small arrays of two sizes; where it doesn't take them, chunks stay as they are.
-    """
-    larger = [np.ones([n + 1 for n in s.shape], s.dtype) for s in samples]
-    try:
-        with np.errstate(all="ignore"):
-            small, large = (np.shape(called(*some, *extra, **keywords)) for some in (samples, larger))
-    except Exception:
-        return grid
-    came = max((s.shape for s in samples), key=len)
-    if len(small) != grid.ndim or len(large) != grid.ndim or len(came) != grid.ndim:
-        return grid
-    axes = []
-    for axis, n, one, other in zip(grid.axes, came, small, large, strict=True):
-        sizes = axis.size(np.arange(axis.count))
-        if other == one + 1 and one != n:
-            axis = Axis.of_sizes(np.maximum(sizes + (one - n), 0))
-        elif other == one:
-            axis = Axis.of_sizes(np.full(axis.count, one))
-        axes.append(axis)
-    return Grid(axes)
 
 
 def overlap(x: Any, depth: Any, boundary: Any = None, *, allow_rechunk: bool = True) -> Array:

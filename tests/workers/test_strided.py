@@ -163,7 +163,11 @@ def test_rows_and_columns_are_broadcast(ran):
 @pytest.mark.parametrize("layout", ["F", "strided", "backwards"])
 def test_a_users_array_may_lie_in_any_way(layout):
     data = np.random.default_rng(3).random((160, 180))
-    lying = {"F": np.asfortranarray(data), "strided": np.repeat(data, 2, 1)[:, ::2], "backwards": data[::-1].copy()[::-1]}
+    lying = {
+        "F": np.asfortranarray(data),
+        "strided": np.repeat(data, 2, 1)[:, ::2],
+        "backwards": data[::-1].copy()[::-1],
+    }
     found = computed(lambda: jacobi(wr, wr.asarray(lying[layout]), "edge"))
     assert np.array_equal(found, jacobi(np, data, "edge"))
 

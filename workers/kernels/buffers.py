@@ -7,6 +7,7 @@ asks for the same name the next time.
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 LEAST = 1 << 18
 """Bytes of smaller arguments of functions of blocks come from memory that the C library has at hand."""
+_OURS = 3
+"""References to a buffer that isn't lent: ours, the looking variable, the count's argument."""
 MOST = 1 << 25
 """Bytes that a thread keeps for arguments of functions of blocks, at most."""
 
@@ -52,6 +55,14 @@ class Buffers(threading.local):
                 return np.empty(shape, dtype)
             held = self._grow(name, nbytes)
         return held[:nbytes].view(dtype).reshape(shape)
+
+    def lend_free(self, name: Hashable, shape: tuple[int, ...], dtype: DType) -> Array:
+        """Return an array as `lend` does, for what may be kept: what someone still refers to isn't lent again."""
+        held = self.kept.get(name)
+        if held is not None and sys.getrefcount(held) > _OURS:  # all views refer to the array that they are of
+            del self.kept[name]
+        del held
+        return self.lend(name, shape, dtype)
 
     def _grow(self, name: Hashable, nbytes: int) -> Array:
         self.kept.pop(name, None)  # before what takes its place

@@ -102,7 +102,11 @@ _layouts: OrderedDict[Hashable, Layouts] = OrderedDict()
 def layouts_of(stage: Stage, fused: Fused) -> Layouts:
     """Return what is kept for stages that read as this one does."""
     loads = [stage.program.values[k] for k in fused.loads]
-    key = (stage.domain.axes, stage.dtype, *((v.access, v.axes, v.dtype, v.full, v.frame and v.frame.axes, _bits(v)) for v in loads))  # type: ignore[union-attr]
+    key = (
+        stage.domain.axes,
+        stage.dtype,
+        *((v.access, v.axes, v.dtype, v.full, v.frame and v.frame.axes, _bits(v)) for v in loads),
+    )  # type: ignore[union-attr]
     grids = tuple(tuple([stage.input_grids[i].axes for i in v.inputs]) for v in loads)  # type: ignore[union-attr]
     numbers = tuple(v.inputs for v in loads), tuple(v.source for v in find_boxes(stage.program))  # type: ignore[union-attr]
     try:
@@ -171,7 +175,9 @@ def _imagined(frame: Frame, bases: list[Base]) -> Get:
     known: dict[tuple[int, int], int] = {}
 
     def get(value: Load, piece: Piece | int, extents: list[int]) -> tuple[Array, int, int]:
-        number, block = (value.inputs[0], piece) if isinstance(piece, int) else (value.inputs[piece.operand], piece.block)
+        number, block = (
+            (value.inputs[0], piece) if isinstance(piece, int) else (value.inputs[piece.operand], piece.block)
+        )
         if (number, block) not in known:
             known[number, block] = len(bases)
             bases.append((number, block))
@@ -213,9 +219,7 @@ def _cut(shape: tuple[int, ...], given: list[tuple[Array, Array]]) -> tuple[Arra
     return lo, hi, len(along[-1]) - 1
 
 
-def _place(
-    parts: Parts, lo: Array, hi: Array, dtype: np.dtype[Any], bases: list[Base]
-) -> tuple[Array, Array, Array]:
+def _place(parts: Parts, lo: Array, hi: Array, dtype: np.dtype[Any], bases: list[Base]) -> tuple[Array, Array, Array]:
     """Return an input's base in each box, where it begins there, its strides; of pieces over each other the last counts."""
     inside = ((parts.lo <= lo[:, None]) & (parts.hi >= hi[:, None])).all(2)
     found = inside.any(1)

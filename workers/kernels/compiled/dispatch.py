@@ -158,7 +158,10 @@ def _function(frame: Frame) -> tuple[Bound, Native] | None:
     """Return the kernel for a frame if it is there, or else see to it that it will be."""
     stage = frame.stage
     count = math.prod(frame.shape)
-    if config.jit == "off" or (count if stage.program.level is not None else count * len(frame.blocks)) < LEAST_ELEMENTS:
+    if (
+        config.jit == "off"
+        or (count if stage.program.level is not None else count * len(frame.blocks)) < LEAST_ELEMENTS
+    ):
         return None
     try:
         bound = _bound[stage]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....graph.access import ByBlock, Piece
-from ....graph.kinds.mapping import BlockFunction
+from ....graph.kinds.mapping import BlockFunction, MapBlocks
 from ....graph.kinds.move import Move
 from ....graph.program import Apply, Call, Generate, Load, Product, Program, Value
 from ...reader import points_first
@@ -24,7 +24,7 @@ from ..reductions import ReductionKernel, kernel_of
 from .block_calls import call_function, read_only
 from .buffer_plan import Plan, plan_of
 from .fused_operand import Computed
-from .piece_assembly import AssembledPieces
+from .piece_assembly import AssembledPieces, fill_around
 from .tile_loop import Tiles
 from .tile_regions import Region, regions
 
@@ -145,11 +145,18 @@ class Frame:
                 self.wholes[number] = self._align_to_domain(number, out)
         return self.wholes[number]
 
-    def lent(self, number: int) -> Array:
-        """Return a whole-block value of a frame of one block; what has to be put together, in memory used again."""
+    def lent(self, number: int, kept: bool = False) -> Array:
+        """Return a whole-block value of a frame of one block; what has to be put together, in memory used again.
+
+        What is given to a user's function may be `kept` by it: such memory is used again when it is free.
+        """
         if number not in self.wholes and self.in_place(number) is None:
             value = self.program.values[number]
-            out = ARGUMENTS.lend(number, (1, *self._own_shape(number)), value.dtype)
+            shape = (1, *self._own_shape(number))
+            if kept:
+                out = ARGUMENTS.lend_free((number, kept), shape, value.dtype)
+            else:
+                out = ARGUMENTS.lend(number, shape, value.dtype)
             self._make(number, out)
             self.wholes[number] = self._align_to_domain(number, out)
         return self.whole(number)
@@ -271,7 +278,7 @@ class Frame:
             target = np.empty(shape, out.dtype)
         fill = getattr(value.access, "fill", None)
         if fill is not None:
-            target.fill(fill)
+            fill_around(pieces, target, fill)
         for piece in pieces:
             found = self.reader.piece(value.inputs, piece)
             if piece.into is not None:
@@ -329,7 +336,9 @@ class Frame:
             elif len(self.blocks) > 1:
                 found.append(self._alone(number, i))
             else:
-                made = self.lent(number) if lends and _is_moved(self.program.values[number]) else self.whole(number)
+                foreign = isinstance(value.op, MapBlocks)
+                lent = (lends or foreign) and _is_moved(self.program.values[number])
+                made = self.lent(number, kept=foreign) if lent else self.whole(number)
                 found.append(made[i, ...])
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +46,20 @@ class AssembledPieces:
         for k, number in enumerate(mine.tolist()):
             part = self._parts[number][tuple(map(slice, begin[k].tolist(), end[k].tolist()))]
             np.copyto(out[tuple(map(slice, at[k].tolist(), to[k].tolist()))], part)
+
+
+def fill_around(pieces: list[Piece], target: Array, value: Any) -> None:
+    """Fill what lies around the largest of some pieces, which are put over it then."""
+    if not pieces or not AssembledPieces.takes(pieces) or any(p.into is not None for p in pieces):
+        target.fill(value)
+        return
+    boxes = [[s.indices(n)[:2] for s, n in zip(p.put, target.shape, strict=True)] for p in pieces]  # type: ignore[union-attr]
+    largest = max(boxes, key=lambda box: math.prod([hi - lo for lo, hi in box]))
+    rest = [slice(None)] * target.ndim
+    for axis, (lo, hi) in enumerate(largest):
+        for side in (slice(0, lo), slice(hi, None)):
+            target[(*rest[:axis], side, *rest[axis + 1 :])] = value
+        rest[axis] = slice(lo, hi)
 
 
 def _broadcast_part(part: Array, extent: tuple[int, ...]) -> Array:
