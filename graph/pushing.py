@@ -9,6 +9,7 @@ outside; nothing is held in between.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     Judge = Callable[[Expr], bool]
 
+DEEP = 16
+"""Functions of functions are led through to such a depth."""
 HALF = 2
 """A function that is set is computed for the whole array where its box has at least one element of so many."""
 
@@ -46,7 +49,7 @@ def push_down(
     (patch,) = patches
     if patch.box != tuple((0, n) for n in node.shape):
         return None
-    made = _shifted(operands[0], patch.shift, node.grid, sole, stored)
+    made = _Shifting(sole, stored).shift(operands[0], patch.shift, node.grid)
     return Expr(made.op, made.operands, node.grid, node.dtype, made.origin, node.pin, node.token)
 
 
@@ -54,30 +57,39 @@ def _goes_down(node: Expr, sole: Judge) -> bool:
     return isinstance(node.op, Elementwise) and sole(node)
 
 
-def _shifted(node: Expr, shift: tuple[int, ...], grid: Grid, sole: Judge, stored: Callable[[str], bool]) -> Expr:
-    """Return a node whose element at p is that of another at `p + shift`, in chunks of its own."""
-    if _goes_down(node, sole):
-        operands = []
+@dataclass(frozen=True)
+class _Shifting:
+    sole: Judge
+    stored: Callable[[str], bool]
+
+    def shift(self, node: Expr, by: tuple[int, ...], grid: Grid, deep: int = 0) -> Expr:
+        """Return a node whose element at p is that of another at `p + by`, in chunks of its own."""
+        if _goes_down(node, self.sole) and deep < DEEP:
+            return Expr(node.op, self._operands(node, by, grid, deep + 1), grid, node.dtype, node.origin)
+        if grid == node.grid and not any(by):
+            return node
+        if isinstance(node.op, Full):
+            return Expr(node.op, (), grid, node.dtype, node.origin)
+        if isinstance(node.op, Inside):
+            box = tuple([(lo - s, hi - s) for (lo, hi), s in zip(node.op.box, by, strict=True)])
+            return Expr(Inside(box), (), grid, node.dtype, node.origin)
+        beyond = any(s < 0 or s + n > m for s, n, m in zip(by, grid.shape, node.shape, strict=True))
+        fill = np.zeros((), node.dtype)[()] if beyond else None  # where nothing is chosen
+        op = Move("getitem", (Route(tuple((i, Slice(s)) for i, s in enumerate(by))),), fill)
+        made = Expr(op, (node,), grid, node.dtype, node.origin)
+        both = compose(op, (node,), made, self.stored)
+        return made if both is None else Expr(*both, grid, node.dtype, node.origin)
+
+    def _operands(self, node: Expr, by: tuple[int, ...], grid: Grid, deep: int) -> tuple[Expr, ...]:
+        """Return a node's operands so shifted; where one element serves all positions it stays."""
+        found = []
         for child in node.operands:
             skipped = node.grid.ndim - child.grid.ndim
             wide = [n == 1 and m != 1 for n, m in zip(child.shape, node.shape[skipped:], strict=True)]
             axes = [Axis.whole(1) if w else a for w, a in zip(wide, grid.axes[skipped:], strict=True)]
-            own = tuple(0 if w else s for w, s in zip(wide, shift[skipped:], strict=True))
-            operands.append(_shifted(child, own, Grid(axes), sole, stored))
-        return Expr(node.op, tuple(operands), grid, node.dtype, node.origin)
-    if grid == node.grid and not any(shift):
-        return node
-    if isinstance(node.op, Full):
-        return Expr(node.op, (), grid, node.dtype, node.origin)
-    if isinstance(node.op, Inside):
-        box = tuple([(lo - s, hi - s) for (lo, hi), s in zip(node.op.box, shift, strict=True)])
-        return Expr(Inside(box), (), grid, node.dtype, node.origin)
-    beyond = any(s < 0 or s + n > m for s, n, m in zip(shift, grid.shape, node.shape, strict=True))
-    fill = np.zeros((), node.dtype)[()] if beyond else None  # where nothing is chosen
-    op = Move("getitem", (Route(tuple((i, Slice(s)) for i, s in enumerate(shift))),), fill)
-    made = Expr(op, (node,), grid, node.dtype, node.origin)
-    both = compose(op, (node,), made, stored)
-    return made if both is None else Expr(*both, grid, node.dtype, node.origin)
+            own = tuple(0 if w else s for w, s in zip(wide, by[skipped:], strict=True))
+            found.append(self.shift(child, own, Grid(axes), deep))
+        return tuple(found)
 
 
 def _set(
@@ -98,7 +110,7 @@ def _set(
             old = Expr(Move(op.name, routes), tuple(operands[k] for k in rest), node.grid, node.dtype, node.origin)
         elif old.grid != node.grid:
             return None
-        new = _shifted(value, patch.shift, node.grid, sole, stored)
+        new = _Shifting(sole, stored).shift(value, patch.shift, node.grid)
         inside = Expr(Inside(patch.box), (), node.grid, np.dtype(bool), node.origin)
         choice = Elementwise("where", (0, 1, 2))
         return Expr(choice, (inside, new, old), node.grid, node.dtype, node.origin, node.pin, node.token)

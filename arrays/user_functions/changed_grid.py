@@ -59,7 +59,7 @@ def find_changed_grid(grid: Grid, call: Call, samples: list[np.ndarray[Any, Any]
 def _change(
     call: Call, samples: list[np.ndarray[Any, Any]], index: tuple[int, ...], axis: int, ndim: int
 ) -> tuple[int, int | None] | None:
-    """Return by how much a block grows along an axis, and its length if that is always one; None where none can tell."""
+    """Return by how much a block grows along an axis, and its length if that is always one; None: nobody can tell."""
     for longer in LARGER:
         try:
             with np.errstate(all="ignore"):

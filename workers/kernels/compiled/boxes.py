@@ -66,7 +66,7 @@ class Parts(NamedTuple):
 
 @dataclass
 class Layout:
-    """A table but for addresses: column k is to be `offset[:, k]` bytes behind base `which[:, k]`; the first are the out.
+    """A table but for addresses: in `rows`, column k is to be added to base `which[:, k]`; base 0 is the result.
 
     `beside` boxes each lie side by side along the last axis.
     """
@@ -101,17 +101,14 @@ _layouts: OrderedDict[Hashable, Layouts] = OrderedDict()
 
 def layouts_of(stage: Stage, fused: Fused) -> Layouts:
     """Return what is kept for stages that read as this one does."""
-    loads = [stage.program.values[k] for k in fused.loads]
-    key = (
-        stage.domain.axes,
-        stage.dtype,
-        *((v.access, v.axes, v.dtype, v.full, v.frame and v.frame.axes, _bits(v)) for v in loads),
-    )  # type: ignore[union-attr]
-    grids = tuple(tuple([stage.input_grids[i].axes for i in v.inputs]) for v in loads)  # type: ignore[union-attr]
-    numbers = tuple(v.inputs for v in loads), tuple(v.source for v in find_boxes(stage.program))  # type: ignore[union-attr]
+    loads = [v for v in map(stage.program.values.__getitem__, fused.loads) if isinstance(v, Load)]
+    ways = tuple([(v.access, v.axes, v.dtype, v.full, v.frame and v.frame.axes, v.inputs, _bits(v)) for v in loads])
+    grids = tuple([grid.axes for grid in stage.input_grids])
+    boxes = tuple([v.source for v in find_boxes(stage.program)])
+    key = (stage.domain.axes, stage.dtype, ways, grids, boxes)
     try:
-        found = _layouts.setdefault((key, grids, numbers), Layouts())
-        _layouts.move_to_end((key, grids, numbers))
+        found = _layouts.setdefault(key, Layouts())
+        _layouts.move_to_end(key)
     except (TypeError, KeyError):  # arrays of positions have no hash; another thread may just have dropped it
         return Layouts()
     if len(_layouts) > 64:
@@ -220,9 +217,9 @@ def _cut(shape: tuple[int, ...], given: list[tuple[Array, Array]]) -> tuple[Arra
 
 
 def _place(parts: Parts, lo: Array, hi: Array, dtype: np.dtype[Any], bases: list[Base]) -> tuple[Array, Array, Array]:
-    """Return an input's base in each box, where it begins there, its strides; of pieces over each other the last counts."""
-    inside = ((parts.lo <= lo[:, None]) & (parts.hi >= hi[:, None])).all(2)
-    found = inside.any(1)
+    """Return an input's base in each box, where it begins there, and its strides; the last piece there counts."""
+    inside = np.all((parts.lo <= lo[:, None]) & (parts.hi >= hi[:, None]), axis=2)
+    found = np.any(inside, axis=1)
     base, offset, strides = np.zeros(len(lo), np.int64), np.zeros(len(lo), np.int64), np.zeros(lo.shape, np.int64)
     mine = len(parts.lo) - 1 - inside[found, ::-1].argmax(1) if len(parts.lo) else np.zeros(0, np.int64)
     base[found], strides[found] = parts.base[mine], parts.strides[mine]
