@@ -80,7 +80,8 @@ def map_overlap(
         repeated, as in dask), "nearest", or a number. A list has one for each array.
     trim : bool
         Whether the margin is trimmed from what `func` returns. If not, the result's chunks are what `func` makes of the
-        wide ones, found by calling it on small arrays unless `chunks` is given.
+        wide ones, found by calling it on small arrays unless `chunks` is given; where it asks for `block_id` or
+        `block_info`, as if for the first, a middle and the last chunk along each axis.
     align_arrays : bool
         Whether to rechunk arrays to common chunks; False: chunks are matched by their index.
     allow_rechunk : bool

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.graph.lower import lower
 
 DATA = np.arange(70.0).reshape(10, 7)
 
@@ -208,3 +209,73 @@ def fails(block):
 def test_a_wrong_shape_is_told():
     with pytest.raises(Exception, match=r"returned shape \(1, 2\)"):
         wr.map_blocks(lambda b: b[:1], wr.ones((4, 4), chunks=2), dtype=float).compute()
+
+
+def trims(block):
+    return block[1:-1, 1:-1]
+
+
+def trims_most(block):
+    if min(block.shape) < 5:
+        raise ValueError("too small")
+    return block[2:-2, 2:-2] * 2
+
+
+def trims_inside(block, block_id=None):
+    return block[(0 if block_id[0] == 0 else 1) : (None if block_id[0] == 2 else -1)]
+
+
+def trims_by_info(block, block_info=None):
+    (at, *_), (count, *_) = block_info[0]["chunk-location"], block_info[0]["num-chunks"]
+    return block[(0 if at == 0 else 1) : (None if at == count - 1 else -1)]
+
+
+@pytest.mark.parametrize("boundary", ["periodic", "reflect", "nearest", 0.0])
+def test_functions_that_trim_themselves(boundary):
+    x = wr.from_array(DATA, chunks=(4, 3))
+    got = wr.map_overlap(trims, x, depth=1, boundary=boundary, trim=False)
+    assert got.chunks == x.chunks
+    np.testing.assert_array_equal(got.compute(), DATA)
+    got = wr.map_overlap(trims_most, x, depth=2, boundary=boundary, trim=False, dtype=DATA.dtype)
+    assert got.chunks == x.chunks
+    np.testing.assert_array_equal(got.compute(), DATA * 2)
+
+
+@pytest.mark.parametrize("function", [trims_inside, trims_by_info])
+def test_functions_that_trim_where_neighbours_are(function):
+    values = np.arange(120.0).reshape(12, 10)
+    x = wr.from_array(values, chunks=(4, 5))
+    got = wr.map_overlap(function, x, depth={0: 1}, boundary="none", trim=False)
+    assert got.chunks == x.chunks
+    np.testing.assert_array_equal(got.compute(), values)
+
+
+def test_margins_of_numbers_are_made_at_once():
+    x = wr.from_array(DATA, chunks=(4, 3))
+    assert (
+        len(lower([wr.map_overlap(trims, x, depth=1, boundary=0.0, trim=False).expr], lambda t: t == x.expr.token)) == 1
+    )
+    mixed = wr.overlap.overlap(x, {0: 1, 1: 2}, {0: 3.0, 1: "periodic"})
+    other = wr.overlap.overlap(wr.overlap.overlap(x, {1: 2}, {1: "periodic"}), {0: 1}, {0: 3.0})
+    np.testing.assert_array_equal(mixed.compute(), other.compute())
+    signed = wr.overlap.overlap(x * 1.0, 1, {0: 0.0, 1: -0.0})
+    assert np.signbit(signed.compute()[:, 0]).all()
+    assert not np.signbit(signed.compute()[0, 1:-1]).any()
+
+
+KEPT: list[Any] = []
+
+
+def keeps(block):
+    KEPT.append(block[::2])
+    return block
+
+
+def test_what_a_function_keeps_is_not_written_again():
+    KEPT.clear()
+    values = np.random.default_rng(0).random((1200, 800))
+    wr.map_overlap(keeps, wr.from_array(values, chunks=(400, -1)), depth={0: 1}, boundary=0.0, dtype="f8").compute()
+    padded = np.pad(values, ((1, 1), (0, 0)))
+    wanted = [padded[i : i + 402 : 2] for i in (0, 400, 800)]
+    assert len(KEPT) == 3
+    assert all(any(np.array_equal(kept, part) for kept in KEPT) for part in wanted)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import math
 import sys
 import threading
 import time
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.arrays.execution.deferred import defer_unsized
@@ -265,3 +268,44 @@ def test_several_threads_find_a_size():
         thread.join(60)
     assert sizes == [6] * 5
     assert len(calls) == 1
+
+
+@given(st.data())
+def test_functions_set_into_boxes(data):
+    """The box and the function's chunks may lie in any way; later values stand over it."""
+    values = np.arange(
+        float(math.prod(shape := (data.draw(st.integers(4, 14)), data.draw(st.integers(4, 14)))))
+    ).reshape(shape)
+    chunks = data.draw(st.integers(1, 14)), data.draw(st.integers(1, 14))
+    inner, moved = [], []
+    for n in shape:
+        before, after = data.draw(st.integers(0, 1)), data.draw(st.integers(0, 1))
+        by = data.draw(st.integers(-before, after))
+        inner.append(slice(before, n - after))
+        moved.append(slice(before + by, n - after + by))
+    box, other = tuple(inner), tuple(moved)
+
+    def write(u):
+        v = u.copy()
+        v[0] = -1.0
+        v[box] = 2 * u[box] - u[other] + u[-1, other[1]]
+        v[:, 0] = v[:, 1] / 2
+        v[1, 1:] = 7
+        return v
+
+    x = wr.from_array(values, chunks=chunks)
+    np.testing.assert_array_equal(write(x).compute(), write(values))
+    np.testing.assert_array_equal(write(write(x)).compute(), write(write(values)))
+
+
+def test_a_function_set_into_the_interior_is_one_stage():
+    x = wr.zeros((60, 60), chunks=20).persist()
+    h = x.copy()
+    h[1:-1, 1:-1] = (x[:-2, 1:-1] + x[2:, 1:-1]) * x[1:-1, 1:-1]
+    assert len(lower([h.expr], lambda token: token == x.expr.token)) == 1
+    small = x.copy()
+    small[:5, :5] = x[:5, :5] + 1  # is little: not computed everywhere
+    assert len(lower([small.expr], lambda token: token == x.expr.token)) > 1
+    both = x + 1
+    h[1:-1, 1:-1] = both[1:-1, 1:-1]
+    np.testing.assert_array_equal((h + both).compute(), np.pad(np.ones((58, 58)), 1) + 1)
