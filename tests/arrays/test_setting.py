@@ -273,9 +273,8 @@ def test_several_threads_find_a_size():
 @given(st.data())
 def test_functions_set_into_boxes(data):
     """The box and the function's chunks may lie in any way; later values stand over it."""
-    values = np.arange(
-        float(math.prod(shape := (data.draw(st.integers(4, 14)), data.draw(st.integers(4, 14)))))
-    ).reshape(shape)
+    shape = data.draw(st.integers(4, 14)), data.draw(st.integers(4, 14))
+    values = np.arange(float(math.prod(shape))).reshape(shape)
     chunks = data.draw(st.integers(1, 14)), data.draw(st.integers(1, 14))
     inner, moved = [], []
     for n in shape:

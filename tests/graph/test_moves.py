@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.graph.axismap import Fixed, Halo, Place, Runs, Slice, Spread, Take, gather_segments, group_positions
+from windrow.graph.axismap import (
+    Fixed,
+    Halo,
+    Place,
+    Runs,
+    Slice,
+    Spread,
+    Take,
+    Window,
+    gather_segments,
+    group_positions,
+)
 from windrow.graph.grid import Axis, Grid
 from windrow.graph.kinds.move import Move, Route, rechunk
 from windrow.graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
@@ -68,6 +79,17 @@ def test_slice_beyond_the_source_leaves_the_fill(data, source, start, more):
     position = start + np.arange(out.length)
     inside = (position >= 0) & (position < source.length)
     assert np.array_equal(apply(Slice(start), out, source), np.where(inside, position, FILL))
+
+
+@given(st.data(), axes(least=1), st.integers(-6, 6))
+def test_window(data, source, shift):
+    out = data.draw(axes(data.draw(st.integers(1, 20))))
+    first = data.draw(st.integers(max(0, -shift), 20))
+    stop = data.draw(st.integers(first, max(first, min(out.length, source.length - shift))))
+    position = np.arange(out.length)
+    inside = (position >= first) & (position < stop)
+    wanted = np.where(inside, position + shift, FILL)
+    assert np.array_equal(apply(Window(first, stop, shift), out, source), wanted)
 
 
 @given(st.data(), axes(least=1))

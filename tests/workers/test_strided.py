@@ -16,6 +16,14 @@ pytest.importorskip("llvmlite")
 MODES = ["constant", "edge", "wrap", "reflect", "symmetric"]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def small_blocks():
+    """Take blocks of any size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strided, "LEAST_BLOCK", 1)
+        yield
+
+
 @pytest.fixture
 def ran(monkeypatch):
     """Count the blocks that strided kernels have computed."""

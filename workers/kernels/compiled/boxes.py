@@ -89,11 +89,19 @@ class Layouts:
 
     found: dict[int, Layout | None] = field(default_factory=dict)
 
-    def keep(self, block: int, layout: Layout | None) -> None:
-        """Remember a block's layout."""
+    def find(self, block: int, lay_out: Callable[[], Layout]) -> Layout | None:
+        """Return a block's layout, which is found when it is asked for first."""
+        found = self.found
+        if block in found:
+            return found[block]
+        try:
+            layout: Layout | None = lay_out()
+        except NotInPlace:
+            layout = None
         if len(self.found) >= BLOCKS:
-            self.found.clear()
+            self.found = {}
         self.found[block] = layout
+        return layout
 
 
 _layouts: OrderedDict[Hashable, Layouts] = OrderedDict()

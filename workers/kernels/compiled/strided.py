@@ -21,8 +21,8 @@ import numpy as np
 
 from ...config import config
 from . import dispatch
-from .boxes import Layout, Layouts, NotInPlace, NotStrided, address_of, lay_out, layouts_of
-from .dispatch import LEAST_ELEMENTS, Bound, bind
+from .boxes import Layout, Layouts, NotStrided, address_of, lay_out, layouts_of
+from .dispatch import Bound, bind
 from .llvm_text import NotCompilable
 from .strided_text import compile_strided
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from .fused import Fused
 
 Array = np.ndarray[Any, Any]
+LEAST_BLOCK = 1 << 13
+"""Elements of a block; to find where the inputs of smaller ones lie takes longer than to interpret."""
 TOGETHER = 1 << 14
 """Elements of rows that are gone over together, rims and interior, so that lines of memory come once."""
 
@@ -52,7 +54,7 @@ def store(frame: Frame, out: Array) -> bool:
     bound = _find(frame.stage)
     if bound is None or not bound.open:
         return dispatch.store(frame, out)
-    if config.jit == "off" or math.prod(frame.shape) * len(frame.blocks) < LEAST_ELEMENTS or not out.flags.c_contiguous:
+    if config.jit == "off" or math.prod(frame.shape) < LEAST_BLOCK or not out.flags.c_contiguous:
         return False
     function = bound.function
     if function is None:
@@ -72,14 +74,8 @@ def store(frame: Frame, out: Array) -> bool:
 def _layout(frame: Frame, bound: Strided, i: int, dtype: np.dtype[Any]) -> tuple[Layout, list[Array]]:
     """Return the layout of block i of a frame, and where its bases are."""
     block, reader = frame.blocks[i], frame.reader
-    known = bound.layouts.found
     if not reader.fetched and not reader.ahead:
-        if block not in known:
-            try:
-                bound.layouts.keep(block, lay_out(frame, bound.fused, i, dtype, real=False))
-            except NotInPlace:
-                bound.layouts.keep(block, None)
-        layout = known[block]
+        layout = bound.layouts.find(block, lambda: lay_out(frame, bound.fused, i, dtype, real=False))
         if layout is not None:
             arrays = [b if isinstance(b, np.ndarray) else reader.block(*b) for b in layout.bases[1:]]
             if all(a.flags.c_contiguous and a.flags.aligned for a in arrays):
