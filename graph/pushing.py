@@ -25,6 +25,7 @@ from .patches import compose, find_patches
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .origin import Origin
     from .patches import Box, Patch
 
     Judge = Callable[[Expr], bool]
@@ -49,7 +50,7 @@ def push_down(
     (patch,) = patches
     if patch.box != tuple((0, n) for n in node.shape):
         return None
-    made = _Shifting(sole, stored).shift(operands[0], patch.shift, node.grid)
+    made = _Shifting(node.origin, sole, stored).shift(operands[0], patch.shift, node.grid)
     return Expr(made.op, made.operands, node.grid, node.dtype, made.origin, node.pin, node.token)
 
 
@@ -59,6 +60,7 @@ def _goes_down(node: Expr, sole: Judge) -> bool:
 
 @dataclass(frozen=True)
 class _Shifting:
+    origin: Origin
     sole: Judge
     stored: Callable[[str], bool]
 
@@ -76,9 +78,9 @@ class _Shifting:
         beyond = any(s < 0 or s + n > m for s, n, m in zip(by, grid.shape, node.shape, strict=True))
         fill = np.zeros((), node.dtype)[()] if beyond else None  # where nothing is chosen
         op = Move("getitem", (Route(tuple((i, Slice(s)) for i, s in enumerate(by))),), fill)
-        made = Expr(op, (node,), grid, node.dtype, node.origin)
+        made = Expr(op, (node,), grid, node.dtype, self.origin)
         both = compose(op, (node,), made, self.stored)
-        return made if both is None else Expr(*both, grid, node.dtype, node.origin)
+        return made if both is None else Expr(*both, grid, node.dtype, self.origin)
 
     def _operands(self, node: Expr, by: tuple[int, ...], grid: Grid, deep: int) -> tuple[Expr, ...]:
         """Return a node's operands so shifted; where one element serves all positions it stays."""
@@ -110,7 +112,7 @@ def _set(
             old = Expr(Move(op.name, routes), tuple(operands[k] for k in rest), node.grid, node.dtype, node.origin)
         elif old.grid != node.grid:
             return None
-        new = _Shifting(sole, stored).shift(value, patch.shift, node.grid)
+        new = _Shifting(node.origin, sole, stored).shift(value, patch.shift, node.grid)
         inside = Expr(Inside(patch.box), (), node.grid, np.dtype(bool), node.origin)
         choice = Elementwise("where", (0, 1, 2))
         return Expr(choice, (inside, new, old), node.grid, node.dtype, node.origin, node.pin, node.token)
