@@ -17,8 +17,9 @@ from ....graph.kinds.move import Move
 from ....graph.kinds.source import Inside
 from ....graph.program import Apply, Generate, Load, Program
 from ..interpreter.buffer_plan import plan_for
-from .fused import ENTRY, Fused, Writer
+from .fused import Fused, Writer
 from .llvm_text import NotCompilable, memory
+from .making import ENTRY
 
 _NUMBER = np.dtype(np.int64)
 
@@ -63,7 +64,7 @@ class _Strided(Writer):
         head = f"define internal void @cell({given}) noinline {{"
         text = self.body.whole(head) + _entry(count, count + ndim - 1 if ndim > 1 else None)
         scalars, single = b"".join(self.scalars), tuple(self.single.values())
-        return Fused(text, plan.wholes, single, scalars, dtype, reduces=False, steps=len(plan.tiled) + 2 * moved)
+        return Fused(text, plan.wholes, single, scalars, dtype, lanes=False, steps=len(plan.tiled) + 2 * moved)
 
     def _check(self) -> None:
         result = self.program.result
