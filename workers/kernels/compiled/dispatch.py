@@ -90,7 +90,7 @@ def store(frame: Frame, out: Array) -> bool:
         return True
     for region, tile in _tiles(frame, inputs):
         part = out[(slice(None), *region)]
-        _run(function, bound, tile, part, 1, (part.size,) * 3)
+        _run(function, bound, tile, part, 1, (part.size, part.size, part.size))
     return True
 
 
@@ -117,7 +117,7 @@ def _reduce_tiles(frame: Frame, bound: Bound, function: Native, inputs: list[Arr
     for region, tile in _tiles(frame, inputs):
         size = math.prod(s.stop - s.start for s in region)
         made = np.empty((1, LANES) if lanes else (1,) * (1 + len(frame.shape)), bound.fused.dtype)
-        _run(function, bound, tile, made, 0 if lanes else 1, (size,) * 3)
+        _run(function, bound, tile, made, 0 if lanes else 1, (size, size, size))
         made = made[:, :size] if lanes else made
         state = made if state is None else head.merge(state, made)
     assert state is not None
