@@ -53,7 +53,8 @@ def _square(x: Array, mean: Array) -> Array:
     """Return squared distances, in memory that is valid until the next call."""
     distance = np.subtract(x, mean, out=_scratch.lend("distance", x.shape, x.dtype))
     if x.dtype.kind == "c":
-        return np.square(np.real(distance)) + np.square(np.imag(distance))
+        made: Array = np.square(np.real(distance)) + np.square(np.imag(distance))
+        return made
     return np.square(distance, out=distance)
 
 
