@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ...graph.grid import Axis
     from ...graph.kinds.move import Route
 
+LEVELS = 8
+"""So many arrays that were set are looked at, one below the other; each has some dozens of values set."""
+
 Part = tuple[int, int, int]
 """Start, step and count of positions along an axis, in ascending order."""
 
@@ -26,10 +29,13 @@ def beneath(expr: Expr, entries: Sequence[Any]) -> tuple[Expr, list[Any]]:
     """Return the expression that holds all of some elements, and where they lie in it.
 
     `entries` has an integer or a slice (whose `stop` is the count) for each axis. A slice of a size-1 axis in
-    what is returned stands for a repeated element.
+    what is returned stands for a repeated element. After some levels the array that lies there is taken as it is, so
+    that a loop of very many assignments is built in linear time.
     """
     found = list(entries)
-    while isinstance(expr.op, Move) and expr.op.name == "setitem" and expr.pin is None:
+    for _ in range(LEVELS):
+        if not isinstance(expr.op, Move) or expr.op.name != "setitem" or expr.pin is not None:
+            break
         parts = [forward(e) for e in found]
         for route, operand in zip(expr.op.routes[:0:-1], expr.operands[:0:-1], strict=True):
             inside = _inside(route, operand.grid.axes, parts)
