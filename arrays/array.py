@@ -17,6 +17,7 @@ from .base import ArrayBase, alias, check_device, check_own, note_view, packed, 
 from .creation.arrow import elements, to_arrow
 from .display.methods import Looks
 from .execution import compute as verbs
+from .execution.again import compute_value
 from .execution.local import LocalParts
 from .execution.scalar_reads import element
 from .indexing.block_view import BlockView
@@ -190,7 +191,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         if found is not None:
             return found
         warn_turns(1)
-        return np.asarray(self.compute()).reshape(())[()]
+        return compute_value(self).reshape(())[()]
 
     def item(self, *args: Any) -> Any:
         """Compute the single element, or the one at a position, as a Python number.
@@ -389,7 +390,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
             )
         if self.ndim or element(self) is None:
             warn_turns()
-        found = np.asarray(self.compute(), dtype)
+        found = np.asarray(compute_value(self), dtype)
         found.flags.writeable = copy is True  # else what a library writes would go nowhere, without a word
         return found
 

@@ -60,6 +60,7 @@ class ArrayBase:
 
     def __init__(self, expr: Expr) -> None:
         self._expr: Expr | None = expr
+        expr.note_holder(self)
         self._unsized: Unsized | None = None
         self._base: ref[ArrayBase] | None = None  # of which NumPy would have a view
 
@@ -76,11 +77,14 @@ class ArrayBase:
     @expr.setter
     def expr(self, value: Expr) -> None:
         self._expr, self._unsized = value, None
+        value.note_holder(self)
 
     def _become(self, other: ArrayBase) -> None:
         """Stand for what another array stands for, be its size known or not."""
         with _CHANGES:
             self._expr, self._unsized = other._expr, other._unsized
+            if self._expr is not None:
+                self._expr.note_holder(self)
 
     def _replace(self, known: Expr | None, value: Expr) -> bool:
         """Take another expression, unless another thread has changed the one that is known; tell whether it was so."""
@@ -88,6 +92,7 @@ class ArrayBase:
             if self._expr is not known:
                 return False
             self._expr, self._unsized = value, None
+            value.note_holder(self)
             return True
 
     @property

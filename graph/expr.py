@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from .grid import Grid
 
 DType = np.dtype[Any]
+
+
+def _nothing() -> None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,17 @@ class Expr:
     """Whether it, or something below it that isn't kept, calls a user's function."""
     pinned: bool = field(default=False, init=False)
     """Whether it, or something below it, has a pin that others may do without."""
+
+    def note_holder(self, holder: object) -> None:
+        """Note what refers to the expression: the first one that is still there counts."""
+        if self.holder is None:
+            self.__dict__["_holder"] = ref(holder)
+
+    @property
+    def holder(self) -> object:
+        """The array that the user refers to it by, if that is still there."""
+        found: Any = self.__dict__.get("_holder", _nothing)()
+        return found if found is not None and found._expr is self else None
 
     def over(self, operands: tuple[Expr, ...], pin: object) -> Expr:
         """Return the same node over operands of the same values, with this pin."""

@@ -1,0 +1,67 @@
+"""What is computed again and again is kept from then on: for loops that look at values.
+
+`while float(error) > eps: …` asks in each turn for what follows from all turns before, and an array that isn't
+persisted is computed from its beginning each time. So whenever Python asks for a value (`float`, `bool`, `np.asarray`;
+not `compute`, which says what is wanted) it is noted which arrays, that the program still refers to, were computed on
+the way. When one of them is below what is asked for another time, the arrays that are referred to now are persisted:
+every other turn at most is computed twice. Arrays of more than a small part of the memory aren't kept, and none in SPMD
+mode, where ranks' references may differ.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.expr import walk
+from ...scheduler.cluster import session
+from .compute import compute, persist
+
+if TYPE_CHECKING:
+    from ...graph.expr import Expr
+    from ..base import ArrayBase
+
+PART = 8
+"""One such part of the smallest arena may be kept."""
+MANY = 1 << 14
+"""Nodes that are looked at."""
+NOTED = 1 << 12
+"""Names that are remembered."""
+
+_noted: OrderedDict[str, None] = OrderedDict()
+_lock = threading.Lock()
+
+
+def compute_value(array: ArrayBase) -> np.ndarray[Any, Any]:
+    """Return an array's values, for Python; keep what is computed on the way where that was so before."""
+    active = session()
+    if active.place[1] == 1:
+        nodes = list(islice(walk([array.expr], lambda node: active.is_stored(node.token)), MANY))
+        held = [node for node in nodes if node.operands and node.pin is None and node.holder is not None]
+        with _lock:
+            again = any(node.token in _noted for node in nodes)
+            _noted.update(dict.fromkeys(node.token for node in held))
+            while len(_noted) > NOTED:
+                _noted.popitem(last=False)
+        if again:
+            _keep(held, active.room // PART)
+    return np.asarray(compute(array))
+
+
+def _keep(held: list[Expr], room: int) -> None:
+    """Persist arrays that somebody refers to, the latest first, as far as there is room."""
+    chosen: list[tuple[ArrayBase, Expr]] = []
+    for node in reversed(held):
+        array: Any = node.holder
+        if array is not None and node.nbytes <= room:
+            room -= node.nbytes
+            chosen.append((array, node))
+    if not chosen:
+        return
+    made = persist(*(array for array, _ in chosen))
+    for (array, node), kept in zip(chosen, made if len(chosen) > 1 else [made], strict=True):
+        array._replace(node, kept.expr)

@@ -1,0 +1,77 @@
+"""Loops that look at values: what they compute is kept from the second time on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from windrow.arrays.execution import again
+from windrow.scheduler.cluster import session
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch):
+    monkeypatch.setattr(again, "_noted", type(again._noted)())
+
+
+def stages():
+    return session().engine.ask(lambda engine: len(engine.ledger.records))
+
+
+@pytest.mark.parametrize("look", [float, bool, np.asarray, lambda e: e.item()])
+@pytest.mark.parametrize("chunks", [100, 30])
+def test_a_loop_that_looks_computes_each_turn_twice_at_most(look, chunks):
+    calls = []
+
+    def step(block, turn):
+        calls.append(turn)
+        return block * 0.5 + turn
+
+    x = np.arange(100.0)
+    u = wr.from_array(x, chunks=chunks)
+    for turn in range(20):
+        u = wr.map_blocks(step, u, turn, dtype=float)
+        x = x * 0.5 + turn
+        assert look(u.sum()) == look(x.sum())
+    blocks = u.npartitions
+    counted = [c for c in calls if isinstance(c, int)]
+    assert len(counted) <= blocks * (2 * 20 + 4), "and not 20 * 21 / 2 times"
+    np.testing.assert_array_equal(u.compute(), x)
+
+
+def test_what_is_written_to_goes_on():
+    x, u = np.arange(50.0), wr.arange(50.0, chunks=20)
+    for k in range(12):
+        u[k] = u[k + 1] * 2
+        x[k] = x[k + 1] * 2
+        u = u + u.mean()
+        x = x + x.mean()
+        assert float(u.sum()) == pytest.approx(x.sum())
+    np.testing.assert_allclose(u.compute(), x)
+
+
+def test_large_arrays_and_compute_keep_nothing(monkeypatch):
+    for _ in range(3):
+        u = wr.arange(100.0) * 3
+        u.sum().compute()
+    assert u.expr.pin is None
+    monkeypatch.setattr(again, "PART", session().room // 100)
+    v = wr.arange(100.0) * 5
+    for _ in range(3):
+        float(v.sum())
+    assert v.expr.pin is None, "it has 800 bytes"
+
+
+def test_what_is_kept_goes_with_the_array():
+    v = wr.arange(100.0) * 7
+    for _ in range(3):
+        float((v + 1).sum())
+    assert v.expr.pin is not None
+    wr.wait(v)
+    before = stages()
+    del v
+    for _ in range(200):
+        if stages() < before:
+            break
+    assert stages() < before
