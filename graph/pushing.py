@@ -45,12 +45,13 @@ def push_down(
         return None
     if op.name == "setitem":
         return _set(node, op, operands, patches, sole, stored)
-    if len(patches) != 1 or op.fill is not None or not _goes_down(operands[0], sole):
+    if len(patches) != 1 or op.fill is not None:
         return None
     (patch,) = patches
-    if patch.box != tuple((0, n) for n in node.shape):
+    value = operands[patch.operand]
+    if patch.box != tuple((0, n) for n in node.shape) or not _goes_down(value, sole):
         return None
-    made = _Shifting(node.origin, sole, stored).shift(operands[0], patch.shift, node.grid)
+    made = _Shifting(node.origin, sole, stored).shift(value, patch.shift, node.grid)
     return Expr(made.op, made.operands, node.grid, node.dtype, made.origin, node.pin, node.token)
 
 

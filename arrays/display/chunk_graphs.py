@@ -116,7 +116,7 @@ def stage_graph(*arrays: ArrayBase) -> networkx.DiGraph:
         )
     for token, one in traced.items():
         read = dict.fromkeys(one.inputs, 0)
-        for number, count, _ in count_bytes_read(one.stage):
+        for number, count, _ in count_bytes_read(one.stage) if read else ():  # a copy's history may be forgotten
             read[one.inputs[number]] += count
         found.add_edges_from((each, token, {"bytes": count}) for each, count in read.items())
     return found

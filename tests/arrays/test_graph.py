@@ -308,14 +308,20 @@ def test_no_program_makes_a_cycle():
 def test_a_long_history():
     with wr.Cluster(threads=1):
         x = wr.ones(1000, chunks=500)
-        for _ in range(300):
+        for _ in range(200):
             x = (x * 1.5 + 1).persist()
         wr.wait(x)
         stages = x.graph("stages")
         path = nx.dag_longest_path(stages)
-        assert len(path) == 300
+        assert len(path) == 200
         assert all(stages.has_edge(a, b) for a, b in pairwise(path))
-        assert len(x.graph("tasks")) == 300
+        assert len(x.graph("tasks")) == 200
+        for _ in range(100):
+            x = (x * 1.5 + 1).persist()
+        wr.wait(x)
+        kept = 1 + 300 - 256 + 1  # the copy, what was copied, and what came after it
+        assert len(nx.dag_longest_path(x.graph("stages"))) == kept
+        assert len(x.graph("tasks")) == kept
 
 
 PROGRAM = """

@@ -74,3 +74,13 @@ if __name__ == "__main__":
     for case, (found, wanted) in joins().items():
         np.testing.assert_allclose(found.compute(), wanted, rtol=1e-12, err_msg=case)
     print("right")
+
+
+def test_what_has_no_elements_leaves_the_others_as_they_are():
+    x = wr.from_array(np.array([1.0, 2.0]), chunks=2)
+    for empty in (x[2:] - x[:0], x[:0] + 1):
+        for others in ([np.array([3.0, 4.0])], [x * 5, np.array([3.0])], [x * 5]):
+            for k in range(len(others) + 1):
+                parts = [*others[:k], empty, *others[k:]]
+                expected = np.concatenate([np.asarray(p) for p in parts])
+                np.testing.assert_array_equal(wr.concatenate(parts).compute(), expected)

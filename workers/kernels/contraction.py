@@ -105,7 +105,7 @@ class _Layout:
     def __init__(self, labels: tuple[int, ...], groups: tuple[Sequence[int], ...]) -> None:
         self._order = [labels.index(label) for group in groups for label in group]
         self._groups = [[labels.index(label) for label in group] for group in groups]
-        self._matrix = self._order == [0, 1] and not groups[0]
+        self._matrix = self._groups == [[], [0], [1]]
 
     def bring(self, block: Array) -> Array:
         """Bring a block to C order; one that lies so is seen as it is."""
