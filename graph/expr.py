@@ -95,7 +95,7 @@ class Expr:
             self.__dict__["_holder"] = ref(holder)
 
     @property
-    def holder(self) -> object:
+    def holder(self) -> Any:
         """The array that the user refers to it by, if that is still there."""
         found: Any = self.__dict__.get("_holder", _nothing)()
         return found if found is not None and found._expr is self else None

@@ -22,6 +22,8 @@ from ...scheduler.cluster import session
 from .compute import compute, persist
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...graph.expr import Expr
     from ..base import ArrayBase
 
@@ -52,7 +54,7 @@ def compute_value(array: ArrayBase) -> np.ndarray[Any, Any]:
     return np.asarray(compute(array))
 
 
-def _keep(held: list[Expr], room: int) -> None:
+def _keep(held: Sequence[Expr], room: int) -> None:
     """Persist arrays that somebody refers to, the latest first, as far as there is room."""
     chosen: list[tuple[ArrayBase, Expr]] = []
     for node in reversed(held):
