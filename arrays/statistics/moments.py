@@ -93,7 +93,8 @@ def average(
     dtype = np.result_type(array.dtype, heavy.dtype, *whole)
     total = red.sum(heavy, axis, dtype, keepdims=keepdims)
     total = make(BlockFunction("checks:no_zero"), (total,), total.expr.grid, total.dtype)
-    mean = divide(red.sum(multiply(array, heavy), axis, dtype, keepdims=keepdims), total)
+    product = multiply(array, heavy, dtype=dtype)  # in their own types it may not fit
+    mean = divide(red.sum(product, axis, dtype, keepdims=keepdims), total)
     return (mean, broadcast_to(total, mean.shape)) if returned else mean
 
 

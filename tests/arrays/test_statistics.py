@@ -192,6 +192,14 @@ def test_cov_of_little():
         wr.cov(TABLE, OTHER[:, :9])
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i4", "?"])
+def test_weights_of_narrow_integers(dtype):
+    top = 1 if dtype == "?" else int(np.iinfo(dtype).max)
+    x, w = np.array([top, top, 1], dtype), np.array([top, 1, 0], dtype)
+    lazy = wr.average(wr.from_array(x, chunks=2), weights=wr.from_array(w, chunks=2))
+    np.testing.assert_allclose(lazy.compute(), np.average(x, weights=w))
+
+
 @pytest.mark.parametrize("chunks", CHUNKS)
 def test_average(chunks):
     data = {"f8": PLAIN, "i4": DATA["i4"], "c16": PLAIN + 1j, "f4": PLAIN.astype("f4")}
