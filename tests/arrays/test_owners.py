@@ -13,10 +13,22 @@ PROGRAM = """
 import json
 import os
 import signal
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import windrow as wr
+
+def meet(block, folder):
+    # Waits until each rank has begun a task: where one comes late, others would have taken all.
+    if not folder.exists():  # a chunk is made again
+        return block
+    (folder / str(wr.arena().rank)).touch()
+    limit = time.monotonic() + 20
+    while len(list(folder.iterdir())) < 3 and time.monotonic() < limit:
+        time.sleep(0.01)
+    return block
 
 def all_owners():
     return [x.owners().tolist(), small.owners().tolist(), y.owners().tolist()]
@@ -24,7 +36,10 @@ def all_owners():
 def held():
     return [[row["rank"], row["chunks"]] for row in wr.cluster().info()]
 
-x = wr.random.default_rng(0).normal(size=(1200, 800), chunks=(100, 200)).persist()
+x = wr.random.default_rng(0).normal(size=(1200, 800), chunks=(100, 200))
+with tempfile.TemporaryDirectory() as folder:
+    x = x.map_blocks(meet, folder=Path(folder), dtype=float).persist()
+    wr.wait(x)
 small = wr.random.default_rng(1).random(100_000, chunks=10).persist()
 y = wr.from_array(np.ones((400, 400)), chunks=200).persist()
 wr.wait(x, small, y)

@@ -276,31 +276,31 @@ def test_copies_are_added_in_order():
 
 
 def test_it_goes_with_the_last_that_needs_it():
-    gc.collect()
+    with wr.Cluster(threads=1):  # what other tests let go of may go at any time
 
-    def shared():
-        return wr.cluster().info()[0]["shared"]
+        def shared():
+            return wr.cluster().info()[0]["shared"]
 
-    before = shared()
-    c = wr.shared.symmetric(1000, "i8")
-    assert shared() - before == 8000
-    c.sync()
-    assert shared() - before == 16_000
-    x = wr.map_blocks(lambda block, c: c.get(block), wr.arange(10, chunks=5), c, dtype=int)
-    name = pickle.dumps(c)
-    del c
-    gc.collect()
-    assert x.sum().compute() == 0
-    assert pickle.loads(name).size == 1000
-    assert shared() > before
-    del x
-    deadline = time.monotonic() + 10
-    while shared() > before and time.monotonic() < deadline:
+        before = shared()
+        c = wr.shared.symmetric(1000, "i8")
+        assert shared() - before == 8000
+        c.sync()
+        assert shared() - before == 16_000
+        x = wr.map_blocks(lambda block, c: c.get(block), wr.arange(10, chunks=5), c, dtype=int)
+        name = pickle.dumps(c)
+        del c
         gc.collect()
-        wr.ones(3).sum().compute()
-    assert shared() == before
-    with pytest.raises(wr.ClusterError, match="gone"):
-        pickle.loads(name)
+        assert x.sum().compute() == 0
+        assert pickle.loads(name).size == 1000
+        assert shared() > before
+        del x
+        deadline = time.monotonic() + 10
+        while shared() > before and time.monotonic() < deadline:
+            gc.collect()
+            wr.ones(3).sum().compute()
+        assert shared() == before
+        with pytest.raises(wr.ClusterError, match="gone"):
+            pickle.loads(name)
 
 
 def test_a_closed_cluster_has_none():

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -21,12 +23,20 @@ one = wr.full((1, 1), 7.0).persist()
 wr.wait(x, one)
 
 
-def look(block, single):
+def meet(folder, ranks):
+    """Wait until each rank has begun a task: where one comes late, others would have taken all."""
+    (folder / str(wr.arena().rank)).touch()
+    limit = time.monotonic() + 20
+    while len(list(folder.iterdir())) < ranks and time.monotonic() < limit:
+        time.sleep(0.01)
+
+
+def look(block, single, folder, ranks):
     """Return (rank, pid, arena's address, its size, window's base, its size, unit, owner, offset, block's address).
 
     And the owner of the single chunk that all read.
     """
-    time.sleep(0.005)  # so that every rank gets some
+    meet(folder, ranks)
     answers = []
     thread = threading.Thread(target=lambda: answers.append(wr.arena()))
     thread.start()
@@ -54,14 +64,18 @@ def memory(pid, size):
 
 
 shape = (*((1,) * n for n in x.numblocks), (11,))
-found = wr.map_blocks(look, x, one, dtype=np.int64, chunks=shape, new_axis=2).compute()
 info = {row["rank"]: row for row in wr.cluster().info()}
+with tempfile.TemporaryDirectory() as begun:
+    where = {"folder": Path(begun), "ranks": len(info)}
+    found = wr.map_blocks(look, x, one, dtype=np.int64, chunks=shape, new_axis=2, **where).compute()
 owners, values = x.owners(), x.compute()
 seen = set()
 for index in np.ndindex(*x.numblocks):
     rank, pid, address, size, base, exposed, unit, owner, offset, at, shared = found[index].tolist()
     home = int(one.owners()[0, 0])
     assert shared == (home if SHARED or rank == home else -1), "a peer's memory is read in place where it is mapped"
+    if rank != home:
+        seen.add("mapped" if SHARED else "copied")
     assert pid == info[rank]["pid"]
     assert (address, size, unit) == (base, exposed, 1)
     assert {"base": base, "size": size, "unit": 1}.items() <= info[rank]["window"].items()
