@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.arguments import is_integer
 from ...graph.chunks import parse_bytes
 from ...graph.errors import ArgumentError, bad
 from ...scheduler.cluster import running
@@ -76,6 +77,8 @@ def array(x: Any, page: int | str = PAGE, *, spread: bool = True) -> SharedArray
     np.float64(11.0)
     """
     size = read_page("array", page)
+    if not isinstance(spread, bool):
+        raise ArgumentError(bad("array", "spread", spread, "True or False"))
     if isinstance(x, SharedArray):
         raise ArgumentError(bad("array", "x", x, "an array; v[:] is one"))
     if not isinstance(x, ArrayBase):
@@ -116,7 +119,7 @@ def make_empty(
 
 def read_page(operation: str, page: Any) -> int:
     try:
-        found = 0 if isinstance(page, bool) else parse_bytes(page)
+        found = parse_bytes(page) if isinstance(page, str) or is_integer(page) else 0
     except (TypeError, ValueError):
         found = 0
     if not 0 < found <= MOST:

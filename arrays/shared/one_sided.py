@@ -210,7 +210,9 @@ def sync(*arrays: Symmetric | Replicated, comm: Any = None) -> None:
 
 def _fill(operation: str, fill: Any, dtype: np.dtype[Any]) -> Any:
     try:
-        return np.array(fill, dtype)[()] if np.ndim(fill) == 0 else _refuse(operation, fill, dtype)
+        if np.ndim(fill) != 0 or (dtype.kind in "biu" and fill != np.array(fill, dtype)):
+            _refuse(operation, fill, dtype)
+        return np.array(fill, dtype)[()]
     except (TypeError, ValueError, OverflowError):
         return _refuse(operation, fill, dtype)
 

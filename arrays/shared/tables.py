@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, BadValue, ShapeError
+from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
 from ...scheduler.sharing import share
 from ...workers.pages.lookup import NOTHING, Direct, Sorted, TableView, as_keys, checked, filled, find, signed
 from ..base import ArrayBase, plain_array
@@ -247,7 +247,7 @@ class Table:
 
     def _find(self, operation: str, keys: Any) -> tuple[Rows, Rows]:
         try:
-            given = as_keys(operation, plain_array(operation, "keys", keys), self._index)
+            given = as_keys(operation, _alike(operation, keys), self._index)
         except TypeError as error:
             raise ArgumentError(str(error)) from None
         indexes = (self._index,) if self._more is None else (self._index, self._more)
@@ -305,7 +305,7 @@ _KINDS = {"i": "integers", "U": "texts", "S": "bytes"}
 
 
 def _read_keys(operation: str, keys: Any) -> Rows:
-    found = plain_array(operation, "keys", keys)
+    found = _alike(operation, keys)
     if found.ndim != 1 or (found.dtype.kind not in "iuUS" and found.size):
         came = f"of shape {found.shape} and dtype {found.dtype}"
         raise ArgumentError(f"{operation}: argument 'keys' is {came}; expected a sequence of integers, texts or bytes")
@@ -313,6 +313,17 @@ def _read_keys(operation: str, keys: Any) -> Rows:
         return found if found.dtype.kind in "US" else signed(operation, found).astype(np.int64)
     except TypeError as error:
         raise ArgumentError(str(error)) from None
+
+
+def _alike(operation: str, keys: Any) -> Rows:
+    """Return keys as an array; in NumPy's a number among texts would be a text."""
+    found = plain_array(operation, "keys", keys)
+    if found.dtype.kind in "US" and isinstance(keys, list | tuple):
+        expected = str if found.dtype.kind == "U" else bytes
+        for key in np.array(keys, object).flat:
+            if not isinstance(key, expected):
+                raise ArgumentError(bad(operation, "keys", key, "texts alone, or bytes, or integers"))
+    return found
 
 
 def _index_of(operation: str, keys: Rows) -> Sorted | Direct:

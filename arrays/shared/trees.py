@@ -62,6 +62,7 @@ class KDTree:
         except ImportError:
             raise ArgumentError("KDTree: SciPy is not installed; pip install scipy") from None
         given = compute(points) if isinstance(points, ArrayBase) else plain_array("KDTree", "points", points)
+        _check_points("KDTree", "points", given.dtype)
         try:
             tree = Tree(given, **options)
         except (TypeError, ValueError) as error:
@@ -172,12 +173,18 @@ class KDTree:
 
     def _check(self, operation: str, x: Any) -> Any:
         found = x if isinstance(x, ArrayBase) else plain_array(operation, "x", x)
+        _check_points(operation, "x", found.dtype)
         if not found.ndim or found.shape[-1] != self.m:
             raise ShapeError(
                 f"{operation}: argument 'x' has shape {found.shape}; expected points of {self.m} coordinates along the "
                 "last axis"
             )
         return found
+
+
+def _check_points(operation: str, name: str, dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "biuf":
+        raise ArgumentError(f"{operation}: argument '{name}' has dtype {dtype}; expected real numbers")
 
 
 def _check_reals(operation: str, **given: Any) -> None:

@@ -170,7 +170,7 @@ def _count(members: int | None) -> int:
 def _limit(timeout: float | None) -> float | None:
     if timeout is None:
         return None
-    if not isinstance(timeout, int | float | np.number) or not timeout > 0:
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float | np.number) or not timeout > 0:
         raise ArgumentError(bad("spmd", "timeout", timeout, "a number of seconds above 0, or None"))
     return float(timeout)
 

@@ -67,6 +67,9 @@ def test_bad_input_is_refused_at_the_call(tree):
         tree.query(wr.ones((4, 2)))
     with pytest.raises(wr.ArgumentError, match="KDTree: argument 'points' is of shape"):
         wr.shared.KDTree(np.ones(3))
+    for texts in (np.full((4, 3), "a"), wr.from_array(np.full((4, 3), "a"))):
+        with pytest.raises(wr.ArgumentError, match="query: argument 'x' has dtype <U1; expected real numbers"):
+            tree.query(texts)
 
 
 @pytest.mark.parametrize("name", ["r", "p", "eps"])

@@ -220,6 +220,10 @@ def test_bad_input_is_refused_at_the_call():
     v = wr.shared.array(np.zeros((5, 2)))
     with pytest.raises(wr.ArgumentError, match=r"array: argument 'page' is '3 cows'"):
         wr.shared.array(np.zeros(5), page="3 cows")
+    with pytest.raises(wr.ArgumentError, match=r"array: argument 'page' is 1\.5"):
+        wr.shared.array(np.zeros(5), page=1.5)
+    with pytest.raises(wr.ArgumentError, match="array: argument 'spread' is 3; expected True or False"):
+        wr.shared.array(np.zeros(5), spread=3)
     with pytest.raises(wr.ArgumentError, match="at least one axis"):
         wr.shared.array(3.0)
     with pytest.raises(wr.ArgumentError, match="no Python objects"):

@@ -121,6 +121,11 @@ def test_bad_input_is_refused_at_the_call():
         wr.shared.Table([3, 1, 2], [1, 2])
     with pytest.raises(wr.ArgumentError, match="Table: argument 'keys' is of shape"):
         wr.shared.Table([1.5], [1])
+    for keys in (["a", 1], [1, "a"], [b"a", "a"]):
+        with pytest.raises(wr.ArgumentError, match=r"Table: argument 'keys' is .*; expected texts alone"):
+            wr.shared.Table(keys, [1, 2])
+    with pytest.raises(wr.ArgumentError, match="get: argument 'keys' is 1; expected texts alone"):
+        wr.shared.Table(["1"], [1]).get(["1", 1])
     table = wr.shared.Table([3, 1], [1.0, 2.0])
     for lazy in (["a"], wr.from_array(np.array(["a"]))):
         with pytest.raises(wr.ArgumentError, match="get: argument 'keys' has dtype <U1; expected integers"):
