@@ -7,8 +7,10 @@ when the batch that it computes is recalled, which then is refused.
 
 from __future__ import annotations
 
+import math
 import pickle
 import threading
+import time
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
     from .transport import Transport
 
+LOOK = 0.5
+"""Seconds after which a wait looks for an interrupt that came just before it began: Python wakes no wait for that."""
 LIMIT = 60.0
 """Seconds in which a rank answers, where the asker says nothing else."""
 
@@ -79,8 +83,10 @@ class Pending:
         WaitTimeout
             It isn't there within so many seconds. It may be waited for again.
         """
-        if not self._ended.wait(limit):
-            raise WaitTimeout(f"{self.service}: rank {self.rank} hasn't answered within {limit:g} s")
+        end = math.inf if limit is None else time.monotonic() + limit
+        while not self._ended.wait(max(0.0, min(LOOK, end - time.monotonic()))):
+            if time.monotonic() >= end:
+                raise WaitTimeout(f"{self.service}: rank {self.rank} hasn't answered within {limit:g} s")
         if self._error is not None:
             raise self._error
         return self._value

@@ -222,11 +222,13 @@ class Space:
             raise ArgumentError(bad(name, "timeout", timeout, "a number of seconds, or None"))
         calls = self._own()
         ticket = os.urandom(8)
-        pending = calls.begin(0, "space.find", self.token, current_batch(), ticket, tag, take, timeout == 0)
+        pending = None
         try:
+            pending = calls.begin(0, "space.find", self.token, current_batch(), ticket, tag, take, timeout == 0)
             lent: Lent | None = pending.result(None if timeout == 0 else timeout)
         except WaitTimeout:
             calls.ask(0, "space.withdraw", self.token, ticket)  # what it was given meanwhile has come before that
+            assert pending is not None
             lent = pending.result(0)
         except Recalled:
             raise
@@ -234,11 +236,16 @@ class Space:
             calls.tell(0, "space.back", self.token, ticket)
             raise
         finally:
-            pending.drop()
+            if pending is not None:
+                pending.drop()
         if lent is None:
             raise WaitTimeout(f"{name}: nothing under the tag {tag!r} within {timeout:g} s")
-        found = _unpack(lent.packed)
-        calls.tell(0, "space.came", lent.number, current_batch())
+        try:
+            found = _unpack(lent.packed)
+            calls.tell(0, "space.came", lent.number, current_batch())
+        except BaseException:
+            calls.tell(0, "space.back", self.token, ticket)
+            raise
         return found
 
 
