@@ -19,7 +19,7 @@ from .kinds.mapping import BlockFunction, MapBlocks
 from .program import Call, Fused, Load, Product, Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from .expr import DType
     from .grid import Grid, Index
@@ -32,6 +32,10 @@ Reads = tuple[tuple[int, ...], list[Rows]]
 FOLD_BYTES = 1 << 18
 FOLD_BLOCKS = 4096
 ALIGN = 64
+LIGHT = 1 << 12
+"""Elements of an array that is small."""
+FEW_VALUES = 32
+"""Values of a program that is short."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +121,14 @@ class Stage:
     def costly(self) -> bool:
         """Whether a task may take much longer than its bytes tell."""
         return self.foreign or any(isinstance(v, Product) for v in self.program.values)
+
+    @cached_property
+    def light(self) -> bool:
+        """Whether all that it reads and makes is small: then a task takes no longer than a word to a thread."""
+        values = self.program.values
+        if self.foreign or self.fixed or self.data is not None or any(isinstance(v, Call) for v in values):
+            return False
+        return all(grid.size <= LIGHT for grid in (self.domain, *self.input_grids)) and len(values) <= FEW_VALUES
 
     @cached_property
     def blocks_per_task(self) -> int:
@@ -250,8 +262,30 @@ class Stage:
 def relations(stages: Sequence[Stage], sizes: Mapping[str, int]) -> dict[str, Reads]:
     """Return what stages read, by token; `sizes` has how many blocks a task covers of inputs that aren't among them."""
     sizes = {**sizes, **{stage.token: stage.blocks_per_task for stage in stages}}
-    given = {stage.token: tuple(sizes[token] for token in stage.inputs) for stage in stages}
-    return {stage.token: (given[stage.token], stage.all_reads(given[stage.token])) for stage in stages}
+    known: dict[Hashable, list[Rows]] = {}
+    found = {}
+    for stage in stages:
+        given = tuple([sizes[token] for token in stage.inputs])
+        found[stage.token] = given, _reads_alike(stage, given, known)
+    return found
+
+
+def _reads_alike(stage: Stage, sizes: tuple[int, ...], known: dict[Hashable, list[Rows]]) -> list[Rows]:
+    """Return `stage.all_reads`, found once for stages that read alike: a loop's turns in one graph."""
+    loads = []
+    for value in stage.program.values:
+        if isinstance(value, Product):
+            return stage.all_reads(sizes)
+        if isinstance(value, Load) and value.inputs:
+            loads.append((value.inputs, value.access, value.axes, value.full, value.frame))
+    key = (stage.domain, stage.grid, stage.groups, stage.blocks_per_task, stage.input_grids, sizes, *loads)
+    try:
+        reads = known.get(key)
+    except TypeError:  # arrays of positions have no hash
+        return stage.all_reads(sizes)
+    if reads is None:
+        reads = known[key] = stage.all_reads(sizes)
+    return reads
 
 
 def _unravel(block: int, counts: tuple[int, ...]) -> tuple[int, ...]:

@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from .transport import Bytes, Region, Transport
 
 Array = np.ndarray[Any, Any]
+AT_ONCE = 32
+"""Tasks of light stages that run where they come in: handing them to another thread takes longer than they do."""
 
 
 class Rank:
@@ -228,6 +230,8 @@ class Rank:
         slow = frozenset(k for k, p in enumerate(producers) if p.data is not None and p.data.slow and _hosted(run, k))
         if remote or slow:
             Inputs(self, run, reader, remote, slow).start()
+        elif run.gang is None and len(run.tasks) <= AT_ONCE and stage.light:
+            self._do(run, self._waiting.pop(run.batch)[1])
         else:
             self.begin_soon(run.batch)
 
@@ -254,8 +258,6 @@ class Rank:
 
     def _compute(self, slot: int) -> None:
         own_arena.enter(self.transport)
-        arena = self.transport.arena(self.rank)
-        assert arena is not None
         while (number := self._work.get()) is not None:
             enter(self.calls.epoch)  # as long as the batch can be given back
             item = self._waiting.pop(number, None)
@@ -265,30 +267,37 @@ class Rank:
             told = self.rank == 0 and reader.stage.foreign
             if told:
                 self.transport.note(slot, _describe_blocks(reader.stage, run.tasks))
-            begin = time.perf_counter()
             self._busy[slot] = True
             self.calls.enter(number)
-            try:
-                try:
-                    self._run(run, reader, arena)
-                finally:  # before anybody hears of it: who computes anew reads anew; an error would keep them, too
-                    reader.ahead.clear()
-                self.emit(Done(self.rank, run.batch, time.perf_counter() - begin))
-            except BlockError as error:
-                recalled = isinstance(error.error, Recalled)
-                self.emit(
-                    Refused(self.rank, number) if recalled else _failure(self.rank, number, error.block, error.error)
-                )
-            except BaseException as error:
-                self.emit(_failure(self.rank, run.batch, -1, error))
+            self._do(run, reader)
             self.calls.leave(number)
             self._busy[slot] = False
             if told:
                 self.transport.note(slot, "")
             item = run = reader = None  # type: ignore[assignment] # a batch keeps the user's arrays alive
 
-    def _run(self, run: Run, reader: Reader, arena: Bytes) -> None:
+    def _do(self, run: Run, reader: Reader) -> None:
+        """Run a batch, and tell what came of it."""
+        begin = time.perf_counter()
+        try:
+            try:
+                self._run(run, reader)
+            finally:  # before anybody hears of it: who computes anew reads anew; an error would keep them, too
+                reader.ahead.clear()
+            self.emit(Done(self.rank, run.batch, time.perf_counter() - begin))
+        except BlockError as error:
+            recalled = isinstance(error.error, Recalled)
+            told = (
+                Refused(self.rank, run.batch) if recalled else _failure(self.rank, run.batch, error.block, error.error)
+            )
+            self.emit(told)
+        except BaseException as error:
+            self.emit(_failure(self.rank, run.batch, -1, error))
+
+    def _run(self, run: Run, reader: Reader) -> None:
         """Run a batch's tasks; many small ones that follow each other go as one run of blocks."""
+        arena = self.transport.arena(self.rank)
+        assert arena is not None
         if self._ahead is not None and len(run.offsets):
             self._ahead.note(int(run.offsets.max()))
         stage = reader.stage

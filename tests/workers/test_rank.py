@@ -15,12 +15,12 @@ from windrow.workers.rank import Rank
 
 def test_inputs_that_come_after_a_batch_was_recalled_begin_nothing():
     (stage,) = lower(
-        [Expr(Random("random", (1, 1), 0), (), Grid([Axis.regular(8, 8)]), np.dtype("f8"))], lambda t: False
+        [Expr(Random("random", (1, 1), 0), (), Grid([Axis.regular(1 << 13, 1 << 13)]), np.dtype("f8"))], lambda t: False
     )
     rank = Rank(EmbeddedTransport(1 << 20), 1)
     rank.handle(Define((stage,)))
     begin = rank.begin_soon
-    rank.begin_soon = lambda batch: None  # the inputs are under way
+    rank.begin_soon = lambda batch: None  # the inputs are under way, of what is too large to run at once
     rank.handle(Run(7, stage.token, np.array([0]), np.array([0]), ()))
     rank.handle(Recall((7,)))
     begin(7)
