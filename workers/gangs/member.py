@@ -26,6 +26,7 @@ from ..one_sided.began import enter
 from ..output import COMPUTE
 from ..pages.additions import collecting
 from ..protocol import Done, Meet, Refused, Run
+from ..urgency import begin_apart
 from .local_chunks import LocalChunks
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ class GangThread:
     ) -> None:
         self.transport, self.rank, self.meeting = transport, transport.rank, transport.meeting
         self.calls, self.emit, self.fail = calls, emit, fail
+        here = [peer.rank for peer in transport.peers if peer.same_node]
+        self._place, self._beside = here.index(self.rank), len(here)
         self._orders: SimpleQueue[tuple[Run | Meet, Reader | None] | None] = SimpleQueue()
         self._held: set[int] = set()
         self._recalled: set[int] = set()
@@ -188,6 +191,8 @@ class GangThread:
         ]
         for thread in threads:
             thread.start()
+        if self._beside > 1:
+            begin_apart(self._place)
         member(0)
         for thread in threads:
             thread.join()
