@@ -5,7 +5,9 @@ Futures and lazy arrays among the arguments, however deep, are not pickled: the 
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
 import io
 import itertools
 import os
@@ -33,7 +35,7 @@ from ..execution.compute import persist
 from ..user_functions.pickling import find_state, name_of, pickler, refuse_captured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ...scheduler.tasks.dispatcher import Dispatcher
 
@@ -214,14 +216,27 @@ def map_packed(
     where = find_origin()
     packed = Packed(operation, name, called)
     function = board.watch(Function(next(numbers), packed.pickled, name))
-    if packed.needs or packed.arrays:  # the function itself refers to what other tasks made
-        made = [Packed(operation, name, (called, args, {})) for args in calls]
-        records = [make_record(each, None, name, same, demand, where, active) for each in made]
-    else:
-        records = [
-            make_record(pack_arguments(operation, name, args), function, name, same, demand, where, active)
-            for args in calls
-        ]
-        for record in records if packed.used else ():
-            record.used = (*record.used, *packed.used)
-    return board.enter(records)
+    with _nothing_collected():
+        if packed.needs or packed.arrays:  # the function itself refers to what other tasks made
+            made = [Packed(operation, name, (called, args, {})) for args in calls]
+            records = [make_record(each, None, name, same, demand, where, active) for each in made]
+        else:
+            records = [
+                make_record(pack_arguments(operation, name, args), function, name, same, demand, where, active)
+                for args in calls
+            ]
+            for record in records if packed.used else ():
+                record.used = (*record.used, *packed.used)
+        return board.enter(records)
+
+
+@contextlib.contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Have Python's collector of garbage wait: it would look at thousands of new tasks, all in use, time and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -79,7 +79,7 @@ class Board:
             self.records[each.number] = each
             each.state, each.missing = State.WAITING, 0
             for need in each.needs:
-                need.waiting.add(each)
+                need.note_waiting(each)
                 if need.state is State.DROPPED:
                     pending.append(need)
                     need.state = State.WAITING
@@ -224,12 +224,12 @@ class Board:
         self.leave(record)
         before = self.seconds.get(record.same)
         self.seconds[record.same] = seconds if before is None else 0.8 * before + 0.2 * seconds
-        record.killed.clear()
+        record.killed = frozenset()
         record.value, record.nbytes = value, nbytes
-        record.holders = set() if value is not None else {record.rank}
+        record.holders = frozenset() if value is not None else frozenset((record.rank,))
         for need in record.needs:
             if need.value is None:
-                need.holders.add(record.rank)
+                need.holders |= {record.rank}
         self.settle(record)
         if value is not None:  # it can't be lost, so it never runs again
             record.forget_call()
@@ -238,7 +238,7 @@ class Board:
         """Note that a result is there."""
         record.state = State.DONE
         for need in record.needs:
-            need.waiting.discard(record)
+            need.note_through(record)
             self._drop_unwanted(need)
         for other in list(record.waiting):
             if other.state is State.WAITING:
@@ -266,7 +266,7 @@ class Board:
             ended.append(each)
             pending += [other for other in each.waiting if other.state is not State.DONE]
             for need in each.needs:
-                need.waiting.discard(each)
+                need.note_through(each)
                 self._drop_unwanted(need)
             each.forget_call()
         for each in ended:  # an error's traceback may hold the user's futures: nothing here may hold the error
@@ -297,7 +297,7 @@ class Board:
         for record in at:  # those that wait may have begun too: run again, none waits behind another
             record.suspect += 1
         for record in at[: site.cores]:  # what can have begun
-            record.killed[rank] += 1
+            record.killed |= {rank}
         few = len(self.sites) <= ENOUGH
         most = 2 if few else ENOUGH
         deadly = [r for r in at if len(r.killed) >= most or self._is_hopeless(r)]
@@ -312,7 +312,7 @@ class Board:
         lost = []
         for record in list(self.records.values()):
             if rank in record.holders:
-                record.holders.discard(rank)
+                record.holders -= {rank}
                 if record.there and not record.holders and record.value is None:
                     lost.append(record)
         for record in lost:

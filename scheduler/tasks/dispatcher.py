@@ -112,8 +112,8 @@ class Dispatcher:
             self._watch_future(future, record)
             self._engine.local.tasks.keep_copy(record.number, value)
             self.board.records[record.number] = record
-            record.holders, record.placed = {0}, True
-            record.copies.add(0)
+            record.holders, record.placed = frozenset((0,)), True
+            record.note_copy(0)
             weakref.finalize(record, self._placed_gone.append, (record.number, record.copies))
             self.board.settle(record)
         future.set_result(value)
@@ -237,7 +237,7 @@ class Dispatcher:
             if each.value is not None:
                 needs.append((each.number, Given(each.value)))
             else:
-                each.copies.add(record.rank)
+                each.note_copy(record.rank)
                 name = f"{each.name}-{each.number}"
                 needs.append((each.number, Made(each.number, tuple(each.holders), name, record.demand.writable)))
         try:
@@ -258,12 +258,12 @@ class Dispatcher:
         while self.board.freed:
             record = self.board.freed.pop()
             if record.state is not State.DROPPED:  # it is wanted again
-                record.copies |= record.holders
+                record.copies = {*record.copies, *record.holders}
                 continue
             for rank in record.holders | record.copies:
                 if not self._calls.is_lost(rank):
                     drops[rank][0].append(record.number)
-            record.holders, record.copies = set(), set()
+            record.holders, record.copies = frozenset(), set()
         while self._placed_gone:
             number, copies = self._placed_gone.popleft()
             for rank in copies:

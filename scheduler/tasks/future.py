@@ -109,7 +109,7 @@ class Future(concurrent.futures.Future[Any]):
     def __init__(self, record: Record, dispatcher: Dispatcher) -> None:
         super().__init__()
         self._record, self._dispatcher = record, dispatcher
-        self._keepers: list[set[Future]] = []
+        self._keepers: list[set[Future]] | None = None
 
     @property
     def name(self) -> str:
@@ -247,7 +247,7 @@ class Future(concurrent.futures.Future[Any]):
     def _keep_in(self, futures: set[Future]) -> None:
         """Have a set keep this future until it is done."""
         futures.add(self)
-        self._keepers.append(futures)
+        self._keepers = [*(self._keepers or ()), futures]
         if self.done():
             futures.discard(self)
 

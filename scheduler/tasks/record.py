@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
@@ -31,6 +30,10 @@ class State(Enum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     DROPPED = "dropped"  # its result is gone, and nobody wants it
+
+
+_NONE: Any = frozenset()
+"""No ranks, no tasks: most records never have any, and a set for each would be one more for Python's collector."""
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
@@ -93,13 +96,32 @@ class Record:
     placed: bool = False
     recalled: int = 0
     value: bytes | None = None
-    holders: set[int] = field(default_factory=set)
-    copies: set[int] = field(default_factory=set)
+    holders: frozenset[int] = _NONE
+    copies: set[int] = _NONE
     nbytes: int = 0
     error: BaseException | None = None
-    waiting: set[Record] = field(default_factory=set)
-    killed: Counter[int] = field(default_factory=Counter)
+    waiting: set[Record] = _NONE
+    killed: frozenset[int] = _NONE
     future: Any = None
+
+    def note_copy(self, rank: int) -> None:
+        """Note that a rank may fetch its result."""
+        if self.copies:
+            self.copies.add(rank)
+        else:
+            self.copies = {rank}
+
+    def note_waiting(self, other: Record) -> None:
+        """Note that another task takes its result."""
+        if self.waiting:
+            self.waiting.add(other)
+        else:
+            self.waiting = {other}
+
+    def note_through(self, other: Record) -> None:
+        """Note that another task doesn't wait for it any more."""
+        if self.waiting:
+            self.waiting.discard(other)
 
     def forget_call(self) -> None:
         """Let go of what it would take to run it again."""
