@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csc_array
 
+from ..workers.kernels.compiled.assigning import add_by_label, find_least
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -42,6 +44,8 @@ def nearest(X: Values, centres: Values, origin: Values) -> Values:
     """Return the number of each row's nearest centre, the first of several; centres are told from the origin."""
     labels, numbers = np.empty(len(X), np.int32), np.arange(len(centres), dtype=np.float64)
     for at, _, products in _tiles(X, centres, origin):
+        if find_least(products, labels[at : at + ROWS]):
+            continue
         # Of so few centres the least is found several times faster by whole lines than by argmin.
         mine = products == products.min(axis=0)
         one = np.count_nonzero(mine) == products.shape[1]
@@ -56,11 +60,15 @@ def sums(X: Values, *more: Values) -> Values:
     out = np.zeros((count, X.shape[1] + 1))
     for at in range(0, len(X), TURN):
         rows = X[at : at + TURN]
-        labels, ends = nearest(rows, centres, origin), np.arange(len(rows) + 1, dtype=np.int32)
-        weight = weights[0][at : at + TURN] if weights else np.ones(len(rows))
-        # A sparse matrix with a one in each column adds rows up several times faster than a dense product does.
-        out[:, :-1] += csc_array((weight, labels, ends), shape=(count, len(rows))) @ rows
-        out[:, -1] += np.bincount(labels, weight, count)
+        labels = nearest(rows, centres, origin)
+        weight = weights[0][at : at + TURN] if weights else None
+        made = np.zeros_like(out)
+        if not add_by_label(rows, labels, weight, made):
+            weight, ends = np.ones(len(rows)) if weight is None else weight, np.arange(len(rows) + 1, dtype=np.int32)
+            # A sparse matrix with a one in each column adds rows up several times faster than a dense product does.
+            made[:, :-1] = csc_array((weight, labels, ends), shape=(count, len(rows))) @ rows
+            made[:, -1] = np.bincount(labels, weight, count)
+        out += made
     out[:, :-1] -= out[:, -1:] * origin
     return out
 
