@@ -80,6 +80,7 @@ def _homes(
 ) -> dict[str, str]:
     by_token = {n.token: n for n in nodes}
     homes: dict[str, str] = {}
+    parts: dict[str, str] = {}  # in which operand of a product a node is computed; "" is none
     depth: dict[str, int] = {}
     for node in reversed(nodes):
         token = node.token
@@ -91,9 +92,11 @@ def _homes(
         if all(fuses) and (read or all(user.token in sources for user, _ in users[token])):
             homes[token] = ""
             continue
-        where = {homes[user.token] if fused else token for fused, (user, _) in zip(fuses, users[token], strict=True)}
-        whole = isinstance(node.op, _WHOLE) and len(users[token]) > 1
-        home = where.pop() if len(where) == 1 and not whole else token
+        edges = zip(fuses, users[token], strict=True)
+        where = {(homes[user.token], _part(node, user, parts)) if fused else (token, "") for fused, (user, _) in edges}
+        home, parts[token] = where.pop() if len(where) == 1 else (token, "")
+        if isinstance(node.op, _WHOLE) and (len(users[token]) > 1 or parts[token]):
+            home = token
         foreign = isinstance(node.op, _WHOLE) and _covers_many(by_token[home])
         # A function of whole blocks is called for each block of its own grid, which broadcasting would repeat.
         foreign |= isinstance(node.op, _WHOLE) and node.grid != _domain(by_token[home])
@@ -101,8 +104,13 @@ def _homes(
         deep = depth[token] > DEPTH and not isinstance(node.op, Move)  # a move reads chunks: below it nothing goes on
         homes[token] = token if foreign or deep else home
         if homes[token] == token:
-            depth[token] = 0
+            depth[token], parts[token] = 0, ""
     return homes
+
+
+def _part(node: Expr, user: Expr, parts: dict[str, str]) -> str:
+    """Return the operand of a product that a node is computed in for a user: what others need would be computed twice."""
+    return f"{user.token} {node.token}" if isinstance(user.op, Contract) else parts.get(user.token, "")
 
 
 def _domain(root: Expr) -> Grid:

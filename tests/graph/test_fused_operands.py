@@ -105,3 +105,21 @@ def test_reductions_of_one_array_read_it_once():
     assert names[1] == "multiply+add+sqrt+mean+std+min (partial)"
     assert [name for name in names if "partial" in name] == names[1:2]
     assert len([s for s in stages_of(y.mean(axis=0), y.std(axis=1)) if "partial" in s.name]) == 1
+
+
+@pytest.mark.parametrize("chunks", [64, 16])
+def test_what_a_product_and_others_need_is_computed_once(chunks):
+    a, u = np.eye(64) + 0.01, np.linspace(0, 1, 64)
+    lazy, expected = wr.from_array(u, chunks=chunks), u
+    for _ in range(40):
+        lazy, expected = 0.5 * (wr.from_array(a) @ lazy) + lazy / 2, 0.5 * (a @ expected) + expected / 2
+    stages = stages_of(lazy)
+    assert sum(isinstance(v, Product) for s in stages for v in s.program.values) == 40
+    assert not any(isinstance(v, Product) for s in stages for p in s.program.values for v in inner(p))
+    np.testing.assert_allclose(lazy.compute(), expected)
+
+
+def inner(value):
+    """Return the values of what a product computes of its operands."""
+    fused = value.fused if isinstance(value, Product) else ()
+    return [v for operand in fused for v in operand.program.values]
