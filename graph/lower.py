@@ -109,7 +109,7 @@ def _homes(
 
 
 def _part(node: Expr, user: Expr, parts: dict[str, str]) -> str:
-    """Return the operand of a product that a node is computed in for a user: what others need would be computed twice."""
+    """Return the operand of a product in which a user needs a node: what others need would be computed twice."""
     return f"{user.token} {node.token}" if isinstance(user.op, Contract) else parts.get(user.token, "")
 
 
