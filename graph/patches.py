@@ -121,7 +121,16 @@ def compose(
 
 
 def _below(node: Expr, stored: Callable[[str], bool]) -> list[Patch] | None:
-    return None if stored(node.token) else find_patches(node.op, node.operands, node)
+    return None if stored(node.token) else _own_patches(node)
+
+
+def _own_patches(node: Expr) -> list[Patch] | None:
+    """Return `find_patches` of a node, found once: several slices look at what lies below them."""
+    known = node.__dict__
+    if "_patches" not in known:
+        known["_patches"] = find_patches(node.op, node.operands, node)
+    found: list[Patch] | None = known["_patches"]
+    return found
 
 
 def _through(outer: Patch, inner: Patch) -> Patch | None:
@@ -153,7 +162,7 @@ def _route(patch: Patch, operand: Expr, shape: Sequence[int]) -> Route:
 
 def is_shift(node: Expr) -> bool:
     """Whether a move is read as easily as what it would make: a few boxes, of chunks that aren't much smaller."""
-    if find_patches(node.op, node.operands, node) is None:
+    if _own_patches(node) is None:
         return False
     return all(
         theirs <= FACTOR * own
