@@ -96,7 +96,7 @@ class Rank:
         arena = transport.arena(self.rank)
         self._ahead = PagesAhead(arena, self._is_idle) if transport.size > 1 and arena is not None else None
         self.copies = HostCopies(transport, self.calls, self.fetch)
-        self._gangs = GangThread(transport, self.calls, self.emit, _fail_member)
+        self._gangs = GangThread(transport, self.calls, self.emit, _fail_member, self.do_later)
 
     @property
     def pages(self) -> PageService:
@@ -370,6 +370,14 @@ def _fail_member(rank: int, batch: int, error: BaseException) -> Failed:
     return _failure(rank, batch, -1, error)
 
 
+def _words(error: BaseException) -> str:
+    """Return what an exception says; the user's own may fail at that."""
+    try:
+        return str(error)
+    except Exception as other:
+        return f"(what it says can't be told: {type(other).__name__})"
+
+
 def _failure(rank: int, batch: int, block: int, error: BaseException) -> Failed:
     trim_context(error)
     text = "".join(traceback.format_exception(error))
@@ -380,4 +388,4 @@ def _failure(rank: int, batch: int, block: int, error: BaseException) -> Failed:
         pickle.loads(pickled)
     except Exception:
         pickled = b""
-    return Failed(rank, batch, block, pickled, f"{type(error).__name__}: {error}", text)
+    return Failed(rank, batch, block, pickled, f"{type(error).__name__}: {_words(error)}", text)

@@ -52,6 +52,29 @@ def test_a_member_that_alone_is_late_stops_waiting(launch, nothing_left):
     assert found[::2] == ["member 0 of 3", "member 2 of 3", "member 0 of 3", "members 0, 1, 2 of 3"]
 
 
+def test_what_a_rank_program_leaves_or_raises_harms_no_other(launch, nothing_left):
+    ended = launch(3, str(PROGRAMS / "gang_leftovers.py"), limit=60)
+    assert ended.status == 0, ended.err[-3000:]
+    assert ended.out.split("\n")[:3] == ["Untold", "Untold", "[3, 3, 3]"]
+    assert "a rank program has left 2 message(s) unreceived" in ended.err
+
+
+def interrupt(launch, times: int) -> None:
+    """What is being made on another rank isn't revoked: its rank would end by a segmentation fault."""
+    ended = launch(3, str(PROGRAMS / "gang_interrupts.py"), str(times), limit=120)
+    assert (ended.status, ended.last) == (0, f"{times} [3, 3, 3] 3"), ended.err[-3000:]
+
+
+def test_interrupts_amid_rank_programs(launch, nothing_left):
+    interrupt(launch, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_hundreds_of_interrupts_amid_rank_programs(launch, nothing_left):
+    interrupt(launch, 300)
+
+
 def check(launch, seed: int, name: str, **more: str) -> None:
     ended = launch(4, str(PROGRAMS / "gang_deaths.py"), str(seed), name, limit=90, **more)
     assert (ended.status, ended.out.strip()) == (0, "1 right"), ended.err[-3000:]

@@ -62,6 +62,10 @@ class Meeting(Protocol):
         """
         ...
 
+    def unsettled(self) -> float:
+        """Return the seconds after which the latest communicator is made on all ranks, and may be revoked."""
+        ...
+
     def revoke(self, error: BaseException | None = None) -> None:
         """Have all calls on these communicators end with an error, on all ranks; from any thread."""
 
@@ -82,9 +86,10 @@ class GangThread:
         calls: Calls,
         emit: Callable[[Event], None],
         fail: Callable[[int, int, BaseException], Event],
+        later: Callable[[Callable[[], None]], None],
     ) -> None:
         self.transport, self.rank, self.meeting = transport, transport.rank, transport.meeting
-        self.calls, self.emit, self.fail = calls, emit, fail
+        self.calls, self.emit, self.fail, self.later = calls, emit, fail, later
         here = [peer.rank for peer in transport.peers if peer.same_node]
         self._place, self._beside = here.index(self.rank), len(here)
         self._orders: SimpleQueue[tuple[Run | Meet, Reader | None] | None] = SimpleQueue()
@@ -106,6 +111,15 @@ class GangThread:
         """End what a gang waits for; it is refused."""
         if batch in self._held:
             self._recalled.add(batch)
+            if (seconds := self.meeting.unsettled()) <= 0:
+                self.meeting.revoke()
+                return
+            timer = threading.Timer(seconds, self.later, [lambda: self._revoke(batch)])
+            timer.daemon = True
+            timer.start()
+
+    def _revoke(self, batch: int) -> None:
+        if batch in self._recalled:
             self.meeting.revoke()
 
     def close(self) -> None:

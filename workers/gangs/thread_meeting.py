@@ -25,6 +25,10 @@ class ThreadMeeting:
             self._comms = comms
         return comms
 
+    def unsettled(self) -> float:
+        """See `workers.gangs.member.Meeting`."""
+        return 0.0
+
     def revoke(self, error: BaseException | None = None) -> None:
         """See `workers.gangs.member.Meeting`."""
         from .group import Revoked

@@ -9,9 +9,13 @@ member makes of its communicator is revoked with it.
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
+import time
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from mpi4py import MPI
 
 from ..gangs.member import Unmet
@@ -27,6 +31,11 @@ if TYPE_CHECKING:
 
     from ..protocol import GangOrder
 
+_log = logging.getLogger("windrow")
+SETTLE = 0.1
+"""Seconds until a communicator that was made here is made on all ranks, which come to it together."""
+LATER = 16
+"""Gangs whose communicators are kept."""
 _NAMES = ("ERR_PROC_FAILED", "ERR_PROC_FAILED_PENDING", "ERR_REVOKED")
 _LOST = frozenset(getattr(MPI, name) for name in _NAMES if hasattr(MPI, name))
 
@@ -50,6 +59,7 @@ class _Made:
         if comm == MPI.COMM_NULL:
             return comm
         comm.Set_errhandler(MPI.ERRORS_RETURN)
+        self.news.made = time.monotonic()
         child = kind(comm)
         child.made, child.news = self.made, self.news
         self.made.append(child)
@@ -135,6 +145,18 @@ def duplicate(comm: MPI.Intracomm) -> GangComm:
     return made
 
 
+def _drain(comm: MPI.Comm) -> None:
+    """Receive what a gang has left unreceived: it would come to whoever has the communicator's number next."""
+    if not isinstance(comm, MPI.Intracomm):
+        return
+    count = 0
+    while (message := comm.Improbe(MPI.ANY_SOURCE, MPI.ANY_TAG, status := MPI.Status())) is not None:
+        message.Recv(np.empty(status.Get_elements(MPI.BYTE), np.uint8))
+        count += 1
+    if count:
+        _log.warning("a rank program has left %d message(s) unreceived on rank %d of its members", count, comm.rank)
+
+
 class MpiMeeting:
     """Makes a rank's communicators; see the module's docstring.
 
@@ -153,12 +175,17 @@ class MpiMeeting:
         self._all = comm.Get_group()
         self._epoch = 0
         self._current: GangComm | None = None
+        self._left: deque[GangComm] = deque()
         self._lock = threading.Lock()
         self.turns = Turns()
-        self._news: Obituaries | None = None
+        self._news = Obituaries()
+        self._begun = False
 
     def join(self, order: GangOrder) -> list[Any]:
         """See `workers.gangs.member.Meeting`."""
+        if not self._begun:
+            self._begun = True
+            self._news.begin()
         if order.epoch != self._epoch:
             # Open MPI's agreement with nobody but oneself, which `Shrink` needs, ends the process now and then.
             try:  # always from the first one, which all have: `Shrink` may fail on some ranks alone
@@ -169,12 +196,11 @@ class MpiMeeting:
             base.Set_errhandler(MPI.ERRORS_RETURN)
             with self._lock:
                 self._base, self._epoch = base, order.epoch
+            self._news.made = time.monotonic()
+            self._left.clear()  # the dead may be in them
         part = self._own in order.ranks
         key = order.ranks.index(self._own) if part else 0
         assert isinstance(self._base, MPI.Intracomm)
-        if self._news is None:
-            self._news = Obituaries()
-            self._news.begin()
         with self._news.held(self._base.Revoke):
             found = self._base.Split(0 if part else MPI.UNDEFINED, key)
         if found == MPI.COMM_NULL:
@@ -184,7 +210,12 @@ class MpiMeeting:
         comm.Set_errhandler(MPI.ERRORS_RETURN)
         with self._lock:
             self._current = comm
+        self._news.made = time.monotonic()
         return [comm]
+
+    def unsettled(self) -> float:
+        """See `workers.gangs.member.Meeting`. A rank that still makes what others revoke ends, in Open MPI."""
+        return self._news.made + SETTLE - time.monotonic() if ulfm_enabled() else 0.0
 
     def revoke(self, error: BaseException | None = None) -> None:
         """See `workers.gangs.member.Meeting`."""
@@ -206,12 +237,17 @@ class MpiMeeting:
     def leave(self, comms: list[Any], harmed: bool) -> None:
         """See `workers.gangs.member.Meeting`.
 
-        What may have been revoked isn't freed: a late message for it would end the process, in Open MPI.
+        What may have been revoked isn't freed: a late message for it would end the process, in Open MPI. What went well
+        is freed some gangs later: Open MPI gives a freed communicator's number to the next, while another rank's
+        revocation may be under way, or a message that nobody has received.
         """
         with self._lock:
             self._current = None
-        for comm in comms if not harmed else ():
+        self._left.extend(comms if not harmed else ())
+        while len(self._left) > LATER:
+            comm = self._left.popleft()
             for each in (*comm.made, comm):
                 with contextlib.suppress(MPI.Exception):
                     if each != MPI.COMM_NULL:
+                        _drain(each)
                         each.Free()

@@ -54,6 +54,8 @@ class Obituaries:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self.made = 0.0
+        """When a communicator was last made here."""
         self._making: list[Callable[[], object]] = []
         self._held: list[Callable[[], object]] = []
         self._handler = _HANDLER(self._told)

@@ -13,6 +13,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,8 @@ def compile_text(text: str, entry: str, inputs: int) -> Native:
 def load(text: str, entries: list[str]) -> dict[str, int]:
     """Return the addresses of some functions of a text.
 
+    An interrupt amid LLVM's calls would leave its objects half made, so the main thread has another one do it.
+
     Raises
     ------
     ImportError
@@ -47,6 +50,21 @@ def load(text: str, entries: list[str]) -> dict[str, int]:
     RuntimeError
         When LLVM doesn't take the text.
     """
+    if threading.current_thread() is not threading.main_thread():
+        return _load(text, entries)
+    found: Future[dict[str, int]] = Future()
+
+    def act() -> None:
+        try:
+            found.set_result(_load(text, entries))
+        except BaseException as error:
+            found.set_exception(error)
+
+    threading.Thread(target=act, name="windrow-compile", daemon=False).start()
+    return found.result()
+
+
+def _load(text: str, entries: list[str]) -> dict[str, int]:
     with _lock:
         llvm, target, name = _llvm()
         digest = hashlib.sha256("\0".join([name, text]).encode()).hexdigest()

@@ -69,7 +69,7 @@ class BlockError(Exception):
     """Wraps an exception of a kernel with the block it came from; never leaves a rank."""
 
     def __init__(self, block: int, error: BaseException) -> None:
-        super().__init__(str(error))
+        super().__init__(f"block {block}")
         self.block, self.error = block, error
 
 
