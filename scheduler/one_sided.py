@@ -9,6 +9,7 @@ aren't through fail, since what they have done is gone; but a rank program that 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -16,12 +17,13 @@ import time
 import weakref
 from dataclasses import dataclass, field
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..graph.errors import ClusterError, WaitTimeout
+from ..workers.calls import LOOK
 from ..workers.one_sided.base import OneSided
 from ..workers.one_sided.held import Held, Layout, Spec, Undone
 from ..workers.one_sided.memory import Part, Place
@@ -105,7 +107,10 @@ class Coordinator:
         """Have the thread do something, and return what it found."""
         told: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
         self.work(what, lambda value, error: told.put((value, error)))
-        value, error = told.get()
+        while True:  # an interrupt that came just before a wait began is seen at the next
+            with contextlib.suppress(Empty):
+                value, error = told.get(timeout=LOOK)
+                break
         if error is not None:
             raise error
         return value
@@ -382,9 +387,13 @@ def make(engine: Engine, kind: type[Kind], shape: tuple[int, ...], dtype: Any, f
     """Make an array, which is let go of when nothing refers to what is returned."""
     driver = coordinator(engine)
     spec = Spec(os.urandom(16), kind is Replicated, shape, dtype, fill, text)
-    driver.do(partial(driver.add, spec))
-    made = kind._of(spec.token)
-    weakref.finalize(made, _drop, weakref.ref(engine), spec.token).atexit = False
+    try:
+        driver.do(partial(driver.add, spec))
+        made = kind._of(spec.token)
+        weakref.finalize(made, _drop, weakref.ref(engine), spec.token).atexit = False
+    except BaseException:  # an interrupt: it may be made all the same
+        _drop(weakref.ref(engine), spec.token)
+        raise
     return made
 
 

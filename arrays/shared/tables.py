@@ -75,6 +75,8 @@ class Table:
             raise ShapeError(
                 f"Table: argument 'rows' has shape {held.shape}; expected a row for each of {len(given)} keys"
             )
+        if held.dtype.hasobject:
+            raise ArgumentError(bad("Table", "rows", rows, "numbers, or texts or bytes: no Python objects"))
         self._index = _index_of("Table", given)
         self._main = share(self._index)
         self._more: Sorted | None = None
@@ -208,7 +210,7 @@ class Table:
         >>> table.get([10, 20, 30])
         array([1., 5., 5.])
         """
-        places, held = self._make_places("put", keys, rows)
+        places, held = self._make_places("put", keys, rows, "rows")
         self._rows.update(places, held)
 
     def add(self, keys: Any, values: Any) -> None:
@@ -253,10 +255,10 @@ class Table:
         indexes = (self._index,) if self._more is None else (self._index, self._more)
         return find(indexes, given), given
 
-    def _make_places(self, operation: str, keys: Any, values: Any) -> tuple[Rows, Rows]:
+    def _make_places(self, operation: str, keys: Any, values: Any, argument: str = "values") -> tuple[Rows, Rows]:
         """Return where rows of keys are, after making places for new ones, and values that fit them."""
         found, given = self._find(operation, keys)
-        held = self._rows._check_values(operation, (*given.shape, *self.row_shape), values)
+        held = self._rows._check_values(operation, (*given.shape, *self.row_shape), values, argument)
         if not found.size or int(found.min()) >= 0:
             return found, held
         fresh = np.unique(given[found < 0])

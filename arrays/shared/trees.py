@@ -192,6 +192,8 @@ def _check_reals(operation: str, **given: Any) -> None:
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             raise ArgumentError(bad(operation, name, value, "a real number"))
+    if not given.get("p", 1) >= 1:
+        raise ArgumentError(bad(operation, "p", given["p"], "a number from 1 on"))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import numpy as np
 from ...graph import origin
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, ClusterError, bad
-from ...scheduler.cluster import session
+from ...scheduler.cluster import running, session
 from ...scheduler.services import BOARD
 from ...scheduler.session import Session
 from ...scheduler.tasks.arrays import ArrayArgument
@@ -52,11 +52,13 @@ def own_session(operation: str) -> Session:
     ClusterError
         A task calls this, or a script that all ranks run.
     """
+    everywhere = running()
+    if everywhere is not None and everywhere.place[1] > 1 and not in_task():
+        raise ClusterError(f"{operation}: in SPMD mode each rank calls functions itself, or all of them by spmd")
     if own_rank() is not None or in_task():
         raise ClusterError(f"{operation}: tasks are submitted by the script; a function on a rank can't submit any")
     found = session()
-    if not isinstance(found, Session):
-        raise ClusterError(f"{operation}: in SPMD mode each rank calls functions itself, or all of them by spmd")
+    assert isinstance(found, Session)
     found.check_open()
     return found
 

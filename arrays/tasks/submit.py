@@ -139,6 +139,9 @@ def map(
     board = dispatcher("map")
     if not iterables:
         raise ArgumentError(bad("map", "iterables", iterables, "at least one"))
+    for number, each in enumerate(iterables):
+        if not hasattr(each, "__iter__") and not hasattr(each, "__getitem__"):
+            raise ArgumentError(bad("map", f"iterables[{number}]", each, "an iterable"))
     demand = check_demand("map", cores, memory, retries, priority, board)
     return map_packed("map", board, active, fn, list(zip(*iterables, strict=False)), demand)
 

@@ -63,6 +63,9 @@ def test_it_is_made_of_lazy_points():
 def test_bad_input_is_refused_at_the_call(tree):
     with pytest.raises(wr.ArgumentError, match="query: argument 'k' is 0"):
         tree.query(ASKED, k=0)
+    for p in (-1, 0.5, float("nan")):
+        with pytest.raises(wr.ArgumentError, match=r"query: argument 'p' is .* expected a number from 1 on"):
+            tree.query(ASKED, p=p)
     with pytest.raises(wr.ShapeError, match=r"query: argument 'x' has shape \(4, 2\); expected points of 3 coord"):
         tree.query(wr.ones((4, 2)))
     with pytest.raises(wr.ArgumentError, match="KDTree: argument 'points' is of shape"):

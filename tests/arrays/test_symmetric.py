@@ -168,6 +168,8 @@ def test_wrong_values():
         wr.shared.symmetric(3, "c16")
     with pytest.raises(wr.ArgumentError, match="symmetric: argument 'fill' is 'x'; expected one element of int64"):
         wr.shared.symmetric(3, "i8", fill="x")
+    with pytest.raises(wr.ArgumentError, match="reduce_sum: argument 'comm' is 5; expected the communicator"):
+        wr.shared.replicated(3, "i8").reduce_sum(5)
     with pytest.raises(wr.ArgumentError, match=r"symmetric: argument 'fill' is 1\.5; expected one element of int64"):
         wr.shared.symmetric(3, "i8", fill=1.5)
     with pytest.raises(wr.ShapeError, match="symmetric: argument 'shape' is -1"):

@@ -126,11 +126,13 @@ def test_bad_input_is_refused_at_the_call():
             wr.shared.Table(keys, [1, 2])
     with pytest.raises(wr.ArgumentError, match="get: argument 'keys' is 1; expected texts alone"):
         wr.shared.Table(["1"], [1]).get(["1", 1])
+    with pytest.raises(wr.ArgumentError, match=r"Table: argument 'rows' is .* no Python objects"):
+        wr.shared.Table([1], [object()])
     table = wr.shared.Table([3, 1], [1.0, 2.0])
     for lazy in (["a"], wr.from_array(np.array(["a"]))):
         with pytest.raises(wr.ArgumentError, match="get: argument 'keys' has dtype <U1; expected integers"):
             table.get(lazy)
-    with pytest.raises(wr.BadValue, match="put: argument 'values' has shape"):
+    with pytest.raises(wr.BadValue, match="put: argument 'rows' has shape"):
         table.put([1, 3], [1, 2, 3])
     with pytest.raises(wr.ArgumentError, match="Table: argument 'page'"):
         wr.shared.Table([3, 1], [1.0, 2.0], page=0)

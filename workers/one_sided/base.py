@@ -134,6 +134,12 @@ once: list[Any] = [_do]
 """How something is done once for all who run the script: `once[0](what, about, act)`, as `Session.once`."""
 
 
+def check_communicator(operation: str, comm: Any) -> None:
+    """Raise for what is neither None nor a communicator."""
+    if comm is not None and not hasattr(comm, "Barrier"):
+        raise ArgumentError(bad(operation, "comm", comm, "the communicator that a rank program was given, or None"))
+
+
 def together(operation: str, arrays: Sequence[OneSided], comm: Any, what: tuple[str, Any]) -> None:
     """Have the driver do something with whole arrays; with a communicator, when all members have come.
 
@@ -143,8 +149,7 @@ def together(operation: str, arrays: Sequence[OneSided], comm: Any, what: tuple[
         raise ArgumentError(
             bad(operation, "comm", None, "the communicator, in a rank program; in functions of blocks it can't be")
         )
-    if comm is not None and not hasattr(comm, "Barrier"):
-        raise ArgumentError(bad(operation, "comm", comm, "the communicator that a rank program was given, or None"))
+    check_communicator(operation, comm)
     tokens = tuple(array._held.spec.token for array in arrays)
 
     def ask() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
-from .base import OneSided, together
+from .base import OneSided, check_communicator, together
 from .began import threads
 from .folding import fold
 
@@ -193,6 +193,7 @@ class Replicated(OneSided):
         >>> wr.spmd(lambda comm: r.local.tolist(), members=2)
         [[5.0, 5.0], [5.0, 5.0]]
         """
+        check_communicator("bcast", comm)
         if comm is not None:
             root = check_integer("bcast", "root", root, 0, comm.size - 1)
             self._fold("bcast", int(comm.bcast(self._own(self._now()), root=root)), comm)
@@ -204,6 +205,7 @@ class Replicated(OneSided):
         self._fold("bcast", ranks.index(root), None)
 
     def _fold(self, operation: str, what: str | int, comm: Any) -> None:
+        check_communicator(operation, comm)
         self._held.wrote = True
         if comm is None:
             together(operation, [self], None, ("fold", what))
