@@ -11,7 +11,6 @@ import os
 import sys
 import threading
 import time
-from dataclasses import replace
 from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -28,8 +27,6 @@ from ..workers.protocol import (
     Drop,
     Event,
     Failed,
-    GangOrder,
-    Meet,
     Output,
     Pong,
     Recall,
@@ -48,6 +45,7 @@ from .delivery import Delivery
 from .doubts import Doubts
 from .failure import deadly_function, exception_of
 from .feeding import Feeder
+from .gang_orders import run_gangs
 from .heartbeat import Heartbeat
 from .job import Ask, Close, EndJob, Gathered, Job, Release, Request, Submit, Uncache, Watch
 from .job_index import Jobs
@@ -67,6 +65,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("windrow")
 Array = np.ndarray[Any, Any]
+AT_ONCE = 16
+"""So often what small tasks lead to is given out before the engine looks at anything else."""
 LATE = 0.05
 """Seconds for which a rank has ended no batch. Until it does it gets nothing ahead, and what it has is taken back."""
 TRIAL = 0.2
@@ -127,6 +127,11 @@ class Engine:
         self.thread = threading.Thread(target=self._loop, name="windrow-engine", daemon=True)
         self.thread.start()
 
+    @property
+    def behind(self) -> int:
+        """Stages that wait or run, and requests that nobody has looked at; from any thread."""
+        return len(self.ledger.active) + self._inbox.qsize()
+
     def request(self, request: Request) -> None:
         """Hand a request to the engine; from any thread."""
         self._inbox.put(request)
@@ -161,8 +166,7 @@ class Engine:
                     self._request(self._inbox.get())
                 self._note_ended()
                 self.heartbeat.check(time.monotonic(), self.ledger.alive)
-                if self.ledger.astir:
-                    self._dispatch()
+                self._give_out()
                 self._forget()
         except BaseException as error:
             log.exception("the engine ended")
@@ -292,7 +296,7 @@ class Engine:
         if not job.finished:
             job.fail(ClusterError("the computation was cancelled"))
         self.ledger.plan()
-        self._recall([b for b in self.ledger.batches.values() if self.ledger.is_unwanted(b)])
+        self.recall([b for b in self.ledger.batches.values() if self.ledger.is_unwanted(b)])
 
     def _unhold(self, job: Job) -> None:
         """Let go of what a job holds, and of the job."""
@@ -301,7 +305,7 @@ class Engine:
             self.ledger.unhold(job.targets[0])
         self.jobs.leave(job)
 
-    def _recall(self, batches: list[Batch], unwanted: bool = True) -> None:
+    def recall(self, batches: list[Batch], unwanted: bool = True) -> None:
         """Have ranks give batches back, where they haven't begun, or wait for something that nobody wants."""
         asked = [b for b in batches if (b.number, unwanted) not in self._recalled]
         self._recalled.update((b.number, unwanted) for b in asked)
@@ -424,12 +428,24 @@ class Engine:
 
     # ---------------------------------------------------------------- dispatch
 
+    def _give_out(self) -> None:
+        """Give out what is ready, and what small tasks lead to, which have run when they are given out."""
+        for _ in range(AT_ONCE):
+            if not self.ledger.astir:
+                return
+            self._dispatch()
+            for event in (found := self.local.events()):
+                self._event(event)
+            if not found:
+                return
+        self.transport.wake()
+
     def _dispatch(self) -> None:
         if self.ledger.suspicion and not any(self.ledger.alive[1:]):
             self._give_up_deadly()
         now, given = time.monotonic(), self.ledger.given
         late = [not self.shared and bool(g) and now - t > LATE for g, t in zip(given, self._moved, strict=True)]
-        self._run_gangs()
+        run_gangs(self)
         for depth in (1, 2):
             for rank, threads in enumerate(self.ledger.threads):
                 if not self.ledger.alive[rank] or (depth == 2 and late[rank]):
@@ -458,30 +474,10 @@ class Engine:
                     if alive:
                         self.send(rank, Drop(owner, source))
 
-    def _run_gangs(self) -> None:
-        """Start the gang that is ready; have one that came to nothing stop waiting."""
-        run = self.ledger.gangs.run
-        if run is not None and (late := run.overdue()) is not None:
-            left = run.left(self.ledger.batches)
-            self._recall(left)  # the one that is refused here is known no longer, but may wait for the others
-            self.ledger.note_refused(left[0].number)
-            self.fail(run.record, np.arange(run.record.ntasks), late)
-        if run is not None and run.broken:
-            self._recall(run.left(self.ledger.batches))
-        if (run := self.ledger.gangs.take(self.ledger)) is None:
-            return
-        gang = GangOrder(run.epoch, run.ranks, run.record.ntasks, sum(self.ledger.alive) == 1)
-        self.returned.pop(run.record.stage.token, None)
-        for batch in run.batches:
-            self.send(batch.rank, replace(order(batch, None), gang=gang))
-        for rank, alive in enumerate(self.ledger.alive):
-            if alive and rank not in run.ranks:
-                self.send(rank, Meet(run.batches[0].number, gang))
-
     def _take_back(self, late: list[int]) -> None:
         """Let idle ranks have what late ones have been given ahead."""
         if ahead := find_ahead(self.ledger, late):
-            self._recall(ahead, unwanted=False)
+            self.recall(ahead, unwanted=False)
 
     def _start(self, batch: Batch) -> None:
         if batch.record.stage.data is not None and batch.record.slow:

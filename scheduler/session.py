@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
     from .places import Columns
 
 Array = np.ndarray[Any, Any]
+AHEAD, PAUSE, LONGEST_PAUSE = 64, 0.0005, 0.005
+"""Stages under way beyond which what is to be kept waits: so many seconds for each time as many, up to a limit.
+
+A loop that never asks for values would else run ahead of the engine by more than lineage is long (`anchors`)."""
 SINK_BYTES = 1 << 16
 _numbers = itertools.count()
 
@@ -206,6 +211,8 @@ class Session:
     def keep(self, roots: Sequence[Expr]) -> list[Kept]:
         """Start computing expressions behind the caller's back, and keep their chunks; what they share is done once."""
         self.check_open()
+        if (behind := self.engine.behind) > AHEAD:  # the engine gets Python's lock meanwhile
+            time.sleep(min(PAUSE * behind / AHEAD, LONGEST_PAUSE))
         with self._lock:
             known = {root.token for root in roots if self.is_stored(root.token)}
             kept = [self._another(root.token) if root.token in known else None for root in roots]

@@ -231,7 +231,7 @@ class Rank:
         if remote or slow:
             Inputs(self, run, reader, remote, slow).start()
         elif run.gang is None and len(run.tasks) <= AT_ONCE and stage.light:
-            self._do(run, self._waiting.pop(run.batch)[1])
+            self._events.put(self._do(run, self._waiting.pop(run.batch)[1]))  # who handed it in looks for events next
         else:
             self.begin_soon(run.batch)
 
@@ -269,30 +269,28 @@ class Rank:
                 self.transport.note(slot, _describe_blocks(reader.stage, run.tasks))
             self._busy[slot] = True
             self.calls.enter(number)
-            self._do(run, reader)
+            self.emit(self._do(run, reader))
             self.calls.leave(number)
             self._busy[slot] = False
             if told:
                 self.transport.note(slot, "")
             item = run = reader = None  # type: ignore[assignment] # a batch keeps the user's arrays alive
 
-    def _do(self, run: Run, reader: Reader) -> None:
-        """Run a batch, and tell what came of it."""
+    def _do(self, run: Run, reader: Reader) -> Event:
+        """Run a batch; return what came of it."""
         begin = time.perf_counter()
         try:
             try:
                 self._run(run, reader)
             finally:  # before anybody hears of it: who computes anew reads anew; an error would keep them, too
                 reader.ahead.clear()
-            self.emit(Done(self.rank, run.batch, time.perf_counter() - begin))
+            return Done(self.rank, run.batch, time.perf_counter() - begin)
         except BlockError as error:
-            recalled = isinstance(error.error, Recalled)
-            told = (
-                Refused(self.rank, run.batch) if recalled else _failure(self.rank, run.batch, error.block, error.error)
-            )
-            self.emit(told)
+            if isinstance(error.error, Recalled):
+                return Refused(self.rank, run.batch)
+            return _failure(self.rank, run.batch, error.block, error.error)
         except BaseException as error:
-            self.emit(_failure(self.rank, run.batch, -1, error))
+            return _failure(self.rank, run.batch, -1, error)
 
     def _run(self, run: Run, reader: Reader) -> None:
         """Run a batch's tasks; many small ones that follow each other go as one run of blocks."""

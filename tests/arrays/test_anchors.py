@@ -122,3 +122,14 @@ def test_what_takes_long_is_copied_sooner(monkeypatch):
         u = wr.map_blocks(lambda block: __import__("time").sleep(0.02) or block, u).persist()
         wr.wait(u)
     assert len(list(walk([u.expr]))) < 8
+
+
+def test_a_loop_that_asks_for_nothing_doesnt_run_ahead_of_its_bound():
+    u = wr.from_array(np.ones(100)).persist()
+    known = []
+    for step in range(3000):
+        u = (u * 0.5 + 1).persist()
+        if step % 500 == 499:
+            known.append(session().engine.ask(lambda engine: len(engine.ledger.records)))
+    assert max(known[1:]) < 4 * anchors.GENERATIONS
+    assert float(u[0]) == 2

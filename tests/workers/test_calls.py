@@ -135,8 +135,8 @@ def test_a_block_that_has_begun_is_not_ended_for_another_rank_to_take_it(calls):
     while not asked and time.monotonic() < deadline:
         time.sleep(0.01)
     engine = session().engine
-    engine.ask(lambda engine: engine._recall(list(engine.ledger.batches.values()), unwanted=False))
-    engine.ask(lambda engine: engine._recall(list(engine.ledger.batches.values()), unwanted=False))
+    engine.ask(lambda engine: engine.recall(list(engine.ledger.batches.values()), unwanted=False))
+    engine.ask(lambda engine: engine.recall(list(engine.ledger.batches.values()), unwanted=False))
     asked[0].reply(7)
     assert x.compute().tolist() == [7.0]
     assert len(asked) == 1, "it has run once"
