@@ -54,6 +54,7 @@ class Kept:
         engine = self.session.engine
         while ResultCollector(engine, self.job, []).run(deadline):
             if not engine.losses or engine.ask(self._is_whole):
+                self.session.check_open()  # chunks go with their cluster
                 return True
             if deadline is not None and time.monotonic() >= deadline:
                 return False

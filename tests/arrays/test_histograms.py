@@ -87,7 +87,10 @@ def test_elements_on_edges_are_where_numpy_has_them(seed, bins, low, width, dtyp
         return
     near = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
     data = np.random.default_rng(seed).permutation(near).astype(dtype)
-    expected = np.histogram(data, bins, (low, high))
+    try:
+        expected = np.histogram(data, bins, (low, high))
+    except IndexError:  # NumPy's own, where range and elements differ in their last bits
+        return
     x = wr.from_array(data, chunks=max(1, len(data) // 3))
     same(wr.histogram(x, bins, (low, high))[0], expected[0])
     same(wr.histogramdd([x], bins, [(low, high)])[0], np.histogramdd([data], bins, [(low, high)])[0])
