@@ -22,8 +22,8 @@ PROGRAM = """
     import windrow as wr
 
     options = json.loads(sys.argv[1])
-    table, matrix = wr.read_parquet("s3://box/t/*.parquet", storage_options=options), None
-    pictures = wr.from_tiff("s3://box/x.tif", storage_options=options, chunks=(1, 20, 30))
+    table, matrix = wr.read_parquet("s3://files/t/*.parquet", storage_options=options), None
+    pictures = wr.from_tiff("s3://files/x.tif", storage_options=options, chunks=(1, 20, 30))
     print(int(table["n"].sum()), int(pictures.sum()), str(table["s"][-1].compute()))
 """
 
@@ -52,8 +52,8 @@ def bucket(tmp_path_factory):
     wr.to_npy_stack(folder / "stack", wr.from_array(data, chunks=(1, 20, 30)))
     wr.to_ipc(folder / "ipc", {"n": wr.arange(50, chunks=20)})
     system = s3fs.S3FileSystem(**options)
-    system.mkdir("box")
-    system.put(f"{folder}/", "box/", recursive=True)
+    system.mkdir("files")
+    system.put(f"{folder}/", "files/", recursive=True)
     yield options, data, system
     server.stop()
 
@@ -61,31 +61,31 @@ def bucket(tmp_path_factory):
 def test_everything_is_read(bucket):
     options, data, _ = bucket
     with wr.config.set(chunk_bytes=1 << 10):
-        assert (wr.from_tiff("s3://box/x.tif", storage_options=options).compute() == data).all()
-    assert (wr.from_npy_stack("s3://box/stack", storage_options=options)[2, ::3].compute() == data[2, ::3]).all()
-    table = wr.read_parquet("s3://box/t", storage_options=options)
+        assert (wr.from_tiff("s3://files/x.tif", storage_options=options).compute() == data).all()
+    assert (wr.from_npy_stack("s3://files/stack", storage_options=options)[2, ::3].compute() == data[2, ::3]).all()
+    table = wr.read_parquet("s3://files/t", storage_options=options)
     assert table["n"].numblocks == (9,)
     np.testing.assert_array_equal(table["n"].compute(), np.arange(300))
-    assert wr.read_ipc("s3://box/ipc", storage_options=options)["n"].sum().compute() == 1225
-    rows = wr.read_csv("s3://box/x.csv", blocksize=300, storage_options=options)
+    assert wr.read_ipc("s3://files/ipc", storage_options=options)["n"].sum().compute() == 1225
+    rows = wr.read_csv("s3://files/x.csv", blocksize=300, storage_options=options)
     assert rows["a"].sum().compute() == 19900
     assert rows["b"][150].compute() == "text\n150"
 
 
 def test_errors_name_the_object(bucket):
     options, _, system = bucket
-    with pytest.raises(wr.MissingFile, match=r"s3://box/none\.tif"):
-        wr.from_tiff("s3://box/none.tif", storage_options=options)
-    system.copy("box/t/0.parquet", "box/u.parquet")
-    found = wr.read_parquet("s3://box/u.parquet", storage_options=options)["n"]
-    system.pipe("box/u.parquet", b"other")
-    with pytest.raises(wr.SourceChanged, match=r"s3://box/u\.parquet .*changed underneath"):
+    with pytest.raises(wr.MissingFile, match=r"s3://files/none\.tif"):
+        wr.from_tiff("s3://files/none.tif", storage_options=options)
+    system.copy("files/t/0.parquet", "files/u.parquet")
+    found = wr.read_parquet("s3://files/u.parquet", storage_options=options)["n"]
+    system.pipe("files/u.parquet", b"other")
+    with pytest.raises(wr.SourceChanged, match=r"s3://files/u\.parquet .*changed underneath"):
         found.compute()
-    system.rm("box/u.parquet")
-    with pytest.raises(wr.SourceChanged, match=r"s3://box/u\.parquet .*is gone"):
+    system.rm("files/u.parquet")
+    with pytest.raises(wr.SourceChanged, match=r"s3://files/u\.parquet .*is gone"):
         found.compute()
     with pytest.raises(wr.FileError, match="s3://nobox"):
-        wr.from_tiff("s3://nobox/x.tif", storage_options={**options, "secret": 5})
+        wr.from_tiff("s3://nofiles/x.tif", storage_options={**options, "secret": 5})
 
 
 @pytest.mark.ranks
