@@ -84,7 +84,7 @@ def test_errors_name_the_object(bucket):
     system.rm("files/u.parquet")
     with pytest.raises(wr.SourceChanged, match=r"s3://files/u\.parquet .*is gone"):
         found.compute()
-    with pytest.raises(wr.FileError, match="s3://nobox"):
+    with pytest.raises(wr.FileError, match="s3://nofiles"):
         wr.from_tiff("s3://nofiles/x.tif", storage_options={**options, "secret": 5})
 
 
