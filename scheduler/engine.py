@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("windrow")
 Array = np.ndarray[Any, Any]
-AT_ONCE = 16
+ROUNDS = 16
 """So often what small tasks lead to is given out before the engine looks at anything else."""
 LATE = 0.05
 """Seconds for which a rank has ended no batch. Until it does it gets nothing ahead, and what it has is taken back."""
@@ -430,7 +430,7 @@ class Engine:
 
     def _give_out(self) -> None:
         """Give out what is ready, and what small tasks lead to, which have run when they are given out."""
-        for _ in range(AT_ONCE):
+        for _ in range(ROUNDS):
             if not self.ledger.astir:
                 return
             self._dispatch()

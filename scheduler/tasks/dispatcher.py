@@ -38,7 +38,7 @@ from .arrays import NotYet
 from .board import Board
 from .errors import cancelled, deadly, read_error, unread
 from .future import THERE, Future, Watch
-from .record import Function, Record, State
+from .record import NOBODY, Function, Record, State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -263,7 +263,7 @@ class Dispatcher:
             for rank in record.holders | record.copies:
                 if not self._calls.is_lost(rank):
                     drops[rank][0].append(record.number)
-            record.holders, record.copies = frozenset(), set()
+            record.holders, record.copies = frozenset(), NOBODY
         while self._placed_gone:
             number, copies = self._placed_gone.popleft()
             for rank in copies:

@@ -32,7 +32,7 @@ class State(Enum):
     DROPPED = "dropped"  # its result is gone, and nobody wants it
 
 
-_NONE: Any = frozenset()
+NOBODY: Any = frozenset()
 """No ranks, no tasks: most records never have any, and a set for each would be one more for Python's collector."""
 
 
@@ -96,12 +96,12 @@ class Record:
     placed: bool = False
     recalled: int = 0
     value: bytes | None = None
-    holders: frozenset[int] = _NONE
-    copies: set[int] = _NONE
+    holders: frozenset[int] = NOBODY
+    copies: set[int] = NOBODY
     nbytes: int = 0
     error: BaseException | None = None
-    waiting: set[Record] = _NONE
-    killed: frozenset[int] = _NONE
+    waiting: set[Record] = NOBODY
+    killed: frozenset[int] = NOBODY
     future: Any = None
 
     def note_copy(self, rank: int) -> None:
