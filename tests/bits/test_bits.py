@@ -45,6 +45,24 @@ def test_compiled(launch, reference):
     compare(reference, launch, launch(0, PROGRAM, limit=110, WINDROW_JIT="on"))
 
 
+@pytest.mark.parametrize("jit", ["off", "on"])
+def test_without_prepared_plans(launch, reference, jit):
+    if jit == "on":
+        pytest.importorskip("llvmlite")
+    compare(reference, launch, launch(0, PROGRAM, limit=110, WINDROW_PLANS="0", WINDROW_JIT=jit))
+
+
+@pytest.mark.ranks
+def test_ranks_without_prepared_plans(launch, reference, nothing_left):
+    compare(reference, launch, launch(3, PROGRAM, "persist", WINDROW_PLANS="0"))
+
+
+@pytest.mark.ranks
+def test_ranks_compiled(launch, reference, nothing_left):
+    pytest.importorskip("llvmlite")
+    compare(reference, launch, launch(3, PROGRAM, limit=110, WINDROW_JIT="on"))
+
+
 @pytest.mark.ranks
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
 def test_ranks(launch, reference, ranks, nothing_left):
