@@ -52,6 +52,7 @@ from .protocol import (
 )
 from .reader import HOST, Located, Place, Reader, spacing, view_strided
 from .spill import SpillFile
+from .temporaries import keep_freed_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,6 +72,7 @@ class Rank:
     """A rank's stages, compute threads and spill files."""
 
     def __init__(self, transport: Transport, threads: int, spill_folder: str | None = None) -> None:
+        keep_freed_memory()
         self.transport = transport
         self.rank = transport.rank
         self.stages: dict[str, Stage] = {}
