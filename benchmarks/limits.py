@@ -63,6 +63,7 @@ def works(sizes: Sizes) -> dict[str, Work]:
         f"W5 {small}": multiplied,
         f"W5 {large}": multiplied,
         "W6": Work(matrix),
+        "W6 kept": Work(2 * matrix),
         "W7": Work(8.0 * table, 2.0 * table * sizes.table[1]),
         "W8 pad": Work(2 * plate, relaxed),
         "W8 map_overlap": Work(2 * plate, relaxed),

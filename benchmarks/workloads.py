@@ -168,6 +168,14 @@ class System:
         """W6."""
         return self.value(a.rechunk((a.shape[0], band)).sum(axis=0))
 
+    def turned(self, a: Any, band: int) -> Any:
+        """W6 kept."""
+        return self.keep(a.rechunk((a.shape[0], band)))
+
+    def column_sums(self, turned: Any) -> Any:
+        """What is checked of W6 kept."""
+        return np.asarray(self.value(turned.sum(axis=0)))
+
     def histogram(self, x: Any, bins: int, limits: tuple[float, float]) -> Any:
         """W10."""
         return self.value(self.xp.histogram(x, bins=bins, range=limits)[0])
@@ -350,8 +358,8 @@ def w5(system: System, sizes: Sizes, chunk: int) -> Case:
     return Case(lambda given, c: system.product(given, b), right, told, lambda c: system.keep(a + c))
 
 
-def w6(system: System, sizes: Sizes) -> Case:
-    """Rows to columns, and their sums."""
+def w6(system: System, sizes: Sizes, kept: bool) -> Case:
+    """Rows to columns, and their sums; or the columns themselves."""
     n, k = sizes.matrix, sizes.band
     a = system.data(3, (n, n), (k, n))
 
@@ -360,8 +368,9 @@ def w6(system: System, sizes: Sizes) -> Case:
         return sum(block(((i, i + k), (0, n)), n, 3).sum(axis=0) for i in range(0, n, k))
 
     return Case(
-        lambda given, c: system.columns(given, k),
+        lambda given, c: (system.turned if kept else system.columns)(given, k),
         lambda told, c: close(told, sums() + c * n),
+        system.column_sums if kept else np.asarray,
         fresh=lambda c: system.keep(a + c),
     )
 
@@ -378,7 +387,8 @@ def cases(sizes: Sizes) -> dict[str, Callable[[System], Case]]:
         "W4": partial(w4, sizes=sizes),
         f"W5 {small}": partial(w5, sizes=sizes, chunk=small),
         f"W5 {large}": partial(w5, sizes=sizes, chunk=large),
-        "W6": partial(w6, sizes=sizes),
+        "W6": partial(w6, sizes=sizes, kept=False),
+        "W6 kept": partial(w6, sizes=sizes, kept=True),
     }
 
 

@@ -25,10 +25,17 @@ class NumPy(System):
 
     def columns(self, a: Any, band: int) -> Any:
         """Each band of columns is copied together, then summed."""
+        return self.column_sums(self.turned(a, band))
+
+    def turned(self, a: Any, band: int) -> Any:
+        """Each band of columns is copied together."""
         n = a.shape[0]
         rows = [a[i : i + band] for i in range(0, n, band)]
-        bands = [np.concatenate([r[:, j : j + band] for r in rows]) for j in range(0, a.shape[1], band)]
-        return np.concatenate([b.sum(axis=0) for b in bands])
+        return [np.concatenate([r[:, j : j + band] for r in rows]) for j in range(0, a.shape[1], band)]
+
+    def column_sums(self, turned: Any) -> Any:
+        """Of each band."""
+        return np.concatenate([band.sum(axis=0) for band in turned])
 
 
 @contextmanager

@@ -20,12 +20,12 @@ class AssembledPieces:
     """The pieces of one moved block; `fill` copies those parts that lie in a tile."""
 
     def __init__(self, value: Load, pieces: list[Piece], shape: tuple[int, ...], reader: Reader) -> None:
-        bounds = [[s.indices(n)[:2] for s, n in zip(p.put, shape, strict=True)] for p in pieces]  # type: ignore[union-attr]
+        puts: list[Any] = [put for p in pieces for put in zip(p.put, shape, strict=True)]
+        bounds = [(s.start or 0, n if s.stop is None else s.stop) for s, n in puts]
         self._bounds = np.array(bounds, np.int64).reshape(len(pieces), len(shape), 2)
         extents = (self._bounds[:, :, 1] - self._bounds[:, :, 0]).tolist()
-        self._parts = [
-            _broadcast_part(reader.piece(value.inputs, p), tuple(e)) for p, e in zip(pieces, extents, strict=True)
-        ]
+        parts = [reader.piece(value.inputs, p) for p in pieces]
+        self._parts = [_broadcast_part(part, tuple(extent)) for part, extent in zip(parts, extents, strict=True)]
         self._value = getattr(value.access, "fill", None)
 
     @staticmethod
