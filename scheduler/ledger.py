@@ -11,6 +11,7 @@ its history is. Nothing but a rank's death looks at all of them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -306,7 +307,7 @@ class Ledger(Planner):
         stage = record.stage
         if stage.costly:
             return 1
-        work = stage.domain.largest * stage.dtype.itemsize * int(np.prod(stage.groups)) * stage.blocks_per_task
+        work = stage.domain.largest * stage.dtype.itemsize * math.prod(stage.groups) * stage.blocks_per_task
         return max(1, min(fair, FIRST_BYTES // max(1, work)))
 
     def give(self, rank: int, record: Record, tasks: Index, offsets: Index) -> Batch:

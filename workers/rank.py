@@ -7,6 +7,7 @@ are at hand from a queue, and wake the I/O thread when they are through.
 from __future__ import annotations
 
 import importlib
+import math
 import pickle
 import threading
 import time
@@ -348,6 +349,10 @@ def _target(stage: Stage, task: int, arena: Bytes, offset: int, sink: Array | No
     if sink is not None:
         result = sink
         return lambda first, count: stage.grid.view(result, first)[None]
+    if stage.blocks_per_task == 1:
+        shape = stage.grid.block_shape(task)
+        slab = arena[offset : offset + math.prod(shape) * stage.dtype.itemsize]
+        return lambda first, count: slab.view(stage.dtype).reshape(1, *shape)
     run = stage.blocks(task)
     starts = stage.offsets(task)
 

@@ -8,6 +8,7 @@ whatever way it came, so that the bits are the same.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from ..contraction import Block
 
 Array = np.ndarray[Any, Any]
+NOWHERE = np.empty((0, 0), np.int64)
+"""For reductions that don't ask where a tile lies."""
 
 
 @dataclass
@@ -47,14 +50,15 @@ class Frame:
     reader: Reader
     blocks: list[int]
     shape: tuple[int, ...]
-    origins: Array = field(init=False)
     wholes: dict[int, Array] = field(default_factory=dict)
     gathers: dict[int, AssembledPieces | None] = field(default_factory=dict)
     _numbers: dict[int, list[int]] = field(default_factory=dict)
     _found: dict[int, tuple[list[Piece], tuple[int, ...]]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.origins = self.stage.domain.block_origins(np.asarray(self.blocks, np.int64))
+    @cached_property
+    def origins(self) -> Array:
+        """Positions of the blocks' first elements, (blocks, axes)."""
+        return self.stage.domain.block_origins(np.asarray(self.blocks, np.int64))
 
     @property
     def program(self) -> Program:
@@ -95,7 +99,7 @@ class Frame:
         for region, made in self._tiles(last):
             kept = tuple([slice(0, 1) if i in level.reduce.axes else s for i, s in enumerate(region)])
             key = tuple([s.start for s in kept])
-            origin = self.origins + [s.start for s in region] if head.placed else self.origins
+            origin = self.origins + [s.start for s in region] if head.placed else NOWHERE
             state = head.tile(made, axes, level, origin)
             states[key] = (kept, head.merge(states[key][1], state) if key in states else state)
         if len(states) == 1:
