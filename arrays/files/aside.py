@@ -39,6 +39,12 @@ FILE_BYTES = 1 << 24
 MODE = "mode"
 """A hidden folder's empty file, whose rights are those of new files, and which its writer has locked."""
 
+JUST_MADE = 60
+"""Seconds within which a hidden folder gets its lock; without one it was removed, and came again by a store's doing."""
+
+LOOKS, QUIET = 250, 10
+"""At most so many looks, 20 ms apart, after so many of which a removed folder isn't there again."""
+
 OLD = "old"
 """What stood in a folder's place, in the hidden folder of the one that takes it."""
 
@@ -79,6 +85,7 @@ def aside(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool
     _refuse(operation, path, overwrite, ours)
     hidden = f"{_stem(path)}.{os.urandom(4).hex()}.partial"
     alone = threading.Lock()  # two Ctrl-C let the folder be removed while the swap still runs
+    whole = False
     try:
         with suppress(FileNotFoundError):
             os.lstat(path)  # fails for a name that is too long, before anything is computed
@@ -88,12 +95,13 @@ def aside(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool
             yield hidden
             _refuse(operation, path, overwrite, ours)
             call_undisturbed(partial(_swap, alone, hidden, path))
+            whole = True
     except OSError as error:
         if isinstance(error, FileError):
             raise
         raise _name_error(operation, path, error) from error
     finally:
-        call_undisturbed(partial(_remove, alone, hidden, path))
+        call_undisturbed(partial(_remove, alone, hidden, path, whole))
 
 
 def write_once(operation: str, path: str, overwrite: bool, arrays: Sequence[Array], write: Callable[..., None]) -> None:
@@ -188,6 +196,9 @@ def _remove_left(path: str) -> None:
     """Remove hidden folders of this place whose writers were killed; what they had moved away comes back."""
     stem = glob.escape(_stem(path))
     for hidden in glob.glob(f"{stem}.????????.partial"):
+        with suppress(OSError):
+            if not os.path.exists(os.path.join(hidden, MODE)) and time.time() - os.stat(hidden).st_mtime > JUST_MADE:
+                _remove_folder(hidden)
         with suppress(OSError), open(os.path.join(hidden, MODE), "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _put_back(hidden, path)
@@ -224,10 +235,11 @@ def _name_error(operation: str, path: str, error: OSError) -> FileError:
     return found
 
 
-def _remove(alone: threading.Lock, hidden: str, path: str) -> None:
+def _remove(alone: threading.Lock, hidden: str, path: str, whole: bool) -> None:
     """Remove a folder in which a task that nobody wants any more may still be writing: it can't find it any more.
 
-    It stays where it holds all that is left of what stood in its place.
+    It stays where it holds all that is left of what stood in its place. If not all was written, it is looked whether it
+    comes again: stores make folders that are missing, and have threads of their own, which outlive a task's error.
     """
     gone = f"{hidden}.gone"
     with alone:
@@ -242,8 +254,15 @@ def _remove(alone: threading.Lock, hidden: str, path: str) -> None:
     for _ in range(100):
         _remove_folder(gone)
         if not os.path.exists(gone):
-            return
+            break
         time.sleep(0.02)
+    quiet = QUIET if whole else 0
+    for _ in range(LOOKS):
+        if quiet >= QUIET:
+            break
+        time.sleep(0.02)
+        quiet = 0 if os.path.exists(hidden) else quiet + 1
+        _remove_folder(hidden)
 
 
 def runs_of(grid: Grid, itemsize: int) -> Runs:

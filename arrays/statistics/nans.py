@@ -47,7 +47,7 @@ def nansum(
     Parameters
     ----------
     a : array_like
-        Numbers; dtypes without NaN are reduced as a whole.
+        Numbers; dtypes without NaN are reduced as a whole, and so are times, where NaT stays, as in NumPy.
     axis : int, tuple of int or None
         The axes to reduce; None: all.
     dtype : dtype, optional
@@ -287,7 +287,7 @@ def nanmean(
     np.float64(2.5)
     """
     array = as_array("nanmean", "a", a)
-    if where is True and not has_nan(array):
+    if where is True and array.dtype.kind not in "fc":
         return deliver("nanmean", red.mean(array, axis, dtype, keepdims=keepdims), out)
     wanted = inexact_dtype("nanmean", array, dtype)
     wide = np.result_type(wanted, np.float32) if wanted == np.float16 else wanted
@@ -300,10 +300,10 @@ def has_nan(array: Array) -> bool:
 
 
 def _fill(operation: str, a: Any, value: int, mask: Any) -> Array:
-    """Put a value in the place of NaN, and of what doesn't count."""
+    """Put a value in the place of NaN, and of what doesn't count; NaT stays, as in NumPy."""
     array = as_array(operation, "a", a)
     filler = array.dtype.type(value) if array.dtype.kind in "biufc" else np.zeros((), array.dtype)[()]
-    if has_nan(array):
+    if array.dtype.kind in "fc":
         array = where(isnan(array), filler, array)
     return array if mask is True else where(mask, array, filler)
 

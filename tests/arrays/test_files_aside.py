@@ -214,6 +214,31 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path):
     assert left(tmp_path) == sorted([other, "x"])
 
 
+def test_what_comes_again_after_an_error_is_removed_again(tmp_path):
+    def late(folder):
+        while os.path.exists(folder):
+            time.sleep(0.001)
+        time.sleep(0.05)
+        os.makedirs(os.path.join(folder, "data"))
+
+    def failing():
+        with aside.aside("save", str(tmp_path / "x"), False, lambda path: True) as hidden:
+            threads.append(threading.Thread(target=late, args=(hidden,)))
+            threads[0].start()
+            raise ValueError("no")
+
+    threads = []
+    with pytest.raises(ValueError, match="no"):
+        failing()
+    threads[0].join(10)
+    assert left(tmp_path) == []
+    old = tmp_path / ".x.12345678.partial"
+    old.mkdir()
+    os.utime(old, (0, 0))
+    wr.save(tmp_path / "x", wr.ones(3))
+    assert left(tmp_path) == ["x"]
+
+
 def test_a_file_holds_no_more_than_goes_through_the_arena(tmp_path):
     with wr.Cluster(threads=2, memory="4 MiB"):
         x = wr.arange(2_000_000, chunks=50_000)

@@ -355,3 +355,12 @@ def test_arrays_of_the_driver_that_are_read_and_written(large):
         memory[:] = np.arange(400)
         wr.store(wr.roll(wr.from_array(memory, chunks=9), 3), memory)
         np.testing.assert_array_equal(memory[:], np.roll(np.arange(400.0), 3))
+
+
+def test_what_writes_to_a_folder_that_was_removed_leaves_nothing(tmp_path):
+    hidden = tmp_path / ".x.12345678.partial"
+    array = zarr.create_array(zarr.storage.LocalStore(hidden / "data"), shape=4, chunks=2, dtype="f8")
+    pickled = stored.pickled_array(array)
+    shutil.rmtree(hidden)
+    stored.write("to_zarr", pickled, "x", (slice(0, 4),), np.ones(4), True)
+    assert os.listdir(tmp_path) == []

@@ -286,3 +286,9 @@ def test_products_of_long_operands():
         same(x.T @ x, data.T @ data, 1e-10, 1e-9)
         same(x.T @ x[:, 0], data.T @ data[:, 0], 1e-10, 1e-9)
         same(wr.tensordot(x, x, 2), np.tensordot(data, data, 2), 1e-10)
+
+
+@pytest.mark.parametrize("name", ["nansum", "nanmean", "nanmax", "nanmin", "nancumsum"])
+def test_times_that_are_missing_stay_or_go_as_in_numpy(name):
+    times = np.array([1, 2, "NaT", 5], "m8[s]")
+    same(getattr(wr, name)(wr.from_array(times, chunks=3)), getattr(np, name)(times))

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import windrow as wr
+from windrow.graph.errors import DTypeError
 from windrow.scheduler.session import Session
 
 xr = pytest.importorskip("xarray")
@@ -282,6 +283,14 @@ def test_on_ranks(launch, tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     ended = launch(3, "program.py", str(tmp_path / "a.zarr"))
     assert (ended.status, ended.last) == (0, "right"), ended.err
+
+
+@pytest.mark.parametrize("func", [lambda b: b * 0.5, lambda b: b * 1j, lambda b: b.astype("U9")])
+def test_mapped_blocks_that_their_template_cant_hold_are_refused(func):
+    x = xr.DataArray(np.array([[1, 2, 3]], "i2"), dims=("y", "x")).chunk(x=2)
+    with pytest.raises(DTypeError, match=r"map_blocks: the function returned dtype .*; expected int16.*template="):
+        xr.map_blocks(func, x, template=x).compute()
+    xr.testing.assert_equal(xr.map_blocks(lambda b: b * 2, x, template=x).compute(), (x * 2).compute())
 
 
 def test_points_come_first_as_in_xarray():

@@ -100,3 +100,19 @@ def test_written_later(tmp_path, ds):
     assert np.isnan(xr.open_zarr(path).t.values).all()
     later.compute()
     same(xr.open_zarr(path), ds)
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize("chunks", [{}, {"t": 2}, "auto"])
+def test_variables_of_python_objects_stay_without_chunks_beside_others(tmp_path, chunks):
+    pytest.importorskip("cftime")
+    times = xr.date_range("2000-01-01", periods=6, calendar="noleap", use_cftime=True)
+    texts = np.array(["a", "bb", "c", "d", "e", "ffff"], object)
+    plain = xr.Dataset({"v": (("t", "x"), np.arange(12.0).reshape(6, 2)), "c": ("t", texts)}, coords={"t": times})
+    plain["bounds"] = (("t", "n"), np.stack([times, times], 1))
+    plain.to_zarr(tmp_path / "a.zarr", zarr_format=2)
+    found = xr.open_dataset(tmp_path / "a.zarr", engine="zarr", chunks=chunks)
+    assert isinstance(found.v.data, wr.Array)
+    assert not isinstance(found.bounds.data, wr.Array)
+    xr.testing.assert_equal(found.compute(), plain)
+    xr.testing.assert_equal(plain.chunk(t=4).v.groupby("t.day").mean().compute(), plain.v.groupby("t.day").mean())

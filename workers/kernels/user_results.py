@@ -27,10 +27,11 @@ def plain(name: str, made: Any) -> Array:
     return np.asarray(made)
 
 
-def check_kept(name: str, made: Array, dtype: np.dtype[Any], where: str = "") -> None:
+def check_kept(name: str, made: Array, dtype: np.dtype[Any], where: str = "", advice: str = "") -> None:
     """Raise where the operation was made with a dtype that can't hold what a function returned.
 
     Sizes within a kind may differ, as with NumPy's rule "same_kind", and integers be without a sign; text must fit.
+    `advice` says how to name the dtype, where that is no `dtype=`.
 
     Raises
     ------
@@ -39,7 +40,7 @@ def check_kept(name: str, made: Array, dtype: np.dtype[Any], where: str = "") ->
     """
     if made.dtype.names is not None and made.dtype.names == dtype.names:
         for field in made.dtype.names:
-            check_kept(name, made[field], dtype[field].base, f" in field {field!r}{where}")
+            check_kept(name, made[field], dtype[field].base, f" in field {field!r}{where}", advice)
         return
     if made.dtype.kind in "SU" and dtype.kind in "SU":
         kept = made.dtype.itemsize <= dtype.itemsize or bool((made.astype(dtype) == made).all())
@@ -53,5 +54,5 @@ def check_kept(name: str, made: Array, dtype: np.dtype[Any], where: str = "") ->
         told = made.dtype.descr if made.dtype.names else made.dtype.str
         raise DTypeError(
             f"{name}: the function returned dtype {made.dtype}{where}; expected {dtype}, as the operation was "
-            f"made with; say dtype={told!r}, or cast in the function"
+            f"made with; {advice or f'say dtype={told!r}'}, or cast in the function"
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
+import shutil
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ KEPT = 128
 MOST_OBJECTS = 4096
 """So many objects are tried at most to find the one that can't be read."""
 METADATA = ("zarr.json", ".zarray")
+PARTIAL = ".partial"
+"""How hidden folders end in which arrays are made."""
 
 _PLAIN = "zarr.core.codec_pipeline.BatchedCodecPipeline"
 _open: OrderedDict[tuple[bytes, bool], Any] = OrderedDict()
@@ -264,7 +267,23 @@ def _parts(array: Any, region: Region) -> Iterator[tuple[tuple[int, ...], Region
 
 def write(operation: str, pickled: bytes, name: str, region: Region, block: Array, whole: bool) -> None:
     """Write a rectangle; `whole`: in an array that nobody reads yet, where zarrs may write, though not at once."""
-    write_into(operation, opened(pickled, whole), name, region, block)
+    array = opened(pickled, whole)
+    try:
+        write_into(operation, array, name, region, block)
+    finally:
+        if whole:
+            _remove_unwanted(array)
+
+
+def _remove_unwanted(array: Any) -> None:
+    """Remove a hidden folder that was removed before, and came again since stores make folders that are missing.
+
+    So it goes where another task has failed, or somebody interrupted the call, while this one was writing.
+    """
+    folder = folder_of(array)
+    hidden, partial, _ = (folder or "").partition(f"{PARTIAL}{os.sep}")
+    if folder and partial and not any(os.path.exists(os.path.join(folder, name)) for name in METADATA):
+        shutil.rmtree(hidden + PARTIAL, ignore_errors=True)
 
 
 def write_into(operation: str, array: Any, name: str, region: Region, block: Array) -> None:

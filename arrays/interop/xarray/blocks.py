@@ -18,6 +18,7 @@ import numpy as np
 
 from ....graph.grid import Axis, Grid
 from ....graph.kinds.mapping import MapBlocks
+from ....workers.kernels.user_results import check_kept
 from ...array import Array
 from ...base import check_dtype, make
 from ...user_functions.pickling import name_of, payload
@@ -74,7 +75,9 @@ class Called:
         made = given["wrapper"](given["func"], args, given["kwargs"], given["is_array"], expected, indexes)
         found = np.zeros((1,) * len(self.dims) + (self.size,), np.uint8)
         for out in self.outs:
-            value = np.asarray(made[out.name]).astype(out.dtype, "C", copy=False)
+            value = np.asarray(made[out.name])
+            check_kept("map_blocks", value, out.dtype, f" for variable {out.name!r}", "give it so in template=")
+            value = value.astype(out.dtype, "C", copy=False)
             if value.shape != out.shape(chunk):
                 raise ValueError(f"Variable {out.name!r} has shape {value.shape}; expected {out.shape(chunk)}.")
             found[..., out.start : out.start + value.nbytes] = value.reshape(-1).view(np.uint8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from xarray.namedarray.parallelcompat import ChunkManagerEntrypoint
 
 from ....graph.errors import ArgumentError, bad
@@ -61,7 +62,8 @@ class WindrowManager(ChunkManagerEntrypoint[Any]):
     def normalize_chunks(
         self, chunks: Any, shape: Any = None, limit: Any = None, dtype: Any = None, previous_chunks: Any = None
     ) -> Any:
-        """Return the sizes of chunks that are meant."""
+        """Return the sizes of chunks that are meant; of Python objects, which get none, as if they were references."""
+        dtype = np.dtype(np.intp) if dtype is not None and _stays_here(np.dtype(dtype)) else dtype
         return normalize_chunks(chunks, shape, limit, dtype, previous_chunks)
 
     def get_auto_chunk_size(self) -> int:
@@ -69,7 +71,12 @@ class WindrowManager(ChunkManagerEntrypoint[Any]):
         return int(config.chunk_bytes)
 
     def from_array(self, data: Any, chunks: Any, **kwargs: Any) -> Any:
-        """Return a lazy array of what xarray has: a NumPy array, or a variable of a file."""
+        """Return a lazy array of what xarray has: a NumPy array, or a variable of a file.
+
+        Python objects and texts of any length, which only one process has, stay xarray's own, without chunks.
+        """
+        if _stays_here(data.dtype):
+            return data.array if hasattr(data, "indexer_cls") else data
         for name in DASK_ONLY:
             kwargs.pop(name, None)
         return from_array(data, chunks, **kwargs)
@@ -205,3 +212,7 @@ class WindrowManager(ChunkManagerEntrypoint[Any]):
                 bad("store", "compute", False, "True, or the package dask, in whose form xarray writes later")
             ) from error
         return dask.delayed(later.compute, pure=False, traverse=False)()
+
+
+def _stays_here(dtype: Any) -> bool:
+    return bool(dtype.hasobject) or dtype.kind == "T"
