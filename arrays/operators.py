@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.errors import DTypeError, ShapeError
+from ..graph.errors import DTypeError, ShapeError, bad
 from ..graph.kinds.source import Full
 from .base import SCALARS, ArrayBase, make
 from .indexing.lost_writes import warn_apart
@@ -68,15 +70,41 @@ def _same_places(found: ArrayBase, x: ArrayBase) -> bool:
     return both[0] is not None and both[1] is not None and both[0].beside(both[1])
 
 
-def _equality(function: Ufunc, of_none: bool) -> Binary:
-    """A comparison that takes None too, which no element equals."""
+def _equality(function: Ufunc, symbol: str) -> Binary:
+    """A comparison that takes any object, as NumPy's; Python's own answer, where nobody has one, would be one bool."""
 
     def forward(self: ArrayBase, other: Any) -> Any:
-        if other is None:
-            return make(Full(np.bool(of_none)), (), self.expr.grid, np.bool)
-        return function(self, other) if _is_taken(other) else NotImplemented
+        if _is_taken(other):
+            return function(self, other)
+        if isinstance(other, Number):
+            other = _as_plain(other)
+        elif isinstance(other, Sequence):
+            return function(self, np.asarray(other))
+        elif not isinstance(other, type) and any(
+            hasattr(other, n) for n in ("__array_ufunc__", "__array_priority__", "__iter__")
+        ):
+            found = getattr(type(other), symbol)(other, self)
+            if found is NotImplemented:
+                raise TypeError(bad(function.__name__, "x2", other, "an array, a number, or a sequence of them"))
+            return found
+        else:
+            other = None
+        return (
+            make(Full(np.bool(symbol == "__ne__")), (), self.expr.grid, np.bool)
+            if other is None
+            else function(self, other)
+        )
 
     return forward
+
+
+def _as_plain(number: Any) -> int | float | complex | None:
+    """Return Python's own number that equals another, such as a fraction; None where there is none."""
+    for kind in (int, float, complex):
+        with suppress(ValueError, OverflowError, TypeError):
+            if (found := kind(number)) == number:
+                return found
+    return None
 
 
 def _one(function: Ufunc) -> Callable[[Any], Array]:
@@ -107,7 +135,7 @@ class Operators(ArrayBase):
     __rshift__, __rrshift__ = _both(ew.right_shift)
     __lt__, __gt__ = _both(ew.less)[0], _both(ew.greater)[0]
     __le__, __ge__ = _both(ew.less_equal)[0], _both(ew.greater_equal)[0]
-    __eq__, __ne__ = _equality(ew.equal, False), _equality(ew.not_equal, True)
+    __eq__, __ne__ = _equality(ew.equal, "__eq__"), _equality(ew.not_equal, "__ne__")
     __neg__, __pos__ = _one(ew.negative), _one(ew.positive)
     __abs__, __invert__ = _one(ew.absolute), _one(ew.invert)
 

@@ -67,6 +67,26 @@ class FlatView:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return self._line().__array__(dtype, copy)
 
+    def __lt__(self, other: Any) -> Any:
+        return self._line() < other
+
+    def __le__(self, other: Any) -> Any:
+        return self._line() <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return self._line() > other
+
+    def __ge__(self, other: Any) -> Any:
+        return self._line() >= other
+
+    def __eq__(self, other: object) -> Any:
+        return self._line() == other
+
+    def __ne__(self, other: object) -> Any:
+        return self._line() != other
+
+    __hash__ = None  # type: ignore[assignment] # as NumPy's, since equality is a matter of elements
+
     def copy(self) -> Array:
         """Return the elements as a 1-D array."""
         return self._line()

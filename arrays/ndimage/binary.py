@@ -210,14 +210,26 @@ def _repeat(name: str, given: dict[str, Any], called: str = "") -> Array:
     if times >= 1:
         return filter_locally(name, given, _reach(times), ("mask",))
     x = as_array(called, "input", given.pop("input"))
-    once = filter_locally(name, {"input": x, **given, "iterations": 1}, _reach(), ("mask",))
     if all(n == 1 for n in x.numblocks):
         return filter_locally(name, {"input": x, **given}, _reach(), ("mask",))
+    if not _has_centre(given, x.ndim):
+        whole = filter_locally(name, {"input": x.rechunk(x.shape), **given}, _reach(), ("mask",))
+        return whole.rechunk(x.chunks)
+    once = filter_locally(name, {"input": x, **given, "iterations": 1}, _reach(), ("mask",))
     mask = given.pop("mask", None)
     operands = [once] if mask is None else [once, like(called, "mask", mask, x)]
     quiet = given | {"border_value": 0 if name == "binary_dilation" else 1}
     known = tuple((k, v) for k, v in quiet.items() if k != "output")
     return defer(called, _settle, operands, (name, known), once.expr.grid, once.dtype)
+
+
+def _has_centre(given: Mapping[str, Any], ndim: int) -> bool:
+    """Whether a structure has its own place: else what was true needn't stay so, and chunks can't settle apart."""
+    if given.get("structure") is None:
+        return True
+    structure = np.asarray(given["structure"], bool)
+    origins = np.broadcast_to(given.get("origin") or 0, structure.ndim)
+    return bool(structure[tuple(n // 2 + int(o) for n, o in zip(structure.shape, origins, strict=True))])
 
 
 def _settle(x: Array, *rest: Any) -> Generator[Any, Any, Array]:

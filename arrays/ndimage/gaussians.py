@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, bad
 from .linear import Numbers, documented
-from .local import ROUND, filter_locally, gaussian_reach
+from .local import ROUND, Reach, filter_locally, gaussian_reach
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..array import Array
 
 __all__ = [
@@ -101,7 +103,12 @@ def gaussian_gradient_magnitude(
     array([0.36, 0.83, 0.98, 0.98, 0.83, 0.36])
     """
     name = "gaussian_gradient_magnitude"
-    return filter_locally(name, _flat(name, locals()), gaussian_reach)
+    return filter_locally(name, _flat(name, locals()), _reach_along_all)
+
+
+def _reach_along_all(given: Mapping[str, Any], ndim: int) -> Reach:
+    """Derivatives are taken along some axes, each of an array that is smoothed along all."""
+    return gaussian_reach({**given, "axes": None}, ndim)
 
 
 def _flat(name: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -231,7 +231,7 @@ def _begin(name: str, given: dict[str, Any]) -> tuple[Array, np.dtype[Any]]:
     given["output"] = result_dtype(name, x, given["output"])
     small = np.ones((2,) * x.ndim, x.dtype)
     found = attempt(name, getattr(find("ndimage", name), name), small, **dict(settled(name, given)))
-    dtype: np.dtype[Any] = found.dtype
+    dtype: np.dtype[Any] = found.dtype.newbyteorder("=")  # as all that is computed here
     return x, dtype
 
 

@@ -64,7 +64,7 @@ def label(input: Any, structure: Any = None, output: Any = None) -> tuple[Array,
     dtype = np.dtype((np.intp if x.size >= 2**31 - 2 else np.int32) if output is None else output)
     if dtype.kind not in "biuf":
         raise DTypeError(bad("label", "output", dtype, "a dtype of numbers"))
-    if x.npartitions == 1 or x.ndim == 0:
+    if x.npartitions == 1 or not x.size:
         op = BlockFunction("labels:label_whole", (connected, dtype.str))
         labels = make(op, (x,), x.expr.grid, dtype)
     else:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import copy
 import importlib
 import importlib.util
+import operator
 import pickle
 import pkgutil
 import re
 import subprocess
 import sys
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import cloudpickle
@@ -240,6 +243,32 @@ def test_no_element_is_none():
             assert (got.dtype, got.chunks) == (bool, x.chunks)
             np.testing.assert_array_equal(got.compute(), expected.astype(bool))
         assert none not in x
+
+
+@pytest.mark.parametrize(
+    "other", [Fraction(2), Decimal("0.5"), Fraction(1, 3), Decimal("NaN"), range(6), object(), slice(2), int]
+)
+def test_anything_is_compared_element_by_element(other):
+    data = np.arange(6.0)
+    x = wr.from_array(data, chunks=4)
+    np.testing.assert_array_equal((x == other).compute(), data == other)
+    np.testing.assert_array_equal((x != other).compute(), data != other)
+
+
+def test_what_cannot_be_compared_raises():
+    da = pytest.importorskip("dask.array")
+    x = wr.arange(4)
+    for other in (da.arange(4), {1}, iter([1])):
+        for compare in (operator.eq, operator.ne):
+            with pytest.raises(TypeError, match="equal: argument 'x2' is"):
+                compare(x, other)
+
+
+def test_flat_is_compared_element_by_element():
+    x = wr.arange(6, chunks=2).reshape(2, 3)
+    data = np.arange(6).reshape(2, 3)
+    for compare in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
+        np.testing.assert_array_equal(compare(x.flat, 2).compute(), compare(data.flat, 2))
 
 
 def test_gathering_much_warns():

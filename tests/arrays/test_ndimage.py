@@ -158,6 +158,19 @@ def test_binary_morphology_until_nothing_changes(chunks):
         same("ndimage", "binary_hit_or_miss", [A > 0.4], chunks, **keywords)
 
 
+@pytest.mark.parametrize("structure", [[[1, 0]], [[1, 0, 0]], [[0, 1, 0], [1, 0, 1], [0, 1, 0]]])
+def test_binary_morphology_until_nothing_changes_by_a_structure_without_its_place(structure):
+    for name in ("binary_erosion", "binary_dilation", "binary_opening"):
+        for x in (np.ones((14, 10), bool), np.zeros((14, 10), bool)):
+            for border in (0, 1):
+                same("ndimage", name, [x], (3, 9), structure=structure, iterations=0, border_value=border)
+
+
+@pytest.mark.parametrize("axes", [(0,), (1,), (), None])
+def test_gradients_along_some_axes_are_of_what_is_smoothed_along_all(axes):
+    same("ndimage", "gaussian_gradient_magnitude", [A], (5, 6), 1.1, axes=axes)
+
+
 def test_a_snake_through_all_chunks_is_followed():
     snake = np.zeros((21, 21), bool)
     snake[::2] = True

@@ -25,7 +25,7 @@ def test_labels_are_numbered_as_scipy_does(level, chunks):
         same("ndimage", "label", [level < A], chunks, structure)
 
 
-@pytest.mark.parametrize("shape", [(4, 5, 6), (9,), (0, 3), (2, 1, 3, 4)])
+@pytest.mark.parametrize("shape", [(4, 5, 6), (9,), (0, 3), (5, 0), (2, 1, 3, 4)])
 def test_labels_of_other_shapes(shape):
     x = RNG.random(shape) > 0.5
     same("ndimage", "label", [x], 2)
