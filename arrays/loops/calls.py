@@ -75,7 +75,10 @@ def fori_loop(begin: int, end: int, body: Callable[..., Any], x: Any, snapshot: 
     >>> wr.fori_loop(0, 2, smooth, wr.array([0.0, 0, 9, 0, 0])).compute()
     array([1., 2., 3., 2., 1.])
     """
-    first, last = check_integer("fori_loop", "begin", begin), check_integer("fori_loop", "end", end)
+    first, last = (check_integer("fori_loop", name, n) for name, n in (("begin", begin), ("end", end)))
+    for name, n in (("begin", first), ("end", last)):
+        if not -(2**63) <= n < 2**63:
+            raise ArgumentError(bad("fori_loop", name, n, "an integer of 64 bits, as the body's counter has"))
     if snapshot is not None:
         check_integer("fori_loop", "snapshot", snapshot, 1)
     _check_function("fori_loop", "body", body)

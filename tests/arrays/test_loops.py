@@ -103,6 +103,8 @@ def test_errors_say_what_came():
         wr.fori_loop(0, 2, lambda i, x: {"a": x["a"] * i}, {"a": x})
     with pytest.raises(wr.ArgumentError, match=r"expected \(array, array\)"):
         wr.fori_loop(0, 2, lambda i, x: list(x), (x, x))
+    with pytest.raises(wr.ArgumentError, match=r"'end' is 1180591620717411303424; expected an integer of 64 bits"):
+        wr.fori_loop(0, 2**70, lambda i, x: x, 0)
     with pytest.raises(wr.ArgumentError, match=r"'end' is 2\.5"):
         wr.fori_loop(0, 2.5, lambda i, x: x, x)
     with pytest.raises(wr.ArgumentError, match="'body' is 3; expected a function"):
