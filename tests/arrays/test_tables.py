@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.arrays.files import csv as reading
+from windrow.workers.formats import csv as formats
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -209,11 +211,18 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=15)
-@given(rows=ROWS, size=st.sampled_from([1, 7, 30, 200]), end=st.sampled_from(["\n", "\r\n"]), last=st.booleans())
-def test_csv_is_cut_at_ends_of_rows(tmp_path_factory, rows, size, end, last):
+ENDS = st.sampled_from(["\n", "\r\n", "\r"])
+
+
+@settings(max_examples=30)
+@given(
+    rows=ROWS, size=st.sampled_from([1, 7, 30, 200]), ends=st.lists(ENDS, min_size=1, max_size=5), last=st.booleans()
+)
+def test_csv_is_cut_at_ends_of_rows(tmp_path_factory, rows, size, ends, last):
     """However a file is cut, its rows are those that pyarrow finds in the whole."""
-    text = end.join(["a,t,b", *map(",".join, rows)]) + (end if last or not rows else "")
+    lines = ["a,t,b", *map(",".join, rows)]
+    text = "".join(line + ends[i % len(ends)] for i, line in enumerate(lines))
+    text = text if last or not rows else text.rstrip("\r\n")
     path = tmp_path_factory.mktemp("csv") / "x.csv"
     path.write_bytes(text.encode())
     found, masks = wr.read_csv(path, nulls="mask", blocksize=size)
@@ -221,6 +230,23 @@ def test_csv_is_cut_at_ends_of_rows(tmp_path_factory, rows, size, end, last):
     same(whole, found, masks)
     path.with_suffix(".csv.gz").write_bytes(gzip.compress(text.encode()))
     same(whole, *wr.read_csv(f"{path}.gz", nulls="mask"))
+
+
+@pytest.mark.parametrize("ahead", [2, 3, 1 << 16])
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+def test_ends_of_line_of_one_byte_and_of_two(tmp_path, monkeypatch, end, ahead):
+    """An end of two bytes may lie across the bytes that are read at once, of the header, too."""
+    monkeypatch.setattr(formats, "_AHEAD", ahead)
+    path = tmp_path / "x.csv"
+    for first in (end, f"{end}{end}a,b{end}", f"a,b{end}"):
+        path.write_bytes(f"{first}1,2{end}333,4{end}55,66{end}".encode())
+        names = ["a", "b"] if first == end else None
+        for size in range(1, 12):
+            found = wr.read_csv(path, names=names, blocksize=size)
+            assert [c.compute().tolist() for c in found.values()] == [[1, 333, 55], [2, 4, 66]]
+    for head in range(3, 8):
+        monkeypatch.setattr(reading, "HEAD", head)
+        assert wr.read_csv(path)["b"].compute().tolist() == [2, 4, 66]
 
 
 def test_csv_types_are_those_of_all_parts(tmp_path):
