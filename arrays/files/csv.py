@@ -63,9 +63,9 @@ def read_csv(
 ) -> Any:
     """Return the columns of CSV files as 1-D arrays, or as one 2-D array; chunks are parts of some bytes.
 
-    Files are cut at ends of rows. All ranks look through all parts once, now: how many rows they have, which type the
-    texts of each column look like in all of them, how wide texts are. A part is read again by the rank that needs it,
-    all columns at once: name those that you need.
+    Files are cut at ends of rows; empty lines are no rows, in a file of one column, too. All ranks look through all
+    parts once, now: how many rows they have, which type the texts of each column look like in all of them, how wide
+    texts are. A part is read again by the rank that needs it, all columns at once: name those that you need.
 
     Parameters
     ----------
@@ -277,7 +277,8 @@ def to_csv(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[
     """Compute arrays and write them as the columns of a folder of CSV files, which begin with the columns' names.
 
     Each file is written by a rank that makes it; nothing is gathered. What is written lies in a hidden folder beside
-    `path` until it is whole; at a URL, in one within it whose name begins with "_".
+    `path` until it is whole; at a URL, in one within it whose name begins with "_". Whole floats are written as "1.0",
+    NaN as "nan", NaT as nothing, which in a table of one column stands in quotes.
 
     Parameters
     ----------

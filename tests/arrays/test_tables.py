@@ -195,6 +195,47 @@ def test_what_is_written_comes_back(tmp_path, write, chunks):
 # -------------------------------------------------------------------- CSV
 
 
+DAYS = np.array(["2020-01-01T05:06:07", "NaT", "2020-01-03"], "M8[s]")
+
+
+@pytest.mark.parametrize(
+    "column", [DAYS, DAYS[1:], np.array([np.nan, 1]), np.array(["", "a", "", '"', "b\r\n,"])], ids=str
+)
+def test_rows_of_one_column_are_none_of_them_lost(tmp_path, column):
+    """A line without anything is no row for readers, so that nothing is written as something."""
+    wr.to_csv(tmp_path / "t", {"t": wr.from_array(column, chunks=1)})
+    wr.to_csv(tmp_path / "m", column[:, None])
+    for types in (None, {"t": column.dtype}):
+        np.testing.assert_array_equal(wr.read_csv(tmp_path / "t", types=types)["t"].compute(), column)
+    np.testing.assert_array_equal(wr.read_csv(tmp_path / "t", matrix=True)[0].compute(), column[:, None])
+    np.testing.assert_array_equal(wr.read_csv(tmp_path / "m")["0"].compute(), column)
+    assert pc.read_csv(tmp_path / "t" / "part-0000000.csv").num_rows == len(column)
+
+
+def test_floats_are_written_as_floats(tmp_path):
+    numbers = np.array([1, np.nan, -3, np.inf, -np.inf, 1e20, -1e-7, 2**53, 0.1, -0.0])
+    columns = {"d": numbers, "f": numbers.astype("f4"), "h": numbers.clip(-9, 9).astype("f2"), "w": np.arange(10.0)}
+    wr.to_csv(tmp_path / "t", columns)
+    found = wr.read_csv(tmp_path / "t")
+    for name, column in columns.items():
+        assert found[name].dtype == "f8"
+        read = found[name].compute()
+        np.testing.assert_array_equal(read.astype(column.dtype), column)
+        np.testing.assert_array_equal(np.signbit(read), np.signbit(column))
+    lines = (tmp_path / "t" / "part-0000000.csv").read_text().splitlines()
+    assert lines[:3] == ['"d","f","h","w"', "1.0,1.0,1.0,0.0", "nan,nan,nan,1.0"]
+
+
+def test_texts_that_look_like_forms_of_csv(tmp_path):
+    """Names and bytes come back as they are, whatever bytes these are; nulls among several columns are nothing."""
+    columns = {'a"b,\n': np.array([b"", b"x\xff", b'"\r']), "t": DAYS}
+    wr.to_csv(tmp_path / "t", columns)
+    found = wr.read_csv(tmp_path / "t", types={'a"b,\n': "S"})
+    for name, column in columns.items():
+        np.testing.assert_array_equal(found[name].compute(), column)
+    assert (tmp_path / "t" / "part-0000000.csv").read_bytes().splitlines()[3].endswith(b'",')
+
+
 def same(expected, found, masks):
     """Compare a table of pyarrow's with arrays and masks."""
     for name in expected.column_names:
