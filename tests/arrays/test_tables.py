@@ -43,6 +43,15 @@ def write_feather(table, path):
     pf.write_feather(table, path, chunksize=3, compression="lz4")
 
 
+def write_plainly(table, path):
+    """Write what pyarrow's writer of Feather refuses, too."""
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+
+
 FORMS = {"parquet": (wr.read_parquet, write_parquet), "feather": (wr.read_feather, write_feather)}
 
 
@@ -160,6 +169,45 @@ def test_broken_tables(tmp_path, form):
         found.compute()
     with pytest.raises(wr.MissingFile, match="there is nothing"):
         read(path)
+
+
+def test_two_columns_of_one_name(tmp_path, form):
+    ending, read, _ = form
+    path = tmp_path / f"t.{ending}"
+    table = pa.table([[1], [2], [3]], names=["a", "b", "a"])
+    write_plainly(table, path)
+    (tmp_path / "t.csv").write_text("a,b,a\n1,2,3\n")
+    for each, file in ((read, path), (wr.read_csv, tmp_path / "t.csv")):
+        for columns in (None, ["a"]):
+            with pytest.raises(
+                wr.FileFormatError, match=r"t\.\w+' has 2 columns named 'a'; expected one: name others in"
+            ):
+                each(file, columns)
+        assert each(file, ["b"])["b"].compute().tolist() == [2]
+    assert list(wr.read_csv(tmp_path / "t.csv", names=["x", "y", "z"])) == ["x", "y", "z"]
+    with pytest.raises(wr.ArgumentError, match="'names' is"):
+        wr.read_csv(tmp_path / "t.csv", names=["x", "y", "x"])
+
+
+def test_views_of_texts_are_texts(tmp_path, form):
+    ending, read, _ = form
+    long = "a text that has no room in a view"
+    columns = {
+        "s": pa.array(["a", None, long], pa.string_view()),
+        "b": pa.array([b"", b"b", long.encode()], pa.binary_view()),
+    }
+    table = pa.table(columns)
+    write_plainly(table, tmp_path / f"v.{ending}")
+    write_plainly(pa.table({"s": ["plain"], "b": [b"plain"]}), tmp_path / f"w.{ending}")
+    found, masks = read(tmp_path, nulls="mask")
+    assert [c.dtype for c in found.values()] == [f"U{len(long)}", f"S{len(long)}"]
+    assert found["s"].compute().tolist() == ["a", "", long, "plain"]
+    assert found["b"].compute().tolist() == [b"", b"b", long.encode(), b"plain"]
+    assert masks["s"].compute().tolist() == [False, True, False, False]
+    for name, column in columns.items():
+        values, mask = wr.from_arrow(column, nulls="mask")
+        assert values.compute().tolist() == found[name][:3].compute().tolist()
+        assert mask.compute().tolist() == column.is_null().to_pylist()
 
 
 COLUMNS = {
@@ -288,6 +336,27 @@ def test_ends_of_line_of_one_byte_and_of_two(tmp_path, monkeypatch, end, ahead):
     for head in range(3, 8):
         monkeypatch.setattr(reading, "HEAD", head)
         assert wr.read_csv(path)["b"].compute().tolist() == [2, 4, 66]
+
+
+def test_csv_has_columns_of_folders_names(tmp_path):
+    for year, place, text in (("2013", "a%20b", "n\n1\n2\n"), ("2014", "__HIVE_DEFAULT_PARTITION__", "n\n3\n")):
+        folder = tmp_path / f"year={year}" / f"where={place}"
+        folder.mkdir(parents=True)
+        (folder / "x.csv").write_text(text)
+    found, masks = wr.read_csv(tmp_path, nulls="mask", blocksize=2)
+    assert list(found) == ["n", "year", "where"]
+    assert found["n"].numblocks == (3,)
+    assert [c.compute().tolist() for c in found.values()] == [[1, 2, 3], [2013, 2013, 2014], ["a b", "a b", ""]]
+    assert masks["where"].compute().tolist() == [False, False, True]
+    assert wr.read_csv(tmp_path, ["year"])["year"].compute().tolist() == [2013, 2013, 2014]
+    matrix, names = wr.read_csv(tmp_path, ["year", "n"], matrix=True, types={"n": float})
+    assert (names, matrix.dtype, matrix.compute().tolist()) == (["year", "n"], "f8", [[2013, 1], [2013, 2], [2014, 3]])
+    with pytest.raises(wr.DTypeError, match="column 'where' has 1 nulls"):
+        wr.read_csv(tmp_path)
+    with pytest.raises(wr.ArgumentError, match=r"'types' is .*expected dtypes of some of \['n'\]"):
+        wr.read_csv(tmp_path, ["n", "year"], types={"year": str})
+    (tmp_path / "year=2014" / "x.csv").write_text("n,year\n5,6\n")
+    assert wr.read_csv(tmp_path / "year=2014" / "x.csv")["year"].compute().tolist() == [6], "the file's own comes first"
 
 
 def test_csv_types_are_those_of_all_parts(tmp_path):
