@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...graph.errors import ArgumentError, DTypeError, FileError, FileExists
+import numpy as np
+
+from ...graph.errors import ArgumentError, ChunksError, DTypeError, FileError, FileExists, bad
 from ...workers.stores.libraries import is_of, library
 from ...workers.stores.zarr import METADATA, array_at
 from .aside import aside
@@ -41,8 +43,10 @@ def describe(array: Array, place: Place, given: dict[str, Any]) -> New:
     ------
     ArgumentError
         zarr doesn't take an argument.
+    ChunksError
+        Chunks or shards have no elements.
     DTypeError
-        It has no type for the elements.
+        It has no type for the elements, or can't have them in shards.
     """
     zarr, storage = library("to_zarr", "zarr"), library("to_zarr", "zarr.storage")
     named: dict[str, Any] = {"shape": array.shape, "dtype": array.dtype}
@@ -64,8 +68,27 @@ def describe(array: Array, place: Place, given: dict[str, Any]) -> New:
         raise ArgumentError(f"to_zarr: zarr doesn't take {shown}: {error}") from error
     if tuple(made.shape) != array.shape:
         raise ArgumentError(f"to_zarr: argument 'shape' is {made.shape}; expected the array's, {array.shape}")
+    for name, sizes in (("chunks", made.chunks), ("shards", made.shards or ())):
+        if 0 in sizes:
+            raise ChunksError(bad("to_zarr", name, sizes, "sizes of at least one"))
+    if array.dtype.names is not None and made.shards:
+        _check_records(array.dtype)
     inner = made.async_array
     return New(place, inner.metadata, inner.config, dict(memory._store_dict))
+
+
+def _check_records(dtype: Any) -> None:
+    """Raise where zarr can't write records in shards: zarr 3.1.6 can't, and says so only when it does."""
+    zarr = library("to_zarr", "zarr")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # given already
+            zarr.create_array({}, shape=(1,), chunks=(1,), shards=(1,), dtype=dtype)[:] = np.ones(1, dtype)
+    except Exception as error:
+        raise DTypeError(
+            f"to_zarr: zarr can't write elements of {dtype} in shards ({error}); expected no argument 'shards', or an "
+            "array for each field"
+        ) from error
 
 
 def _format_of_groups(place: Place) -> int | None:

@@ -77,6 +77,32 @@ def test_every_dtype_comes_back(tmp_path, dtype, version):
     np.testing.assert_array_equal(found[::3].compute(), data[::3])
 
 
+@pytest.mark.filterwarnings(UNSTABLE)
+def test_records_in_shards_are_refused_as_long_as_zarr_cannot(tmp_path):
+    data = np.array([(i, i / 2, b"ab") for i in range(12)], [("a", "i4"), ("b", ">f8"), ("s", "S3")])
+    target = zarr.create_array(tmp_path / "z", shape=(12,), chunks=(2,), shards=(4,), dtype=data.dtype)
+    try:
+        target[:] = data
+    except TypeError:
+        with pytest.raises(wr.DTypeError, match=r"to_zarr: zarr can't write elements of .* in shards .*'shards'"):
+            wr.from_array(data).to_zarr(tmp_path / "x", chunks=(2,), shards=(4,))
+        assert left(tmp_path) == ["z"]
+    else:
+        wr.from_array(data).to_zarr(tmp_path / "x", chunks=(2,), shards=(4,))
+        np.testing.assert_array_equal(wr.from_zarr(tmp_path / "x").compute(), data)
+
+
+@pytest.mark.parametrize("kind", [{"zarr_format": 2, "order": "F"}, {"config": {"order": "F"}}], ids=str)
+def test_elements_in_fortran_order_come_back(tmp_path, kind):
+    """Those that zarrs can't read, zarr-python does."""
+    data = np.arange(77).reshape(7, 11)
+    wr.from_array(data, chunks=3).to_zarr(tmp_path / "x", **kind)
+    np.testing.assert_array_equal(zarr.open(tmp_path / "x")[:], data)
+    for found in (wr.from_zarr(tmp_path / "x"), wr.from_array(zarr.open(tmp_path / "x", **kind), chunks=(2, 5))):
+        np.testing.assert_array_equal(found.compute(), data)
+        np.testing.assert_array_equal(found[1::2, ::-3].compute(), data[1::2, ::-3])
+
+
 def test_each_object_is_written_by_one_task(tmp_path, monkeypatch):
     written = []
     write = stored.write
@@ -215,6 +241,11 @@ def test_what_cannot_be_written_is_said_before_anything_runs(tmp_path):
         x.to_zarr(tmp_path / "x", nonsense=1)
     with pytest.raises(wr.ArgumentError, match="to_zarr: zarr doesn't take"):
         x.to_zarr(tmp_path / "x", chunks=(2,), shards=(3,))
+    for kind in ({"chunks": (0,)}, {"chunks": (1,), "shards": (0,)}):
+        with pytest.raises(
+            wr.ChunksError, match=rf"to_zarr: argument '{list(kind)[-1]}' is \(0,\); expected sizes of at"
+        ):
+            x.to_zarr(tmp_path / "x", **kind)
     with pytest.raises(wr.DTypeError, match="zarr has no type"):
         wr.ones(3, dtype="g").to_zarr(tmp_path / "x")
     with pytest.raises(wr.ArgumentError, match="'url' is 3"):
