@@ -6,6 +6,7 @@ first, and the description last, without which there is no array.
 
 from __future__ import annotations
 
+import errno
 import os
 import warnings
 from contextlib import suppress
@@ -126,7 +127,9 @@ def _write_aside(array: Array, new: New, overwrite: bool) -> None:
     while inside and _is_group(node):  # what is missing comes at once, groups as well
         node, inside = os.path.join(node, inside[0]), inside[1:]
     empty = os.path.isdir(node) and not os.path.islink(node) and not os.listdir(node)
-    with aside("to_zarr", node, overwrite or empty, partial(_replaceable, whole=not inside)) as hidden:
+    ours = _is_place_of_groups if inside else partial(_replaceable, whole=True)
+    place = partial(_place_groups, node, inside) if inside else None
+    with aside("to_zarr", node, overwrite or empty or bool(inside), ours, place) as hidden:
         data = os.path.join(hidden, "data")
         os.mkdir(data)
         above = "/".join(parts[: len(parts) - len(inside)])
@@ -139,6 +142,27 @@ def _write_aside(array: Array, new: New, overwrite: bool) -> None:
         target = array_at(new.metadata, storage.LocalStore(data), "/".join(inside), new.config)
         write_blocks("to_zarr", [Target(array, target, (0,) * array.ndim, True)])
         remove_partial(data)
+
+
+def _place_groups(node: str, inside: list[str], data: str) -> None:
+    """Move groups with an array to their place, below those groups of them that others have made meanwhile."""
+    while True:
+        try:
+            os.rename(data, node)  # at once, and never onto a folder that isn't empty
+            return
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+            if not inside or not _is_group(node):
+                raise FileExists(
+                    f"to_zarr: {node!r} was made meanwhile, by others; expected to be the first one there"
+                ) from error
+        data, node, inside = os.path.join(data, inside[0]), os.path.join(node, inside[0]), inside[1:]
+
+
+def _is_place_of_groups(path: str) -> bool:
+    """Whether groups may come to a path: to an empty folder, or to a group that was made meanwhile."""
+    return _replaceable(path, whole=False) or _is_group(path)
 
 
 def _is_group(path: str) -> bool:
