@@ -63,9 +63,10 @@ def read_csv(
 ) -> Any:
     """Return the columns of CSV files as 1-D arrays, or as one 2-D array; chunks are parts of some bytes.
 
-    Files are cut at ends of rows; empty lines are no rows, in a file of one column, too. All ranks look through all
-    parts once, now: how many rows they have, which type the texts of each column look like in all of them, how wide
-    texts are. A part is read again by the rank that needs it, all columns at once: name those that you need.
+    Files are cut at ends of rows. All ranks look through all parts once, now: how many rows they have, which type the
+    texts of each column look like in all of them, how wide texts are. A part is read again by the rank that needs it,
+    all columns at once: name those that you need. Empty lines are left out, but for files of one column, where each is
+    a row: a null, or an empty text.
 
     Parameters
     ----------

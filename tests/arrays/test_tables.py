@@ -243,6 +243,7 @@ def test_what_is_written_comes_back(tmp_path, write, chunks):
 # -------------------------------------------------------------------- CSV
 
 
+ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 DAYS = np.array(["2020-01-01T05:06:07", "NaT", "2020-01-03"], "M8[s]")
 
 
@@ -250,7 +251,7 @@ DAYS = np.array(["2020-01-01T05:06:07", "NaT", "2020-01-03"], "M8[s]")
     "column", [DAYS, DAYS[1:], np.array([np.nan, 1]), np.array(["", "a", "", '"', "b\r\n,"])], ids=str
 )
 def test_rows_of_one_column_are_none_of_them_lost(tmp_path, column):
-    """A line without anything is no row for readers, so that nothing is written as something."""
+    """A line without anything is no row for some readers, so that nothing is written as something."""
     wr.to_csv(tmp_path / "t", {"t": wr.from_array(column, chunks=1)})
     wr.to_csv(tmp_path / "m", column[:, None])
     for types in (None, {"t": column.dtype}):
@@ -258,6 +259,24 @@ def test_rows_of_one_column_are_none_of_them_lost(tmp_path, column):
     np.testing.assert_array_equal(wr.read_csv(tmp_path / "t", matrix=True)[0].compute(), column[:, None])
     np.testing.assert_array_equal(wr.read_csv(tmp_path / "m")["0"].compute(), column)
     assert pc.read_csv(tmp_path / "t" / "part-0000000.csv").num_rows == len(column)
+
+
+@settings(max_examples=30)
+@given(
+    lines=st.lists(st.sampled_from(["", "7", '""', '"1\n\n"', "-2.5"]), min_size=1, max_size=12),
+    size=st.sampled_from([1, 2, 5, 100]),
+    ends=st.lists(ENDS, min_size=1, max_size=3),
+)
+def test_empty_lines_of_one_column_are_rows(tmp_path_factory, lines, size, ends):
+    """Others write nulls so: none is lost, wherever a file is cut."""
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    if "\r" in ends:  # an end and an empty line after it may read as one end of two bytes
+        ends = ["\r"]
+    path.write_bytes("".join(line + ends[i % len(ends)] for i, line in enumerate(["a", *lines])).encode())
+    options = pc.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
+    whole = pc.read_csv(path, parse_options=options)
+    assert whole.num_rows == len(lines)
+    same(whole, *wr.read_csv(path, nulls="mask", blocksize=size))
 
 
 def test_floats_are_written_as_floats(tmp_path):
@@ -298,9 +317,6 @@ ROWS = st.lists(
     st.tuples(st.integers(0, 99).map(str), st.sampled_from(TEXTS), st.sampled_from(["1", "2.5", "", "-3e3"])),
     max_size=40,
 )
-
-
-ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 
 @settings(max_examples=30)

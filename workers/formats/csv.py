@@ -41,15 +41,18 @@ class Form:
 
     def parse(self, raw: bytes, names: Columns, columns: Columns, types: dict[str, Any]) -> Any:
         """Return columns of some rows; of the types that are given, else of those that the texts look like."""
-        csv = arrow("csv")
-        if not raw.strip(b"\r\n"):
+        csv, single = arrow("csv"), len(names) == 1  # where an empty line is a row that has nothing
+        if not (raw if single else raw.strip(b"\r\n")):
             return arrow().table({name: arrow().array([], types.get(name, arrow().null())) for name in columns})
         more = {} if self.nulls is None else {"null_values": list(self.nulls)}
         return csv.read_csv(
             arrow().BufferReader(raw),
             csv.ReadOptions(use_threads=False, block_size=min(len(raw) + 1, 2**31 - 1), column_names=list(names)),
             csv.ParseOptions(
-                delimiter=self.delimiter, quote_char=self.quote or False, newlines_in_values=bool(self.quote)
+                delimiter=self.delimiter,
+                quote_char=self.quote or False,
+                newlines_in_values=bool(self.quote),
+                ignore_empty_lines=not single,
             ),
             csv.ConvertOptions(
                 column_types=types, include_columns=list(columns), strings_can_be_null=self.null_texts, **more

@@ -1,6 +1,7 @@
 """Rows as the text of a CSV file, which `read_csv` takes for the same rows: a line each, floats as floats.
 
-Arrow's own writer leaves an empty line for a null in a table of one column, which readers skip, and writes 1.0 as 1.
+Arrow's own writer leaves an empty line for a null in a table of one column, which some readers skip, and writes 1.0
+as 1.
 """
 
 from __future__ import annotations
