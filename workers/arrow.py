@@ -290,7 +290,8 @@ def to_numpy(values: Any) -> Array:
     TypeError
         When no dtype has the values, or lists have nulls.
     """
-    types, kind = arrow("types"), values.type
+    types, kind = arrow("types"), without_views(values.type)
+    values = values if kind == values.type else values.cast(kind)
     if isinstance(kind, arrow().FixedShapeTensorType):
         return shape_tensors(kind, to_numpy(values.storage))
     if kind == arrow().bool8():
@@ -321,6 +322,14 @@ def to_numpy(values: Any) -> Array:
         return _texts(values)
     made: Array = values.to_numpy(zero_copy_only=False)
     return made.astype(dtype, copy=False)
+
+
+def without_views(kind: Any) -> Any:
+    """Return the type of the same texts or bytes for which Arrow has all functions, where one is of views."""
+    types = arrow("types")
+    if types.is_string_view(kind):
+        return arrow().large_string()
+    return arrow().large_binary() if types.is_binary_view(kind) else kind
 
 
 def shape_tensors(kind: Any, rows: Array) -> Array:

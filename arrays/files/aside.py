@@ -75,11 +75,17 @@ def path_of(operation: str, path: Any) -> str:
 
 
 @contextmanager
-def aside(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool]) -> Iterator[str]:
+def aside(
+    operation: str,
+    path: str,
+    overwrite: bool,
+    ours: Callable[[str], bool],
+    place: Callable[[str], None] | None = None,
+) -> Iterator[str]:
     """Give a hidden folder; what is made as `data` in it takes the place of `path` at the end, or nothing does.
 
-    `ours(path)` tells whether what is there now may be replaced at all. Failures of the file system become
-    `FileError`; the hidden folder is removed however it ends.
+    `ours(path)` tells whether what is there now may be replaced at all; `place(data)`, where it is given, is what puts
+    `data` in its place. Failures of the file system become `FileError`; the hidden folder is removed however it ends.
     """
     _remove_left(path)
     _refuse(operation, path, overwrite, ours)
@@ -90,11 +96,14 @@ def aside(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool
         with suppress(FileNotFoundError):
             os.lstat(path)  # fails for a name that is too long, before anything is computed
         os.mkdir(hidden, 0o700)
-        with open(os.path.join(hidden, MODE), "xb") as file:  # has the rights that the user's mask leaves
+        with open(os.path.join(hidden, "new"), "xb") as file:  # has the rights that the user's mask leaves
             _lock(file)
+            os.rename(file.name, os.path.join(hidden, MODE))  # which nobody finds before it is locked
             yield hidden
-            _refuse(operation, path, overwrite, ours)
-            call_undisturbed(partial(_swap, alone, hidden, path))
+            if place is None:
+                _refuse(operation, path, overwrite, ours)
+                place = partial(_swap, alone, path)
+            call_undisturbed(partial(place, os.path.join(hidden, "data")))
             whole = True
     except OSError as error:
         if isinstance(error, FileError):
@@ -149,9 +158,9 @@ def call_undisturbed(function: Callable[[], None]) -> None:
         raise failed[0]
 
 
-def _swap(alone: threading.Lock, hidden: str, path: str) -> None:
+def _swap(alone: threading.Lock, path: str, data: str) -> None:
     """Put what was made in its place; what was there comes back where that fails."""
-    data = os.path.join(hidden, "data")
+    hidden = os.path.dirname(data)
     with alone:
         if os.path.isfile(data):
             os.replace(data, path)

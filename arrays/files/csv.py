@@ -28,7 +28,7 @@ from ..base import make
 from ..execution.deferred import evaluate
 from .finding import find_files
 from .table_writer import write_table
-from .tables import Asked, build
+from .tables import Asked, build, check_once, find_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +65,8 @@ def read_csv(
 
     Files are cut at ends of rows. All ranks look through all parts once, now: how many rows they have, which type the
     texts of each column look like in all of them, how wide texts are. A part is read again by the rank that needs it,
-    all columns at once: name those that you need.
+    all columns at once: name those that you need. Empty lines are left out, but for files of one column, where each is
+    a row: a null, or an empty text.
 
     Parameters
     ----------
@@ -74,13 +75,13 @@ def read_csv(
         of their names, in which numbers count as numbers. URLs that fsspec opens, too. A compressed file (gz, bz2, zst,
         lz4, br) is one part.
     columns : sequence of str, optional
-        The columns to read; None: all.
+        The columns to read; None: all. Names of folders as "year=2013" are columns, too.
     delimiter, quotechar : str
         A character between values, and one around those that hold it or an end of line; "": there are no quotes.
     names : sequence of str, optional
         Names of the columns; None: the first row of each file has them.
     types : dict of str to dtype, optional
-        Of columns whose type isn't to be found: `types={"zip": str}`.
+        Of the files' columns whose type isn't to be found: `types={"zip": str}`.
     null_values : sequence of str, optional
         What stands for a null; None: pyarrow's: nothing, "NA", "null", "nan" and others.
     null_texts : bool
@@ -114,7 +115,7 @@ def read_csv(
     ChunksError
         `chunks` can't be read or doesn't fit.
     FileFormatError
-        A file lacks a column, or a row hasn't as many values as there are columns.
+        A file lacks a column, or has two of its name, or a row hasn't as many values as there are columns.
     FileError
         A file can't be read.
 
@@ -135,19 +136,28 @@ def read_csv(
     size = config.chunk_bytes if blocksize is None else check_integer("read_csv", "blocksize", blocksize, 1)
     places = find_files("read_csv", path, storage_options, endings=(".csv", *(f".csv{end}" for end in PACKED)))
     heads = [_head(place, form, names) for place in places]
-    wanted = asked.names(heads[0][0])
+    partitions = {k: v for k, v in find_partitions(places).items() if k not in heads[0][0]}
+    wanted = asked.names([*heads[0][0], *partitions])
+    stored = [name for name in wanted if name not in partitions]
     for place, (found, _) in zip(places, heads, strict=True):
-        lost = [name for name in wanted if name not in found]
+        lost = [name for name in stored if name not in found]
         if lost:
             raise FileFormatError(f"read_csv: {place.path!r} has no column {lost[0]!r}; there are {list(found)}")
-    given = _types(types, wanted)
+        check_once(
+            "read_csv", place, found, stored, ", or all columns in 'names', where the first row is one of values"
+        )
+    given = _types(types, stored)
     index = _cut(places, [begin for _, begin in heads], size)
     parts = tuple(h[0] for h in heads)
-    told = _survey(tuple(places), index, form, parts, tuple(wanted), given)
+    told = _survey(tuple(places), index, form, parts, tuple(stored) or heads[0][0][:1], given)
     fields: dict[str, Any] = {}
     known: dict[str, int] = {}
     widths: dict[str, int] = {}
-    for i, name in enumerate(wanted):
+    for name in partitions.keys() & set(wanted):
+        fields[name], values = partitions[name]
+        known[name] = sum(rows for rows, file in told[:, [2, -1]].tolist() if values[file] is None)
+        widths[name] = max(len(str(value)) for value in values)
+    for i, name in enumerate(stored):
         codes, empty, wide = (told[:, _FIXED + 3 * i + k] for k in range(3))
         seen = set(codes[told[:, 2] > 0].tolist())
         fields[name] = given.get(name) or join_codes(seen)
@@ -158,6 +168,7 @@ def read_csv(
         "places": tuple(places),
         "index": np.stack([told[:, -1], told[:, 0], told[:, 1]], axis=1),
         "schema": arrow().schema(list(fields.items())),
+        "partitions": {name: values for name, (_, values) in partitions.items()},
         "more": {"form": form, "names": parts},
     }
     return build(asked, CsvPieces, pieces, told[:, 2], wanted, known, widths)
@@ -199,6 +210,8 @@ def _head(place: Place, form: Form, names: Sequence[str] | None) -> tuple[tuple[
     if names is not None:
         if isinstance(names, str) or not names or not all(isinstance(n, str) for n in names):
             raise ArgumentError(bad("read_csv", "names", names, "a list of texts, one for each column"))
+        if len(set(names)) < len(names):
+            raise ArgumentError(bad("read_csv", "names", names, "another text for each column"))
         return tuple(names), 0
     count = HEAD
     while True:
@@ -277,7 +290,8 @@ def to_csv(path: Any, x: Any, *, overwrite: bool = False, storage_options: dict[
     """Compute arrays and write them as the columns of a folder of CSV files, which begin with the columns' names.
 
     Each file is written by a rank that makes it; nothing is gathered. What is written lies in a hidden folder beside
-    `path` until it is whole; at a URL, in one within it whose name begins with "_".
+    `path` until it is whole; at a URL, in one within it whose name begins with "_". Whole floats are written as "1.0",
+    NaN as "nan", NaT as nothing, which in a table of one column stands in quotes.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def read_ipc(
     ChunksError
         `chunks` can't be read or doesn't fit.
     FileFormatError
-        A file is no such file, or lacks a column, or has it in another type than the first one.
+        A file is no such file, or lacks a column, or has two of its name, or has it in another type than the first one.
     FileError
         A file can't be read.
 

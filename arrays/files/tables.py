@@ -16,7 +16,7 @@ from ...graph.expr import Expr
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host, HostData
-from ...workers.arrow import arrow
+from ...workers.arrow import arrow, without_views
 from ...workers.formats.csv import CsvPieces
 from ...workers.formats.table_blocks import TableColumns
 from ...workers.formats.tables import Pieces, plain_dtype
@@ -56,16 +56,23 @@ class Asked:
 
     def names(self, known: Sequence[str]) -> list[str]:
         """Return the columns to read."""
-        doubled = sorted({name for name in known if list(known).count(name) > 1})
-        names = list(known) if self.columns is None else self.columns
+        if self.columns is None:
+            return list(known)
+        names = self.columns
         listed = isinstance(names, Sequence) and not isinstance(names, str | bytes)
         if not listed or any(n not in known for n in names) or len(set(names)) < len(names) or not len(names):
-            raise ArgumentError(bad(self.operation, "columns", self.columns, f"a list of some of {list(known)}"))
-        if any(name in doubled for name in names):
-            raise ArgumentError(
-                bad(self.operation, "columns", self.columns, f"columns with one name each; not {doubled}")
-            )
+            raise ArgumentError(bad(self.operation, "columns", names, f"a list of some of {list(known)}"))
         return list(names)
+
+
+def check_once(operation: str, place: Place, found: Sequence[str], names: Sequence[str], instead: str = "") -> None:
+    """Raise where a file has two columns of a name that is asked for."""
+    for name in names:
+        if list(found).count(name) > 1:
+            raise FileFormatError(
+                f"{operation}: {place.path!r} has {list(found).count(name)} columns named {name!r}; expected one: name "
+                f"others in argument 'columns'{instead}"
+            )
 
 
 def join_schemas(operation: str, names: Sequence[str], places: Sequence[Place], schemas: Sequence[Any]) -> Any:
@@ -74,8 +81,10 @@ def join_schemas(operation: str, names: Sequence[str], places: Sequence[Place], 
     Raises
     ------
     FileFormatError
-        When a file hasn't a column, or not in a type that goes with the first one's.
+        When a file hasn't a column, or has two of its name, or not in a type that goes with the first one's.
     """
+    for place, schema in zip(places, schemas, strict=True):
+        check_once(operation, place, schema.names, names)
     fields = {}
     for name in names:
         kinds: dict[Any, Place] = {}
@@ -85,7 +94,7 @@ def join_schemas(operation: str, names: Sequence[str], places: Sequence[Place], 
                     f"{operation}: {place.path!r} has no column {name!r}; expected it, as in {places[0].path!r}; there "
                     f"are {schema.names}"
                 )
-            kinds.setdefault(schema.field(name).type, place)
+            kinds.setdefault(without_views(schema.field(name).type), place)
         fields[name] = _join_types(operation, name, kinds)
     return arrow().schema(list(fields.items()))
 

@@ -142,8 +142,10 @@ def to_zarr(
     ------
     ArgumentError
         `arr` can't be read as an array, `url` is nothing that zarr opens, or zarr doesn't take an argument.
+    ChunksError
+        Chunks or shards have no elements.
     DTypeError
-        zarr has no type for the elements.
+        zarr has no type for the elements, or, as for records, can't have them in shards.
     FileExists
         There is something that mustn't be replaced: an array without `overwrite`, a group, other files.
     MissingFile

@@ -6,6 +6,7 @@ first, and the description last, without which there is no array.
 
 from __future__ import annotations
 
+import errno
 import os
 import warnings
 from contextlib import suppress
@@ -13,7 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...graph.errors import ArgumentError, DTypeError, FileError, FileExists
+import numpy as np
+
+from ...graph.errors import ArgumentError, ChunksError, DTypeError, FileError, FileExists, bad
 from ...workers.stores.libraries import is_of, library
 from ...workers.stores.zarr import METADATA, array_at
 from .aside import aside
@@ -41,8 +44,10 @@ def describe(array: Array, place: Place, given: dict[str, Any]) -> New:
     ------
     ArgumentError
         zarr doesn't take an argument.
+    ChunksError
+        Chunks or shards have no elements.
     DTypeError
-        It has no type for the elements.
+        It has no type for the elements, or can't have them in shards.
     """
     zarr, storage = library("to_zarr", "zarr"), library("to_zarr", "zarr.storage")
     named: dict[str, Any] = {"shape": array.shape, "dtype": array.dtype}
@@ -64,8 +69,27 @@ def describe(array: Array, place: Place, given: dict[str, Any]) -> New:
         raise ArgumentError(f"to_zarr: zarr doesn't take {shown}: {error}") from error
     if tuple(made.shape) != array.shape:
         raise ArgumentError(f"to_zarr: argument 'shape' is {made.shape}; expected the array's, {array.shape}")
+    for name, sizes in (("chunks", made.chunks), ("shards", made.shards or ())):
+        if 0 in sizes:
+            raise ChunksError(bad("to_zarr", name, sizes, "sizes of at least one"))
+    if array.dtype.names is not None and made.shards:
+        _check_records(array.dtype)
     inner = made.async_array
     return New(place, inner.metadata, inner.config, dict(memory._store_dict))
+
+
+def _check_records(dtype: Any) -> None:
+    """Raise where zarr can't write records in shards: zarr 3.1.6 can't, and says so only when it does."""
+    zarr = library("to_zarr", "zarr")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # given already
+            zarr.create_array({}, shape=(1,), chunks=(1,), shards=(1,), dtype=dtype)[:] = np.ones(1, dtype)
+    except Exception as error:
+        raise DTypeError(
+            f"to_zarr: zarr can't write elements of {dtype} in shards ({error}); expected no argument 'shards', or an "
+            "array for each field"
+        ) from error
 
 
 def _format_of_groups(place: Place) -> int | None:
@@ -103,7 +127,9 @@ def _write_aside(array: Array, new: New, overwrite: bool) -> None:
     while inside and _is_group(node):  # what is missing comes at once, groups as well
         node, inside = os.path.join(node, inside[0]), inside[1:]
     empty = os.path.isdir(node) and not os.path.islink(node) and not os.listdir(node)
-    with aside("to_zarr", node, overwrite or empty, partial(_replaceable, whole=not inside)) as hidden:
+    ours = _is_place_of_groups if inside else partial(_replaceable, whole=True)
+    place = partial(_place_groups, node, inside) if inside else None
+    with aside("to_zarr", node, overwrite or empty or bool(inside), ours, place) as hidden:
         data = os.path.join(hidden, "data")
         os.mkdir(data)
         above = "/".join(parts[: len(parts) - len(inside)])
@@ -116,6 +142,27 @@ def _write_aside(array: Array, new: New, overwrite: bool) -> None:
         target = array_at(new.metadata, storage.LocalStore(data), "/".join(inside), new.config)
         write_blocks("to_zarr", [Target(array, target, (0,) * array.ndim, True)])
         remove_partial(data)
+
+
+def _place_groups(node: str, inside: list[str], data: str) -> None:
+    """Move groups with an array to their place, below those groups of them that others have made meanwhile."""
+    while True:
+        try:
+            os.rename(data, node)  # at once, and never onto a folder that isn't empty
+            return
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+            if not inside or not _is_group(node):
+                raise FileExists(
+                    f"to_zarr: {node!r} was made meanwhile, by others; expected to be the first one there"
+                ) from error
+        data, node, inside = os.path.join(data, inside[0]), os.path.join(node, inside[0]), inside[1:]
+
+
+def _is_place_of_groups(path: str) -> bool:
+    """Whether groups may come to a path: to an empty folder, or to a group that was made meanwhile."""
+    return _replaceable(path, whole=False) or _is_group(path)
 
 
 def _is_group(path: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 
 import windrow as wr
 from windrow.arrays.chunking import stored as chunking
-from windrow.arrays.files import writing
+from windrow.arrays.files import writing, zarr_new
 from windrow.workers.stores import zarr as stored
 
 zarr = pytest.importorskip("zarr")
@@ -75,6 +77,32 @@ def test_every_dtype_comes_back(tmp_path, dtype, version):
     assert found.dtype == same
     np.testing.assert_array_equal(found.compute(), data)
     np.testing.assert_array_equal(found[::3].compute(), data[::3])
+
+
+@pytest.mark.filterwarnings(UNSTABLE)
+def test_records_in_shards_are_refused_as_long_as_zarr_cannot(tmp_path):
+    data = np.array([(i, i / 2, b"ab") for i in range(12)], [("a", "i4"), ("b", ">f8"), ("s", "S3")])
+    target = zarr.create_array(tmp_path / "z", shape=(12,), chunks=(2,), shards=(4,), dtype=data.dtype)
+    try:
+        target[:] = data
+    except TypeError:
+        with pytest.raises(wr.DTypeError, match=r"to_zarr: zarr can't write elements of .* in shards .*'shards'"):
+            wr.from_array(data).to_zarr(tmp_path / "x", chunks=(2,), shards=(4,))
+        assert left(tmp_path) == ["z"]
+    else:
+        wr.from_array(data).to_zarr(tmp_path / "x", chunks=(2,), shards=(4,))
+        np.testing.assert_array_equal(wr.from_zarr(tmp_path / "x").compute(), data)
+
+
+@pytest.mark.parametrize("kind", [{"zarr_format": 2, "order": "F"}, {"config": {"order": "F"}}], ids=str)
+def test_elements_in_fortran_order_come_back(tmp_path, kind):
+    """Those that zarrs can't read, zarr-python does."""
+    data = np.arange(77).reshape(7, 11)
+    wr.from_array(data, chunks=3).to_zarr(tmp_path / "x", **kind)
+    np.testing.assert_array_equal(zarr.open(tmp_path / "x")[:], data)
+    for found in (wr.from_zarr(tmp_path / "x"), wr.from_array(zarr.open(tmp_path / "x", **kind), chunks=(2, 5))):
+        np.testing.assert_array_equal(found.compute(), data)
+        np.testing.assert_array_equal(found[1::2, ::-3].compute(), data[1::2, ::-3])
 
 
 def test_each_object_is_written_by_one_task(tmp_path, monkeypatch):
@@ -141,6 +169,58 @@ def test_groups_and_components(tmp_path):
     old = zarr.create_group(tmp_path / "old", zarr_format=2)
     x.to_zarr(old, component="x")
     assert old["x"].metadata.zarr_format == 2
+
+
+def meanwhile(monkeypatch, act):
+    """Have something done once, when an array's objects are written and not yet in their place."""
+    write = zarr_new.write_blocks
+
+    def both(*args):
+        write(*args)
+        monkeypatch.setattr(zarr_new, "write_blocks", write)
+        act()
+
+    monkeypatch.setattr(zarr_new, "write_blocks", both)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("other", ["y", "a/y", "a/b/y", "a/b/c/y"])
+def test_groups_that_others_make_meanwhile_are_taken(tmp_path, monkeypatch, other, version):
+    x = wr.arange(10, chunks=4)
+    meanwhile(monkeypatch, lambda: (x + 1).to_zarr(tmp_path / "g", component=other, zarr_format=version))
+    x.to_zarr(tmp_path / "g", component="a/b/x", zarr_format=version)
+    np.testing.assert_array_equal(wr.from_zarr(tmp_path / "g", "a/b/x").compute(), np.arange(10))
+    np.testing.assert_array_equal(wr.from_zarr(tmp_path / "g", other).compute(), np.arange(1, 11))
+    assert left(tmp_path) == ["g"]
+    assert not [name for _, names, _ in os.walk(tmp_path) for name in names if name.startswith(".")]
+
+
+@pytest.mark.parametrize("other", ["a/x", "a"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_others_make_meanwhile_stays(tmp_path, monkeypatch, other, overwrite):
+    x = wr.arange(10, chunks=4)
+    meanwhile(monkeypatch, lambda: (x + 1).to_zarr(tmp_path / "g", component=other))
+    with pytest.raises(wr.FileExists, match=rf"to_zarr: '.*/g/{other}' was made meanwhile"):
+        x.to_zarr(tmp_path / "g", component="a/x", overwrite=overwrite)
+    np.testing.assert_array_equal(wr.from_zarr(tmp_path / "g", other).compute(), np.arange(1, 11))
+    assert left(tmp_path) == ["g"]
+
+
+@pytest.mark.ranks
+def test_processes_that_write_into_one_new_group(tmp_path):
+    """Each begins when all are there, and none is refused."""
+    script = (
+        "import sys, time, pathlib, windrow as wr\n"
+        "folder, mine, count = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])\n"
+        "(folder / f'{mine}.there').touch()\n"
+        "while len(list(folder.glob('*.there'))) < count: time.sleep(0.001)\n"
+        "wr.full((50, 40), float(mine), chunks=20).to_zarr(folder / 'g.zarr', component=f'a/{mine}')\n"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    started = [subprocess.Popen([*command, str(i), "4"], stderr=subprocess.PIPE, text=True) for i in range(4)]
+    errors = [process.communicate(timeout=100)[1] for process in started]
+    assert [process.returncode for process in started] == [0] * 4, errors
+    assert [float(wr.from_zarr(tmp_path / "g.zarr", f"a/{i}").mean()) for i in range(4)] == [0, 1, 2, 3]
 
 
 @pytest.mark.filterwarnings("ignore:Consolidated metadata")
@@ -215,6 +295,11 @@ def test_what_cannot_be_written_is_said_before_anything_runs(tmp_path):
         x.to_zarr(tmp_path / "x", nonsense=1)
     with pytest.raises(wr.ArgumentError, match="to_zarr: zarr doesn't take"):
         x.to_zarr(tmp_path / "x", chunks=(2,), shards=(3,))
+    for kind in ({"chunks": (0,)}, {"chunks": (1,), "shards": (0,)}):
+        with pytest.raises(
+            wr.ChunksError, match=rf"to_zarr: argument '{list(kind)[-1]}' is \(0,\); expected sizes of at"
+        ):
+            x.to_zarr(tmp_path / "x", **kind)
     with pytest.raises(wr.DTypeError, match="zarr has no type"):
         wr.ones(3, dtype="g").to_zarr(tmp_path / "x")
     with pytest.raises(wr.ArgumentError, match="'url' is 3"):

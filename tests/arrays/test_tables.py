@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.arrays.files import csv as reading
+from windrow.workers.formats import csv as formats
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -39,6 +41,15 @@ def write_parquet(table, path):
 
 def write_feather(table, path):
     pf.write_feather(table, path, chunksize=3, compression="lz4")
+
+
+def write_plainly(table, path):
+    """Write what pyarrow's writer of Feather refuses, too."""
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
 
 
 FORMS = {"parquet": (wr.read_parquet, write_parquet), "feather": (wr.read_feather, write_feather)}
@@ -160,6 +171,45 @@ def test_broken_tables(tmp_path, form):
         read(path)
 
 
+def test_two_columns_of_one_name(tmp_path, form):
+    ending, read, _ = form
+    path = tmp_path / f"t.{ending}"
+    table = pa.table([[1], [2], [3]], names=["a", "b", "a"])
+    write_plainly(table, path)
+    (tmp_path / "t.csv").write_text("a,b,a\n1,2,3\n")
+    for each, file in ((read, path), (wr.read_csv, tmp_path / "t.csv")):
+        for columns in (None, ["a"]):
+            with pytest.raises(
+                wr.FileFormatError, match=r"t\.\w+' has 2 columns named 'a'; expected one: name others in"
+            ):
+                each(file, columns)
+        assert each(file, ["b"])["b"].compute().tolist() == [2]
+    assert list(wr.read_csv(tmp_path / "t.csv", names=["x", "y", "z"])) == ["x", "y", "z"]
+    with pytest.raises(wr.ArgumentError, match="'names' is"):
+        wr.read_csv(tmp_path / "t.csv", names=["x", "y", "x"])
+
+
+def test_views_of_texts_are_texts(tmp_path, form):
+    ending, read, _ = form
+    long = "a text that has no room in a view"
+    columns = {
+        "s": pa.array(["a", None, long], pa.string_view()),
+        "b": pa.array([b"", b"b", long.encode()], pa.binary_view()),
+    }
+    table = pa.table(columns)
+    write_plainly(table, tmp_path / f"v.{ending}")
+    write_plainly(pa.table({"s": ["plain"], "b": [b"plain"]}), tmp_path / f"w.{ending}")
+    found, masks = read(tmp_path, nulls="mask")
+    assert [c.dtype for c in found.values()] == [f"U{len(long)}", f"S{len(long)}"]
+    assert found["s"].compute().tolist() == ["a", "", long, "plain"]
+    assert found["b"].compute().tolist() == [b"", b"b", long.encode(), b"plain"]
+    assert masks["s"].compute().tolist() == [False, True, False, False]
+    for name, column in columns.items():
+        values, mask = wr.from_arrow(column, nulls="mask")
+        assert values.compute().tolist() == found[name][:3].compute().tolist()
+        assert mask.compute().tolist() == column.is_null().to_pylist()
+
+
 COLUMNS = {
     "i": np.arange(20, dtype="i2"),
     "b": np.arange(20) % 3 == 0,
@@ -193,6 +243,66 @@ def test_what_is_written_comes_back(tmp_path, write, chunks):
 # -------------------------------------------------------------------- CSV
 
 
+ENDS = st.sampled_from(["\n", "\r\n", "\r"])
+DAYS = np.array(["2020-01-01T05:06:07", "NaT", "2020-01-03"], "M8[s]")
+
+
+@pytest.mark.parametrize(
+    "column", [DAYS, DAYS[1:], np.array([np.nan, 1]), np.array(["", "a", "", '"', "b\r\n,"])], ids=str
+)
+def test_rows_of_one_column_are_none_of_them_lost(tmp_path, column):
+    """A line without anything is no row for some readers, so that nothing is written as something."""
+    wr.to_csv(tmp_path / "t", {"t": wr.from_array(column, chunks=1)})
+    wr.to_csv(tmp_path / "m", column[:, None])
+    for types in (None, {"t": column.dtype}):
+        np.testing.assert_array_equal(wr.read_csv(tmp_path / "t", types=types)["t"].compute(), column)
+    np.testing.assert_array_equal(wr.read_csv(tmp_path / "t", matrix=True)[0].compute(), column[:, None])
+    np.testing.assert_array_equal(wr.read_csv(tmp_path / "m")["0"].compute(), column)
+    assert pc.read_csv(tmp_path / "t" / "part-0000000.csv").num_rows == len(column)
+
+
+@settings(max_examples=30)
+@given(
+    lines=st.lists(st.sampled_from(["", "7", '""', '"1\n\n"', "-2.5"]), min_size=1, max_size=12),
+    size=st.sampled_from([1, 2, 5, 100]),
+    ends=st.lists(ENDS, min_size=1, max_size=3),
+)
+def test_empty_lines_of_one_column_are_rows(tmp_path_factory, lines, size, ends):
+    """Others write nulls so: none is lost, wherever a file is cut."""
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    if "\r" in ends:  # an end and an empty line after it may read as one end of two bytes
+        ends = ["\r"]
+    path.write_bytes("".join(line + ends[i % len(ends)] for i, line in enumerate(["a", *lines])).encode())
+    options = pc.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
+    whole = pc.read_csv(path, parse_options=options)
+    assert whole.num_rows == len(lines)
+    same(whole, *wr.read_csv(path, nulls="mask", blocksize=size))
+
+
+def test_floats_are_written_as_floats(tmp_path):
+    numbers = np.array([1, np.nan, -3, np.inf, -np.inf, 1e20, -1e-7, 2**53, 0.1, -0.0])
+    columns = {"d": numbers, "f": numbers.astype("f4"), "h": numbers.clip(-9, 9).astype("f2"), "w": np.arange(10.0)}
+    wr.to_csv(tmp_path / "t", columns)
+    found = wr.read_csv(tmp_path / "t")
+    for name, column in columns.items():
+        assert found[name].dtype == "f8"
+        read = found[name].compute()
+        np.testing.assert_array_equal(read.astype(column.dtype), column)
+        np.testing.assert_array_equal(np.signbit(read), np.signbit(column))
+    lines = (tmp_path / "t" / "part-0000000.csv").read_text().splitlines()
+    assert lines[:3] == ['"d","f","h","w"', "1.0,1.0,1.0,0.0", "nan,nan,nan,1.0"]
+
+
+def test_texts_that_look_like_forms_of_csv(tmp_path):
+    """Names and bytes come back as they are, whatever bytes these are; nulls among several columns are nothing."""
+    columns = {'a"b,\n': np.array([b"", b"x\xff", b'"\r']), "t": DAYS}
+    wr.to_csv(tmp_path / "t", columns)
+    found = wr.read_csv(tmp_path / "t", types={'a"b,\n': "S"})
+    for name, column in columns.items():
+        np.testing.assert_array_equal(found[name].compute(), column)
+    assert (tmp_path / "t" / "part-0000000.csv").read_bytes().splitlines()[3].endswith(b'",')
+
+
 def same(expected, found, masks):
     """Compare a table of pyarrow's with arrays and masks."""
     for name in expected.column_names:
@@ -209,11 +319,15 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=15)
-@given(rows=ROWS, size=st.sampled_from([1, 7, 30, 200]), end=st.sampled_from(["\n", "\r\n"]), last=st.booleans())
-def test_csv_is_cut_at_ends_of_rows(tmp_path_factory, rows, size, end, last):
+@settings(max_examples=30)
+@given(
+    rows=ROWS, size=st.sampled_from([1, 7, 30, 200]), ends=st.lists(ENDS, min_size=1, max_size=5), last=st.booleans()
+)
+def test_csv_is_cut_at_ends_of_rows(tmp_path_factory, rows, size, ends, last):
     """However a file is cut, its rows are those that pyarrow finds in the whole."""
-    text = end.join(["a,t,b", *map(",".join, rows)]) + (end if last or not rows else "")
+    lines = ["a,t,b", *map(",".join, rows)]
+    text = "".join(line + ends[i % len(ends)] for i, line in enumerate(lines))
+    text = text if last or not rows else text.rstrip("\r\n")
     path = tmp_path_factory.mktemp("csv") / "x.csv"
     path.write_bytes(text.encode())
     found, masks = wr.read_csv(path, nulls="mask", blocksize=size)
@@ -221,6 +335,44 @@ def test_csv_is_cut_at_ends_of_rows(tmp_path_factory, rows, size, end, last):
     same(whole, found, masks)
     path.with_suffix(".csv.gz").write_bytes(gzip.compress(text.encode()))
     same(whole, *wr.read_csv(f"{path}.gz", nulls="mask"))
+
+
+@pytest.mark.parametrize("ahead", [2, 3, 1 << 16])
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+def test_ends_of_line_of_one_byte_and_of_two(tmp_path, monkeypatch, end, ahead):
+    """An end of two bytes may lie across the bytes that are read at once, of the header, too."""
+    monkeypatch.setattr(formats, "_AHEAD", ahead)
+    path = tmp_path / "x.csv"
+    for first in (end, f"{end}{end}a,b{end}", f"a,b{end}"):
+        path.write_bytes(f"{first}1,2{end}333,4{end}55,66{end}".encode())
+        names = ["a", "b"] if first == end else None
+        for size in range(1, 12):
+            found = wr.read_csv(path, names=names, blocksize=size)
+            assert [c.compute().tolist() for c in found.values()] == [[1, 333, 55], [2, 4, 66]]
+    for head in range(3, 8):
+        monkeypatch.setattr(reading, "HEAD", head)
+        assert wr.read_csv(path)["b"].compute().tolist() == [2, 4, 66]
+
+
+def test_csv_has_columns_of_folders_names(tmp_path):
+    for year, place, text in (("2013", "a%20b", "n\n1\n2\n"), ("2014", "__HIVE_DEFAULT_PARTITION__", "n\n3\n")):
+        folder = tmp_path / f"year={year}" / f"where={place}"
+        folder.mkdir(parents=True)
+        (folder / "x.csv").write_text(text)
+    found, masks = wr.read_csv(tmp_path, nulls="mask", blocksize=2)
+    assert list(found) == ["n", "year", "where"]
+    assert found["n"].numblocks == (3,)
+    assert [c.compute().tolist() for c in found.values()] == [[1, 2, 3], [2013, 2013, 2014], ["a b", "a b", ""]]
+    assert masks["where"].compute().tolist() == [False, False, True]
+    assert wr.read_csv(tmp_path, ["year"])["year"].compute().tolist() == [2013, 2013, 2014]
+    matrix, names = wr.read_csv(tmp_path, ["year", "n"], matrix=True, types={"n": float})
+    assert (names, matrix.dtype, matrix.compute().tolist()) == (["year", "n"], "f8", [[2013, 1], [2013, 2], [2014, 3]])
+    with pytest.raises(wr.DTypeError, match="column 'where' has 1 nulls"):
+        wr.read_csv(tmp_path)
+    with pytest.raises(wr.ArgumentError, match=r"'types' is .*expected dtypes of some of \['n'\]"):
+        wr.read_csv(tmp_path, ["n", "year"], types={"year": str})
+    (tmp_path / "year=2014" / "x.csv").write_text("n,year\n5,6\n")
+    assert wr.read_csv(tmp_path / "year=2014" / "x.csv")["year"].compute().tolist() == [6], "the file's own comes first"
 
 
 def test_csv_types_are_those_of_all_parts(tmp_path):

@@ -1,5 +1,7 @@
 """CSV files, cut at ends of rows: ranks look through each part once, and read it again where it is needed.
 
+Lines end as they do for pyarrow, by LF, CR LF or CR, also mixed in one file.
+
 Parts begin where the first row after a multiple of some bytes does. An end of line may lie within quotes: so it is
 noted for each part whether it ends within quotes, if it begins outside of them and if it begins within. That tells,
 part after part, which ends of line are ends of rows; parts that begin elsewhere are joined with those before.
@@ -24,6 +26,7 @@ WHOLE = 1 << 62
 """Where a part ends that is all the rest of a file."""
 _AHEAD = 1 << 16
 """Bytes that are read at once to find the end of a row."""
+_END = re.compile(rb"\r\n?|\n")
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli"}
 
 
@@ -38,15 +41,18 @@ class Form:
 
     def parse(self, raw: bytes, names: Columns, columns: Columns, types: dict[str, Any]) -> Any:
         """Return columns of some rows; of the types that are given, else of those that the texts look like."""
-        csv = arrow("csv")
-        if not raw.strip(b"\r\n"):
+        csv, single = arrow("csv"), len(names) == 1  # where an empty line is a row that has nothing
+        if not (raw if single else raw.strip(b"\r\n")):
             return arrow().table({name: arrow().array([], types.get(name, arrow().null())) for name in columns})
         more = {} if self.nulls is None else {"null_values": list(self.nulls)}
         return csv.read_csv(
             arrow().BufferReader(raw),
             csv.ReadOptions(use_threads=False, block_size=min(len(raw) + 1, 2**31 - 1), column_names=list(names)),
             csv.ParseOptions(
-                delimiter=self.delimiter, quote_char=self.quote or False, newlines_in_values=bool(self.quote)
+                delimiter=self.delimiter,
+                quote_char=self.quote or False,
+                newlines_in_values=bool(self.quote),
+                ignore_empty_lines=not single,
             ),
             csv.ConvertOptions(
                 column_types=types, include_columns=list(columns), strings_can_be_null=self.null_texts, **more
@@ -55,10 +61,9 @@ class Form:
 
     def header(self, raw: bytes) -> tuple[Columns, int] | None:
         """Return the columns' names in the first row, and where it ends; None where it goes on behind `raw`."""
-        at = 0
-        while (at := raw.find(b"\n", at) + 1) and self.ends_inside(raw[:at], False):
-            pass
-        if not at:
+        begin = len(raw) - len(raw.lstrip(b"\r\n"))
+        at = next((m.end() for m in _END.finditer(raw, begin) if not self.ends_inside(raw[: m.end()], False)), 0)
+        if not at or (at == len(raw) and raw.endswith(b"\r")):  # what follows may be the other half of its end
             return None
         csv = arrow("csv")
         parse = csv.ParseOptions(delimiter=self.delimiter, quote_char=self.quote or False, newlines_in_values=True)
@@ -204,10 +209,14 @@ def _row_after(place: Place, at: int) -> int:
     """Return where the first line begins at or after a place within a file."""
     at -= 1
     while at < place.size:
-        found = place.read_bytes(at, min(at + _AHEAD, place.size)).find(b"\n")
-        if found >= 0:
-            return at + found + 1
-        at += _AHEAD
+        raw = place.read_bytes(at, min(at + _AHEAD, place.size))
+        found = _END.search(raw)
+        if found is None:
+            at += _AHEAD
+        elif found.end() < len(raw) or found[0] != b"\r" or at + len(raw) == place.size:
+            return at + found.end()
+        else:  # the other half of its end may follow
+            at += found.start()
     return place.size
 
 

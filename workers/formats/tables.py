@@ -168,7 +168,7 @@ def open_ipc(place: Place, columns: Columns | None) -> Any:
         file = ipc.open_file(source)
         if columns is None:
             return file
-        wanted = [file.schema.get_field_index(name) for name in columns]
+        wanted = [file.schema.names.index(name) for name in columns]
         options = ipc.IpcReadOptions(use_threads=False, included_fields=wanted)
         return ipc.open_file(source, options=options)
     except (arrow().ArrowException, OSError) as error:

@@ -57,7 +57,7 @@ def opened(pickled: bytes, by_zarrs: bool) -> Any:
 def _use_zarrs(array: Any) -> None:
     """Let zarrs run the codecs of an array, unless the user has chosen what does, or zarrs can't."""
     dtype = np.dtype(array.dtype)
-    if dtype.kind not in "biufc" or not dtype.isnative:  # zarrs would raise at the first chunk
+    if dtype.kind not in "biufc" or not dtype.isnative or array.order != "C":  # zarrs would raise at the first chunk
         return
     if library("zarr", "zarr").config.get("codec_pipeline.path") != _PLAIN:
         return

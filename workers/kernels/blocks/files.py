@@ -15,6 +15,7 @@ import numpy as np
 
 from ....graph.errors import FileError
 from ...arrow import arrow, give, stored_type, value_type, wrap
+from ...formats import csv_text
 from ...formats.uploads import Upload
 from ...stored import file_name
 
@@ -129,9 +130,10 @@ def to_csv(*args: Any, where: Where) -> Array:
     """Write the rows that share a file, which begins with the columns' names; return the file's size."""
 
     def write(path: str, schema: Any, tables: list[Any]) -> None:
-        with arrow("csv").CSVWriter(path, schema) as writer:
+        with open(path, "wb") as file:
+            file.write(csv_text.header(schema.names))
             for table in tables:
-                writer.write_table(table)
+                file.writelines(csv_text.lines(table))
 
     return _write_table("to_csv", write, "csv", args, where)
 
