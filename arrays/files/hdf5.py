@@ -23,7 +23,7 @@ from ...graph.errors import (
 from ...graph.expr import Expr
 from ...graph.kinds.source import Host, HostData
 from ...workers.config import config
-from ...workers.formats.places import is_url
+from ...workers.formats.places import describe, is_url
 from ...workers.stores import hdf5, netcdf
 from ...workers.stores.libraries import is_of, library
 from ..base import as_array_nocopy, check_dtype, wrap
@@ -117,12 +117,13 @@ def from_hdf5(
     try:
         with hdf5.reading(place) as file:
             found = _data_set(file, place, datapath)
+            place = _place_of(found, file, place, datapath)
             _check_filters(h5py, found, place)
             _check_parts(found, place)
             shape, dtype, stored = tuple(found.shape), found.dtype, stored_chunks(found, config.chunk_bytes)
             attributes = {key: _attribute(found, key) for key in found.attrs}
             native = found.chunks or (1,) * len(shape)
-            full = found.name
+            full = hdf5.name_in_file(found)
     except OSError as error:
         if isinstance(error, FileError):
             raise
@@ -148,6 +149,24 @@ def _data_set(file: Any, place: Place, datapath: str) -> Any:
         return found
     names = sorted(found)[:20]
     raise ArgumentError(bad("from_hdf5", "datapath", datapath, f"a data set; it is a group that has {names}"))
+
+
+def _place_of(found: Any, file: Any, place: Place, datapath: str) -> Place:
+    """Return where a data set lies: in another file than the one that was opened where an external link leads there."""
+    if found.file == file:
+        return place
+    if not place.is_local:  # HDF5 would look into the same file again
+        raise ArgumentError(
+            bad(
+                "from_hdf5",
+                "datapath",
+                datapath,
+                "a data set of this file; it is a link to another one, which takes paths",
+            )
+        )
+    path = os.path.abspath(os.fsdecode(found.file.filename))
+    hdf5.scripts(path)
+    return describe("from_hdf5", path)
 
 
 def _attribute(found: Any, key: str) -> Any:
