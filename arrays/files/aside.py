@@ -69,25 +69,34 @@ def path_of(operation: str, path: Any) -> str:
 
 
 @contextmanager
-def aside(operation: str, path: str, overwrite: bool, ours: Callable[[str], bool]) -> Iterator[str]:
+def aside(
+    operation: str, path: str, overwrite: bool, ours: Callable[[str], bool], check: Callable[[], None] = lambda: None
+) -> Iterator[str]:
     """Give a hidden folder; what is made as `data` in it takes the place of `path` at the end, or nothing does.
 
-    `ours(path)` tells whether what is there now may be replaced at all. Failures of the file system become
+    `ours(path)` tells whether what is there now may be replaced at all; `check()` raises at the end where it may not,
+    after all, and no other writer takes the place between that and the end. Failures of the file system become
     `FileError`; the hidden folder is removed however it ends.
     """
+
+    def take_place() -> None:
+        with _turn(path):
+            _refuse(operation, path, overwrite, ours)
+            check()
+            _swap(alone, hidden, path)
+
     _remove_left(path)
     _refuse(operation, path, overwrite, ours)
-    hidden = f"{_stem(path)}.{os.urandom(4).hex()}.partial"
+    hidden = _hidden(path)
     alone = threading.Lock()  # two Ctrl-C let the folder be removed while the swap still runs
     try:
         with suppress(FileNotFoundError):
             os.lstat(path)  # fails for a name that is too long, before anything is computed
-        os.mkdir(hidden, 0o700)
-        with open(os.path.join(hidden, MODE), "xb") as file:  # has the rights that the user's mask leaves
-            _lock(file)
+        while (file := _begin(hidden)) is None:
+            hidden = _hidden(path)
+        with file:
             yield hidden
-            _refuse(operation, path, overwrite, ours)
-            call_undisturbed(partial(_swap, alone, hidden, path))
+            call_undisturbed(take_place)
     except OSError as error:
         if isinstance(error, FileError):
             raise
@@ -179,9 +188,53 @@ def _put_back(hidden: str, path: str) -> None:
         os.rename(old, path)
 
 
-def _lock(file: IO[bytes]) -> None:
-    with suppress(OSError):  # a file system without locks
+@contextmanager
+def _turn(path: str) -> Iterator[None]:
+    """Hold a lock that each writer to a place takes for as long as it looks at it and takes it.
+
+    Its file is removed by whoever had it, so that one who waited for it meanwhile has to take a new one.
+    """
+    name = f"{_stem(path)}.lock"
+    held = None
+    with suppress(OSError):  # a file system without locks, or another user's file
+        while held is None:
+            file = open(name, "ab")  # noqa: SIM115
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(name)):
+                    held = file
+            except FileNotFoundError:
+                pass
+            finally:
+                if held is None:
+                    file.close()
+    try:
+        yield
+    finally:
+        if held is not None:
+            with suppress(OSError):
+                os.unlink(name)
+            held.close()
+
+
+def _hidden(path: str) -> str:
+    return f"{_stem(path)}.{os.urandom(4).hex()}.partial"
+
+
+def _begin(hidden: str) -> IO[bytes] | None:
+    """Make a hidden folder and lock it; None where another writer took it for a killed one's before, and removes it."""
+    os.mkdir(hidden, 0o700)
+    file = open(os.path.join(hidden, MODE), "xb")  # noqa: SIM115  # has the rights that the user's mask leaves
+    try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.exists(file.name):
+            return file
+    except BlockingIOError:
+        pass
+    except OSError:  # a file system without locks
+        return file
+    file.close()
+    return None
 
 
 def _remove_left(path: str) -> None:
