@@ -7,8 +7,10 @@ cost page faults; and nothing that is read goes through a map.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -197,9 +199,41 @@ def file_of(array: Any) -> FileArray | None:
         status = os.stat(path)
     except OSError:
         return None
+    if _is_replaced(base, path, status.st_ino):
+        return None
     shift = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
     stamp = Stamp(path, status.st_size, status.st_mtime_ns, "from_array")
     return FileArray(stamp, base.offset + shift, array.dtype, array.strides)
+
+
+_mapped: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+"""Numbers of the inodes of what maps show: looking one up takes half a millisecond."""
+
+
+def _is_replaced(base: np.memmap[Any, Any], path: str, number: int) -> bool:
+    """Tell whether a path leads to another file, of an inode's number, than the one that a memory map shows.
+
+    Either the number or the path may differ for the same file, where file systems are stacked.
+    """
+    key: Any = base._mmap  # type: ignore[attr-defined]
+    if _mapped.get(key) == number:
+        return False
+    found = _look_up(base.__array_interface__["data"][0])
+    if found is None:
+        return False
+    _mapped[key], shown = found
+    return found[0] != number and shown != os.fsencode(os.path.realpath(path)).replace(b"\n", rb"\012")
+
+
+def _look_up(address: int) -> tuple[int, bytes] | None:
+    """Return the number of the inode and the path of what is mapped at an address; None where that isn't told."""
+    with suppress(OSError), open("/proc/self/maps", "rb") as table:
+        for line in table:
+            span, _, _, _, inode, *name = line.rstrip(b"\n").split(maxsplit=5)
+            first, last = span.split(b"-")
+            if int(first, 16) <= address < int(last, 16):
+                return int(inode), b"".join(name)
+    return None
 
 
 def _map_of(array: Any) -> np.memmap[Any, Any] | None:

@@ -58,7 +58,8 @@ def from_array(
 
     The data is referred to, not copied: it must not change while the array is used. Memory-mapped files, arrays of zarr
     in folders and at URLs, and variables of h5py and netCDF4 in files that are only read are read by the ranks
-    themselves; a file that changes raises an error when it is read.
+    themselves; a file that changes raises an error when it is read. Where another file lies at the path by now, the
+    driver reads the one that `x` shows.
 
     Parameters
     ----------

@@ -24,6 +24,7 @@ from ...scheduler.cluster import session
 from ...workers.stored import Runs
 from ..base import wrap
 from ..execution.deferred import expand_recipes
+from .turns import turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -80,30 +81,40 @@ def aside(
     path: str,
     overwrite: bool,
     ours: Callable[[str], bool],
+    check: Callable[[], None] = lambda: None,
     place: Callable[[str], None] | None = None,
 ) -> Iterator[str]:
     """Give a hidden folder; what is made as `data` in it takes the place of `path` at the end, or nothing does.
 
-    `ours(path)` tells whether what is there now may be replaced at all; `place(data)`, where it is given, is what puts
-    `data` in its place. Failures of the file system become `FileError`; the hidden folder is removed however it ends.
+    `ours(path)` tells whether what is there now may be replaced at all; `check()` raises at the end where it may not,
+    after all, and no other writer takes the place between that and the end. `place(data)`, where it is given, is what
+    puts `data` in its place. Failures of the file system become `FileError`; the hidden folder is removed however it
+    ends.
     """
+
+    def take_place() -> None:
+        data = os.path.join(hidden, "data")
+        if place is not None:
+            place(data)
+            return
+        with turn(f"{_stem(path)}.lock"):
+            _refuse(operation, path, overwrite, ours)
+            check()
+            _swap(alone, path, data)
+
     _remove_left(path)
     _refuse(operation, path, overwrite, ours)
-    hidden = f"{_stem(path)}.{os.urandom(4).hex()}.partial"
+    hidden = _hidden(path)
     alone = threading.Lock()  # two Ctrl-C let the folder be removed while the swap still runs
     whole = False
     try:
         with suppress(FileNotFoundError):
             os.lstat(path)  # fails for a name that is too long, before anything is computed
-        os.mkdir(hidden, 0o700)
-        with open(os.path.join(hidden, "new"), "xb") as file:  # has the rights that the user's mask leaves
-            _lock(file)
-            os.rename(file.name, os.path.join(hidden, MODE))  # which nobody finds before it is locked
+        while (file := _begin(hidden)) is None:
+            hidden = _hidden(path)
+        with file:
             yield hidden
-            if place is None:
-                _refuse(operation, path, overwrite, ours)
-                place = partial(_swap, alone, path)
-            call_undisturbed(partial(place, os.path.join(hidden, "data")))
+            call_undisturbed(take_place)
             whole = True
     except OSError as error:
         if isinstance(error, FileError):
@@ -196,9 +207,24 @@ def _put_back(hidden: str, path: str) -> None:
         os.rename(old, path)
 
 
-def _lock(file: IO[bytes]) -> None:
-    with suppress(OSError):  # a file system without locks
+def _hidden(path: str) -> str:
+    return f"{_stem(path)}.{os.urandom(4).hex()}.partial"
+
+
+def _begin(hidden: str) -> IO[bytes] | None:
+    """Make a hidden folder and lock it; None where another writer took it for a killed one's before, and removes it."""
+    os.mkdir(hidden, 0o700)
+    file = open(os.path.join(hidden, MODE), "xb")  # noqa: SIM115  # has the rights that the user's mask leaves
+    try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.exists(file.name):
+            return file
+    except BlockingIOError:
+        pass
+    except OSError:  # a file system without locks
+        return file
+    file.close()
+    return None
 
 
 def _remove_left(path: str) -> None:

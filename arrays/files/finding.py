@@ -7,6 +7,7 @@ import glob
 import importlib
 import os
 import re
+import stat
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Options = tuple[tuple[str, Any], ...]
+_KINDS = {
+    stat.S_IFIFO: "a pipe (FIFO)",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 def need(operation: str, package: str, what: str) -> Any:
@@ -89,6 +96,14 @@ def find_files(
     return [_describe(operation, one, options) for one in found]
 
 
+def refuse_special(operation: str, path: str) -> None:
+    """Raise for what is neither a file nor a folder: whoever opens a pipe waits until somebody writes to it."""
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        kind = _KINDS.get(stat.S_IFMT(mode), "neither a file nor a folder")
+        raise FileError(f"{operation}: argument 'path' is {path!r}, which is {kind}; expected a regular file")
+
+
 def refuse_moving(operation: str, folder: str, options: Options) -> None:
     """Raise where the files of a folder at a URL are being moved to their places, or who did so was killed."""
     if not is_url(folder):
@@ -113,9 +128,13 @@ def natural(name: str) -> list[Any]:
 
 def _describe(operation: str, path: str, options: Options) -> Place:
     try:
+        if not is_url(path):
+            refuse_special(operation, path)
         return describe(operation, path, options)
     except FileNotFoundError as error:
         raise MissingFile(f"{operation}: argument 'path' is {path!r}; there is nothing") from error
+    except FileError:
+        raise
     except Exception as error:
         raise FileError(f"{operation}: {path!r} could not be read: {type(error).__name__}: {error}") from error
 

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,9 +24,10 @@ from ...graph.errors import (
 from ...graph.expr import Expr
 from ...graph.kinds.source import Host, HostData
 from ...workers.config import config
-from ...workers.formats.places import is_url
+from ...workers.formats.places import describe, is_url
 from ...workers.stores import hdf5, netcdf
 from ...workers.stores.libraries import is_of, library
+from ...workers.stores.sources import is_written
 from ..base import as_array_nocopy, check_dtype, wrap
 from ..chunking.stored import grid_over, stored_chunks
 from .aside import aside, write_once
@@ -65,7 +67,7 @@ def from_hdf5(
     filename : str or os.PathLike
         The file, or a URL that fsspec opens. It must not change while the array is used: SourceChanged is raised then.
     datapath : str
-        Name of the data set: "group/name".
+        Name of the data set: "group/name". A link to another file's data set is followed where the file is a path.
     chunks : int, str, tuple, dict or None
         Chunks of the result: a size for each axis, -1 for a whole axis; None, or "auto": about `config.chunk_bytes`
         each, whole ones of the file's.
@@ -88,7 +90,7 @@ def from_hdf5(
     MissingFile
         There is no file, or no such data set in it.
     ArgumentError
-        `filename` is no path, `datapath` is a group, or `mask` is needed.
+        `filename` is no path, `datapath` is a group or a data set without a shape, or `mask` is needed.
     FileFormatError
         It is no HDF5 file, or needs a filter that isn't installed.
     DTypeError
@@ -96,7 +98,7 @@ def from_hdf5(
     ChunksError
         `chunks` can't be read or doesn't fit the shape.
     FileError
-        The file can't be read.
+        The file can't be read, or is neither a file nor a folder.
 
     Examples
     --------
@@ -117,12 +119,13 @@ def from_hdf5(
     try:
         with hdf5.reading(place) as file:
             found = _data_set(file, place, datapath)
+            place = _place_of(found, file, place, datapath)
             _check_filters(h5py, found, place)
             _check_parts(found, place)
             shape, dtype, stored = tuple(found.shape), found.dtype, stored_chunks(found, config.chunk_bytes)
             attributes = {key: _attribute(found, key) for key in found.attrs}
             native = found.chunks or (1,) * len(shape)
-            full = found.name
+            full = hdf5.name_in_file(found)
     except OSError as error:
         if isinstance(error, FileError):
             raise
@@ -144,10 +147,30 @@ def _data_set(file: Any, place: Place, datapath: str) -> Any:
     except KeyError as error:
         names = sorted(file)[:20]
         raise MissingFile(f"from_hdf5: there is no {datapath!r} in {place.path}, which has {names}") from error
-    if is_of(found, "h5py", "Dataset"):
+    if is_of(found, "h5py", "Dataset") and found.shape is not None:
         return found
-    names = sorted(found)[:20]
-    raise ArgumentError(bad("from_hdf5", "datapath", datapath, f"a data set; it is a group that has {names}"))
+    what = "h5py.Empty, which has no shape" if is_of(found, "h5py", "Dataset") else "a type"
+    if is_of(found, "h5py", "Group"):
+        what = f"a group that has {sorted(found)[:20]}"
+    raise ArgumentError(bad("from_hdf5", "datapath", datapath, f"a data set; it is {what}"))
+
+
+def _place_of(found: Any, file: Any, place: Place, datapath: str) -> Place:
+    """Return where a data set lies: in another file than the one that was opened where an external link leads there."""
+    if found.file == file:
+        return place
+    if not place.is_local:  # HDF5 would look into the same file again
+        raise ArgumentError(
+            bad(
+                "from_hdf5",
+                "datapath",
+                datapath,
+                "a data set of this file; it is a link to another one, which takes paths",
+            )
+        )
+    path = os.path.abspath(os.fsdecode(found.file.filename))
+    hdf5.scripts(path)
+    return describe("from_hdf5", path)
 
 
 def _attribute(found: Any, key: str) -> Any:
@@ -244,11 +267,12 @@ def to_hdf5(
     DTypeError
         HDF5 has no type for the elements: dates, texts of NumPy's.
     FileExists
-        There is a data set of this name, or a file that isn't HDF5's.
+        There is a data set of this name, one in the place of a group that it needs, or a file that isn't HDF5's. Or
+        another writer has made the file meanwhile.
     MissingFile
         The folder to write in doesn't exist.
     FileError
-        The file can't be written.
+        The file can't be written: it is open for writing, or has changed since the copy was made.
 
     Examples
     --------
@@ -292,7 +316,16 @@ def _named(args: tuple[Any, ...]) -> dict[str, Array]:
             raise ArgumentError(bad("to_hdf5", "args", name, "the name of a data set, such as 'group/x'"))
     if not given:
         raise ArgumentError(bad("to_hdf5", "args", given, "at least one array"))
-    return {name.strip("/"): as_array_nocopy("to_hdf5", name, value) for name, value in given.items()}
+    found = {name.strip("/"): as_array_nocopy("to_hdf5", name, value) for name, value in given.items()}
+    for name in found:
+        within = next((other for other in found if other.startswith(f"{name}/")), None)
+        if within is not None:
+            raise ArgumentError(
+                bad("to_hdf5", "args", within, f"another name: {name!r} is to be a data set, and no group")
+            )
+    if len(found) < len(given):
+        raise ArgumentError(bad("to_hdf5", "args", list(given), "a name of its own for each array"))
+    return found
 
 
 def _described(array: Array, chunks: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -307,7 +340,8 @@ def _described(array: Array, chunks: Any, kwargs: dict[str, Any]) -> dict[str, A
 
 def _check_description(h5py: Any, name: str, array: Array, chunks: Any, kwargs: dict[str, Any]) -> None:
     """Raise for arguments that h5py doesn't take, before anything runs."""
-    with h5py.File("unwritten", "w", driver="core", backing_store=False) as file:
+    own = f"unwritten {os.urandom(8).hex()}"  # HDF5 opens no two of one name, and other threads may write as well
+    with h5py.File(own, "w", driver="core", backing_store=False) as file:
         try:
             file.create_dataset(name, **_described(array, chunks, kwargs))
         except (TypeError, ValueError, OSError) as error:
@@ -318,12 +352,21 @@ def _write(
     target: str, names: tuple[str, ...], overwrite: bool, chunks: Any, kwargs: dict[str, Any], *arrays: Array
 ) -> None:
     h5py = library("to_hdf5", "h5py")
-    there = os.path.exists(target)
-    if there and not h5py.is_hdf5(target):
+    before = _version(target)
+    there = before is not None
+    if there and not (os.path.isfile(target) and h5py.is_hdf5(target)):
         raise FileExists(f"to_hdf5: argument 'filename' is {target!r}, which is no HDF5 file; it stays as it is")
     if there:
         _refuse(h5py, target, names, overwrite)
-    with aside("to_hdf5", target, there, os.path.isfile) as folder:
+
+    def check() -> None:
+        if there and _version(target) != before:
+            raise FileError(
+                f"to_hdf5: {target!r} changed while {', '.join(map(repr, names))} came into a copy of it; it stays as "
+                "it is now; expected one writer at a time"
+            )
+
+    with aside("to_hdf5", target, there, os.path.isfile, check) as folder:
         data = os.path.join(folder, "data")
         if there:
             shutil.copy(target, data)
@@ -331,6 +374,15 @@ def _write(
         write_data_sets(data, found, {name: _described(array, chunks, kwargs) for name, array in found.items()})
         if not there:
             os.chmod(data, os.stat(os.path.join(folder, "mode")).st_mode & 0o777)
+
+
+def _version(path: str) -> tuple[int, ...] | None:
+    """Return what tells a file from what it is after somebody has written to it, or put another in its place."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _send(
@@ -369,16 +421,26 @@ def _send(
 
 def _refuse_names(file: Any, target: str, names: tuple[str, ...], overwrite: bool) -> None:
     for name in names:
+        for parent in accumulate(name.split("/")[:-1], "{}/{}".format):
+            if parent in file and not (is_of(file[parent], "h5py", "Group") and file[parent].file == file):
+                what = "a link to another file" if is_of(file[parent], "h5py", "Group") else "no group"
+                raise FileExists(f"to_hdf5: {parent!r} in {target} is {what}; expected another name than {name!r}")
         if name in file and not (overwrite and is_of(file[name], "h5py", "Dataset")):
             kind = "a data set" if is_of(file[name], "h5py", "Dataset") else "a group, which isn't replaced,"
             raise FileExists(f"to_hdf5: there is {kind} {name!r} in {target}; expected another name or overwrite=True")
 
 
 def _refuse(h5py: Any, target: str, names: tuple[str, ...], overwrite: bool) -> None:
+    if is_written(target):  # what is written through the other handle later would go to the file that is replaced
+        raise FileError(f"to_hdf5: {target!r} is open for writing in this process; expected a file that is closed")
     try:
         with h5py.File(target, "r") as file:
             _refuse_names(file, target, names, overwrite)
     except OSError as error:
         if isinstance(error, FileError):
             raise
+        if "unable to lock" in str(error):
+            raise FileError(
+                f"to_hdf5: {target!r} is open for writing elsewhere; expected a file that is closed: {error}"
+            ) from error
         raise FileError(f"to_hdf5: {target!r} could not be read: {error}") from error

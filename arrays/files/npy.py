@@ -24,7 +24,7 @@ from ..creation.from_data import from_array
 from ..execution.deferred import evaluate
 from ..ops.elementwise import astype
 from .aside import aside, path_of, write_once
-from .finding import find_one, location, read_options
+from .finding import find_one, location, read_options, refuse_special
 from .uploading import upload_file
 from .writing import write_here
 
@@ -111,6 +111,7 @@ def map_file(operation: str, path: Any, chunks: Any) -> Array:
     found = path_of(operation, path)
     if not os.path.exists(found):
         raise MissingFile(f"{operation}: argument 'path' is {found!r}; there is nothing")
+    refuse_special(operation, found)
     try:
         with open(found, "rb") as file:
             if file.read(6) != b"\x93NUMPY":

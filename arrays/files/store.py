@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, ShapeError, bad
+from ...workers.stores.libraries import is_of
 from ...workers.stores.zarr import name_of
 from ..base import ArrayBase, as_array
 from ..creation.from_data import from_array
@@ -42,11 +43,12 @@ def store(
     sources : Array or sequence of Array
         What to write.
     targets : array or sequence of arrays
-        For each source an object with a shape that takes `target[slices] = values`.
+        For each source an object with a shape that takes `target[slices] = values`. A variable of netCDF4's grows along
+        its unlimited dimensions.
     lock : lock or bool
         A lock that is held while something is written. A bool or None: none is needed, since nothing else writes.
     regions : tuple of slice, or sequence of such, optional
-        Where in the targets; None: all of them.
+        Where in the targets; None: all of them. Of an unlimited dimension `slice(6, None)` takes what comes.
     compute : bool
         Whether to write now; False: return an object whose `compute()` writes.
     return_stored : bool
@@ -151,14 +153,38 @@ def _write(targets: list[Target], known: Sequence[Array]) -> None:
 
 def _region(source: Array, target: Any, region: Any) -> tuple[range, ...]:
     """Return the positions of its target that a source goes to."""
-    shape = getattr(target, "shape", None)
+    shape, grows = _extent(target)
     if shape is None or not hasattr(target, "__setitem__"):
         raise ArgumentError(bad("store", "targets", type(target).__name__, "something with a shape that takes slices"))
     given = (slice(None),) * len(shape) if region is None else region
     if not isinstance(given, tuple) or len(given) != len(shape) or not all(isinstance(s, slice) for s in given):
         raise ArgumentError(bad("store", "regions", region, f"a slice for each of the target's {len(shape)} axes"))
-    spans = tuple(range(*s.indices(n)) for s, n in zip(given, shape, strict=True))
+    if len(shape) != source.ndim:
+        raise ShapeError(bad("store", "sources", source.shape, f"an array of {len(shape)} axes, as its target has"))
+    spans = tuple(map(_span, given, shape, source.shape, grows))
     if tuple(map(len, spans)) != source.shape:
         where = "its target" if region is None else "the region of its target"
         raise ShapeError(bad("store", "sources", source.shape, f"{tuple(map(len, spans))}, the shape of {where}"))
     return spans
+
+
+def _extent(target: Any) -> tuple[Any, tuple[bool, ...]]:
+    """Return the shape of a target, None where it has none, and along which axes it grows when more is written.
+
+    Those are unlimited dimensions of netCDF4's variables, which xarray wraps.
+    """
+    if is_of(target, "xarray.backends.netCDF4_", "NetCDF4ArrayWrapper"):
+        target = target.get_array()
+    shape = getattr(target, "shape", None)
+    if is_of(target, "netCDF4", "Variable"):
+        return shape, tuple(each.isunlimited() for each in target.get_dims())
+    return shape, (False,) * len(shape or ())
+
+
+def _span(given: slice, length: int, size: int, grows: bool) -> range:
+    """Return the positions along an axis that a slice means where so many are written."""
+    first, step = given.start or 0, given.step or 1
+    if grows and first >= 0 and step > 0 and (given.stop is None or given.stop > length):
+        end = first + (size - 1) * step + 1 if given.stop is None and size else given.stop
+        length = max(length, end or 0)
+    return range(*given.indices(length))

@@ -129,7 +129,7 @@ def _write_aside(array: Array, new: New, overwrite: bool) -> None:
     empty = os.path.isdir(node) and not os.path.islink(node) and not os.listdir(node)
     ours = _is_place_of_groups if inside else partial(_replaceable, whole=True)
     place = partial(_place_groups, node, inside) if inside else None
-    with aside("to_zarr", node, overwrite or empty or bool(inside), ours, place) as hidden:
+    with aside("to_zarr", node, overwrite or empty or bool(inside), ours, place=place) as hidden:
         data = os.path.join(hidden, "data")
         os.mkdir(data)
         above = "/".join(parts[: len(parts) - len(inside)])

@@ -195,6 +195,33 @@ def test_a_file_goes_where_a_link_points(tmp_path):
     assert left(tmp_path / "to") == ["real.npy"]
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_writer_that_was_taken_for_a_killed_one_begins_anew(tmp_path, monkeypatch, late):
+    path = tmp_path / "x"
+    flock, tried = aside.fcntl.flock, []
+
+    def slow(file, how):
+        tried.append(file.name)
+        if len(tried) > 1:
+            flock(file, how)
+            return
+        with open(file.name, "rb") as other:  # another writer looks for what was left, before this one has its lock
+            flock(other, how)
+            if not late:
+                with pytest.raises(BlockingIOError):
+                    flock(file, how)
+            aside._remove_folder(os.path.dirname(file.name))
+        if not late:
+            raise BlockingIOError
+        flock(file, how)
+
+    monkeypatch.setattr(aside.fcntl, "flock", slow)
+    wr.save(path, wr.arange(10, chunks=3))
+    assert len({os.path.dirname(name) for name in tried if name.endswith("mode")}) == 2
+    assert left(tmp_path) == ["x"]
+    np.testing.assert_array_equal(wr.load(path).compute(), np.arange(10))
+
+
 def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path):
     text = """
         import os, signal, sys, windrow as wr

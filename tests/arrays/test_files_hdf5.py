@@ -260,6 +260,35 @@ def test_errors_name_file_and_data_set(tmp_path):
         wr.from_hdf5(path, "g/x")
 
 
+def test_links_to_other_files(tmp_path):
+    with h5py.File(tmp_path / "b.h5", "w") as file:
+        file["g/x"] = np.arange(6.0)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["g/x"] = np.full(6, -1.0)
+        file["one"] = h5py.ExternalLink("b.h5", "/g/x")
+        file["group"] = h5py.ExternalLink("b.h5", "/g")
+        file["to one"] = h5py.SoftLink("/one")
+        file["own"] = h5py.SoftLink("/g/x")
+    other = ["one", "group/x", "to one"]
+    for name in ("g/x", "own", *other):
+        expected = np.arange(6.0) if name in other else np.full(6, -1.0)
+        np.testing.assert_array_equal(wr.from_hdf5(tmp_path / "a.h5", name, chunks=2).compute(), expected)
+        with h5py.File(tmp_path / "a.h5") as file:
+            x = wr.from_array(file[name])
+            assert x.expr.op.data.file is not None
+            np.testing.assert_array_equal(x.compute(), expected)
+            del x  # which keeps h5py's handle of the other file
+    linked, own = wr.from_hdf5(tmp_path / "a.h5", "one"), wr.from_hdf5(tmp_path / "a.h5", "g/x")
+    with h5py.File(tmp_path / "b.h5", "r+") as file:  # nothing keeps it open
+        file["more"] = 1
+    with pytest.raises(wr.SourceChanged, match=r"b\.h5"):
+        linked.compute()
+    assert own.sum().compute() == -6
+    pytest.importorskip("fsspec")
+    with pytest.raises(wr.ArgumentError, match="'one'; expected a data set of this file; it is a link"):
+        wr.from_hdf5(f"simplecache::file://{tmp_path}/a.h5", "one")
+
+
 def test_parts_that_are_missing(tmp_path):
     layout = h5py.VirtualLayout(shape=(4,), dtype="f8")
     layout[:] = h5py.VirtualSource("part.h5", "x", shape=(4,))

@@ -93,6 +93,44 @@ def test_netcdf(tmp_path, ds):
         assert float(opened.t.max()) == float(ds.t[5:10].max())
 
 
+@pytest.mark.filterwarnings("ignore:The specified chunks")
+def test_netcdf_of_unlimited_dimensions(tmp_path, ds):
+    pytest.importorskip("netCDF4")
+    first, second = str(tmp_path / "a.nc"), str(tmp_path / "b.nc")
+    ds.to_netcdf(first, engine="netcdf4", unlimited_dims=["time"])
+    with xr.open_dataset(first, engine="netcdf4", chunks={"time": 5}) as opened:
+        same(opened, ds)
+        opened.to_netcdf(second, engine="netcdf4")
+    with xr.open_dataset(second, engine="netcdf4", chunks={}) as opened:
+        assert opened.encoding["unlimited_dims"] == {"time"}
+        same(opened, ds)
+
+
+def test_variables_grow_along_unlimited_dimensions(tmp_path):
+    netCDF4 = pytest.importorskip("netCDF4")
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        file.createDimension("t", None)
+        file.createDimension("x", 4)
+        x = file.createVariable("x", "f8", ("t", "x"))
+        every = slice(None)
+        wr.store(wr.ones((3, 4), chunks=2), x)
+        stored = wr.store(wr.full((2, 4), 2.0, chunks=1), x, regions=(slice(3, 5), every), return_stored=True)
+        assert (stored == 2).all()
+        wr.store(wr.full((2, 4), 3.0), x, regions=(slice(6, None), every))
+        wr.store(wr.full((3, 4), 4.0, chunks=1), x, regions=(slice(1, None, 4), every))
+        wr.store(wr.full((2, 4), 5.0), x, regions=(slice(-2, None), every))
+        assert x[:, 0].tolist() == [1, 4, 1, 2, 2, 4, 3, 3, 5, 5]
+        for source, region, words in [
+            (wr.ones((11, 5)), None, r"\(11, 5\); expected \(11, 4\)"),
+            (wr.ones((3, 4)), None, r"\(3, 4\); expected \(10, 4\)"),
+            (wr.ones((3, 4)), (slice(10, 12), every), r"\(3, 4\); expected \(2, 4\)"),
+            (wr.ones(3), None, r"\(3,\); expected an array of 2 axes"),
+        ]:
+            with pytest.raises(wr.ShapeError, match=words):
+                wr.store(source, x, regions=region)
+        assert x.shape == (10, 4)
+
+
 def test_written_later(tmp_path, ds):
     pytest.importorskip("dask")
     path = str(tmp_path / "a.zarr")

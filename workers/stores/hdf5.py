@@ -78,6 +78,16 @@ def reading(place: Place) -> Iterator[Any]:
             _close_idle()
 
 
+def name_in_file(found: Any) -> Any:
+    """Return a data set's name in its own file; None where it has none.
+
+    It may have been found by a link of another file's, after whose name h5py calls it then.
+    """
+    if found.name is not None and found.file.get(found.name) == found:
+        return found.name
+    return found.file[found.ref].name
+
+
 def _close_idle() -> None:
     idle = [key for key, handle in _handles.items() if not handle.readers][: max(0, len(_handles) - KEPT)]
     for key in idle:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import BadValue
+from ...graph.errors import ArgumentError, BadValue, bad
 from ..formats.places import describe
 from . import hdf5, netcdf, zarr
 from .libraries import is_of
@@ -30,6 +31,8 @@ def find(label: str, array: Any) -> Any:
             return _of_h5py(label, array)
         if is_of(array, "netCDF4", "Variable"):
             return _of_netcdf(label, array)
+    except ArgumentError:
+        raise
     except (OSError, RuntimeError, ValueError):
         return array  # closed, or broken: whoever reads it says so
     return array
@@ -42,12 +45,17 @@ def _of_zarr(label: str, array: Any) -> Any:
 
 def _of_h5py(label: str, array: Any) -> Any:
     file = array.file
-    if not array or file.mode != "r" or file.driver != "sec2" or array.name is None or array.dtype.hasobject:
+    if array.shape is None:
+        raise ArgumentError(bad(label, "x", "h5py.Empty", "a data set that has a shape"))
+    if not array or file.mode != "r" or file.driver != "sec2" or array.dtype.hasobject:
         return array
-    path = os.path.abspath(os.fsdecode(file.filename))
+    name, path = hdf5.name_in_file(array), os.path.abspath(os.fsdecode(file.filename))
+    place = describe(label, path)
+    if name is None or not os.path.samestat(os.fstat(file.id.get_vfd_handle()), os.stat(path)):
+        return array  # the path leads to another file by now: h5py reads the one that it has open
     hdf5.scripts(path)
     chunks = array.chunks
-    source = hdf5.Hdf5Array(describe(label, path), array.name, array.dtype, chunks or (1,) * array.ndim)
+    source = hdf5.Hdf5Array(place, name, array.dtype, chunks or (1,) * array.ndim)
     return StandIn(array, source, tuple(array.shape), array.dtype, chunks)
 
 
@@ -66,16 +74,37 @@ def _of_netcdf(label: str, variable: Any) -> Any:
     chunks = tuple(chunking) if isinstance(chunking, list | tuple) else None
     path = os.path.abspath(group.filepath())
     shape = tuple(variable.shape)
-    if not group.data_model.startswith("NETCDF4") or _is_written(path):
+    place = describe(label, path) if os.path.exists(path) else None
+    if place is None or not group.data_model.startswith("NETCDF4") or not _is_read(path):
         return StandIn(_Variable(label, variable, found), None, shape, found, chunks)
     hdf5.scripts(path)
     name = f"{group.path.rstrip('/')}/{variable.name}"
-    file = hdf5.Hdf5Array(describe(label, path), name, found, chunks or (1,) * len(shape), decoding)
+    file = hdf5.Hdf5Array(place, name, found, chunks or (1,) * len(shape), decoding)
     return StandIn(variable, file, shape, found, chunks)
 
 
-def _is_written(path: str) -> bool:
+def _is_read(path: str) -> bool:
+    """Tell whether this process has the file at a path open, for reading alone, and none that the path led to before.
+
+    netCDF's library doesn't tell its descriptors.
+    """
+    gone = f"{os.path.realpath(path)} (deleted)"
+    for number in os.listdir("/proc/self/fd"):
+        with suppress(OSError):
+            if os.readlink(f"/proc/self/fd/{number}") == gone:
+                return False
+    found = _modes(path)
+    return bool(found) and not any(found)
+
+
+def is_written(path: str) -> bool:
     """Tell whether this process has a file open for writing: not all of it need be there yet."""
+    return any(_modes(path))
+
+
+def _modes(path: str) -> list[bool]:
+    """Return of each descriptor that this process has of a file whether it is for writing."""
+    found = []
     for number in os.listdir("/proc/self/fd"):
         try:
             if not os.path.samefile(f"/proc/self/fd/{number}", path):
@@ -84,9 +113,8 @@ def _is_written(path: str) -> bool:
                 flags = next(int(line.split()[1], 8) for line in told if line.startswith("flags:"))
         except (OSError, StopIteration):
             continue
-        if flags & (os.O_WRONLY | os.O_RDWR):
-            return True
-    return False
+        found.append(bool(flags & (os.O_WRONLY | os.O_RDWR)))
+    return found
 
 
 class _Variable:
