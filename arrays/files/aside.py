@@ -40,9 +40,6 @@ FILE_BYTES = 1 << 24
 MODE = "mode"
 """A hidden folder's empty file, whose rights are those of new files, and which its writer has locked."""
 
-JUST_MADE = 60
-"""Seconds within which a hidden folder gets its lock; without one it was removed, and came again by a store's doing."""
-
 LOOKS, QUIET = 250, 10
 """At most so many looks, 20 ms apart, after so many of which a removed folder isn't there again."""
 
@@ -97,31 +94,38 @@ def aside(
         if place is not None:
             place(data)
             return
-        with turn(f"{_stem(path)}.lock"):
+        with turn(lock):
             _refuse(operation, path, overwrite, ours)
             check()
             _swap(alone, path, data)
 
-    _remove_left(path)
-    _refuse(operation, path, overwrite, ours)
-    hidden = _hidden(path)
+    def begin() -> None:
+        with turn(lock) as alone_here:
+            _set_aside_left(path, alone_here)
+            _refuse(operation, path, overwrite, ours)
+            with suppress(FileNotFoundError):
+                os.lstat(path)  # fails for a name that is too long, before anything is computed
+            begun.append(_begin(hidden))
+        for gone in glob.glob(f"{glob.escape(_stem(path))}.????????.partial.gone"):
+            _remove_folder(gone)
+
+    lock, hidden = f"{_stem(path)}.lock", f"{_stem(path)}.{os.urandom(4).hex()}.partial"
     alone = threading.Lock()  # two Ctrl-C let the folder be removed while the swap still runs
+    begun: list[IO[bytes]] = []
     whole = False
     try:
-        with suppress(FileNotFoundError):
-            os.lstat(path)  # fails for a name that is too long, before anything is computed
-        while (file := _begin(hidden)) is None:
-            hidden = _hidden(path)
-        with file:
-            yield hidden
-            call_undisturbed(take_place)
-            whole = True
+        call_undisturbed(begin)
+        yield hidden
+        call_undisturbed(take_place)
+        whole = True
     except OSError as error:
         if isinstance(error, FileError):
             raise
         raise _name_error(operation, path, error) from error
     finally:
-        call_undisturbed(partial(_remove, alone, hidden, path, whole))
+        for file in begun:
+            file.close()
+            call_undisturbed(partial(_remove, alone, hidden, path, whole))
 
 
 def write_once(operation: str, path: str, overwrite: bool, arrays: Sequence[Array], write: Callable[..., None]) -> None:
@@ -207,39 +211,31 @@ def _put_back(hidden: str, path: str) -> None:
         os.rename(old, path)
 
 
-def _hidden(path: str) -> str:
-    return f"{_stem(path)}.{os.urandom(4).hex()}.partial"
-
-
-def _begin(hidden: str) -> IO[bytes] | None:
-    """Make a hidden folder and lock it; None where another writer took it for a killed one's before, and removes it."""
+def _begin(hidden: str) -> IO[bytes]:
+    """Make a hidden folder, and lock it, in one turn: who has the next finds it locked, or its writer was killed."""
     os.mkdir(hidden, 0o700)
     file = open(os.path.join(hidden, MODE), "xb")  # noqa: SIM115  # has the rights that the user's mask leaves
-    try:
+    with suppress(OSError):  # a file system without locks
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.exists(file.name):
-            return file
-    except BlockingIOError:
-        pass
-    except OSError:  # a file system without locks
-        return file
-    file.close()
-    return None
+    return file
 
 
-def _remove_left(path: str) -> None:
-    """Remove hidden folders of this place whose writers were killed; what they had moved away comes back."""
-    stem = glob.escape(_stem(path))
-    for hidden in glob.glob(f"{stem}.????????.partial"):
+def _set_aside_left(path: str, alone: bool) -> None:
+    """Give other names to this place's hidden folders whose writers were killed; what they had moved away comes back.
+
+    One without a file to lock, if nobody else begins now, had its writer killed as it began, or came again after it was
+    removed: stores make folders that are missing.
+    """
+    for hidden in glob.glob(f"{glob.escape(_stem(path))}.????????.partial"):
         with suppress(OSError):
-            if not os.path.exists(os.path.join(hidden, MODE)) and time.time() - os.stat(hidden).st_mtime > JUST_MADE:
-                _remove_folder(hidden)
-        with suppress(OSError), open(os.path.join(hidden, MODE), "r+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _put_back(hidden, path)
-            _remove_folder(hidden)
-    for gone in glob.glob(f"{stem}.????????.partial.gone"):
-        _remove_folder(gone)
+            mode = os.path.join(hidden, MODE)
+            if alone and not os.path.exists(mode):
+                os.rename(hidden, f"{hidden}.gone")
+                continue
+            with open(mode, "r+b") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _put_back(hidden, path)
+                os.rename(hidden, f"{hidden}.gone")
 
 
 def _remove_folder(path: str) -> None:

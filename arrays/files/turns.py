@@ -16,11 +16,11 @@ TURNS = 500
 
 
 @contextmanager
-def turn(name: str) -> Iterator[None]:
+def turn(name: str) -> Iterator[bool]:
     """Hold a lock, on a file of this name, while a writer looks at a place and takes it.
 
     Its file is removed by whoever had it, so that one who waited for it meanwhile has to take a new one. Who has waited
-    for long, since the one that has it was stopped, goes on without: it looks again what is there.
+    for long, since the one that has it was stopped, goes on without, and so does who can't lock; they are told False.
     """
     held = None
     with suppress(OSError):  # a file system without locks, or another user's file
@@ -30,7 +30,7 @@ def turn(name: str) -> Iterator[None]:
                 break
             time.sleep(0.02)
     try:
-        yield
+        yield held is not None
     finally:
         if held is not None:
             with suppress(OSError):
@@ -47,8 +47,9 @@ def _try(name: str) -> IO[bytes] | None:
             return file
     except (BlockingIOError, FileNotFoundError):
         pass
-    except BaseException:
+    except OSError:  # nothing can be locked here
         file.close()
+        os.unlink(name)
         raise
     file.close()
     return None

@@ -52,6 +52,9 @@ def test_an_interrupt_waits_until_files_are_removed(tmp_path, monkeypatch):
     unlink = os.unlink
 
     def interrupted(*given, **named):
+        if str(given[0]).endswith(".lock"):
+            unlink(*given, **named)
+            return
         monkeypatch.setattr(os, "unlink", unlink)
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.05)
@@ -64,15 +67,18 @@ def test_an_interrupt_waits_until_files_are_removed(tmp_path, monkeypatch):
     np.testing.assert_array_equal(wr.load(tmp_path / "x").compute(), np.ones(5))
 
 
+@pytest.mark.parametrize("which", [1, 2, 3])
 @pytest.mark.parametrize("begun", [True, False])
-def test_an_interrupt_while_the_thread_starts_is_waited_for(tmp_path, monkeypatch, begun):
+def test_an_interrupt_while_the_thread_starts_is_waited_for(tmp_path, monkeypatch, begun, which):
+    """The first begins, the second takes the place, the third removes what is left."""
     path = tmp_path / "x"
     wr.save(path, wr.arange(10, chunks=3))
     start = threading.Thread.start
-    interrupts = []
+    interrupts, starts = [], []
 
     def interrupted(thread):
-        if thread.name != "windrow-files" or interrupts:
+        starts.append(thread.name)
+        if thread.name != "windrow-files" or starts.count("windrow-files") != which:
             return start(thread)
         run = thread.run
         thread.run = lambda: (time.sleep(0.05), run())
@@ -85,7 +91,7 @@ def test_an_interrupt_while_the_thread_starts_is_waited_for(tmp_path, monkeypatc
     with pytest.raises(KeyboardInterrupt):
         wr.save(path, wr.ones(5), overwrite=True)
     assert left(tmp_path) == ["x"]
-    np.testing.assert_array_equal(wr.load(path).compute(), np.ones(5))
+    np.testing.assert_array_equal(wr.load(path).compute(), np.arange(10) if which == 1 else np.ones(5))
     if begun:
         interrupts[0].join()
     assert left(tmp_path) == ["x"]
@@ -195,31 +201,36 @@ def test_a_file_goes_where_a_link_points(tmp_path):
     assert left(tmp_path / "to") == ["real.npy"]
 
 
-@pytest.mark.parametrize("late", [False, True])
-def test_a_writer_that_was_taken_for_a_killed_one_begins_anew(tmp_path, monkeypatch, late):
+def test_who_begins_to_write_waits_for_another_that_begins(tmp_path):
     path = tmp_path / "x"
-    flock, tried = aside.fcntl.flock, []
-
-    def slow(file, how):
-        tried.append(file.name)
-        if len(tried) > 1:
-            flock(file, how)
-            return
-        with open(file.name, "rb") as other:  # another writer looks for what was left, before this one has its lock
-            flock(other, how)
-            if not late:
-                with pytest.raises(BlockingIOError):
-                    flock(file, how)
-            aside._remove_folder(os.path.dirname(file.name))
-        if not late:
-            raise BlockingIOError
-        flock(file, how)
-
-    monkeypatch.setattr(aside.fcntl, "flock", slow)
-    wr.save(path, wr.arange(10, chunks=3))
-    assert len({os.path.dirname(name) for name in tried if name.endswith("mode")}) == 2
-    assert left(tmp_path) == ["x"]
+    lock = tmp_path / ".x.lock"
+    begun = tmp_path / ".x.12345678.partial"
+    with open(lock, "ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        begun.mkdir()
+        thread = threading.Thread(target=wr.save, args=(path, wr.arange(10, chunks=3)))
+        thread.start()
+        time.sleep(0.3)
+        assert left(tmp_path) == [begun.name, lock.name]
+        mode = open(begun / "mode", "xb")  # noqa: SIM115
+        fcntl.flock(mode, fcntl.LOCK_EX)
+        lock.unlink()
+    thread.join(20)
+    assert left(tmp_path) == [begun.name, "x"]
+    mode.close()
     np.testing.assert_array_equal(wr.load(path).compute(), np.arange(10))
+    wr.save(path, wr.ones(3), overwrite=True)
+    assert left(tmp_path) == ["x"]
+
+
+def test_who_cannot_lock_takes_nobody_for_killed(tmp_path, monkeypatch):
+    def refuse(file, how):
+        raise OSError(38, "no locks here")
+
+    monkeypatch.setattr(aside.fcntl, "flock", refuse)
+    (tmp_path / ".x.12345678.partial").mkdir()
+    wr.save(tmp_path / "x", wr.ones(3))
+    assert left(tmp_path) == [".x.12345678.partial", "x"]
 
 
 def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path):
@@ -261,7 +272,6 @@ def test_what_comes_again_after_an_error_is_removed_again(tmp_path):
     assert left(tmp_path) == []
     old = tmp_path / ".x.12345678.partial"
     old.mkdir()
-    os.utime(old, (0, 0))
     wr.save(tmp_path / "x", wr.ones(3))
     assert left(tmp_path) == ["x"]
 

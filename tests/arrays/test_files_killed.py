@@ -61,7 +61,9 @@ def kill_writer(command, environment, path, kind, moment):
     written_over.write(kind, str(path), -1)
     assert (found_at(kind, path) == -1).all()
     hidden = [name for name in os.listdir(path.parent) if name.startswith(".")]
-    assert hidden == []
+    assert hidden == [], {
+        name: os.listdir(path.parent / name) if (path.parent / name).is_dir() else "" for name in hidden
+    }
 
 
 @pytest.mark.parametrize("kind", written_over.KINDS)
