@@ -13,7 +13,8 @@ import itertools
 import os
 import pickle
 import threading
-from typing import TYPE_CHECKING, Any
+from collections import ChainMap
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from ...workers.tasks.programs import run_program
 from ..base import ArrayBase
 from ..execution.compute import persist
 from ..user_functions.pickling import find_state, name_of, pickler, refuse_captured
+from .random_states import random_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -138,7 +140,11 @@ def _dumps(value: Any) -> bytes:
 
 @functools.cache
 def _task_pickler() -> Any:
-    class TaskPickler(pickler()):  # type: ignore[misc] # loaded when it is needed
+    base = pickler()
+
+    class TaskPickler(base):  # type: ignore[misc, valid-type] # loaded when it is needed
+        dispatch_table: ClassVar = ChainMap(random_states(), base.dispatch_table)
+
         def reducer_override(self, obj: Any) -> Any:
             if isinstance(obj, ArrayBase):
                 taken = _Taken(obj)
