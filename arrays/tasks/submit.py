@@ -78,7 +78,8 @@ def submit(
     BadValue
         `cores`, `memory` or `retries` are out of range.
     ClusterError
-        It is called by a function on a rank, or in SPMD mode.
+        It is called by a function on a rank, or in SPMD mode; the large result of a future among the arguments is with
+        another cluster.
 
     See Also
     --------
