@@ -113,6 +113,8 @@ class Engine:
         """Who is told of batches that have ended, and whether what they made counts; on the engine's thread."""
         self.anew: list[Callable[[Record], None]] = []
         """Who is told of a rank program that came to nothing, though no rank was lost, and is to run again."""
+        self.last: list[Callable[[], None]] = []
+        """What is waited for when the process ends, before the cluster is closed."""
         self.heartbeat = Heartbeat(transport, heartbeat)
         self.losses: list[str] = []
         self.returned: dict[str, list[bytes]] = {}
