@@ -123,7 +123,7 @@ class Engine:
         self._recalled: set[tuple[int, bool]] = set()
         self._inbox: SimpleQueue[Request] = SimpleQueue()
         self._closing = False
-        setup = Setup(threads[0], spill_folder, tuple(sys.path), os.getcwd(), heartbeat)
+        setup = Setup(threads[0], spill_folder, tuple(sys.path), tuple(sys.argv), os.getcwd(), heartbeat)
         for rank in range(1, transport.size):
             transport.send(rank, setup)
         self.thread = threading.Thread(target=self._loop, name="windrow-engine", daemon=True)
