@@ -58,6 +58,37 @@ def test_exceptions_come_with_the_task_and_the_line():
     assert isinstance(bad.exception(), ZeroDivisionError)
 
 
+class Locked(Exception):
+    """It can't be pickled."""
+
+    def __init__(self, text):
+        super().__init__(text)
+        self.lock = threading.Lock()
+
+
+def test_exceptions_come_with_their_causes_and_contexts():
+    def fail(kind, hide):
+        try:
+            try:
+                {}["a"]
+            except KeyError as error:
+                raise kind("v") from (None if hide else error)
+        except Exception:
+            raise RuntimeError("r")  # noqa: B904 # its context
+
+    error = wr.submit(fail, ValueError, hide=False).exception()
+    assert (repr(error), error.__cause__, error.__suppress_context__) == ("RuntimeError('r')", None, False)
+    assert repr(error.__context__) == "ValueError('v')"
+    assert repr(error.__context__.__cause__) == "KeyError('a')"
+    assert error.__context__.__context__ is error.__context__.__cause__
+    hidden = wr.submit(fail, ValueError, hide=True).exception().__context__
+    assert (hidden.__cause__, hidden.__suppress_context__) == (None, True)
+    told = wr.submit(fail, Locked, hide=False).exception().__context__
+    assert isinstance(told, wr.WindrowError)
+    assert "Locked: v" in str(told), "as text"
+    assert repr(told.__cause__) == "KeyError('a')"
+
+
 def test_retries(tmp_path):
     def flaky(path, limit):
         with open(path, "a") as file:
