@@ -334,6 +334,23 @@ def test_lazy_calls():
         wr.delayed(add, core=2)
 
 
+def test_lazy_calls_are_awaited():
+    lazy = wr.delayed(add)
+
+    async def run():
+        x = wr.arange(5, chunks=2)
+        arrays = await asyncio.gather(*map(asyncio.ensure_future, (x.sum(), x.max())))
+        return await lazy(1), await asyncio.gather(lazy(2), lazy(3), lazy(2)), [int(each) for each in arrays]
+
+    assert asyncio.run(run()) == (2, [3, 4, 3], [10, 4])
+
+    async def fail():
+        await wr.delayed(divmod)(1, 0)
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(fail())
+
+
 def test_a_lazy_call_runs_once_for_all_that_take_it(tmp_path):
     def count():
         with open(tmp_path / "runs", "a") as file:
