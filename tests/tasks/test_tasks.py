@@ -373,6 +373,8 @@ def test_chunks_and_lazy_calls():
         wr.from_delayed(wr.delayed(np.arange)(3), (4,), "int64").compute()
     with pytest.raises(wr.ArgumentError, match="'dtype' is None"):
         wr.from_delayed(wr.delayed(np.arange)(3), (3,))
+    with pytest.raises(wr.ArgumentError, match="'shape' is \\(nan,\\)"):
+        wr.from_delayed(wr.delayed(np.arange)(3), (np.nan,), "int64")
 
 
 def test_compute_persist_and_wait_take_lazy_calls_and_futures(tmp_path):
