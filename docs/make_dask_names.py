@@ -244,6 +244,13 @@ ELSE: dict[str, dict[str, str]] = {
 }
 """What isn't here by its name, and why or what it is."""
 
+UNLIKE: dict[str, dict[str, str]] = {
+    "dask.array": {
+        "from_delayed": "the same, of known lengths: NaN and None are refused; then `wr.asarray(call.compute())`",
+    },
+}
+"""What is here by its name, and takes less."""
+
 INTRO = """# Names of dask's, and what they are here
 
 Every public name of dask {dask}'s arrays and delayed calls and of distributed {distributed}'s clients. [Coming from
@@ -305,7 +312,7 @@ def row(path: str, name: str) -> str | None:
         if name not in ELSE.get(path, {}):
             sys.exit(f"{path}.{name}: what is it here? Say it in ELSE")
         return ELSE[path][name]
-    return None
+    return UNLIKE.get(path, {}).get(name)
 
 
 WHERE = {"windrow.Array": "arrays", "windrow.Delayed": "lazy calls", "windrow.Future": "futures"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any, Self
 
 from ..graph.arguments import check_integer
@@ -309,10 +310,19 @@ def engines() -> list[Engine]:
         return [each._session.engine for each in _clusters if each._session.engine is not None]
 
 
+weakref.finalize(Cluster, int)  # the first one has Python call all of them at the end: after `_close_all`
+
+
 @atexit.register
 def _close_all() -> None:
-    for each in _clusters.copy():  # closing takes it out
-        each.close()
+    """Wait for what executors were given, which takes what finalizers would end; then close all clusters."""
+    try:
+        for engine in engines():
+            for finish in engine.last:
+                finish()
+    finally:  # Ctrl-C ends the wait
+        for each in _clusters.copy():  # closing takes it out
+            each.close()
 
 
 def _forked() -> None:

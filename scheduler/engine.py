@@ -113,6 +113,8 @@ class Engine:
         """Who is told of batches that have ended, and whether what they made counts; on the engine's thread."""
         self.anew: list[Callable[[Record], None]] = []
         """Who is told of a rank program that came to nothing, though no rank was lost, and is to run again."""
+        self.last: list[Callable[[], None]] = []
+        """What is waited for when the process ends, before the cluster is closed."""
         self.heartbeat = Heartbeat(transport, heartbeat)
         self.losses: list[str] = []
         self.returned: dict[str, list[bytes]] = {}
@@ -121,7 +123,7 @@ class Engine:
         self._recalled: set[tuple[int, bool]] = set()
         self._inbox: SimpleQueue[Request] = SimpleQueue()
         self._closing = False
-        setup = Setup(threads[0], spill_folder, tuple(sys.path), os.getcwd(), heartbeat)
+        setup = Setup(threads[0], spill_folder, tuple(sys.path), tuple(sys.argv), os.getcwd(), heartbeat)
         for rank in range(1, transport.size):
             transport.send(rank, setup)
         self.thread = threading.Thread(target=self._loop, name="windrow-engine", daemon=True)

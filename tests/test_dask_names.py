@@ -36,3 +36,4 @@ def test_every_name_is_here_or_explained(table):
     text = module.page()  # ends the program for a name that is neither
     assert "| `PerformanceWarning` |" in text
     assert "`map_blocks`" in text
+    assert "| `from_delayed` | the same, of known lengths" in text

@@ -150,7 +150,8 @@ def _setup(transport: Transport, inbox: deque[object]) -> Setup | Stop | None:
 
 
 def _adopt(setup: Setup) -> None:
-    """Find modules where the driver finds them, and files too."""
+    """Find modules where the driver finds them, and files too; see the words that its script was given."""
+    sys.argv = list(setup.argv)
     sys.path[:] = [*setup.path, *(p for p in sys.path if p not in setup.path)]
     try:
         os.chdir(setup.folder)

@@ -16,14 +16,16 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Command, the first one: how to run. `path` and `folder` are the driver's sys.path and working directory.
+    """Command, the first one: how to run.
 
-    `heartbeat` is the number of seconds after which who is silent counts as hung.
+    `path`, `argv` and `folder` are the driver's sys.path, sys.argv and working directory. `heartbeat` is the number of
+    seconds after which who is silent counts as hung.
     """
 
     threads: int
     spill_folder: str | None
     path: tuple[str, ...]
+    argv: tuple[str, ...]
     folder: str
     heartbeat: float
 

@@ -13,7 +13,8 @@ import itertools
 import os
 import pickle
 import threading
-from typing import TYPE_CHECKING, Any
+from collections import ChainMap
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from ...workers.tasks.programs import run_program
 from ..base import ArrayBase
 from ..execution.compute import persist
 from ..user_functions.pickling import find_state, name_of, pickler, refuse_captured
+from .random_states import random_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -108,10 +110,29 @@ class Packed:
                 f"{operation}: the function {name!r} with its arguments can't be pickled: {type(error).__name__}: "
                 f"{error}; expected what can travel to other processes"
             ) from error
+        self.operation = operation
         self.needs = tuple({id(f._record): f._record for f in used if isinstance(f, Future)}.values())
         self.futures = tuple(each for each in used if isinstance(each, Future))
         self.arrays = tuple(each for each in used if isinstance(each, _Taken))
         self.used = tuple(each for each in used if not isinstance(each, Future | _Taken))
+
+    def check_futures(self, active: Session) -> None:
+        """Raise where the result of a future lies with another cluster, whose ranks nobody here can ask.
+
+        Raises
+        ------
+        ClusterError
+            It does; small results are with the driver, and go along.
+        """
+        for future in self.futures:
+            record = future._record
+            if record.value is not None or record.error is not None:
+                continue
+            if future._dispatcher is not active.calls.provided(BOARD):
+                raise ClusterError(
+                    f"{self.operation}: the future {future.name} among the arguments is of another cluster, or of one "
+                    "that is closed; expected one of the present cluster: hand over its result() instead"
+                )
 
 
 def pack_with_futures(operation: str, name: str, value: Any, futures: dict[int, Future]) -> Packed:
@@ -138,7 +159,11 @@ def _dumps(value: Any) -> bytes:
 
 @functools.cache
 def _task_pickler() -> Any:
-    class TaskPickler(pickler()):  # type: ignore[misc] # loaded when it is needed
+    base = pickler()
+
+    class TaskPickler(base):  # type: ignore[misc, valid-type] # loaded when it is needed
+        dispatch_table: ClassVar = ChainMap(random_states(), base.dispatch_table)
+
         def reducer_override(self, obj: Any) -> Any:
             if isinstance(obj, ArrayBase):
                 taken = _Taken(obj)
@@ -166,6 +191,7 @@ def make_record(
     """Return a task's record; its arrays begin to be computed."""
     if isinstance(packed, bytes):
         return Record(next(numbers), name, packed, function, (), (), (), demand, same, where)
+    packed.check_futures(active)
     arrays = []
     for taken in packed.arrays:
         held: Any = persist(taken.array)

@@ -16,7 +16,7 @@ from ..user_functions.pickling import name_of, payload
 from .calls import check_demand, check_function, dispatcher, find_origin, make_record, own_session, pack_with_futures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from ...scheduler.tasks.future import Future
     from ..array import Array
@@ -103,6 +103,9 @@ class Delayed(LazyCalls):
         1
         """
         return submit_graph([self])[0]
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self.submit().__await__()
 
     @staticmethod
     def _begin(calls: list[Delayed]) -> list[Future]:

@@ -78,7 +78,8 @@ def submit(
     BadValue
         `cores`, `memory` or `retries` are out of range.
     ClusterError
-        It is called by a function on a rank, or in SPMD mode.
+        It is called by a function on a rank, or in SPMD mode; the large result of a future among the arguments is with
+        another cluster.
 
     See Also
     --------
@@ -238,6 +239,8 @@ def _place(board: Any, value: Any) -> Future:
 class Executor(concurrent.futures.Executor):
     """The standard library's executor, on the ranks: for joblib, asyncio, tqdm and all else that takes one.
 
+    As the standard library's, it has the process wait for its calls when that ends; Ctrl-C ends the wait.
+
     Parameters
     ----------
     cores, memory, retries, priority
@@ -351,6 +354,7 @@ class Executor(concurrent.futures.Executor):
     def _keep(self, futures: list[Future]) -> list[Future]:
         for future in futures:
             future._keep_in(self._futures)
+            future._keep_in(self._board.awaited)
         return futures
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

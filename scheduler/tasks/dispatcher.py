@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from collections import defaultdict, deque
-from concurrent.futures import InvalidStateError
+from concurrent.futures import InvalidStateError, wait
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -71,10 +71,13 @@ class Dispatcher:
         self._late: deque[tuple[float, Record]] = deque()
         self.functions: weakref.WeakKeyDictionary[Any, tuple[tuple[Any, ...], Function]] = weakref.WeakKeyDictionary()
         """What was sent of users' functions that can't change, as long as these live, with what tells that."""
+        self.awaited: set[Future] = set()
+        """What executors were given and hasn't ended: it is awaited before the process ends."""
         self._calls.serve(ENDED, self._on_ended)
         self._calls.when_lost(self._on_lost)
         self._calls.before_sending(self._pump)
         self._closed = False
+        engine.last.append(self.wait_for_awaited)
 
     # ---------------------------------------------------------------- the user's threads
 
@@ -177,6 +180,11 @@ class Dispatcher:
                 break
             self._engine.ask(partial(_kill, rank=rank))
         return _is_cancelled(record)
+
+    def wait_for_awaited(self) -> None:
+        """Wait until all that executors were given has ended."""
+        while self.awaited and not self._closed and self._engine.thread.is_alive():
+            wait(list(self.awaited), 1.0)
 
     def _watch_future(self, future: Future, record: Record) -> None:
         record.future = self._watches[record.number] = Watch(future, self, record)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import pickle
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING
 
 from ...graph.errors import ClusterError, WindrowError
+from ...workers.tasks.packing import unpack_error
 
 if TYPE_CHECKING:
     from ...workers.transport import Peer
@@ -45,10 +44,7 @@ def unread(record: Record) -> BaseException:
 
 def read_error(record: Record, packed: bytes, peer: Peer) -> BaseException:
     """Return what a task raised, with notes: the task, the rank, the user's line, the remote traceback."""
-    error: BaseException = WindrowError(f"{record.name}: what task {record.number} raised can't be read here")
-    text = ""
-    with contextlib.suppress(Exception):  # a class that only the rank could import
-        error, text = pickle.loads(packed)
+    error, text = unpack_error(packed, f"{record.name}: what task {record.number} raised can't be read here")
     if not isinstance(error, Exception):  # an exit, or a KeyboardInterrupt of the function's own
         error = WindrowError(f"{record.name}: the task raised {type(error).__name__}: {error}")
     error.add_note(f"in task {record.name}-{record.number} on rank {peer.rank} (host {peer.host}, pid {peer.pid})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 
@@ -69,3 +70,21 @@ def test_lazy_arrays_are_returned_as_in_one_process(launch, nothing_left):
     assert alone == ["Array", [3, 4]]
     assert refused[0] == "WindrowError"
     assert "known to one" in refused[1]
+
+
+@pytest.mark.parametrize("spawned", [False, True])
+def test_what_tasks_find_on_ranks(launch, nothing_left, spawned):
+    dask = ["dask"] if importlib.util.find_spec("dask") else []
+    words = [str(PROGRAMS / "surroundings.py"), "a", "-b", *dask]
+    ended = launch(0, "-m", "windrow", "-n", "3", *words) if spawned else launch(3, *words)
+    assert ended.status == 0, ended.err[-3000:]
+    found = json.loads(ended.last)
+    assert found["own"] == words
+    assert found["argv"] == [words] * 6
+    assert (found["drawn"], found["lazy"]) == (27, 9)
+    assert not dask or (found["dask"], found["dask apart"]) == (18, 18)
+    plain, kept = found["causes"]
+    assert plain == ["RuntimeError", "KeyError('a')", "KeyError('a')"]
+    assert kept == ["RuntimeError", "WindrowError('Kept: why')", "KeyError('a')"]
+    assert [text.partition(" is of another cluster")[1] != "" for text in found["refused"]] == [True, True]
+    assert found["sum"] == 4_999_950_000

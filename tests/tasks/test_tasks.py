@@ -58,6 +58,37 @@ def test_exceptions_come_with_the_task_and_the_line():
     assert isinstance(bad.exception(), ZeroDivisionError)
 
 
+class Locked(Exception):
+    """It can't be pickled."""
+
+    def __init__(self, text):
+        super().__init__(text)
+        self.lock = threading.Lock()
+
+
+def test_exceptions_come_with_their_causes_and_contexts():
+    def fail(kind, hide):
+        try:
+            try:
+                {}["a"]
+            except KeyError as error:
+                raise kind("v") from (None if hide else error)
+        except Exception:
+            raise RuntimeError("r")  # noqa: B904 # its context
+
+    error = wr.submit(fail, ValueError, hide=False).exception()
+    assert (repr(error), error.__cause__, error.__suppress_context__) == ("RuntimeError('r')", None, False)
+    assert repr(error.__context__) == "ValueError('v')"
+    assert repr(error.__context__.__cause__) == "KeyError('a')"
+    assert error.__context__.__context__ is error.__context__.__cause__
+    hidden = wr.submit(fail, ValueError, hide=True).exception().__context__
+    assert (hidden.__cause__, hidden.__suppress_context__) == (None, True)
+    told = wr.submit(fail, Locked, hide=False).exception().__context__
+    assert isinstance(told, wr.WindrowError)
+    assert "Locked: v" in str(told), "as text"
+    assert repr(told.__cause__) == "KeyError('a')"
+
+
 def test_retries(tmp_path):
     def flaky(path, limit):
         with open(path, "a") as file:
@@ -303,6 +334,23 @@ def test_lazy_calls():
         wr.delayed(add, core=2)
 
 
+def test_lazy_calls_are_awaited():
+    lazy = wr.delayed(add)
+
+    async def run():
+        x = wr.arange(5, chunks=2)
+        arrays = await asyncio.gather(*map(asyncio.ensure_future, (x.sum(), x.max())))
+        return await lazy(1), await asyncio.gather(lazy(2), lazy(3), lazy(2)), [int(each) for each in arrays]
+
+    assert asyncio.run(run()) == (2, [3, 4, 3], [10, 4])
+
+    async def fail():
+        await wr.delayed(divmod)(1, 0)
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(fail())
+
+
 def test_a_lazy_call_runs_once_for_all_that_take_it(tmp_path):
     def count():
         with open(tmp_path / "runs", "a") as file:
@@ -325,6 +373,8 @@ def test_chunks_and_lazy_calls():
         wr.from_delayed(wr.delayed(np.arange)(3), (4,), "int64").compute()
     with pytest.raises(wr.ArgumentError, match="'dtype' is None"):
         wr.from_delayed(wr.delayed(np.arange)(3), (3,))
+    with pytest.raises(wr.ArgumentError, match="'shape' is \\(nan,\\)"):
+        wr.from_delayed(wr.delayed(np.arange)(3), (np.nan,), "int64")
 
 
 def test_compute_persist_and_wait_take_lazy_calls_and_futures(tmp_path):

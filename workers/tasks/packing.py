@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import traceback
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import cloudpickle
 import numpy as np
@@ -60,13 +60,57 @@ def size_of(value: Any) -> int:
     return 0
 
 
+class _Linked(NamedTuple):
+    """An exception, pickled, and at which places of a list its cause and context are; -1: it has none."""
+
+    packed: bytes
+    cause: int
+    context: int
+    suppressed: bool
+
+
 def pack_error(error: BaseException) -> bytes:
-    """Return an exception and its traceback, pickled; by its name where it can't travel."""
+    """Return an exception with its causes and contexts, and its traceback, pickled; as text what can't travel."""
     trim_context(error)
     text = "".join(traceback.format_exception(error))
+    chain = [error]
+    for each in chain:
+        for other in (each.__cause__, each.__context__):
+            if other is not None and all(other is not known for known in chain):
+                chain.append(other)
+    places = {id(each): place for place, each in enumerate(chain)}
+    linked = [
+        _Linked(
+            _pack_alone(each),
+            places.get(id(each.__cause__), -1),
+            places.get(id(each.__context__), -1),
+            each.__suppress_context__,
+        )
+        for each in chain
+    ]
+    return pickle.dumps((text, linked), 5)
+
+
+def _pack_alone(error: BaseException) -> bytes:
     with suppress(Exception):
-        packed = cloudpickle.dumps((error, text), 5)
+        packed = cloudpickle.dumps(error, 5)
         pickle.loads(packed)
         return bytes(packed)
-    told = text.strip().rpartition("\n")[2]  # error itself may be unable to say anything
-    return pickle.dumps((WindrowError(told or type(error).__name__), text), 5)
+    told = "".join(traceback.format_exception_only(error)).strip()  # error itself may be unable to say anything
+    return pickle.dumps(WindrowError(told or type(error).__name__), 5)
+
+
+def unpack_error(packed: bytes, unread: str) -> tuple[BaseException, str]:
+    """Return what `pack_error` packed; errors that say `unread` in the place of those that can't be read here."""
+    text, linked = pickle.loads(packed)
+    chain: list[BaseException] = []
+    for each in linked:
+        error: BaseException = WindrowError(unread)
+        with suppress(Exception):  # a class that only the rank could import
+            error = pickle.loads(each.packed)
+        chain.append(error)
+    for error, each in zip(chain, linked, strict=True):
+        error.__cause__ = chain[each.cause] if each.cause >= 0 else None
+        error.__context__ = chain[each.context] if each.context >= 0 else None
+        error.__suppress_context__ = each.suppressed
+    return chain[0], text

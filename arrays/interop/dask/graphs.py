@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import copyreg
+import functools
+import io
 import pickle
-from collections import Counter
+from collections import ChainMap, Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +21,7 @@ from ....workers.tasks.needs import Held
 from ....workers.tasks.packing import weigh
 from ...execution.compute import persist
 from ...tasks.calls import Packed, make_record, numbers
+from ...tasks.random_states import random_states
 from .chunks import ChunkTask, run_with_chunks
 from .kept import Kept, find_inner
 from .layout import Alias, DataNode, GraphNode, Task, key_split, order, run_subgraph
@@ -296,9 +300,18 @@ def _count_first(node: Any) -> int:
 
 def _quickly(call: Any) -> bytes | None:
     """Pickle what has no function of the script's, no future and no array in it; None for the rest."""
+    file = io.BytesIO()
+    quick = pickle.Pickler(file, 5)
+    quick.dispatch_table = _table()
     with noting() as used:
         try:
-            packed = pickle.dumps(call, 5)
+            quick.dump(call)
         except Exception:  # Packed tells what it is
             return None
+    packed = file.getvalue()
     return None if used or b"__main__" in packed else packed
+
+
+@functools.cache
+def _table() -> Any:
+    return ChainMap(random_states(), copyreg.dispatch_table)
