@@ -61,6 +61,18 @@ class Located(Mapping[int, Place]):
         pairs = set(zip(self._columns.owners.tolist(), self._columns.sources.tolist(), strict=True))
         return [Place(owner, 0, source) for owner, source in sorted(pairs)]
 
+    def by_memory(self, tasks: Index) -> list[tuple[Place, Index, Index]]:
+        """Return for each memory that holds some of the tasks which ones these are, and their offsets there."""
+        c = self._columns
+        at = np.searchsorted(c.tasks, tasks)
+        owners, sources, offsets = c.owners[at], c.sources[at], c.offsets[at]
+        found = []
+        for place in self.memories():
+            mine = np.flatnonzero((owners == place.owner) & (sources == place.source))
+            if len(mine):
+                found.append((place, mine, offsets[mine]))
+        return found
+
     def find_spacing(self, first: int, count: int) -> tuple[Place, int] | None:
         """Return the first of consecutive tasks' places and their distance, where they lie at equal distances."""
         c = self._columns
@@ -138,6 +150,22 @@ class Reader:
         count = math.prod(shape) * producer.dtype.itemsize
         at = self.at(number, block)
         return found[at : at + count].view(producer.dtype).reshape(shape)
+
+    def addresses(self, number: int, blocks: Index) -> Index | None:
+        """Return where whole blocks of an input begin, found for all of them at once; None where some aren't in place.
+
+        They are in C order, and stay there as long as the batch runs.
+        """
+        places = self.places[number]
+        if self.producers[number].blocks_per_task != 1 or not isinstance(places, Located) or self.ahead or self.fetched:
+            return None
+        found = np.zeros(len(blocks), np.int64)
+        for place, mine, offsets in places.by_memory(blocks):
+            memory = None if place.owner == HOST else self.memory(place)
+            if memory is None:
+                return None
+            found[mine] = memory.__array_interface__["data"][0] + offsets
+        return found
 
     def _slab(self, number: int, block: int) -> Bytes | slice | None:
         producer = self.producers[number]

@@ -10,6 +10,7 @@ from windrow.graph.lower import lower
 from windrow.graph.program import Load
 from windrow.workers.config import config
 from windrow.workers.kernels.compiled import strided
+from windrow.workers.kernels.compiled.gathering import GatheredPieces
 
 pytest.importorskip("llvmlite")
 
@@ -28,13 +29,13 @@ def small_blocks():
 def ran(monkeypatch):
     """Count the blocks that strided kernels have computed."""
     found = []
-    layout = strided._layout
+    layout = strided.find_layout
 
     def count(frame, *rest):
         found.append(frame.stage.name)
         return layout(frame, *rest)
 
-    monkeypatch.setattr(strided, "_layout", count)
+    monkeypatch.setattr(strided, "find_layout", count)
     return found
 
 
@@ -191,3 +192,88 @@ def test_where_inputs_lie_is_found_once(monkeypatch):
             u = (wr.roll(u, 7, axis=0) + u * 0.125).persist()
     assert len(made) <= 2
     assert all(isinstance(v, Load) for v in lower([u.expr], lambda token: False)[0].program.values)
+
+
+def moved(lib, x, how, axis, by):
+    """Move without arithmetic."""
+    n = x.shape[axis]
+    if how == "roll":
+        return lib.roll(x, by, axis=axis)
+    if how == "pad":
+        return lib.pad(x, [(2, 1) if a == axis else (0, 0) for a in range(x.ndim)], mode="constant", constant_values=1)
+    if how == "concatenate":
+        return lib.concatenate([x, x[:1] if axis == 0 else x, x], axis=axis if axis == 0 else x.ndim - 1)
+    return x[tuple(slice(min(1, n - 1), n) if a == axis else slice(None) for a in range(x.ndim))]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    shape=st.sampled_from([(3000,), (41, 67), (2, 1500), (11, 13, 17)]),
+    dtype=st.sampled_from(["f8", "f4", "i2", "u1", "?", "c16", "M8[s]"]),
+    how=st.sampled_from(["roll", "pad", "concatenate", "slice"]),
+    by=st.integers(-70, 70),
+    data=st.data(),
+)
+def test_what_is_only_moved_keeps_its_bits(shape, dtype, how, by, data):
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    chunks, others = (tuple(cut(data.draw, n) for n in shape) for _ in range(2))
+    values = np.random.default_rng(0).integers(0, 2, (*shape, np.dtype(dtype).itemsize), np.uint8)
+    if dtype != "?":
+        values *= np.random.default_rng(1).integers(0, 256, values.shape, np.uint8)  # NaN of any bits among them
+    x = values.view(dtype)[..., 0]
+    if how == "pad" and dtype == "M8[s]":
+        how = "roll"
+    wanted = moved(np, x, how, axis, by)
+    found = computed(lambda: moved(wr, wr.asarray(x).rechunk(chunks).persist(), how, axis, by))
+    assert found.tobytes() == wanted.tobytes()
+    found = computed(lambda: wr.asarray(x).rechunk(chunks).persist().rechunk(others).persist())
+    assert found.tobytes() == x.tobytes()
+
+
+def test_rows_become_columns_by_a_kernel(ran):
+    data = np.random.default_rng(0).random((64, 80))
+    with config.set(jit="on"):
+        kept = wr.asarray(data).rechunk((8, 80)).persist()
+        found = kept.rechunk((64, 16)).persist()
+        np.testing.assert_array_equal(found.compute(), data)
+        assert len(ran) == 5
+        np.testing.assert_array_equal(kept.T.rechunk((80, 64)).persist().compute(), data.T)  # no rows, no kernel
+    assert len(ran) == 5
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    shape=st.sampled_from([(300_000,), (700, 401), (3, 500, 211)]),
+    dtype=st.sampled_from(["f8", "f4", "i2", "?"]),
+    axis=st.sampled_from([None, 0, -1]),
+    add=st.booleans(),
+    data=st.data(),
+)
+def test_blocks_of_many_pieces_are_gathered_tile_by_tile(shape, dtype, axis, add, data):
+    cuts = tuple(tuple(np.diff([0, *sorted(data.draw(st.lists(st.integers(0, n), max_size=9))), n])) for n in shape)
+    values = np.random.default_rng(0).integers(0, 2 if dtype == "?" else 100, shape).astype(dtype)
+    fill = data.draw(st.booleans())
+
+    def make():
+        moved = wr.asarray(values).rechunk(cuts).persist()
+        moved = wr.pad(moved, 1, constant_values=1) if fill else moved
+        moved = moved.rechunk(moved.shape)
+        return ((moved * moved if add else moved).sum(axis=axis), moved.max(axis=axis))
+
+    wide = np.pad(values, 1, constant_values=1) if fill else values
+    for part, whole in enumerate(((wide * wide if add else wide).sum(axis=axis), wide.max(axis=axis))):
+        found = computed(lambda part=part: make()[part])
+        np.testing.assert_allclose(found, whole, rtol=1e-5)
+
+
+def test_sums_of_columns_gather_rows_by_a_kernel(monkeypatch):
+    filled = []
+    fill = GatheredPieces.fill
+    monkeypatch.setattr(GatheredPieces, "fill", lambda self, *given: (filled.append(1), fill(self, *given))[1])
+    values = np.random.default_rng(0).random((1000, 300))
+    for jit in ("on", "off"):
+        with config.set(jit=jit):
+            kept = wr.asarray(values).rechunk((50, 300)).persist()
+            found = kept.rechunk((1000, 150)).sum(axis=0).compute()
+        np.testing.assert_allclose(found, values.sum(axis=0))
+    assert len(filled) == 4  # two blocks in two tiles each

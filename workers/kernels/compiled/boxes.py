@@ -10,7 +10,7 @@ import itertools
 import math
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from ..interpreter.piece_assembly import AssembledPieces
 from .strided_text import find_boxes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Sequence
 
     from ....graph.access import Piece
     from ....graph.program import Generate
@@ -68,18 +68,26 @@ class Parts(NamedTuple):
 class Layout:
     """A table but for addresses: in `rows`, column k is to be added to base `which[:, k]`; base 0 is the result.
 
-    `beside` boxes each lie side by side along the last axis.
+    `beside` boxes each lie side by side along the last axis. `itemsize` is that of the result's elements.
     """
 
     bases: list[Base]
     which: Array
     rows: Array
     beside: int
+    itemsize: int
 
-    def table(self, addresses: list[int]) -> Array:
+    @cached_property
+    def blocks(self) -> list[tuple[int, Array, Array]]:
+        """Of each input that all bases are blocks of: its number, its places among the bases, and the blocks."""
+        numbers, blocks = np.array(self.bases[1:], np.int64).reshape(-1, 2).T
+        each = [(number, np.flatnonzero(numbers == number)) for number in np.unique(numbers).tolist()]
+        return [(number, mine + 1, blocks[mine]) for number, mine in each]
+
+    def table(self, addresses: Sequence[int] | Array) -> Array:
         """Return the table for bases at these addresses."""
         table = self.rows.copy()
-        table[:, : self.which.shape[1]] += np.array(addresses, np.int64)[self.which]
+        table[:, : self.which.shape[1]] += np.asarray(addresses, np.int64)[self.which]
         return table
 
 
@@ -156,7 +164,7 @@ def lay_out(frame: Frame, fused: Fused, i: int, out: np.dtype[Any], real: bool) 
     flags = [((first <= lo) & (stop >= hi)).all(1, keepdims=True).astype(np.int64) for first, stop in chosen]
     which = np.stack([base for base, _, _ in columns], 1)
     rows = np.concatenate([np.stack([o for _, o, _ in columns], 1), hi - lo, *(s for _, _, s in columns), *flags], 1)
-    return Layout(bases, which, rows, beside)
+    return Layout(bases, which, rows, beside, out.itemsize)
 
 
 def _real(frame: Frame, bases: list[Base]) -> Get:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 LEAST_BLOCK = 1 << 13
 """Elements of a block; to find where the inputs of smaller ones lie takes longer than to interpret."""
+MANY = 8
+"""Blocks that are looked up one by one, at most."""
 TOGETHER = 1 << 14
 """Elements of rows that are gone over together, rims and interior, so that lines of memory come once."""
 
@@ -60,28 +62,49 @@ def store(frame: Frame, out: Array) -> bool:
     if function is None:
         return False
     try:
-        layouts = [_layout(frame, bound, i, out.dtype) for i in range(len(frame.blocks))]
+        layouts = [find_layout(frame, bound, i, out.dtype) for i in range(len(frame.blocks))]
     except NotStrided:
         bound.open = False
         return dispatch.store(frame, out)
     rows = max(1, TOGETHER // frame.shape[-1])
-    for i, (layout, arrays) in enumerate(layouts):
-        table = layout.table([address_of(out[i]), *(address_of(a) for a in arrays)])
+    for i, (layout, addresses, _) in enumerate(layouts):
+        addresses[0] = address_of(out[i])
+        table = layout.table(addresses)
         function(address_of(table), address_of(bound.scalars), len(table), table.shape[1], layout.beside, rows)
     return True
 
 
-def _layout(frame: Frame, bound: Strided, i: int, dtype: np.dtype[Any]) -> tuple[Layout, list[Array]]:
-    """Return the layout of block i of a frame, and where its bases are."""
+def find_layout(
+    frame: Frame, bound: Strided, i: int, dtype: np.dtype[Any]
+) -> tuple[Layout, Array | list[int], list[Array]]:
+    """Return the layout of block i of a frame, where its bases are, and arrays that hold their memory.
+
+    The first address is the result's, which is left open.
+    """
     block, reader = frame.blocks[i], frame.reader
     if not reader.fetched and not reader.ahead:
         layout = bound.layouts.find(block, lambda: lay_out(frame, bound.fused, i, dtype, real=False))
         if layout is not None:
+            if len(layout.bases) > MANY and (at := _addresses(frame, layout)) is not None:
+                return layout, at, []
             arrays = [b if isinstance(b, np.ndarray) else reader.block(*b) for b in layout.bases[1:]]
             if all(a.flags.c_contiguous and a.flags.aligned for a in arrays):
-                return layout, arrays
+                return layout, [0, *map(address_of, arrays)], arrays
     layout = lay_out(frame, bound.fused, i, dtype, real=True)
-    return layout, layout.bases[1:]
+    return layout, [0, *map(address_of, layout.bases[1:])], layout.bases[1:]
+
+
+def _addresses(frame: Frame, layout: Layout) -> Array | None:
+    """Return where many blocks begin, by arithmetic on columns; None where that doesn't tell."""
+    if any(isinstance(base, np.ndarray) for base in layout.bases[1:]):
+        return None
+    found = np.zeros(len(layout.bases), np.int64)
+    for number, mine, blocks in layout.blocks:
+        at = frame.reader.addresses(number, blocks)
+        if at is None:
+            return None
+        found[mine] = at
+    return found
 
 
 def _find(stage: Stage) -> Strided | None:

@@ -22,6 +22,8 @@ from .llvm_text import NotCompilable, memory
 from .making import ENTRY
 
 _NUMBER = np.dtype(np.int64)
+RESULT = -1
+"""The result's number among pointers; where it is only moved, the value that is stored has one of its own."""
 
 
 def compile_strided(program: Program) -> Fused:
@@ -68,8 +70,9 @@ class _Strided(Writer):
 
     def _check(self) -> None:
         result = self.program.result
-        if self.program.level is not None or not isinstance(result, Apply) or not all(result.full) or not result.full:
-            raise NotCompilable("no arithmetic on all positions")
+        made = isinstance(result, Apply) or (isinstance(result, Load) and _keeps_order(result.access))
+        if self.program.level is not None or not made or not all(result.full) or not result.full:
+            raise NotCompilable("nothing that is made of all positions")
 
     def _input(self, number: int) -> None:
         value = self.program.values[number]
@@ -82,15 +85,14 @@ class _Strided(Writer):
     def _nest(self, ndim: int) -> None:
         """Write the loops over a box."""
         text, count, values = self.body.text, len(self.single), self.program.values
-        result = len(values) - 1
-        extents = count + 1
+        extents, dtype = count + 1, values[-1].dtype
         with ExitStack() as stack:
             ends = [("0", self._number(extents + axis)) for axis in range(ndim - 2)] + [("%from", "%to")]
             at = [stack.enter_context(self.body.loop(*pair, "1")) for pair in ends[: ndim - 1]]
             strides = extents + ndim
             begins = {}
-            for k, number in enumerate([result, *self.single]):
-                begins[number] = "%out" if number == result else self.pointers[number]
+            for k, number in enumerate([RESULT, *self.single]):
+                begins[number] = "%out" if number == RESULT else self.pointers[number]
                 if not at or self.single.get(number):
                     continue
                 total = ""
@@ -105,7 +107,7 @@ class _Strided(Writer):
                 if not single and not values[number].full[-1]:
                     self.rows[number] = text.load(values[number].dtype, begins[number], "0")
             with self.body.loop("0", self._number(extents + ndim - 1), "1") as i:
-                text.store(values[result].dtype, self._element(i), begins[result], i)
+                text.store(dtype, self._element(i), begins[RESULT], i)
 
     def _number(self, slot: int) -> str:
         return self.body.entry.load(_NUMBER, "%t", str(slot))
@@ -119,6 +121,11 @@ class _Strided(Writer):
 
     def _read(self, number: int, position: str) -> str:
         return self.rows[number] if number in self.rows else super()._read(number, position)
+
+
+def _keeps_order(access: object) -> bool:
+    """Whether what is moved keeps the order of its axes, so that rows stay rows: copying is all that is to be done."""
+    return isinstance(access, Move) and all(route.order is None for route in access.routes)
 
 
 def _needs_strides(value: object) -> bool:

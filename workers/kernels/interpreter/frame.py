@@ -20,6 +20,7 @@ from ....graph.program import Apply, Call, Generate, Load, Product, Program, Val
 from ...reader import points_first
 from ..blocks import block_function, fills, takes_pieces
 from ..buffers import ARGUMENTS
+from ..compiled.gathering import find_gathered
 from ..contraction import Lying, contract
 from ..reductions import ReductionKernel, kernel_of
 from .block_calls import call_function, read_only
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ....graph.program import Operand
     from ....graph.stage import Stage
     from ...reader import Reader
+    from ..compiled.gathering import GatheredPieces
     from ..contraction import Block
 
 Array = np.ndarray[Any, Any]
@@ -51,7 +53,7 @@ class Frame:
     blocks: list[int]
     shape: tuple[int, ...]
     wholes: dict[int, Array] = field(default_factory=dict)
-    gathers: dict[int, AssembledPieces | None] = field(default_factory=dict)
+    gathers: dict[int, AssembledPieces | GatheredPieces | None] = field(default_factory=dict)
     _numbers: dict[int, list[int]] = field(default_factory=dict)
     _found: dict[int, tuple[list[Piece], tuple[int, ...]]] = field(default_factory=dict)
 
@@ -121,7 +123,7 @@ class Frame:
         for region in (whole,) if len(self.blocks) > 1 else regions(self.shape):
             yield region, tiles(region)
 
-    def assemble_pieces(self, number: int) -> AssembledPieces | None:
+    def assemble_pieces(self, number: int) -> AssembledPieces | GatheredPieces | None:
         """Return the pieces of a moved block that is made tile by tile: several, in the domain's own frame."""
         value = self.program.values[number]
         if number in self.wholes or not isinstance(value, Load):
@@ -130,6 +132,9 @@ class Frame:
             self.gathers[number] = None
             plain = len(self.blocks) == 1 and isinstance(value.access, Move) and value.frame == self.stage.domain
             if plain and value.axes == tuple(range(len(self.shape))) and len(regions(self.shape)) > 1:
+                self.gathers[number] = gathered = find_gathered(self, number)
+                if gathered is not None:
+                    return gathered
                 pieces, shape = self.pieces(number, value, 0)
                 if len(pieces) > 1 and AssembledPieces.takes(pieces):
                     self.gathers[number] = AssembledPieces(value, pieces, shape, self.reader)
