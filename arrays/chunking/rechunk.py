@@ -169,7 +169,7 @@ def _common_axis(by_bytes: list[ArrayBase], place: int, n: int) -> Axis:
 def align_chunks(operation: str, arrays: Sequence[ArrayBase]) -> tuple[Grid, list[Array]]:
     """Return the grid of what operands broadcast to, and the operands rechunked to fit it."""
     first = arrays[0].expr.grid
-    if all(a.expr.grid is first for a in arrays):
+    if all(a.expr.grid is first for a in arrays) and not any(a.length == 1 != a.count for a in first.axes):
         return first, [wrap(a.expr) for a in arrays]
     shape = broadcast_shape(operation, *(a.expr.shape for a in arrays))
     axes = common_axes(arrays, shape)
