@@ -449,3 +449,8 @@ def test_what_writes_to_a_folder_that_was_removed_leaves_nothing(tmp_path):
     shutil.rmtree(hidden)
     stored.write("to_zarr", pickled, "x", (slice(0, 4),), np.ones(4), True)
     assert os.listdir(tmp_path) == []
+    (tmp_path / "mine.partial" / "x").mkdir(parents=True)
+    array = zarr.create_array(zarr.storage.LocalStore(tmp_path / "mine.partial" / "x"), shape=4, chunks=2, dtype="f8")
+    (tmp_path / "mine.partial" / "x" / "zarr.json").unlink()
+    stored.write("to_zarr", stored.pickled_array(array), "x", (slice(0, 4),), np.ones(4), True)
+    assert os.listdir(tmp_path) == ["mine.partial"], "a user's folder stays"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
+import re
 import shutil
 import threading
 from collections import OrderedDict
@@ -32,8 +33,8 @@ KEPT = 128
 MOST_OBJECTS = 4096
 """So many objects are tried at most to find the one that can't be read."""
 METADATA = ("zarr.json", ".zarray")
-PARTIAL = ".partial"
-"""How hidden folders end in which arrays are made."""
+HIDDEN = re.compile(r"(.*/\.[^/]+\.[0-9a-f]{8}\.partial)/")
+"""Where hidden folders are in which arrays are made; nobody else's are named so."""
 
 _PLAIN = "zarr.core.codec_pipeline.BatchedCodecPipeline"
 _open: OrderedDict[tuple[bytes, bool], Any] = OrderedDict()
@@ -281,9 +282,9 @@ def _remove_unwanted(array: Any) -> None:
     So it goes where another task has failed, or somebody interrupted the call, while this one was writing.
     """
     folder = folder_of(array)
-    hidden, partial, _ = (folder or "").partition(f"{PARTIAL}{os.sep}")
-    if folder and partial and not any(os.path.exists(os.path.join(folder, name)) for name in METADATA):
-        shutil.rmtree(hidden + PARTIAL, ignore_errors=True)
+    hidden = HIDDEN.match(folder or "")
+    if folder and hidden and not any(os.path.exists(os.path.join(folder, name)) for name in METADATA):
+        shutil.rmtree(hidden[1], ignore_errors=True)
 
 
 def write_into(operation: str, array: Any, name: str, region: Region, block: Array) -> None:
