@@ -10,7 +10,8 @@ from weakref import ref
 import numpy as np
 
 from .origin import NOWHERE, Origin, is_spoken
-from .token import token_of
+from .recurring import name_form
+from .token import name_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,8 +58,13 @@ class Op:
         return False
 
     @property
+    def recurring(self) -> bool:
+        """Whether it is the same object each time that it is made; see `graph.recurring`."""
+        return "recurring" in self.__dict__
+
+    @property
     def form(self) -> object:
-        """What of it decides how it is lowered: all but the values in `given`."""
+        """What of it decides how it is lowered: all but the values in `given`. A tuple has a hash."""
         return self
 
     @property
@@ -117,12 +123,12 @@ class Expr:
     def __post_init__(self) -> None:
         self._inherit()
         if not self.token:
-            object.__setattr__(self, "token", token_of(self.form, self.op.given, [e.token for e in self.operands]))
+            object.__setattr__(self, "token", name_node(self.form, self.op.given, [e.token for e in self.operands]))
 
     @cached_property
     def form(self) -> str:
         """The name of what it does to whatever operands; see `Op.form`."""
-        return token_of(type(self.op).__name__, self.op.form, self.grid, self.dtype)
+        return name_form(self.op, self.grid, self.dtype)
 
     @property
     def label(self) -> str:

@@ -24,6 +24,14 @@ def token_of(*parts: Any) -> str:
     return blake2b(b"".join(found), digest_size=16).hexdigest()
 
 
+def name_node(form: str, given: tuple[Any, ...], operands: list[str]) -> str:
+    """Return the name of a form over operands, by their names, with what is put into it."""
+    found = [f"{form} {len(operands)} {' '.join(operands)}\0".encode()]
+    for part in given:
+        _feed(found, part)
+    return blake2b(b"".join(found), digest_size=16).hexdigest()
+
+
 def _feed(found: list[bytes], part: Any) -> None:
     """Add what tells a value from all others, its type before it."""
     kind: Any = type(part)

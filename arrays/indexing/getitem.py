@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from ...graph.axismap import AxisMap, Fixed, Slice, Take
 from ...graph.errors import IndexingError, bad
 from ...graph.grid import Axis, Grid, merge_tiny_chunks
 from ...graph.kinds.mapping import BlockFunction
-from ...graph.kinds.move import Move
+from ...graph.kinds.move import Move, Route
 from ...graph.kinds.points import TakePoints
 from ...graph.kinds.source import Full
+from ...graph.recurring import BLOCKS, recurs, same_grid
 from ...workers.kernels.blocks.picking import field
 from ..base import ArrayBase, alias, as_array, make, wrap
 from ..chunking.rechunk import regrid
@@ -38,6 +40,7 @@ from .keys import (
     expand_ellipsis,
     fill_template,
     find_layout,
+    hashable,
     masks_checked,
     read_key,
     selection,
@@ -47,9 +50,10 @@ from .keys import (
 from .setitem_reads import beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
 
     from ..array import Array
+    from .keys import Plain
 
 TABLE_BYTES = 1 << 20
 """An array of at most so many bytes is brought into one chunk where lazy positions are looked up in it."""
@@ -59,6 +63,10 @@ def getitem(x: Array, key: Any) -> Array:
     """Return `x[key]`."""
     if isinstance(key, str) or (isinstance(key, list) and key and all(isinstance(name, str) for name in key)):
         return _field(x, key)
+    plain = hashable(key)
+    if plain is not None:
+        found = _basic(x, *pick_basic(x.expr.grid, plain, x.dtype.itemsize))
+        return found if found.ndim else _single(found, plain, x)
     items = read_key(key)
     if any(isinstance(i, ArrayBase) for i in items):
         return _by_lazy(x, items)
@@ -70,7 +78,7 @@ def getitem(x: Array, key: Any) -> Array:
     return found if found.ndim else _single(found, items, x)
 
 
-def _single(found: Array, items: list[Any], x: Array) -> Array:
+def _single(found: Array, items: Sequence[Any], x: Array) -> Array:
     """Return an element as a scalar, or with an ellipsis in the key as a 0-d array: see `scalar_results`."""
     if any(i is Ellipsis for i in items):
         return move(SUBARRAY, found, [], [])
@@ -94,7 +102,7 @@ def pick_selection(x: ArrayBase, chosen: Selection) -> Array:
     """Return what is selected."""
     chosen = chosen.simplify()
     if chosen.wide is None:
-        return _basic(x, chosen)
+        return _basic(x, chosen, *_slicing(x.expr.grid, chosen, x.dtype.itemsize))
     if math.prod(chosen.shape) == 0:
         axes = [Axis.whole(n) for n in chosen.shape]
         return make(Full(np.zeros((), x.dtype)[()]), (), Grid(axes), x.dtype)
@@ -102,21 +110,39 @@ def pick_selection(x: ArrayBase, chosen: Selection) -> Array:
     return found if found.shape == chosen.shape else found.reshape(chosen.shape)
 
 
-def _basic(x: ArrayBase, chosen: Selection) -> Array:
+def _basic(x: ArrayBase, chosen: Selection, op: Move | None, grid: Grid) -> Array:
     """Slices, integers and new axes, in one move; of what was set, or of what was there before, if all is there."""
-    found = _slice(x, chosen)
-    op = x.expr.op
-    if not (isinstance(op, Move) and op.name == "setitem") or math.prod(found.shape) == 0 or found.expr is x.expr:
-        return found
+    own = x.expr.op
+    if not (isinstance(own, Move) and own.name == "setitem") or grid.size == 0 or op is None:
+        return _moved(x, op, grid)
     expr, entries = beneath(x.expr, chosen.entries)
     if expr is x.expr:
-        return found
-    part = _slice(wrap(expr), Selection(entries, None, chosen.layout))
-    return regrid(part if part.shape == found.shape else broadcast_to(part, found.shape), found.expr.grid)
+        return _moved(x, op, grid)
+    below = wrap(expr)
+    part = _moved(below, *_slicing(expr.grid, Selection(entries, None, chosen.layout), x.dtype.itemsize))
+    return regrid(part if part.shape == grid.shape else broadcast_to(part, grid.shape), grid)
 
 
-def _slice(x: ArrayBase, chosen: Selection) -> Array:
-    grid = x.expr.grid
+def _moved(x: ArrayBase, op: Move | None, grid: Grid) -> Array:
+    return alias(x) if op is None else make(op, (x,), grid, x.dtype)
+
+
+def pick_basic(grid: Grid, plain: Plain, itemsize: int) -> tuple[Selection, Move | None, Grid]:
+    """Return what slices, integers and new axes select, the move that takes it (None takes all), and its grid."""
+    return _known_basic(grid, plain, itemsize) if grid.nblocks <= BLOCKS else _find_basic(grid, plain, itemsize)
+
+
+def _find_basic(grid: Grid, plain: Plain, itemsize: int) -> tuple[Selection, Move | None, Grid]:
+    chosen = selection(grid.shape, [slice(*item) if isinstance(item, tuple) else item for item in plain])
+    op, made = _slicing(grid, chosen, itemsize)
+    return chosen, op if op is None else recurs(op), same_grid(made)
+
+
+_known_basic = lru_cache(1024)(_find_basic)
+
+
+def _slicing(grid: Grid, chosen: Selection, itemsize: int) -> tuple[Move | None, Grid]:
+    """Return the move that takes slices and integers, None where they take all, and the grid of what it makes."""
     steps: list[Step] = []
     axes = [Axis.whole(1)] * len(chosen.layout)
     same = len(chosen.layout) == grid.ndim
@@ -130,16 +156,18 @@ def _slice(x: ArrayBase, chosen: Selection) -> Array:
         else:
             steps.append((None, Fixed(entry)))  # type: ignore[arg-type]
             same = False
-    return alias(x) if same else move("getitem", x, steps, _tidy(x, chosen, axes))
+    if same:
+        return None, grid
+    return Move("getitem", (Route(tuple(steps)),)), Grid(_tidy(grid, itemsize, chosen, axes))
 
 
-def _tidy(x: ArrayBase, chosen: Selection, axes: list[Axis]) -> list[Axis]:
+def _tidy(grid: Grid, itemsize: int, chosen: Selection, axes: list[Axis]) -> list[Axis]:
     """Merge the tiny chunks of which a slice by steps leaves many: up to the size that chunks had before."""
     found = list(axes)
-    for i, (entry, own) in enumerate(zip(chosen.entries, x.expr.grid.axes, strict=True)):
+    for i, (entry, own) in enumerate(zip(chosen.entries, grid.axes, strict=True)):
         if isinstance(entry, slice) and abs(entry.step) > 1:
             at = chosen.layout.index(i)
-            unit = math.prod(a.largest for k, a in enumerate(axes) if k != at) * x.dtype.itemsize
+            unit = math.prod(a.largest for k, a in enumerate(axes) if k != at) * itemsize
             found[at] = merge_tiny_chunks(axes[at], own.largest, unit)
     return found
 

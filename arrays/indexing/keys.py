@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,28 @@ Entry = slice | int | np.ndarray[Any, Any]
 
 NEW, POINTS = -1, -2
 """Axes of a result that are no axis of the array: a size-1 axis, and those of the arrays of positions."""
+
+
+Plain = tuple[int | None | EllipsisType | tuple[int | None, int | None, int | None], ...]
+
+
+def hashable(key: Any) -> Plain | None:
+    """Return the items of a key of plain slices, integers, None and Ellipsis; None where it has others.
+
+    A slice is its start, stop and step.
+    """
+    found: list[Any] = []
+    for item in key if type(key) is tuple else (key,):
+        if type(item) is slice:
+            part = (item.start, item.stop, item.step)
+            if any(number is not None and type(number) is not int for number in part):
+                return None
+            found.append(part)
+        elif item is None or item is Ellipsis or type(item) is int:
+            found.append(item)
+        else:
+            return None
+    return tuple(found)
 
 
 def read_key(key: Any) -> list[Any]:

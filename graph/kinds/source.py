@@ -27,7 +27,7 @@ class Full(Source):
     @property
     def form(self) -> object:
         """See `Op`."""
-        return kind_of(self.value)
+        return (kind_of(self.value),)
 
     @property
     def given(self) -> tuple[object, ...]:

@@ -1,0 +1,57 @@
+"""What recurs is the same object: operations and grids that a program makes over and over, as a loop does each turn.
+
+What follows from such an object is then found once. An operation that recurs is marked; only small grids count.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+
+from .token import token_of
+
+if TYPE_CHECKING:
+    from .expr import DType, Op
+    from .grid import Grid
+
+    Marked = TypeVar("Marked", bound=Op)
+
+BLOCKS = 256
+"""Blocks of the largest grid that is remembered: the bounds of its chunks are held."""
+MOST = 2048
+"""Forms that are remembered."""
+
+_forms: dict[tuple[object, ...], tuple[str, Op, Grid]] = {}
+
+
+@lru_cache(MOST)
+def _first(grid: Grid) -> Grid:
+    return grid
+
+
+def same_grid(grid: Grid) -> Grid:
+    """Return the first grid that was equal to this one."""
+    return _first(grid) if grid.nblocks <= BLOCKS else grid
+
+
+def recurs(op: Marked) -> Marked:
+    """Mark an operation that is remembered where it was made, and return it."""
+    op.__dict__["recurring"] = True
+    return op
+
+
+def name_form(op: Op, grid: Grid, dtype: DType) -> str:
+    """Return the name of what an operation does to whatever operands; see `Op.form`."""
+    form, kind = op.form, type(op).__name__
+    if form is op:
+        key = (id(op), id(grid), dtype) if op.recurring else None
+    else:
+        key = (kind, form, id(grid), dtype) if type(form) is tuple else None
+    if key is None or grid.nblocks > BLOCKS:
+        return token_of(kind, form, grid, dtype)
+    found = _forms.get(key)
+    if found is None:
+        if len(_forms) >= MOST:
+            _forms.clear()
+        found = _forms[key] = token_of(kind, form, grid, dtype), op, grid  # held: their identities stay their own
+    return found[0]
