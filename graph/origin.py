@@ -73,6 +73,9 @@ _BETWEEN = {"concurrent", "dask", "joblib", "keras", "numpy", "scipy", "sklearn"
 _named: dict[int, tuple[CodeType, Naming]] = {}
 """Public functions by the identity of their code: their name, or what makes it from the frame of a call."""
 
+_ours: dict[int, CodeType] = {}
+"""Other code of Windrow's that was met, by identity; it is kept, too."""
+
 _words: set[str] = set()
 
 
@@ -117,13 +120,16 @@ def find_origin() -> Origin:
     frame: FrameType | None = at
     naming: Naming = ""
     while frame is not None:
-        package = str(frame.f_globals.get("__name__")).partition(".")[0]
-        if package == PACKAGE:
-            known = _named.get(id(frame.f_code))
-            if known is not None:
-                naming, at = known[1], frame
-        elif package not in _BETWEEN:
-            break
+        code = frame.f_code
+        known = _named.get(id(code))
+        if known is not None:
+            naming, at = known[1], frame
+        elif id(code) not in _ours:
+            package = str(frame.f_globals.get("__name__")).partition(".")[0]
+            if package == PACKAGE:
+                _ours[id(code)] = code
+            elif package not in _BETWEEN:
+                break
         frame = frame.f_back
     call = naming if isinstance(naming, str) else naming(at)
     return Origin(call) if frame is None else Origin(call, frame.f_code.co_filename, frame.f_lineno)

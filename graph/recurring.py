@@ -6,11 +6,13 @@ What follows from such an object is then found once. An operation that recurs is
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .token import token_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .expr import DType, Op
     from .grid import Grid
 
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
 BLOCKS = 256
 """Blocks of the largest grid that is remembered: the bounds of its chunks are held."""
 MOST = 2048
-"""Forms that are remembered."""
+"""Operations, and forms, that are remembered."""
 
+_made: dict[tuple[int, ...], tuple[tuple[object, ...], Any]] = {}
 _forms: dict[tuple[object, ...], tuple[str, Op, Grid]] = {}
 
 
@@ -38,6 +41,18 @@ def recurs(op: Marked) -> Marked:
     """Mark an operation that is remembered where it was made, and return it."""
     op.__dict__["recurring"] = True
     return op
+
+
+def made_once(parts: tuple[object, ...], make: Callable[[], Marked]) -> Marked:
+    """Return the operation that was made of these very objects, or that is made now."""
+    key = tuple([id(part) for part in parts])
+    found = _made.get(key)
+    if found is None:
+        if len(_made) >= MOST:
+            _made.clear()
+        found = _made[key] = parts, recurs(make())
+    made: Marked = found[1]
+    return made
 
 
 def name_form(op: Op, grid: Grid, dtype: DType) -> str:

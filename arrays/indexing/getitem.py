@@ -42,6 +42,7 @@ from .keys import (
     find_layout,
     hashable,
     masks_checked,
+    pick_plain,
     read_key,
     selection,
     template_of,
@@ -133,7 +134,7 @@ def pick_basic(grid: Grid, plain: Plain, itemsize: int) -> tuple[Selection, Move
 
 
 def _find_basic(grid: Grid, plain: Plain, itemsize: int) -> tuple[Selection, Move | None, Grid]:
-    chosen = selection(grid.shape, [slice(*item) if isinstance(item, tuple) else item for item in plain])
+    chosen = pick_plain(grid.shape, plain)
     op, made = _slicing(grid, chosen, itemsize)
     return chosen, op if op is None else recurs(op), same_grid(made)
 

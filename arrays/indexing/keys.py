@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
@@ -180,6 +181,12 @@ def selection(shape: tuple[int, ...], items: list[Any]) -> Selection:
         entry = _check_entry(entry, n, i)
         found.append(np.broadcast_to(entry, wide).reshape(-1) if isinstance(entry, np.ndarray) else entry)
     return Selection(found, wide, layout)
+
+
+@lru_cache(1024)
+def pick_plain(shape: tuple[int, ...], plain: Plain) -> Selection:
+    """Return what a key without arrays selects, which is not to be changed."""
+    return selection(shape, [slice(*item) if isinstance(item, tuple) else item for item in plain])
 
 
 def _entries(shape: tuple[int, ...], items: list[Any]) -> tuple[list[Entry], list[tuple[int, ...]]]:

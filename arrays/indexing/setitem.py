@@ -9,6 +9,8 @@ chunk where it comes first.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ...graph.kinds.points import PutPoints, last_by_block
 from ...graph.kinds.source import Full
+from ...graph.recurring import BLOCKS, made_once
 from ..base import ArrayBase, alias, as_array, make, snapshot, wrap
 from ..chunking.rechunk import regrid
 from ..execution.compute import persist
@@ -37,7 +40,9 @@ from .keys import (
     expand_ellipsis,
     fill_template,
     forward,
+    hashable,
     masks_checked,
+    pick_plain,
     read_key,
     selection,
     template_of,
@@ -49,6 +54,7 @@ if TYPE_CHECKING:
 
     from ..array import Array
     from .getitem import Masked
+    from .keys import Plain
 
 MOST_ROUTES = 32
 """So many elements or slices set one after the other are one move; see `graph.writes` for more elements."""
@@ -58,6 +64,10 @@ def assign(x: Array, key: Any, value: Any) -> Array:
     """Return an array like `x` in which `x[key]` is `value`."""
     x = alias(x)
     shape = x.expr.grid.shape
+    plain = hashable(key)
+    if plain is not None:
+        new = _value(x, value)
+        return _static(x, pick_plain(shape, plain), new, plain)
     items = expand_ellipsis(len(shape), read_key(key))
     items = masks_checked(items, shape)
     lazy = any(isinstance(i, ArrayBase) for i in items)
@@ -120,14 +130,14 @@ def _fit_shape(value: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     return lengths
 
 
-def _static(x: Array, chosen: Selection, value: Array) -> Array:
-    """Set what a key without lazy items selects."""
+def _static(x: Array, chosen: Selection, value: Array, plain: Plain | None = None) -> Array:
+    """Set what a key without lazy items selects; `plain` is that key, where it has no arrays either."""
     lengths = _fit_shape(value, chosen.shape)
     if math.prod(chosen.shape) == 0:
         return x
     value = _reshape_value(value, lengths)
     if chosen.wide is None:
-        return _basic(x, chosen, value)
+        return _basic(x, chosen, value, plain)
     return _scatter(x, chosen, value)
 
 
@@ -150,15 +160,23 @@ def _axis_maps(entry: Any, length: int) -> tuple[AxisMap, bool]:
     return Place(start, step), isinstance(entry, slice) and entry.step < 0
 
 
-def _basic(x: Array, chosen: Selection, value: Array) -> Array:
-    """A move: the old elements, and over them the value."""
-    grid = x.expr.grid
-    if chosen.shape == grid.shape and all(
+@dataclass(frozen=True)
+class _Way:
+    """How a value goes into slices and integers: the route of its axes, once `steps` have brought it to `axes`.
+
+    `covers`: all elements are set. `steps` is None where the value's axes are the array's already.
+    """
+
+    covers: bool
+    route: Route
+    steps: tuple[Step, ...] | None
+    axes: tuple[Axis, ...]
+
+
+def _find_way(grid: Grid, chosen: Selection, value: Grid) -> _Way:
+    covers = chosen.shape == grid.shape and all(
         isinstance(e, slice) and e.step == 1 and e.stop == n for e, n in zip(chosen.entries, grid.shape, strict=True)
-    ):
-        if isinstance(value.expr.op, Full):
-            return make(value.expr.op, (), grid, x.dtype)
-        return regrid(broadcast_to(value, grid.shape), grid)
+    )
     steps: list[Step] = []
     axis_maps: list[tuple[int | None, AxisMap]] = []
     axes: list[Axis] = []
@@ -169,21 +187,50 @@ def _basic(x: Array, chosen: Selection, value: Array) -> Array:
         length = value.shape[k] if k is not None else 1
         axis_map, back = _axis_maps(entry, length)
         axis_maps.append((i, axis_map))
-        axes.append(value.expr.grid.axes[k] if k is not None else Axis.whole(1))
+        axes.append(value.axes[k] if k is not None else Axis.whole(1))
         straight = straight and k == i and not back
         if k is not None:
             steps.append((i, Slice(length - 1, -1) if back else Slice()))
-    if not straight:
-        value = _place_axes(value, chosen.layout, steps, axes)
-    op, operands = x.expr.op, (x,)
-    routes: tuple[Route, ...] = (Route(tuple((i, Slice()) for i in range(grid.ndim))),)
-    earlier: tuple[ArrayBase, ...] = operands
+    return _Way(covers, Route(tuple(axis_maps)), None if straight else tuple(steps), tuple(axes))
+
+
+@lru_cache(1024)
+def _known_way(grid: Grid, plain: Plain, value: Grid) -> _Way:
+    return _find_way(grid, pick_plain(grid.shape, plain), value)
+
+
+@lru_cache
+def _old(ndim: int) -> tuple[Route, ...]:
+    """Return the route of the elements that were there."""
+    return (Route(tuple((i, Slice()) for i in range(ndim))),)
+
+
+def _basic(x: Array, chosen: Selection, value: Array, plain: Plain | None) -> Array:
+    """A move: the old elements, and over them the value."""
+    grid = x.expr.grid
+    small = plain is not None and max(grid.nblocks, value.expr.grid.nblocks) <= BLOCKS
+    known = plain if small else None
+    given = value.expr.grid
+    way = _find_way(grid, chosen, given) if known is None else _known_way(grid, known, given)
+    if way.covers:
+        if isinstance(value.expr.op, Full):
+            return make(value.expr.op, (), grid, x.dtype)
+        return regrid(broadcast_to(value, grid.shape), grid)
+    if way.steps is not None:
+        value = _place_axes(value, chosen.layout, way.steps, way.axes)
+    op = x.expr.op
+    routes = _old(grid.ndim)
+    earlier: tuple[ArrayBase, ...] = (x,)
     if isinstance(op, Move) and op.name == "setitem" and x.expr.pin is None and len(op.routes) < MOST_ROUTES:
         routes, earlier = op.routes, tuple(map(wrap, x.expr.operands))
-    return make(Move("setitem", (*routes, Route(tuple(axis_maps)))), (*earlier, value), grid, x.dtype)
+
+    def write() -> Move:
+        return Move("setitem", (*routes, way.route))
+
+    return make(write() if known is None else made_once((routes, way.route), write), (*earlier, value), grid, x.dtype)
 
 
-def _place_axes(value: Array, layout: Sequence[int], steps: list[Step], axes: list[Axis]) -> Array:
+def _place_axes(value: Array, layout: Sequence[int], steps: Sequence[Step], axes: Sequence[Axis]) -> Array:
     """Give a value the array's axes: size-1 axes for integers, without new ones; some run backwards."""
     if isinstance(value.expr.op, Full):
         return _reshape_value(value, [a.length for a in axes])
