@@ -15,9 +15,10 @@ import numpy as np
 
 from .axismap import Place, Slice, Spread, Take, Window
 from .kinds.move import Move, Route
+from .recurring import BLOCKS, recall, recurs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .axismap import AxisMap
     from .expr import Expr, Op
@@ -45,9 +46,27 @@ def find_patches(op: Op, operands: tuple[Expr, ...], node: Expr) -> list[Patch] 
 
     `node` tells the result's shape and dtype.
     """
-    ndim = node.grid.ndim
-    if not isinstance(op, Move) or not ndim or len(op.routes) > MOST:
+    if not isinstance(op, Move) or not node.grid.ndim or len(op.routes) > MOST:
         return None
+    if not op.recurring or not _are_small(node, *operands):
+        return _find_patches(op, operands, node)
+    return recall("patches", (op, *_looks((node, *operands))), lambda: _find_patches(op, operands, node))
+
+
+def _are_small(*nodes: Expr) -> bool:
+    """Whether what follows from nodes' grids may be remembered with them."""
+    return all(node.grid.nblocks <= BLOCKS for node in nodes)
+
+
+def _looks(nodes: Iterable[Expr]) -> Iterator[object]:
+    """Yield grids and dtypes of nodes."""
+    for node in nodes:
+        yield node.grid
+        yield node.dtype
+
+
+def _find_patches(op: Move, operands: tuple[Expr, ...], node: Expr) -> list[Patch] | None:
+    ndim = node.grid.ndim
     found: list[Patch] = []
     for number, (route, operand) in enumerate(zip(op.routes, operands, strict=True)):
         if route.targets != tuple(range(ndim)) or len(route.axes) != ndim or operand.dtype != node.dtype:
@@ -93,31 +112,55 @@ def compose(
     below = [_below(operand, stored) for operand in operands]
     if not any(below):
         return None
+    inner = [e for e, patches in zip(operands, below, strict=True) if patches]
+    small = _are_small(node, *operands, *(o for e in inner for o in e.operands))
+    if small and op.recurring and all(e.op.recurring for e in inner):
+        parts = (op, *_looks((node, *operands)), *(p for e in inner for p in (e.op, *_looks(e.operands))))
+        kind = ("compose", *[bool(patches) for patches in below])
+        found = recall(kind, parts, lambda: _compose(op, operands, node, below))
+    else:
+        found = _compose(op, operands, node, below)
+    if found is None:
+        return None
+    move, picks = found
+    return move, tuple([operands[i] if k is None else operands[i].operands[k] for i, k in picks])
+
+
+_Picks = list[tuple[int, int | None]]
+"""Operands, by their numbers, or their own operands."""
+
+
+def _compose(
+    op: Move, operands: tuple[Expr, ...], node: Expr, below: list[list[Patch] | None]
+) -> tuple[Move, _Picks] | None:
     mine = find_patches(op, operands, node)
     if mine is None:
         return None
-    fills = [op.fill, *(e.op.fill for e, inner in zip(operands, below, strict=True) if inner)]  # type: ignore[attr-defined]
-    given = [f for f in fills if f is not None]
+    moves = [e.op for e, inner in zip(operands, below, strict=True) if inner and isinstance(e.op, Move)]
+    given = [f for f in (op.fill, *(m.fill for m in moves)) if f is not None]
     if len({np.asarray(f).astype(node.dtype).tobytes() for f in given}) > 1:
         return None
-    found: list[tuple[Expr, Patch]] = []
+    found: list[tuple[tuple[int, int | None], Expr, Patch]] = []
     for i, patch in enumerate(mine):
         operand, inner = operands[patch.operand], below[patch.operand]
         if not inner:
-            found.append((operand, patch))
+            found.append(((patch.operand, None), operand, patch))
             continue
         if operand.op.fill is not None and any(_meet(patch.box, other.box) for other in mine[:i]):  # type: ignore[attr-defined]
             return None
-        found += [(operand.operands[p.operand], q) for p in inner if (q := _through(patch, p)) is not None]
+        for p in inner:
+            if (q := _through(patch, p)) is not None:
+                found.append(((patch.operand, p.operand), operand.operands[p.operand], q))
     kept = [
-        (e, p) for i, (e, p) in enumerate(found) if not any(_within(p.box, later.box) for _, later in found[i + 1 :])
+        each for i, each in enumerate(found) if not any(_within(each[2].box, later.box) for *_, later in found[i + 1 :])
     ]
     if not kept or len(kept) > MOST:
         return None
-    names = [e.op.name for e, inner in zip(operands, below, strict=True) if inner]  # type: ignore[attr-defined]
-    name = "+".join(dict.fromkeys([*names, op.name]))
-    fill = given[0] if given else None
-    return Move(name, tuple([_route(p, e, node.shape) for e, p in kept]), fill), tuple([e for e, _ in kept])
+    name = "+".join(dict.fromkeys([*(m.name for m in moves), op.name]))
+    made = Move(name, tuple([_route(p, e, node.shape) for _, e, p in kept]), given[0] if given else None)
+    if op.recurring and all(m.recurring for m in moves):
+        recurs(made)
+    return made, [pick for pick, *_ in kept]
 
 
 def _below(node: Expr, stored: Callable[[str], bool]) -> list[Patch] | None:

@@ -15,6 +15,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .alike import share
 from .expr import walk
 from .kinds.elementwise import Elementwise, Scalar
 from .kinds.source import Full
@@ -68,11 +69,12 @@ class Prepared:
 
     def lower(self, roots: list[Expr], stored: Callable[[str], bool], most: int) -> Plan:
         """Return the plan of some expressions; see `lower.lower`. 0 remembers nothing."""
-        if not most or any(root.foreign for root in roots):
+        if not most:
             return Plan(lower(roots, stored))
-        nodes = list(walk(roots, lambda node: stored(node.token)))
-        if len(nodes) > NODES:
-            return Plan(lower(roots, stored))
+        foreign = any(root.foreign for root in roots)
+        nodes = [] if foreign else list(walk(roots, lambda node: stored(node.token)))
+        if foreign or len(nodes) > NODES:
+            return Plan(list(map(share, lower(roots, stored))))
         key = _structure(roots, nodes, stored)
         with self._lock:
             known = key in self._templates

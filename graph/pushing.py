@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,10 +22,12 @@ from .kinds.elementwise import Elementwise
 from .kinds.move import Move, Route
 from .kinds.source import Full, Inside
 from .patches import compose, find_patches
+from .recurring import recall, recurs, same_grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .expr import DType
     from .origin import Origin
     from .patches import Box, Patch
 
@@ -34,6 +37,20 @@ DEEP = 16
 """Functions of functions are led through to such a depth."""
 HALF = 2
 """A function that is set is computed for the whole array where its box has at least one element of so many."""
+
+CHOICE = Elementwise("where", (0, 1, 2))
+
+
+@lru_cache(1024)
+def _inside(box: Box) -> Inside:
+    return recurs(Inside(box))
+
+
+@lru_cache(1024)
+def _shifted(by: tuple[int, ...], dtype: DType | None) -> Move:
+    """Return the move that shifts; beyond what is shifted stand zeros of a dtype, where nothing is chosen."""
+    fill = None if dtype is None else np.zeros((), dtype)[()]
+    return recurs(Move("getitem", (Route(tuple((i, Slice(s)) for i, s in enumerate(by))),), fill))
 
 
 def push_down(
@@ -75,10 +92,9 @@ class _Shifting:
             return Expr(node.op, (), grid, node.dtype, node.origin)
         if isinstance(node.op, Inside):
             box = tuple([(lo - s, hi - s) for (lo, hi), s in zip(node.op.box, by, strict=True)])
-            return Expr(Inside(box), (), grid, node.dtype, node.origin)
+            return Expr(_inside(box), (), grid, node.dtype, node.origin)
         beyond = any(s < 0 or s + n > m for s, n, m in zip(by, grid.shape, node.shape, strict=True))
-        fill = np.zeros((), node.dtype)[()] if beyond else None  # where nothing is chosen
-        op = Move("getitem", (Route(tuple((i, Slice(s)) for i, s in enumerate(by))),), fill)
+        op = _shifted(by, node.dtype if beyond else None)
         made = Expr(op, (node,), grid, node.dtype, self.origin)
         both = compose(op, (node,), made, self.stored)
         return made if both is None else Expr(*both, grid, node.dtype, self.origin)
@@ -90,8 +106,9 @@ class _Shifting:
             skipped = node.grid.ndim - child.grid.ndim
             wide = [n == 1 and m != 1 for n, m in zip(child.shape, node.shape[skipped:], strict=True)]
             axes = [Axis.whole(1) if w else a for w, a in zip(wide, grid.axes[skipped:], strict=True)]
+            mine = grid if not (skipped or any(wide)) else same_grid(Grid(axes))
             own = tuple(0 if w else s for w, s in zip(wide, by[skipped:], strict=True))
-            found.append(self.shift(child, own, Grid(axes), deep))
+            found.append(self.shift(child, own, mine, deep))
         return tuple(found)
 
 
@@ -110,13 +127,15 @@ def _set(
         old = operands[0]
         if len(rest) > 1:
             routes = tuple(op.routes[k] for k in rest)
-            old = Expr(Move(op.name, routes), tuple(operands[k] for k in rest), node.grid, node.dtype, node.origin)
+            left = Move(op.name, routes)
+            if op.recurring:
+                left = recall(("rest", patch.operand), (op,), partial(recurs, left))
+            old = Expr(left, tuple(operands[k] for k in rest), node.grid, node.dtype, node.origin)
         elif old.grid != node.grid:
             return None
         new = _Shifting(node.origin, sole, stored).shift(value, patch.shift, node.grid)
-        inside = Expr(Inside(patch.box), (), node.grid, np.dtype(bool), node.origin)
-        choice = Elementwise("where", (0, 1, 2))
-        return Expr(choice, (inside, new, old), node.grid, node.dtype, node.origin, node.pin, node.token)
+        inside = Expr(_inside(patch.box), (), node.grid, np.dtype(bool), node.origin)
+        return Expr(CHOICE, (inside, new, old), node.grid, node.dtype, node.origin, node.pin, node.token)
     return None
 
 

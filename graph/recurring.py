@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .token import token_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from .expr import DType, Op
     from .grid import Grid
 
     Marked = TypeVar("Marked", bound=Op)
+    Result = TypeVar("Result")
 
 BLOCKS = 256
 """Blocks of the largest grid that is remembered: the bounds of its chunks are held."""
-MOST = 2048
-"""Operations, and forms, that are remembered."""
+MOST = 4096
+"""Forms, and other things that follow from what recurs, that are remembered."""
 
-_made: dict[tuple[int, ...], tuple[tuple[object, ...], Any]] = {}
+_recalled: dict[tuple[object, ...], tuple[tuple[object, ...], Any]] = {}
 _forms: dict[tuple[object, ...], tuple[str, Op, Grid]] = {}
 
 
@@ -43,15 +44,15 @@ def recurs(op: Marked) -> Marked:
     return op
 
 
-def made_once(parts: tuple[object, ...], make: Callable[[], Marked]) -> Marked:
-    """Return the operation that was made of these very objects, or that is made now."""
-    key = tuple([id(part) for part in parts])
-    found = _made.get(key)
+def recall(kind: Hashable, parts: tuple[object, ...], make: Callable[[], Result]) -> Result:
+    """Return what was made of these very objects before, or what is made now: it follows from them alone."""
+    key = (kind, *[id(part) for part in parts])
+    found = _recalled.get(key)
     if found is None:
-        if len(_made) >= MOST:
-            _made.clear()
-        found = _made[key] = parts, recurs(make())
-    made: Marked = found[1]
+        if len(_recalled) >= MOST:
+            _recalled.clear()
+        found = _recalled[key] = parts, make()  # held: their identities stay their own
+    made: Result = found[1]
     return made
 
 
@@ -68,5 +69,5 @@ def name_form(op: Op, grid: Grid, dtype: DType) -> str:
     if found is None:
         if len(_forms) >= MOST:
             _forms.clear()
-        found = _forms[key] = token_of(kind, form, grid, dtype), op, grid  # held: their identities stay their own
+        found = _forms[key] = token_of(kind, form, grid, dtype), op, grid  # held, too
     return found[0]

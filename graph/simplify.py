@@ -19,6 +19,7 @@ from .kinds.move import Move, join_operands
 from .kinds.reduction import Reduce, expand
 from .patches import compose
 from .pushing import push_down
+from .recurring import recall, recurs
 from .writes import Writes
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _simplify_node(
     if isinstance(op, Move):
         inner = operands[0]
         if len(operands) == 1 and isinstance(inner.op, Move) and not stored(inner.token):
-            composed = inner.op.compose(op)
+            composed = _compose_slices(inner.op, op)
             if composed is not None:
                 op, operands = composed, inner.operands
         if op.joins is not None and len(operands) > JOINED:
@@ -70,6 +71,17 @@ def _simplify_node(
     if op is node.op:
         return with_operands(node, operands)
     return Expr(op, operands, node.grid, node.dtype, node.origin, node.pin, node.token)
+
+
+def _compose_slices(inner: Move, outer: Move) -> Move | None:
+    if not (inner.recurring and outer.recurring):
+        return inner.compose(outer)
+
+    def compose_once() -> Move | None:
+        made = inner.compose(outer)
+        return None if made is None else recurs(made)
+
+    return recall("slices", (inner, outer), compose_once)
 
 
 def _in_groups(node: Expr, at: int, operands: tuple[Expr, ...]) -> tuple[Move, tuple[Expr, ...]]:

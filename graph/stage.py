@@ -38,6 +38,10 @@ FEW_VALUES = 32
 """Values of a program that is short."""
 
 
+class Kin:
+    """What stages have in common whose programs and grids are the same objects."""
+
+
 @dataclass(frozen=True, eq=False)
 class Stage:
     """A program over a domain, its inputs (tokens and grids of the stages it reads), and what it makes.
@@ -66,6 +70,8 @@ class Stage:
         """Return the stage with other names, data or scalars: what follows from its grids stays known."""
         made = object.__new__(Stage)
         made.__dict__.update(self.__dict__, **changes)
+        if "program" in changes:
+            made.__dict__.pop("kin", None)
         return made
 
     def __getstate__(self) -> dict[str, object]:
@@ -77,6 +83,11 @@ class Stage:
         for name, value in vars(Stage).items():
             if isinstance(value, cached_property):
                 getattr(self, name)
+
+    @cached_property
+    def kin(self) -> Kin:
+        """What tells stages of one program over the same grids from others; of the process, never sent."""
+        return Kin()
 
     @cached_property
     def groups(self) -> tuple[int, ...]:

@@ -46,6 +46,9 @@ class Located(Mapping[int, Place]):
     def __getitem__(self, task: int) -> Place:
         if self._by_task is None:
             c = self._columns
+            if len(c.tasks) == 1:
+                self._by_task = {int(c.tasks[0]): Place(int(c.owners[0]), int(c.offsets[0]), int(c.sources[0]))}
+                return self._by_task[task]
             rows = zip(*(a.tolist() for a in (c.tasks, c.owners, c.offsets, c.sources)), strict=True)
             self._by_task = {task: Place(owner, offset, source) for task, owner, offset, source in rows}
         return self._by_task[task]

@@ -22,7 +22,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ...graph.kinds.points import PutPoints, last_by_block
 from ...graph.kinds.source import Full
-from ...graph.recurring import BLOCKS, made_once
+from ...graph.recurring import BLOCKS, recall, recurs
 from ..base import ArrayBase, alias, as_array, make, snapshot, wrap
 from ..chunking.rechunk import regrid
 from ..execution.compute import persist
@@ -225,9 +225,10 @@ def _basic(x: Array, chosen: Selection, value: Array, plain: Plain | None) -> Ar
         routes, earlier = op.routes, tuple(map(wrap, x.expr.operands))
 
     def write() -> Move:
-        return Move("setitem", (*routes, way.route))
+        return recurs(Move("setitem", (*routes, way.route)))
 
-    return make(write() if known is None else made_once((routes, way.route), write), (*earlier, value), grid, x.dtype)
+    move = write() if known is None else recall("setitem", (routes, way.route), write)
+    return make(move, (*earlier, value), grid, x.dtype)
 
 
 def _place_axes(value: Array, layout: Sequence[int], steps: Sequence[Step], axes: Sequence[Axis]) -> Array:

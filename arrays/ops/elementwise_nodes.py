@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,12 +54,34 @@ def _scalar(value: Any) -> Scalar | None:
 
 def sample_dtypes(operation: str, sample: Sample, arrays: Sequence[ArrayBase], args: Sequence[Arg]) -> list[DType]:
     """Return the dtypes of a function's results, found by calling it on arrays without elements."""
-    given = [a.value if isinstance(a, Scalar) else np.empty(0, arrays[a].dtype) for a in args]
+    if isinstance(sample, np.ufunc):
+        kinds = tuple([_kind(a.value) if isinstance(a, Scalar) else arrays[a].dtype for a in args])
+        if None not in kinds:
+            with suppress(DTypeError):  # it is told with the values that came
+                return list(_known_dtypes(operation, sample, kinds))
+    return _find_dtypes(operation, sample, [a.value if isinstance(a, Scalar) else arrays[a].dtype for a in args])
+
+
+def _kind(value: Any) -> Any:
+    """Return what alone of a scalar tells the result's dtype; None where its value may."""
+    if type(value) is float:
+        return float
+    return value.dtype if isinstance(value, np.generic) and value.dtype.kind in "biufc" else None
+
+
+@lru_cache(1024)
+def _known_dtypes(operation: str, sample: np.ufunc, kinds: tuple[Any, ...]) -> tuple[DType, ...]:
+    return tuple(_find_dtypes(operation, sample, [0.5 if kind is float else kind for kind in kinds]))
+
+
+def _find_dtypes(operation: str, sample: Sample, operands: Sequence[Any]) -> list[DType]:
+    """Return the dtypes of a function's results for operands that are dtypes, or scalars."""
+    given = [np.empty(0, each) if isinstance(each, np.dtype) else each for each in operands]
     try:
         with np.errstate(all="ignore"):
             found = sample(*given)
     except TypeError as error:
-        kinds = ", ".join(repr(a.value) if isinstance(a, Scalar) else str(arrays[a].dtype) for a in args)
+        kinds = ", ".join(str(each) if isinstance(each, np.dtype) else repr(each) for each in operands)
         raise DTypeError(f"{operation}: operands are {kinds}; expected dtypes that it takes ({error})") from error
     except OverflowError as error:
         raise OverflowError(f"{operation}: {error}") from error

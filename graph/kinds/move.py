@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..access import Piece, Rows, concatenate_ranges, distinct, product_rows
 from ..axismap import AxisMap, Fixed, Segment, Slice
 from ..expr import Op
 from ..grid import Axis, Grid, Index
+from ..recurring import recurs
 from ..token import token_of
 
 if TYPE_CHECKING:
@@ -222,6 +223,7 @@ def join_operands(name: str, lengths: Sequence[int], ndim: int, at: int) -> Move
     return Move(name, tuple(routes), None, at)
 
 
+@lru_cache
 def rechunk(ndim: int) -> Move:
     """Return the move that only changes the chunk grid."""
-    return Move("rechunk", (Route(tuple((i, Slice()) for i in range(ndim))),))
+    return recurs(Move("rechunk", (Route(tuple((i, Slice()) for i in range(ndim))),)))

@@ -28,7 +28,7 @@ from .strided_text import compile_strided
 
 if TYPE_CHECKING:
     from ....graph.program import Program
-    from ....graph.stage import Stage
+    from ....graph.stage import Kin, Stage
     from ..interpreter.frame import Frame
     from .fused import Fused
 
@@ -41,6 +41,7 @@ TOGETHER = 1 << 14
 """Elements of rows that are gone over together, rims and interior, so that lines of memory come once."""
 
 _fused: WeakKeyDictionary[Program, Fused | None] = WeakKeyDictionary()
+_layouts: WeakKeyDictionary[Kin, Layouts] = WeakKeyDictionary()
 _bound: WeakKeyDictionary[Stage, Strided | None] = WeakKeyDictionary()
 
 
@@ -121,6 +122,9 @@ def _find(stage: Stage) -> Strided | None:
     fused = _fused[program]
     found = None
     if fused is not None:
-        found = Strided(**vars(bind(fused, 0, stage)), layouts=layouts_of(stage, fused))
+        layouts = _layouts.get(stage.kin)
+        if layouts is None:
+            layouts = _layouts[stage.kin] = layouts_of(stage, fused)
+        found = Strided(**vars(bind(fused, 0, stage)), layouts=layouts)
     _bound[stage] = found
     return found

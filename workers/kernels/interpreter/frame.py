@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ....graph.access import ByBlock, Piece
 from ....graph.kinds.mapping import BlockFunction, MapBlocks
 from ....graph.kinds.move import Move
+from ....graph.recurring import BLOCKS
 from ....graph.program import Apply, Call, Generate, Load, Product, Program, Value
 from ...reader import points_first
 from ..blocks import block_function, fills, takes_pieces
@@ -34,14 +36,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ....graph.program import Operand
-    from ....graph.stage import Stage
+    from ....graph.stage import Kin, Stage
     from ...reader import Reader
     from ..compiled.gathering import GatheredPieces
     from ..contraction import Block
 
 Array = np.ndarray[Any, Any]
+FEW = 32
+"""Pieces of a block that are remembered, at most."""
 NOWHERE = np.empty((0, 0), np.int64)
 """For reductions that don't ask where a tile lies."""
+
+_pieces: WeakKeyDictionary[Kin, dict[tuple[int, int], tuple[list[Piece], tuple[int, ...]]]] = WeakKeyDictionary()
+"""Of moved values in stages of few blocks, by the value's number and the block in its own grid."""
 
 
 @dataclass
@@ -234,9 +241,14 @@ class Frame:
         assert value.frame is not None
         if number in self._found:
             return self._found[number]
-        grids = tuple([self.stage.input_grids[k] for k in value.inputs])
-        at = self._within(number, value)[i]
-        found = value.access.pieces(value.frame, grids, at), value.access.target_shape(value.frame, at)
+        stage, at = self.stage, self._within(number, value)[i]
+        known = _pieces.setdefault(stage.kin, {}) if stage.domain.nblocks <= BLOCKS else {}
+        found = known.get((number, at))
+        if found is None:
+            grids = tuple([stage.input_grids[k] for k in value.inputs])
+            found = value.access.pieces(value.frame, grids, at), value.access.target_shape(value.frame, at)
+            if len(found[0]) <= FEW:
+                known[number, at] = found
         if len(self.blocks) == 1:
             self._found[number] = found
         return found
