@@ -39,7 +39,10 @@ FEW_VALUES = 32
 
 
 class Kin:
-    """What stages have in common whose programs and grids are the same objects."""
+    """What stages have in common whose programs and grids are the same objects; `reads` of inputs by their sizes."""
+
+    def __init__(self) -> None:
+        self.reads: dict[tuple[int, ...], list[Rows]] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +285,14 @@ def relations(stages: Sequence[Stage], sizes: Mapping[str, int]) -> dict[str, Re
 
 
 def _reads_alike(stage: Stage, sizes: tuple[int, ...], known: dict[Hashable, list[Rows]]) -> list[Rows]:
-    """Return `stage.all_reads`, found once for stages that read alike: a loop's turns in one graph."""
+    """Return `stage.all_reads`, found once for kin, and for stages that read alike: a loop's turns in one graph."""
+    reads = stage.kin.reads.get(sizes)
+    if reads is None:
+        reads = stage.kin.reads[sizes] = _reads_by_form(stage, sizes, known)
+    return reads
+
+
+def _reads_by_form(stage: Stage, sizes: tuple[int, ...], known: dict[Hashable, list[Rows]]) -> list[Rows]:
     loads = []
     for value in stage.program.values:
         if isinstance(value, Product):

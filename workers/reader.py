@@ -67,6 +67,9 @@ class Located(Mapping[int, Place]):
     def by_memory(self, tasks: Index) -> list[tuple[Place, Index, Index]]:
         """Return for each memory that holds some of the tasks which ones these are, and their offsets there."""
         c = self._columns
+        if len(c.tasks) == 1:
+            where = Place(int(c.owners[0]), 0, int(c.sources[0]))
+            return [(where, np.arange(len(tasks)), np.full(len(tasks), c.offsets[0]))]
         at = np.searchsorted(c.tasks, tasks)
         owners, sources, offsets = c.owners[at], c.sources[at], c.offsets[at]
         found = []

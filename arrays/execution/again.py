@@ -5,7 +5,8 @@ persisted is computed from its beginning each time. So whenever Python asks for 
 not `compute`, which says what is wanted) it is noted which arrays, that the program still refers to, were computed on
 the way. When one of them is below what is asked for another time, the arrays that are referred to now are persisted:
 every other turn at most is computed twice. Arrays of more than a small part of the memory aren't kept, and none in SPMD
-mode, where ranks' references may differ.
+mode, where ranks' references may differ. The last small values themselves are remembered: `a[i] = b[i] = value` asks for
+one and the same twice. What users' functions give, and files, may be another the next time, and is computed again.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.expr import walk
+from ...graph.kinds.source import Host
 from ...scheduler.cluster import session
 from .compute import compute, persist
 
@@ -34,6 +36,12 @@ MANY = 1 << 14
 NOTED = 1 << 12
 """Names that are remembered."""
 
+VALUES = 4
+"""Values that are remembered."""
+LITTLE = 1 << 22
+"""Bytes of the largest of them."""
+
+_values: OrderedDict[str, np.ndarray[Any, Any]] = OrderedDict()
 _noted: OrderedDict[str, None] = OrderedDict()
 _lock = threading.Lock()
 
@@ -41,17 +49,34 @@ _lock = threading.Lock()
 def compute_value(array: ArrayBase) -> np.ndarray[Any, Any]:
     """Return an array's values, for Python; keep what is computed on the way where that was so before."""
     active = session()
-    if active.place[1] == 1:
-        nodes = list(islice(walk([array.expr], lambda node: active.is_stored(node.token)), MANY))
+    alone, expr = active.place[1] == 1, array.expr
+    if alone and (known := _values.get(expr.token)) is not None:
+        return known.copy()
+    if alone:
+        nodes = list(islice(walk([expr], lambda node: active.is_stored(node.token)), MANY))
         held = [node for node in nodes if node.operands and node.pin is None and node.holder is not None]
         with _lock:
-            again = any(node.token in _noted for node in nodes)
+            again = any(node.token in _noted and not active.is_stored(node.token) for node in nodes)
             _noted.update(dict.fromkeys(node.token for node in held))
             while len(_noted) > NOTED:
                 _noted.popitem(last=False)
         if again:
             _keep(held, active.room // PART)
-    return np.asarray(compute(array))
+    found = np.asarray(compute(array))
+    if alone and found.nbytes <= LITTLE and _lasts(expr):
+        with _lock:
+            _values[expr.token] = found.copy()
+            while len(_values) > VALUES:
+                _values.popitem(last=False)
+    return found
+
+
+def _lasts(expr: Expr) -> bool:
+    """Whether an expression has the same value whenever it is computed, as far as that is told quickly."""
+    if expr.foreign or expr.deferred:
+        return False
+    nodes = list(islice(walk([expr], lambda node: node.pin is not None), MANY))
+    return len(nodes) < MANY and not any(isinstance(n.op, Host) and n.op.data.file is not None for n in nodes)
 
 
 def _keep(held: Sequence[Expr], room: int) -> None:

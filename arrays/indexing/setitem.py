@@ -223,11 +223,14 @@ def _basic(x: Array, chosen: Selection, value: Array, plain: Plain | None) -> Ar
     earlier: tuple[ArrayBase, ...] = (x,)
     if isinstance(op, Move) and op.name == "setitem" and x.expr.pin is None and len(op.routes) < MOST_ROUTES:
         routes, earlier = op.routes, tuple(map(wrap, x.expr.operands))
+    kept = [k for k, route in enumerate(routes) if route is not way.route]  # what is set again needn't have been set
+    now = (*[routes[k] for k in kept], way.route)
 
     def write() -> Move:
-        return recurs(Move("setitem", (*routes, way.route)))
+        return recurs(Move("setitem", now))
 
-    move = write() if known is None else recall("setitem", (routes, way.route), write)
+    earlier = tuple([earlier[k] for k in kept])
+    move = Move("setitem", now) if known is None else recall("setitem", now, write)
     return make(move, (*earlier, value), grid, x.dtype)
 
 

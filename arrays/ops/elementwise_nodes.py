@@ -56,7 +56,7 @@ def sample_dtypes(operation: str, sample: Sample, arrays: Sequence[ArrayBase], a
     """Return the dtypes of a function's results, found by calling it on arrays without elements."""
     if isinstance(sample, np.ufunc):
         kinds = tuple([_kind(a.value) if isinstance(a, Scalar) else arrays[a].dtype for a in args])
-        if None not in kinds:
+        if all(kind is not None for kind in kinds):
             with suppress(DTypeError):  # it is told with the values that came
                 return list(_known_dtypes(operation, sample, kinds))
     return _find_dtypes(operation, sample, [a.value if isinstance(a, Scalar) else arrays[a].dtype for a in args])

@@ -65,8 +65,8 @@ def test_large_arrays_and_compute_keep_nothing(monkeypatch):
 
 def test_what_is_kept_goes_with_the_array():
     v = wr.arange(100.0) * 7
-    for _ in range(3):
-        float((v + 1).sum())
+    for turn in range(3):
+        float((v + turn).sum())
     assert v.expr.pin is not None
     wr.wait(v)
     before = stages()
