@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from windrow.graph.kinds.contraction import Contract
 from windrow.graph.kinds.source import Full
 from windrow.graph.lower import lower
 from windrow.workers.executor import run_task
+from windrow.workers.kernels.contraction import Lying, contract
 from windrow.workers.kernels.sources import generate
 from windrow.workers.reader import HOST, Place, Reader
 from windrow.workers.spill import SpillFile
@@ -204,3 +206,17 @@ def test_ones_are_written_without_anything_beside_them():
     tracemalloc.stop()
     assert whole.all()
     assert peak < 100_000
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_rows_of_a_larger_matrix_are_multiplied_where_they_lie_with_the_bits_of_a_copy(dtype):
+    rng = np.random.default_rng(5)
+    op = Contract((0, 1), (1, 2), (0, 2))
+    for _ in range(60):
+        m, k, n = rng.integers(1, 200, 3).tolist()
+        wide = [(rng.standard_normal((a + 3, b + int(rng.integers(1, 40)))) * 9).astype(dtype) for a, b in ((m, k), (k, n))]
+        left, right = wide[0][2 : m + 2, 1 : k + 1], wide[1][1 : k + 1, :n]
+        found, expected = np.empty((m, n), dtype), np.empty((m, n), dtype)
+        contract(op, [(Lying(left), Lying(right))], found)
+        contract(op, [(Lying(left.copy()), Lying(right.copy()))], expected)
+        assert found.tobytes() == expected.tobytes(), (m, k, n)

@@ -24,6 +24,8 @@ PANEL = 1 << 16
 """Elements of both operands that are multiplied at once, where these are narrow."""
 NARROW = 1 << 9
 """Rows and columns of the result, together, up to which operands are narrow."""
+LARGE = 64
+"""Rows and columns, each, from which on a block is read where it lies."""
 _products = Buffers(1 << 26)
 
 
@@ -108,11 +110,20 @@ class _Layout:
         self._matrix = self._groups == [[], [0], [1]]
 
     def bring(self, block: Array) -> Array:
-        """Bring a block to C order; one that lies so is seen as it is."""
-        if self._matrix and block.flags.c_contiguous:
+        """Bring a block to C order; one that lies so, or a large one whose rows do, is seen as it is."""
+        if self._matrix and (block.flags.c_contiguous or _has_rows(block)):
             return block[None]
         sizes = [math.prod(block.shape[i] for i in group) for group in self._groups]
         return np.ascontiguousarray(block.transpose(self._order)).reshape(sizes)
+
+
+def _has_rows(block: Array) -> bool:
+    """Whether a block is a large one whose rows lie in order, at equal distances: BLAS reads these as they lie.
+
+    The bits are those of a copy. With few rows or columns they needn't be: BLAS has loops of their own for them.
+    """
+    (rows, columns), (apart, each), size = block.shape, block.strides, block.itemsize
+    return min(rows, columns) >= LARGE and each == size and apart >= columns * size and apart % size == 0
 
 
 def panel_length(length: int, *blocks: int) -> int:
