@@ -20,6 +20,7 @@ from ..graph.chunks import normalize
 from ..graph.errors import ArgumentError, AxisError, ChunksError, DTypeError, ShapeError, bad
 from ..graph.expr import DType, Expr, Op
 from ..graph.kinds.source import Host, HostData
+from ..graph.recurring import same_grid
 from ..graph.travel import pack, unpack
 from ..workers.config import config
 from ..workers.filed import source_of
@@ -248,7 +249,7 @@ def alias(x: ArrayBase) -> Array:
 def make(op: Op, operands: Sequence[ArrayBase], grid: Grid, dtype: Any) -> Array:
     """Return the array of a new node, which bears the user's line."""
     check_grid(op.label, grid)
-    return wrap(Expr(op, tuple(o.expr for o in operands), grid, np.dtype(dtype), origin.find_origin()))
+    return wrap(Expr(op, tuple([o.expr for o in operands]), same_grid(grid), np.dtype(dtype), origin.find_origin()))
 
 
 def wrap_host(array: Any, grid: Grid, dtype: DType, *, in_place: bool, lock: Any = None) -> Array:

@@ -54,7 +54,8 @@ def share(stage: Stage) -> Stage:
             _known.move_to_end(key)
     except TypeError:  # positions to take have no hash
         return stage
-    first.learn()
+    if "kin" not in first.__dict__:
+        first.learn()
     return first.remake(token=stage.token, name=stage.name, origin=stage.origin, inputs=stage.inputs)
 
 

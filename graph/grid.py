@@ -126,6 +126,11 @@ class Axis:
         return found
 
     @property
+    def is_marked(self) -> bool:
+        """Whether it remembers what was chosen; see `with_chosen`."""
+        return self._chosen is not None
+
+    @property
     def is_regular(self) -> bool:
         """Whether all chunks but the last have one size."""
         return self._bounds is None

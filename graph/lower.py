@@ -131,10 +131,17 @@ def _free(node: Expr, sources: dict[str, Source]) -> bool:
 
 
 def _is_read(node: Expr, users: list[tuple[Expr, int]], sources: dict[str, Source]) -> bool:
-    """Whether elementwise users read what a move shifts where it lies, each for itself."""
+    """Whether users read what a move shifts where it lies, each for itself: elementwise ones, and products its parts."""
     if node.token in sources or not isinstance(node.op, Move) or len(users) < 2:
         return False
-    return all(isinstance(user.op, Elementwise) for user, _ in users) and is_shift(node)
+    if not all(isinstance(user.op, Elementwise | Contract) for user, _ in users) or not is_shift(node):
+        return False
+    return all(isinstance(user.op, Elementwise) for user, _ in users) or _takes_parts(node)
+
+
+def _takes_parts(node: Expr) -> bool:
+    """Whether a move's blocks are parts of blocks: a product multiplies them where they lie."""
+    return isinstance(node.op, Move) and node.op.takes_parts(node.grid, node.operands[0].grid)
 
 
 def _is_difference(node: Expr, users: list[tuple[Expr, int]]) -> bool:
@@ -155,6 +162,8 @@ def _fuses(node: Expr, user: Expr, sources: dict[str, Source]) -> bool:
     if isinstance(user.op, Level):
         return user.op.leaf and not isinstance(node.op, Level)
     if isinstance(user.op, Contract):
+        if isinstance(node.op, Move) and node.token not in sources:
+            return node.grid.ndim > 0 and _takes_parts(node)
         return isinstance(node.op, Elementwise) and node.grid.ndim > 0 and _read_once(node, user)
     if isinstance(user.op, BlockFunction | MapBlocks):
         if isinstance(node.op, Elementwise) or node.token in sources:

@@ -34,8 +34,14 @@ def _first(grid: Grid) -> Grid:
 
 
 def same_grid(grid: Grid) -> Grid:
-    """Return the first grid that was equal to this one."""
-    return _first(grid) if grid.nblocks <= BLOCKS else grid
+    """Return the first grid that was equal to this one, if it says nothing more than its chunks."""
+    if "recurring" in grid.__dict__:
+        return grid
+    if grid.nblocks > BLOCKS or any(axis.is_marked for axis in grid.axes):
+        return grid
+    found = _first(grid)
+    found.__dict__["recurring"] = True
+    return found
 
 
 def recurs(op: Marked) -> Marked:

@@ -15,7 +15,7 @@ from .expr import Expr, rewrite, with_operands
 from .grid import Axis, Grid
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise
-from .kinds.move import Move, join_operands
+from .kinds.move import Move, Route, join_operands
 from .kinds.reduction import Reduce, expand
 from .patches import compose
 from .pushing import push_down
@@ -117,18 +117,26 @@ def _identity(op: Move, source: Expr, node: Expr) -> bool:
 def _absorb_transposes(
     op: Contract, operands: tuple[Expr, ...], stored: Callable[[str], bool]
 ) -> tuple[Contract, tuple[Expr, ...]]:
-    """Read a transposed operand of a contraction where it lies: labels follow the axes."""
+    """Read transposed operands of a contraction, and parts of such, where they lie: labels follow the axes."""
     labels = [op.left, op.right]
     found = list(operands)
     for i, operand in enumerate(operands):
         move = operand.op
-        if not isinstance(move, Move) or move.name != "transpose" or stored(operand.token):
+        if not isinstance(move, Move) or stored(operand.token) or len(move.routes) != 1 or move.fill is not None:
             continue
-        source = operand.operands[0]
-        axes = move.routes[0].axes
-        if len(axes) == operand.grid.ndim and all(a is not None and w == Slice() for a, w in axes):
-            targets = [a for a, _ in axes if a is not None]
-            if all(source.grid.axes[k] == operand.grid.axes[a] for k, a in enumerate(targets)):
-                labels[i] = tuple(labels[i][a] for a in targets)
-                found[i] = source
+        targets, source = move.routes[0].targets, operand.operands[0]
+        if len(targets) != operand.grid.ndim or targets == tuple(sorted(targets)):
+            continue
+        grid, straight = Grid([operand.grid.axes[a] for a in targets]), _straighten(move)
+        if straight.takes_parts(grid, source.grid):
+            made = Expr(straight, (source,), grid, operand.dtype, operand.origin)
+            labels[i] = tuple(labels[i][a] for a in targets)
+            found[i] = source if _identity(straight, source, made) else made
     return Contract(labels[0], labels[1], op.out, op.split), tuple(found)
+
+
+def _straighten(move: Move) -> Move:
+    """Return a move of one operand with the result's axes in the operand's order."""
+    places = iter(range(len(move.routes[0].axes)))
+    axes = [(None if a is None else next(places), axis_map) for a, axis_map in move.routes[0].axes]
+    return Move(move.name, (Route(tuple(axes)),))

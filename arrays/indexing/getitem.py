@@ -21,7 +21,7 @@ from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ...graph.kinds.points import TakePoints
 from ...graph.kinds.source import Full
-from ...graph.recurring import BLOCKS, recurs, same_grid
+from ...graph.recurring import BLOCKS, recurs
 from ...workers.kernels.blocks.picking import field
 from ..base import ArrayBase, alias, as_array, make, wrap
 from ..chunking.rechunk import regrid
@@ -136,7 +136,7 @@ def pick_basic(grid: Grid, plain: Plain, itemsize: int) -> tuple[Selection, Move
 def _find_basic(grid: Grid, plain: Plain, itemsize: int) -> tuple[Selection, Move | None, Grid]:
     chosen = pick_plain(grid.shape, plain)
     op, made = _slicing(grid, chosen, itemsize)
-    return chosen, op if op is None else recurs(op), same_grid(made)
+    return chosen, op if op is None else recurs(op), made
 
 
 _known_basic = lru_cache(1024)(_find_basic)

@@ -205,6 +205,11 @@ def _old(ndim: int) -> tuple[Route, ...]:
     return (Route(tuple((i, Slice()) for i in range(ndim))),)
 
 
+def _sets_alike(route: Route, of: ArrayBase, other: Route, value: ArrayBase) -> bool:
+    """Whether two routes set the same elements."""
+    return route is other or (route == other and of.expr.grid.shape == value.expr.grid.shape)
+
+
 def _basic(x: Array, chosen: Selection, value: Array, plain: Plain | None) -> Array:
     """A move: the old elements, and over them the value."""
     grid = x.expr.grid
@@ -223,7 +228,8 @@ def _basic(x: Array, chosen: Selection, value: Array, plain: Plain | None) -> Ar
     earlier: tuple[ArrayBase, ...] = (x,)
     if isinstance(op, Move) and op.name == "setitem" and x.expr.pin is None and len(op.routes) < MOST_ROUTES:
         routes, earlier = op.routes, tuple(map(wrap, x.expr.operands))
-    kept = [k for k, route in enumerate(routes) if route is not way.route]  # what is set again needn't have been set
+    # What is set again needn't have been set.
+    kept = [0, *(k for k in range(1, len(routes)) if not _sets_alike(routes[k], earlier[k], way.route, value))]
     now = (*[routes[k] for k in kept], way.route)
 
     def write() -> Move:

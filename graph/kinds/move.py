@@ -156,6 +156,24 @@ class Move(Op):
             found.append(at)
         return found
 
+    def takes_parts(self, domain: Grid, source: Grid) -> bool:
+        """Whether each block is a rectangle of one block of the one operand: it can be seen as it lies there."""
+        if len(self.routes) != 1 or self.fill is not None or self.routes[0].targets != tuple(range(domain.ndim)):
+            return False
+        for (target, axis_map), axis in zip(self.routes[0].axes, source.axes, strict=True):
+            if target is None and isinstance(axis_map, Fixed):
+                continue
+            if target is None or not isinstance(axis_map, Slice) or axis_map.step != 1 or axis_map.start < 0:
+                return False
+            out = domain.axes[target]
+            if axis_map.start + out.length > axis.length:
+                return False
+            chunks = np.arange(out.count)
+            first, last = axis_map.start + out.start(chunks), axis_map.start + out.stop(chunks) - 1
+            if (axis.find(first) != axis.find(last)).any():
+                return False
+        return True
+
     def compose(self, outer: Move) -> Move | None:
         """Return the one move that does this one and then `outer`, where slices and fixed indices allow it."""
         if self.fill is not None or outer.fill is not None or len(self.routes) != 1 or len(outer.routes) != 1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
@@ -12,11 +14,28 @@ from windrow.scheduler.cluster import session
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch):
-    monkeypatch.setattr(again, "_noted", type(again._noted)())
+    for name in ("_noted", "_values"):
+        monkeypatch.setattr(again, name, type(getattr(again, name))())
 
 
 def stages():
     return session().engine.ask(lambda engine: len(engine.ledger.records))
+
+
+@contextmanager
+def session_counting():
+    """Count how often values are computed for Python."""
+    made, compute = [], again.compute
+
+    def counting(array):
+        made.append(array)
+        return compute(array)
+
+    again.compute = counting
+    try:
+        yield lambda: len(made)
+    finally:
+        again.compute = compute
 
 
 @pytest.mark.parametrize("look", [float, bool, np.asarray, lambda e: e.item()])
@@ -75,3 +94,27 @@ def test_what_is_kept_goes_with_the_array():
         if stages() < before:
             break
     assert stages() < before
+
+
+def test_a_small_value_that_is_asked_for_twice_is_computed_once():
+    u = wr.from_array(np.arange(10.0), chunks=4)
+    a, b = np.zeros((2, 10))
+    with session_counting() as counted, pytest.warns(UserWarning, match="are set from a lazy array"):
+        a[:] = b[:] = u * 3
+    assert counted() == 1
+    np.testing.assert_array_equal(a, b)
+    value = np.asarray(u * 3)
+    copied = np.array(u * 3)
+    copied[:] = 0
+    np.testing.assert_array_equal(np.asarray(u * 3), value)
+
+
+def test_what_may_be_another_value_is_computed_again():
+    calls = []
+
+    def count(block):
+        calls.append(1)
+        return block + len(calls)
+
+    u = wr.map_blocks(count, wr.arange(4.0, chunks=4), dtype=float, meta=np.zeros(0))
+    assert np.asarray(u)[0] < np.asarray(u)[0]

@@ -123,3 +123,50 @@ def inner(value):
     """Return the values of what a product computes of its operands."""
     fused = value.fused if isinstance(value, Product) else ()
     return [v for operand in fused for v in operand.program.values]
+
+
+PARTS = {
+    "rows": lambda x, y: x[:5000] @ y,
+    "columns": lambda x, y: x[:, 100:] @ y[100:],
+    "a column": lambda x, y: x[:, 5] @ x[:, 6:],
+    "a row": lambda x, y: x[5] @ y,
+    "part by its transpose": lambda x, y: x[5:7000].T @ x[5:7000],
+    "twice": lambda x, y: (lambda part: part.T @ (part @ y))(x[1000:3000]),
+    "turned": lambda x, y: y.T @ x.T[:, 77:],
+    "backwards": lambda x, y: x[::-1] @ y[::-1],
+    "steps": lambda x, y: x[::3] @ y,
+    "nothing": lambda x, y: x[:0] @ y,
+    "beside": lambda x, y: x[:5000] @ y + x[:5000].sum(axis=1)[:, None],
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("chunks", [(2500, 70), (LONG, WIDE), (1111, WIDE)])
+def test_parts_are_multiplied_where_they_lie_with_the_bits_of_stored_ones(part, chunks):
+    a, b = table(WIDE), table(3, 1)[:WIDE]
+    x, y = wr.from_array(a, chunks=chunks), wr.from_array(b, chunks=(chunks[1], 3))
+    wanted = PARTS[part](a, b)
+    found = PARTS[part](x, y).compute()
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    stored, other = wr.persist(x, y)
+    same_bits(found, PARTS[part](stored, other).compute())
+    held = {}
+
+    class Holding:
+        """Has parts persisted before they are multiplied."""
+
+        def __init__(self, array):
+            self.array = array
+
+        def __getitem__(self, key):
+            return held.setdefault(str(key), self.array[key].persist())
+
+    if part in ("rows", "a column", "part by its transpose", "columns"):
+        same_bits(found, PARTS[part](Holding(x), Holding(y) if part == "columns" else y).compute())
+
+
+def test_a_part_of_a_matrix_isnt_copied():
+    x = wr.from_array(table(WIDE), chunks=(2500, 100))
+    (product,) = products(x[:5000, 100:200] @ wr.ones(100))
+    assert isinstance(product.operands[0], Fused)
+    assert [type(v).__name__ for v in product.operands[0].program.values] == ["Load"]

@@ -25,7 +25,7 @@ from windrow.graph.kinds.reduction import Level, Reduce, expand, reduce_grid
 from windrow.graph.kinds.source import Full, Random
 from windrow.graph.lower import lower, name_stage
 from windrow.graph.origin import Origin
-from windrow.graph.program import Apply, Call, Generate, Load, Product
+from windrow.graph.program import Fused, Apply, Call, Generate, Load, Product
 from windrow.graph.simplify import simplify
 from windrow.graph.token import token_of
 
@@ -321,21 +321,31 @@ def read_by_brute_force(stage: Stage, number: int, blocks_per_task: int) -> list
     for task in range(stage.ntasks):
         read: set[int] = set()
         for block in (d for b in stage.blocks(task) for d in stage.domain_blocks(b)):
-            for value in stage.program.values:
-                if isinstance(value, Product):
-                    grids = [stage.operand_grid(operand) for operand in value.operands]
-                    for pair in value.op.reads(stage.domain, *grids, block):
-                        read |= {b for i, b in zip(value.operands, pair, strict=True) if i == number}
-                elif isinstance(value, Load) and number in value.inputs:
-                    grids = tuple(stage.input_grids[i] for i in value.inputs)
-                    if value.frame is None:
-                        read.add(value.access.source_block(stage.domain, grids[0], block))
-                    else:
-                        frame, within = value.frame_blocks(stage.domain, np.array([block]))
-                        pieces = value.access.pieces(frame, grids, int(within[0]))
-                        read |= {p.block for p in pieces if value.inputs[p.operand] == number}
+            read |= read_of_block(stage, number, block)
         tasks.append({b // blocks_per_task for b in read})
     return tasks
+
+
+def read_of_block(stage: Stage, number: int, block: int) -> set[int]:
+    read: set[int] = set()
+    for value in stage.program.values:
+        if isinstance(value, Product):
+            grids = [stage.operand_grid(operand) for operand in value.operands]
+            for pair in value.op.reads(stage.domain, *grids, block):
+                for operand, b in zip(value.operands, pair, strict=True):
+                    if isinstance(operand, Fused):
+                        read |= read_of_block(stage.fused(operand), number, b)
+                    elif operand == number:
+                        read.add(b)
+        elif isinstance(value, Load) and number in value.inputs:
+            grids = tuple(stage.input_grids[i] for i in value.inputs)
+            if value.frame is None:
+                read.add(value.access.source_block(stage.domain, grids[0], block))
+            else:
+                frame, within = value.frame_blocks(stage.domain, np.array([block]))
+                pieces = value.access.pieces(frame, grids, int(within[0]))
+                read |= {p.block for p in pieces if value.inputs[p.operand] == number}
+    return read
 
 
 grids = st.tuples(st.integers(9, 60), st.integers(7, 60)).map(lambda c: grid_of((60, 60), c))

@@ -335,7 +335,10 @@ class Frame:
         if isinstance(operand, int):
             return Lying(self.reader.block(operand, block))
         stage = self.stage.fused(operand)
-        return Computed(Frame(stage, self.reader, [block], stage.domain.block_shape(block)), side)
+        frame = Frame(stage, self.reader, [block], stage.domain.block_shape(block))
+        moved = isinstance(stage.program.result, Load)
+        lying = frame.in_place(len(stage.program.values) - 1) if moved else None
+        return Computed(frame, side) if lying is None else Lying(lying[0])
 
     def _arguments(self, value: Call, i: int) -> list[Array | list[Array]]:
         """Return a call's arguments for block i of the frame, as whole blocks, or as pieces."""
