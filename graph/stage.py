@@ -36,6 +36,8 @@ LIGHT = 1 << 12
 """Elements of an array that is small."""
 FEW_VALUES = 32
 """Values of a program that is short."""
+ONE = Rows(np.arange(2), np.zeros(1, np.int64))
+"""What one task reads of one."""
 
 
 class Kin:
@@ -191,6 +193,8 @@ class Stage:
 
     def offsets(self, task: int) -> Index:
         """Return where each block of a task begins in the task's slab, and at the end the slab's size, in bytes."""
+        if self.grid.nblocks == 1:
+            return np.array([0, self.grid.size * self.dtype.itemsize])
         run = self.blocks(task)
         sizes = self.grid.block_sizes(np.arange(run.start, run.stop)) * self.dtype.itemsize
         return np.concatenate([[0], np.cumsum(sizes)])
@@ -293,6 +297,8 @@ def _reads_alike(stage: Stage, sizes: tuple[int, ...], known: dict[Hashable, lis
 
 
 def _reads_by_form(stage: Stage, sizes: tuple[int, ...], known: dict[Hashable, list[Rows]]) -> list[Rows]:
+    if stage.domain.nblocks == 1 and all(grid.nblocks == 1 for grid in stage.input_grids):
+        return [ONE] * len(stage.inputs)
     loads = []
     for value in stage.program.values:
         if isinstance(value, Product):
