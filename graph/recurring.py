@@ -65,10 +65,11 @@ def recall(kind: Hashable, parts: tuple[object, ...], make: Callable[[], Result]
 def name_form(op: Op, grid: Grid, dtype: DType) -> str:
     """Return the name of what an operation does to whatever operands; see `Op.form`."""
     form, kind = op.form, type(op).__name__
-    if form is op:
-        key = (id(op), id(grid), dtype) if op.recurring else None
-    else:
-        key = (kind, form, id(grid), dtype) if type(form) is tuple else None
+    key: tuple[object, ...] | None = None
+    if form is op and op.recurring:
+        key = (id(op), id(grid), dtype)
+    elif type(form) is tuple:
+        key = (kind, form, id(grid), dtype)
     if key is None or grid.nblocks > BLOCKS:
         return token_of(kind, form, grid, dtype)
     found = _forms.get(key)

@@ -76,7 +76,12 @@ def _lasts(expr: Expr) -> bool:
     if expr.foreign or expr.deferred:
         return False
     nodes = list(islice(walk([expr], lambda node: node.pin is not None), MANY))
-    return len(nodes) < MANY and not any(isinstance(n.op, Host) and n.op.data.file is not None for n in nodes)
+    return len(nodes) < MANY and all(_is_fixed(n.op.data.array) for n in nodes if isinstance(n.op, Host))
+
+
+def _is_fixed(data: Any) -> bool:
+    """Whether what the user handed in stays as it is: arrays that are read where they lie may be written to."""
+    return type(data) is np.ndarray and not data.flags.writeable
 
 
 def _keep(held: Sequence[Expr], room: int) -> None:

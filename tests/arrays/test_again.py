@@ -97,7 +97,7 @@ def test_what_is_kept_goes_with_the_array():
 
 
 def test_a_small_value_that_is_asked_for_twice_is_computed_once():
-    u = wr.from_array(np.arange(10.0), chunks=4)
+    u = wr.arange(10.0, chunks=4)
     a, b = np.zeros((2, 10))
     with session_counting() as counted, pytest.warns(UserWarning, match="are set from a lazy array"):
         a[:] = b[:] = u * 3
@@ -118,3 +118,8 @@ def test_what_may_be_another_value_is_computed_again():
 
     u = wr.map_blocks(count, wr.arange(4.0, chunks=4), dtype=float, meta=np.zeros(0))
     assert np.asarray(u)[0] < np.asarray(u)[0]
+    mine = np.zeros(4)
+    u = wr.from_array(mine, chunks=4) + 1
+    assert np.asarray(u)[0] == 1
+    mine[:] = 4
+    assert np.asarray(u)[0] == 5
