@@ -41,7 +41,7 @@ ONE = Rows(np.arange(2), np.zeros(1, np.int64))
 
 
 class Kin:
-    """What stages have in common whose programs and grids are the same objects; `reads` of inputs by their sizes."""
+    """What stages have in common whose programs differ in scalars at most; `reads` of inputs by their sizes."""
 
     def __init__(self) -> None:
         self.reads: dict[tuple[int, ...], list[Rows]] = {}
@@ -75,7 +75,7 @@ class Stage:
         """Return the stage with other names, data or scalars: what follows from its grids stays known."""
         made = object.__new__(Stage)
         made.__dict__.update(self.__dict__, **changes)
-        if "program" in changes:
+        if made.program.form is not self.program.form:
             made.__dict__.pop("kin", None)
         return made
 
@@ -91,7 +91,7 @@ class Stage:
 
     @cached_property
     def kin(self) -> Kin:
-        """What tells stages of one program over the same grids from others; of the process, never sent."""
+        """What tells stages of one form of program over the same grids from others; of the process, never sent."""
         return Kin()
 
     @cached_property
