@@ -131,7 +131,7 @@ def _free(node: Expr, sources: dict[str, Source]) -> bool:
 
 
 def _is_read(node: Expr, users: list[tuple[Expr, int]], sources: dict[str, Source]) -> bool:
-    """Whether users read what a move shifts where it lies, each for itself: elementwise ones, and products its parts."""
+    """Whether users read what a move shifts where it lies, each for itself: elementwise ones, and products parts."""
     if node.token in sources or not isinstance(node.op, Move) or len(users) < 2:
         return False
     if not all(isinstance(user.op, Elementwise | Contract) for user, _ in users) or not is_shift(node):

@@ -148,9 +148,11 @@ def _compose(
             continue
         if operand.op.fill is not None and any(_meet(patch.box, other.box) for other in mine[:i]):  # type: ignore[attr-defined]
             return None
-        for p in inner:
-            if (q := _through(patch, p)) is not None:
-                found.append(((patch.operand, p.operand), operand.operands[p.operand], q))
+        found += [
+            ((patch.operand, p.operand), operand.operands[p.operand], q)
+            for p in inner
+            if (q := _through(patch, p)) is not None
+        ]
     kept = [
         each for i, each in enumerate(found) if not any(_within(each[2].box, later.box) for *_, later in found[i + 1 :])
     ]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .access import Rows, concatenate_ranges
+from .grid import TABLE
 from .kinds.anchor import COPY
 from .kinds.gang import Gang
 from .kinds.mapping import BlockFunction, MapBlocks
@@ -41,10 +42,14 @@ ONE = Rows(np.arange(2), np.zeros(1, np.int64))
 
 
 class Kin:
-    """What stages have in common whose programs differ in scalars at most; `reads` of inputs by their sizes."""
+    """What stages have in common whose programs differ in scalars at most.
+
+    `reads` of inputs by their sizes; `offsets` of blocks in slabs by task and blocks of one.
+    """
 
     def __init__(self) -> None:
         self.reads: dict[tuple[int, ...], list[Rows]] = {}
+        self.offsets: dict[tuple[int, int], Index] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,8 +198,17 @@ class Stage:
 
     def offsets(self, task: int) -> Index:
         """Return where each block of a task begins in the task's slab, and at the end the slab's size, in bytes."""
-        if self.grid.nblocks == 1:
-            return np.array([0, self.grid.size * self.dtype.itemsize])
+        if self.grid.nblocks > TABLE:
+            return self._find_offsets(task)
+        known = self.kin.offsets
+        key = task, self.blocks_per_task
+        found = known.get(key)
+        if found is None:
+            found = known[key] = self._find_offsets(task)
+            found.flags.writeable = False
+        return found
+
+    def _find_offsets(self, task: int) -> Index:
         run = self.blocks(task)
         sizes = self.grid.block_sizes(np.arange(run.start, run.stop)) * self.dtype.itemsize
         return np.concatenate([[0], np.cumsum(sizes)])

@@ -5,8 +5,9 @@ persisted is computed from its beginning each time. So whenever Python asks for 
 not `compute`, which says what is wanted) it is noted which arrays, that the program still refers to, were computed on
 the way. When one of them is below what is asked for another time, the arrays that are referred to now are persisted:
 every other turn at most is computed twice. Arrays of more than a small part of the memory aren't kept, and none in SPMD
-mode, where ranks' references may differ. The last small values themselves are remembered: `a[i] = b[i] = value` asks for
-one and the same twice. What users' functions give, and files, may be another the next time, and is computed again.
+mode, where ranks' references may differ. The last small values themselves are remembered: `a[i] = b[i] = value` asks
+for one and the same twice. What users' functions give, what users may write to, and files may be another the next time,
+and are computed again.
 """
 
 from __future__ import annotations

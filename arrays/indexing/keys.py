@@ -24,7 +24,7 @@ NEW, POINTS = -1, -2
 """Axes of a result that are no axis of the array: a size-1 axis, and those of the arrays of positions."""
 
 
-Plain = tuple[int | None | EllipsisType | tuple[int | None, int | None, int | None], ...]
+Plain = tuple[int | EllipsisType | tuple[int | None, int | None, int | None] | None, ...]
 
 
 def hashable(key: Any) -> Plain | None:

@@ -1,4 +1,4 @@
-"""Stages of a graph that are alike share what is known of them; what recurs is the same object, whatever it is used in."""
+"""Stages of a graph that are alike share what is known of them; what recurs is the same object wherever it is used."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ def test_numbers_of_other_bits_are_other_programs(one, other):
 
 
 def test_users_functions_and_draws_share_nothing():
-    for make in (lambda x: wr.map_blocks(np.sin, x, dtype=float), lambda x: x + wr.random.default_rng(3).normal(size=10)):
+    for make in (
+        lambda x: wr.map_blocks(np.sin, x, dtype=float),
+        lambda x: x + wr.random.default_rng(3).normal(size=10),
+    ):
         made = [lower([make(wr.from_array(np.arange(10.0), chunks=5)).expr], nothing)[-1] for _ in range(2)]
         assert share(made[0]) is made[0]
         assert share(made[1]) is made[1]

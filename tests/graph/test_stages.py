@@ -25,7 +25,7 @@ from windrow.graph.kinds.reduction import Level, Reduce, expand, reduce_grid
 from windrow.graph.kinds.source import Full, Random
 from windrow.graph.lower import lower, name_stage
 from windrow.graph.origin import Origin
-from windrow.graph.program import Fused, Apply, Call, Generate, Load, Product
+from windrow.graph.program import Apply, Call, Fused, Generate, Load, Product
 from windrow.graph.simplify import simplify
 from windrow.graph.token import token_of
 

@@ -214,7 +214,9 @@ def test_rows_of_a_larger_matrix_are_multiplied_where_they_lie_with_the_bits_of_
     op = Contract((0, 1), (1, 2), (0, 2))
     for _ in range(60):
         m, k, n = rng.integers(1, 200, 3).tolist()
-        wide = [(rng.standard_normal((a + 3, b + int(rng.integers(1, 40)))) * 9).astype(dtype) for a, b in ((m, k), (k, n))]
+        wide = [
+            (rng.standard_normal((a + 3, b + int(rng.integers(1, 40)))) * 9).astype(dtype) for a, b in ((m, k), (k, n))
+        ]
         left, right = wide[0][2 : m + 2, 1 : k + 1], wide[1][1 : k + 1, :n]
         found, expected = np.empty((m, n), dtype), np.empty((m, n), dtype)
         contract(op, [(Lying(left), Lying(right))], found)

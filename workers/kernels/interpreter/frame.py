@@ -17,8 +17,8 @@ import numpy as np
 from ....graph.access import ByBlock, Piece
 from ....graph.kinds.mapping import BlockFunction, MapBlocks
 from ....graph.kinds.move import Move
-from ....graph.recurring import BLOCKS
 from ....graph.program import Apply, Call, Generate, Load, Product, Program, Value
+from ....graph.recurring import BLOCKS
 from ...reader import points_first
 from ..blocks import block_function, fills, takes_pieces
 from ..buffers import ARGUMENTS
