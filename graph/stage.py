@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .access import Rows, concatenate_ranges
+from .access import ByBlock, Rows, concatenate_ranges
 from .grid import TABLE
 from .kinds.anchor import COPY
 from .kinds.gang import Gang
 from .kinds.mapping import BlockFunction, MapBlocks
+from .kinds.move import Move
 from .program import Call, Fused, Load, Product, Program
 
 if TYPE_CHECKING:
@@ -311,7 +312,7 @@ def _reads_alike(stage: Stage, sizes: tuple[int, ...], known: dict[Hashable, lis
 
 
 def _reads_by_form(stage: Stage, sizes: tuple[int, ...], known: dict[Hashable, list[Rows]]) -> list[Rows]:
-    if stage.domain.nblocks == 1 and all(grid.nblocks == 1 for grid in stage.input_grids):
+    if _is_single(stage):
         return [ONE] * len(stage.inputs)
     loads = []
     for value in stage.program.values:
@@ -327,6 +328,18 @@ def _reads_by_form(stage: Stage, sizes: tuple[int, ...], known: dict[Hashable, l
     if reads is None:
         reads = known[key] = stage.all_reads(sizes)
     return reads
+
+
+def _is_single(stage: Stage) -> bool:
+    """Whether one block reads some of the one block of each input, which needn't be looked at."""
+    if any(grid.nblocks != 1 or not grid.size for grid in (stage.domain, *stage.input_grids)):
+        return False
+    accesses = [v.access for v in stage.program.values if isinstance(v, Load)]
+    plain = all(
+        isinstance(a, ByBlock) or (isinstance(a, Move) and len(a.routes) == 1 and a.fill is None) for a in accesses
+    )
+    fused = any(isinstance(v, Product) and v.fused for v in stage.program.values)
+    return plain and not fused
 
 
 def _unravel(block: int, counts: tuple[int, ...]) -> tuple[int, ...]:

@@ -5,8 +5,8 @@ persisted is computed from its beginning each time. So whenever Python asks for 
 not `compute`, which says what is wanted) it is noted which arrays, that the program still refers to, were computed on
 the way. When one of them is below what is asked for another time, the arrays that are referred to now are persisted:
 every other turn at most is computed twice. Arrays of more than a small part of the memory aren't kept, and none in SPMD
-mode, where ranks' references may differ. The last small values themselves are remembered: `a[i] = b[i] = value` asks
-for one and the same twice. What users' functions give, what users may write to, and files may be another the next time,
+mode, where ranks' references may differ. The last small value itself is remembered: `a[i] = b[i] = value` asks one
+array for it twice. What users' functions give, what users may write to, and files may be another the next time,
 and are computed again.
 """
 
@@ -16,6 +16,7 @@ import threading
 from collections import OrderedDict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -36,13 +37,11 @@ MANY = 1 << 14
 """Nodes that are looked at."""
 NOTED = 1 << 12
 """Names that are remembered."""
-
-VALUES = 4
-"""Values that are remembered."""
 LITTLE = 1 << 22
-"""Bytes of the largest of them."""
+"""Bytes of the largest value that is remembered."""
 
-_values: OrderedDict[str, np.ndarray[Any, Any]] = OrderedDict()
+_last: list[tuple[ref[ArrayBase], str, np.ndarray[Any, Any]]] = []
+"""The array that was asked last, the name of what it stood for, and its value: nothing that keeps chunks."""
 _noted: OrderedDict[str, None] = OrderedDict()
 _lock = threading.Lock()
 
@@ -51,8 +50,9 @@ def compute_value(array: ArrayBase) -> np.ndarray[Any, Any]:
     """Return an array's values, for Python; keep what is computed on the way where that was so before."""
     active = session()
     alone, expr = active.place[1] == 1, array.expr
-    if alone and (known := _values.get(expr.token)) is not None:
-        return known.copy()
+    for asked, was, value in tuple(_last) if alone else ():
+        if asked() is array and was == expr.token:
+            return value.copy()
     if alone:
         nodes = list(islice(walk([expr], lambda node: active.is_stored(node.token)), MANY))
         held = [node for node in nodes if node.operands and node.pin is None and node.holder is not None]
@@ -65,10 +65,7 @@ def compute_value(array: ArrayBase) -> np.ndarray[Any, Any]:
             _keep(held, active.room // PART)
     found = np.asarray(compute(array))
     if alone and found.nbytes <= LITTLE and _lasts(expr):
-        with _lock:
-            _values[expr.token] = found.copy()
-            while len(_values) > VALUES:
-                _values.popitem(last=False)
+        _last[:] = [(ref(array), expr.token, found.copy())]
     return found
 
 

@@ -14,8 +14,7 @@ from windrow.scheduler.cluster import session
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch):
-    for name in ("_noted", "_values"):
-        monkeypatch.setattr(again, name, type(getattr(again, name))())
+    monkeypatch.setattr(again, "_noted", type(again._noted)())
 
 
 def stages():
@@ -96,17 +95,22 @@ def test_what_is_kept_goes_with_the_array():
     assert stages() < before
 
 
-def test_a_small_value_that_is_asked_for_twice_is_computed_once():
+def test_an_array_that_is_asked_twice_for_a_small_value_is_computed_once():
     u = wr.arange(10.0, chunks=4)
     a, b = np.zeros((2, 10))
     with session_counting() as counted, pytest.warns(UserWarning, match="are set from a lazy array"):
         a[:] = b[:] = u * 3
     assert counted() == 1
     np.testing.assert_array_equal(a, b)
-    value = np.asarray(u * 3)
-    copied = np.array(u * 3)
+    v = u * 3
+    copied = np.array(v)
     copied[:] = 0
-    np.testing.assert_array_equal(np.asarray(u * 3), value)
+    np.testing.assert_array_equal(np.asarray(v), a)
+    v[:] = 7
+    np.testing.assert_array_equal(np.asarray(v), np.full(10, 7.0))
+    with session_counting() as counted:
+        assert float(u.sum()) == float(u.sum()) == 45
+    assert counted() == 2, "those are two arrays"
 
 
 def test_what_may_be_another_value_is_computed_again():

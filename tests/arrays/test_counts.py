@@ -105,7 +105,7 @@ KINDS = {
     "map_blocks": lambda n: wr.map_blocks(halved, line(n)),
     "map_overlap": lambda n: wr.map_overlap(halved, square(n), depth=1, boundary="reflect"),
     "matmul": lambda n: line(n) @ line(n),
-    "outer": lambda n: wr.outer(line(4), line(n)),
+    "outer": lambda n: wr.outer(line(8), line(n)),
     "einsum": lambda n: wr.einsum(
         "ij,kj->i", square(n), square(1).rechunk(8)[:, :1] + wr.zeros((8, square(n).shape[1]))
     ),
