@@ -6,6 +6,7 @@ waits for whom, and who has returned, and a wait that nobody can end is found wh
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,7 +15,8 @@ from ...graph.errors import WindrowError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_FOREVER = -1.0
+_TURN = 0.5
+"""Seconds after which a wait is begun anew: an interrupt that comes just before a wait doesn't end it."""
 
 
 class Revoked(WindrowError, RuntimeError):
@@ -153,9 +155,9 @@ class Group:
     def _sleep(self, member: int, pending: Pending) -> None:
         bell = self._bells[member]
         try:
-            if not bell.acquire(timeout=_FOREVER if self._limit is None else self._limit):
+            if not _hear(bell, self._limit):
                 self._tell_overdue(member, pending)
-                bell.acquire()
+                _hear(bell, None)
         except BaseException:  # Ctrl-C in the main thread
             with self.lock:
                 if self._waits[member] is pending:
@@ -212,6 +214,16 @@ class Group:
         needs = sorted(set(wait.needs()))
         link = " or " if wait.any_will_do else ", "
         return f"member {member} waits in {wait.describe()} for {_members(needs, link)}"
+
+
+def _hear(bell: threading.Lock, limit: float | None) -> bool:
+    """Wait until a bell has rung, for so many seconds at most; tell whether it has."""
+    left = math.inf if limit is None else limit
+    while not bell.acquire(timeout=max(0.0, min(_TURN, left))):
+        left -= _TURN
+        if left <= 0:
+            return False
+    return True
 
 
 def _members(numbers: Sequence[int], link: str = ", ") -> str:
