@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ..array import Array
 
 Sample = Callable[..., Any]
+SMALL = 127
+"""The largest integer that every dtype of integers holds."""
 
 
 def split(operation: str, values: Sequence[Any]) -> tuple[list[Array], list[Arg]]:
@@ -66,12 +68,14 @@ def _kind(value: Any) -> Any:
     """Return what alone of a scalar tells the result's dtype; None where its value may."""
     if type(value) is float:
         return float
+    if type(value) is int and 0 <= value <= SMALL:
+        return int
     return value.dtype if isinstance(value, np.generic) and value.dtype.kind in "biufc" else None
 
 
 @lru_cache(1024)
 def _known_dtypes(operation: str, sample: np.ufunc, kinds: tuple[Any, ...]) -> tuple[DType, ...]:
-    return tuple(_find_dtypes(operation, sample, [0.5 if kind is float else kind for kind in kinds]))
+    return tuple(_find_dtypes(operation, sample, [kind(1) if isinstance(kind, type) else kind for kind in kinds]))
 
 
 def _find_dtypes(operation: str, sample: Sample, operands: Sequence[Any]) -> list[DType]:
