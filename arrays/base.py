@@ -304,6 +304,16 @@ class LazyCalls:
         raise NotImplementedError
 
 
+class LazyWrites:
+    """What `compute` takes beside arrays: what writes when it is asked to."""
+
+    __slots__ = ()
+
+    def compute(self) -> Any:
+        """Write."""
+        raise NotImplementedError
+
+
 def check_arrays(operation: str, arrays: Sequence[Any]) -> None:
     """Raise for an argument that is no array of ours, and where there is none."""
     if not arrays:

@@ -132,7 +132,9 @@ def _absorb_transposes(
             made = Expr(straight, (source,), grid, operand.dtype, operand.origin)
             labels[i] = tuple(labels[i][a] for a in targets)
             found[i] = source if _identity(straight, source, made) else made
-    return Contract(labels[0], labels[1], op.out, op.split), tuple(found)
+    if labels == [op.left, op.right]:
+        return op, operands
+    return Contract(labels[0], labels[1], op.out, op.split, op.summed), tuple(found)
 
 
 def _straighten(move: Move) -> Move:

@@ -6,8 +6,8 @@ not `compute`, which says what is wanted) it is noted which arrays, that the pro
 the way. When one of them is below what is asked for another time, the arrays that are referred to now are persisted:
 every other turn at most is computed twice. Arrays of more than a small part of the memory aren't kept, and none in SPMD
 mode, where ranks' references may differ. The last small value itself is remembered: `a[i] = b[i] = value` asks one
-array for it twice. What users' functions give, what users may write to, and files may be another the next time,
-and are computed again.
+array for it twice. What users' functions give and what users hold, in memory or in files, may be another the next
+time, and is computed again.
 """
 
 from __future__ import annotations
@@ -74,12 +74,7 @@ def _lasts(expr: Expr) -> bool:
     if expr.foreign or expr.deferred:
         return False
     nodes = list(islice(walk([expr], lambda node: node.pin is not None), MANY))
-    return len(nodes) < MANY and all(_is_fixed(n.op.data.array) for n in nodes if isinstance(n.op, Host))
-
-
-def _is_fixed(data: Any) -> bool:
-    """Whether what the user handed in stays as it is: arrays that are read where they lie may be written to."""
-    return type(data) is np.ndarray and not data.flags.writeable
+    return len(nodes) < MANY and not any(isinstance(node.op, Host) for node in nodes)
 
 
 def _keep(held: Sequence[Expr], room: int) -> None:

@@ -18,7 +18,7 @@ from ...scheduler.cluster import session
 from ...scheduler.kept import Kept
 from ...scheduler.lineage import locate_chunks
 from ...scheduler.pages.counting import count_additions
-from ..base import ArrayBase, LazyCalls, check_arrays, wrap
+from ..base import ArrayBase, LazyCalls, LazyWrites, check_arrays, wrap
 from .deferred import evaluate, expand_recipes
 from .scalar_reads import element
 from .scalar_results import stays_array
@@ -44,7 +44,8 @@ def compute(*arrays: Any) -> Any:
     Parameters
     ----------
     *arrays : Array or Delayed, or list, tuple or dict of them
-        The arrays, and lazy calls. Anything else is returned as it is.
+        The arrays, lazy calls, and what `store` and `to_zarr` return with `compute=False`, which writes. Anything
+        else is returned as it is.
 
     Returns
     -------
@@ -81,6 +82,8 @@ def compute(*arrays: Any) -> Any:
     made = iter(_values([each for each in lazy if isinstance(each, ArrayBase)]))
 
     def fill(each: Any) -> Any:
+        if isinstance(each, LazyWrites):
+            return each.compute()
         return next(futures).result() if isinstance(each, LazyCalls) else _hand_out(each, next(made))
 
     found: tuple[Any, ...] = _map_arrays(arrays, fill, _COMPUTED)
@@ -96,7 +99,7 @@ def _values(arrays: list[ArrayBase]) -> list[np.ndarray[Any, Any]]:
     return evaluate([a.expr for a in arrays]) if arrays else []
 
 
-_COMPUTED = (ArrayBase, LazyCalls)
+_COMPUTED = (ArrayBase, LazyCalls, LazyWrites)
 
 
 def _map_arrays(value: Any, function: Callable[[Any], Any], kinds: tuple[type, ...] = (ArrayBase,)) -> Any:

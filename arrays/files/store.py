@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...workers.stores.libraries import is_of
 from ...workers.stores.zarr import name_of
-from ..base import ArrayBase, as_array
+from ..base import ArrayBase, LazyWrites, as_array
 from ..creation.from_data import from_array
 from .aside import write_once
 from .writing import Target, hold_lock, reads, slices, write_blocks, write_here
@@ -115,7 +115,7 @@ class _Job:
 
 
 @dataclass(frozen=True)
-class Stored:
+class Stored(LazyWrites):
     """What a call writes when it is asked to."""
 
     act: Callable[[], Any]

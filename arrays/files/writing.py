@@ -18,7 +18,16 @@ from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Host
 from ...workers.config import config
 from ...workers.stores.libraries import is_of
-from ...workers.stores.zarr import ZarrArray, arrives, can_travel, folder_of, name_of, objects_of, pickled_array
+from ...workers.stores.zarr import (
+    ZarrArray,
+    arrives,
+    can_travel,
+    folder_of,
+    is_same,
+    name_of,
+    objects_of,
+    pickled_array,
+)
 from ..base import make
 from ..chunking.rechunk import regrid
 from ..chunking.stored import grid_of_objects, stored_chunks
@@ -145,7 +154,7 @@ def _rounds(targets: Sequence[Target]) -> list[list[Target]]:
 
 
 def _meet(one: Target, other: Target) -> bool:
-    if one.array.async_array.store_path != other.array.async_array.store_path:
+    if not is_same(one.array, other.array):
         return False
     sizes = objects_of(one.array)
     for a, m, b, n, size in zip(one.first, one.source.shape, other.first, other.source.shape, sizes, strict=True):

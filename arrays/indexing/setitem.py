@@ -66,8 +66,8 @@ def assign(x: Array, key: Any, value: Any) -> Array:
     shape = x.expr.grid.shape
     plain = hashable(key)
     if plain is not None:
-        new = _value(x, value)
-        return _static(x, pick_plain(shape, plain), new, plain)
+        chosen = pick_plain(shape, plain)
+        return _static(x, chosen, _value(x, value), plain)
     items = expand_ellipsis(len(shape), read_key(key))
     items = masks_checked(items, shape)
     lazy = any(isinstance(i, ArrayBase) for i in items)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
-from ..base import LazyCalls, as_array, check_dtype, check_shape, make
+from ..base import ArrayBase, LazyCalls, as_array, check_dtype, check_shape, make
+from ..chunking.rechunk import regrid
 from ..user_functions.pickling import name_of, payload
 from .calls import check_demand, check_function, dispatcher, find_origin, make_record, own_session, pack_with_futures
 
@@ -283,23 +285,51 @@ def submit_graph(roots: list[Delayed]) -> list[Future]:
     return [futures[id(root)] for root in roots]
 
 
-def evaluate(call: Delayed) -> Any:
-    """Run a lazy call here, and all that it takes."""
+def evaluate(call: Delayed, blocks: tuple[Any, ...] = ()) -> Any:
+    """Run a lazy call here, and all that it takes; `blocks` stand where arrays were detached."""
     found: dict[int, Any] = {}
+
+    def put(value: Any) -> Any:
+        return blocks[value.number] if isinstance(value, _Place) else value
+
     for each in in_order([call]):
-        args, kwargs = _fill((each._args, each._kwargs), found)
+        args, kwargs = _fill((each._args, each._kwargs), found, put)
         found[id(each)] = each._function(*args, **kwargs)
     return found[id(call)]
 
 
-def _fill(value: Any, found: dict[int, Any]) -> Any:
+def _fill(value: Any, found: dict[int, Any], put: Callable[[Any], Any]) -> Any:
     if isinstance(value, Delayed):
         return found[id(value)]
     if type(value) in (list, tuple, set, frozenset):
-        return type(value)(_fill(each, found) for each in value)
+        return type(value)(_fill(each, found, put) for each in value)
     if type(value) is dict:
-        return {key: _fill(each, found) for key, each in value.items()}
-    return value
+        return {key: _fill(each, found, put) for key, each in value.items()}
+    return put(value)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Stands for an array among a lazy call's arguments."""
+
+    number: int
+
+
+def _detach(call: Delayed) -> tuple[Delayed, list[ArrayBase]]:
+    """Return a call with places for the arrays that it takes, and these."""
+    arrays: list[ArrayBase] = []
+    found: dict[int, Any] = {}
+
+    def take(value: Any) -> Any:
+        if not isinstance(value, ArrayBase):
+            return value
+        arrays.append(value)
+        return _Place(len(arrays) - 1)
+
+    for each in in_order([call]):
+        args, kwargs = _fill((each._args, each._kwargs), found, take)
+        found[id(each)] = Delayed(each._function, args, kwargs, each._nout, each._demand)
+    return found[id(call)], arrays
 
 
 class _Block:
@@ -308,8 +338,8 @@ class _Block:
     def __init__(self, call: Delayed) -> None:
         self.call = call
 
-    def __call__(self) -> Any:
-        return np.asarray(evaluate(self.call))
+    def __call__(self, *blocks: Any) -> Any:
+        return np.asarray(evaluate(self.call, blocks))
 
 
 def from_delayed(value: Any, shape: Any, dtype: Any = None, meta: Any = None, name: str | None = None) -> Array:
@@ -318,7 +348,8 @@ def from_delayed(value: Any, shape: Any, dtype: Any = None, meta: Any = None, na
     Parameters
     ----------
     value : Delayed
-        The call; it returns an array. All that it takes is called in the same task.
+        The call; it returns an array. All that it takes is called in the same task; arrays among it, and what
+        `to_delayed` gives of them, are computed before.
     shape : tuple of int
         Of the result.
     dtype : dtype
@@ -355,8 +386,11 @@ def from_delayed(value: Any, shape: Any, dtype: Any = None, meta: Any = None, na
     found = check_dtype("from_delayed", "dtype", meta.dtype if dtype is None else dtype)
     sizes = check_shape("from_delayed", shape, "shape")
     named = name_of(value._function) if value._function is not _value else "value"
-    packed = payload("from_delayed", _Block(value), (), {}, named)
-    made: Array = make(MapBlocks(packed, ()), (), Grid([Axis.whole(n) for n in sizes]), found)
+    call, taken = _detach(value)
+    packed = payload("from_delayed", _Block(call), (), {}, named)
+    wholes = [regrid(array, Grid.single(array.expr.shape)) for array in taken]
+    op = MapBlocks(packed, tuple([(None,) * array.ndim for array in wholes]))
+    made: Array = make(op, wholes, Grid([Axis.whole(n) for n in sizes]), found)
     return made
 
 

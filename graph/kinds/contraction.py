@@ -30,6 +30,8 @@ class Contract(Op):
     right: tuple[int, ...]
     out: tuple[int, ...]
     split: int = 1
+    order: tuple[int, ...] | None = None
+    """The summed labels in order; None: as they are in the left operand. The bits follow from it."""
 
     @property
     def label(self) -> str:
@@ -38,7 +40,9 @@ class Contract(Op):
 
     @property
     def summed(self) -> tuple[int, ...]:
-        """Labels that are summed over, in the left operand's order."""
+        """Labels that are summed over, in order."""
+        if self.order is not None:
+            return self.order
         return tuple(label for label in self.left if label in self.right and label not in self.out)
 
     def inner_counts(self, left: Grid) -> tuple[int, ...]:

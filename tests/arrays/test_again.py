@@ -123,7 +123,11 @@ def test_what_may_be_another_value_is_computed_again():
     u = wr.map_blocks(count, wr.arange(4.0, chunks=4), dtype=float, meta=np.zeros(0))
     assert np.asarray(u)[0] < np.asarray(u)[0]
     mine = np.zeros(4)
-    u = wr.from_array(mine, chunks=4) + 1
-    assert np.asarray(u)[0] == 1
-    mine[:] = 4
-    assert np.asarray(u)[0] == 5
+    seen = mine.view()
+    seen.flags.writeable = False
+    for given in (mine, seen):
+        mine[:] = 0
+        u = wr.from_array(given, chunks=4) + 1
+        assert np.asarray(u)[0] == 1
+        mine[:] = 4
+        assert np.asarray(u)[0] == 5

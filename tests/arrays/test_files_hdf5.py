@@ -422,3 +422,19 @@ def test_a_single_element_keeps_its_dtype(tmp_path, value):
     found = wr.from_hdf5(tmp_path / "one.h5", "x").compute()
     assert found.dtype == value.dtype
     assert found == value
+
+
+def test_variables_that_are_shorter_than_their_unlimited_dimension(tmp_path):
+    netcdf = pytest.importorskip("netCDF4")
+    path, wanted = tmp_path / "a.nc", np.full((7, 6), np.nan, "f4")
+    wanted[:3] = np.arange(18).reshape(3, 6)
+    with netcdf.Dataset(path, "w") as file:
+        file.createDimension("t", None)
+        file.createDimension("x", 6)
+        file.createVariable("long", "f4", ("t", "x"), fill_value=-9)[:7] = 1
+        file.createVariable("short", "f4", ("t", "x"), fill_value=-9)[:3] = wanted[:3]
+    with netcdf.Dataset(path) as file:
+        x = wr.from_array(file["short"], chunks=4)
+        for part in (slice(None), slice(2, None), slice(2, 4), 5):
+            np.testing.assert_array_equal(x[part].compute(), wanted[part])
+        assert wr.from_array(file["long"], chunks=4).sum().compute() == 42

@@ -454,3 +454,25 @@ def test_what_writes_to_a_folder_that_was_removed_leaves_nothing(tmp_path):
     (tmp_path / "mine.partial" / "x" / "zarr.json").unlink()
     stored.write("to_zarr", stored.pickled_array(array), "x", (slice(0, 4),), np.ones(4), True)
     assert os.listdir(tmp_path) == ["mine.partial"], "a user's folder stays"
+
+
+def test_what_writes_when_asked_is_computed_with_arrays(tmp_path):
+    target = np.zeros(5)
+    waits = wr.store(wr.ones(5) * 3, target, compute=False)
+    made, total = wr.compute([waits], wr.ones(4).sum())
+    assert (made, total) == ([None], 4)
+    assert target.tolist() == [3] * 5
+    wr.compute(wr.arange(6).to_zarr(tmp_path / "a.zarr", compute=False))
+    assert wr.from_zarr(tmp_path / "a.zarr").compute().tolist() == [*range(6)]
+
+
+def test_one_array_by_two_paths_is_one_target(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    zarr.create_array(tmp_path / "a.zarr", shape=(100,), dtype="f8", chunks=(100,))
+    os.symlink(tmp_path / "a.zarr", tmp_path / "b.zarr")
+    handles = [zarr.open(tmp_path / f"{name}.zarr", mode="r+") for name in "ab"]
+    for _ in range(5):
+        handles[0][:] = 0
+        sources = [wr.full(10, i + 1.0, chunks=3) for i in range(10)]
+        wr.store(sources, handles * 5, regions=[(slice(10 * i, 10 * i + 10),) for i in range(10)])
+        np.testing.assert_array_equal(handles[0][:], np.repeat(np.arange(10) + 1.0, 10))

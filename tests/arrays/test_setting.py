@@ -308,3 +308,10 @@ def test_a_function_set_into_the_interior_is_one_stage():
     both = x + 1
     h[1:-1, 1:-1] = both[1:-1, 1:-1]
     np.testing.assert_array_equal((h + both).compute(), np.pad(np.ones((58, 58)), 1) + 1)
+
+
+@pytest.mark.parametrize("value", ["x", 1j, np.zeros(3)])
+def test_a_bad_key_is_told_before_a_bad_value(value):
+    x = wr.zeros((4, 6))
+    with pytest.raises(IndexError, match="too many indices"):
+        x[5, 5, 5] = value

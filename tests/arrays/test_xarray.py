@@ -412,3 +412,11 @@ def test_tokens_tell_equality_without_computing(runs):
     assert base.tokenize(x + 1) != base.tokenize(x + 2)
     assert base.tokenize(xr.DataArray(x)) == base.tokenize(xr.DataArray(x.copy()))
     assert runs == []
+
+
+def test_integers_of_dates_refuse_nat():
+    dates = np.array(["2020-01-02", "NaT", "2021-03-04"], "M8[ns]")
+    whole = xr.DataArray(dates, dims="x").chunk(x=2)
+    with pytest.raises(wr.ArgumentError, match=r"\.dt\.month: there are dates that aren't \(NaT\)"):
+        whole.dt.month.compute()
+    np.testing.assert_array_equal(whole[::2].dt.month.compute(), [1, 3])

@@ -170,3 +170,17 @@ def test_a_part_of_a_matrix_isnt_copied():
     (product,) = products(x[:5000, 100:200] @ wr.ones(100))
     assert isinstance(product.operands[0], Fused)
     assert [type(v).__name__ for v in product.operands[0].program.values] == ["Load"]
+
+
+@pytest.mark.parametrize("way", [(2, 1, 0), (1, 0, 2), (0, 2, 1)])
+def test_several_summed_axes_are_added_in_one_order_however_an_operand_is_turned(way):
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(12, 20, 16)), rng.normal(size=(20, 16, 12))
+    turned = np.argsort(way)
+    for part in (slice(None), slice(1, 11)):
+        x = wr.from_array(np.ascontiguousarray(a.transpose(turned)), chunks=7)
+        x = x.transpose(way)[part, part, part]
+        y = wr.from_array(b, chunks=(10, 8, 5))[part, part, part]
+        stored, other = wr.persist(x, y)
+        for axes in (([1, 2], [0, 1]), ([0, 1, 2], [2, 0, 1]), ([2, 0], [1, 2])):
+            same_bits(wr.tensordot(x, y, axes).compute(), wr.tensordot(stored, other, axes).compute())

@@ -449,3 +449,16 @@ class Sulky:
 
 def test_results_are_taken_whatever_their_size_says():
     assert isinstance(wr.submit(Sulky).result(timeout=20), Sulky)
+
+
+def test_from_delayed_of_calls_that_take_arrays():
+    x = wr.arange(12, chunks=5)
+    first, _, last = x.to_delayed()
+    np.testing.assert_array_equal(wr.from_delayed(first, (5,), int).compute(), np.arange(5))
+    both = wr.delayed(np.add)(wr.delayed(np.sum)(last), [first][0])
+    found = wr.from_delayed(both, (5,), int)
+    np.testing.assert_array_equal((found * 2).compute(), 2 * (np.arange(5) + 21))
+    whole = wr.from_delayed(wr.delayed(np.outer)(x, b=x + 1), (12, 12), int)
+    np.testing.assert_array_equal(whole.compute(), np.outer(np.arange(12), np.arange(12) + 1))
+    with pytest.raises(wr.ArgumentError, match="a future can't be pickled"):
+        wr.from_delayed(wr.delayed(np.square)(wr.submit(np.arange, 5)), (5,), int)

@@ -79,6 +79,9 @@ def _of_netcdf(label: str, variable: Any) -> Any:
         return StandIn(_Variable(label, variable, found), None, shape, found, chunks)
     hdf5.scripts(path)
     name = f"{group.path.rstrip('/')}/{variable.name}"
+    with hdf5.reading(place) as opened:
+        if opened[name].shape != shape:  # less was written than an unlimited dimension has: netCDF4 fills the rest
+            return StandIn(_Variable(label, variable, found), None, shape, found, chunks)
     file = hdf5.Hdf5Array(place, name, found, chunks or (1,) * len(shape), decoding)
     return StandIn(variable, file, shape, found, chunks)
 

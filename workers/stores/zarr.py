@@ -174,6 +174,15 @@ def _looks(folder: str) -> tuple[int, tuple[int, int] | None]:
     return 0, None
 
 
+def is_same(one: Any, other: Any) -> bool:
+    """Tell whether two arrays lie in one place, however their paths lead there."""
+    folders = folder_of(one), folder_of(other)
+    if None in folders:
+        same: bool = one.async_array.store_path == other.async_array.store_path
+        return same
+    return os.path.realpath(str(folders[0])) == os.path.realpath(str(folders[1]))
+
+
 def pickled_array(array: Any) -> bytes | None:
     """Return the pickle of an array whose store travels, on its absolute path; None where something in it doesn't."""
     import cloudpickle

@@ -27,6 +27,11 @@ def _accessor() -> Any:
 def field_of(block: Any, field: str, dtype: Any) -> Any:
     """Return a field of each date of a block: xarray's own function."""
     found = _accessor()._access_through_series(block, field)
+    if found.dtype.kind == "f" and np.dtype(dtype).kind in "iu":  # xarray's own answer where there is no date
+        raise ArgumentError(
+            f".dt.{field}: there are dates that aren't (NaT), for which integers have no value; fill them "
+            "(.fillna), drop them (.dropna), or load the dates before (.load(): the result is then of float64)"
+        )
     return found.astype(dtype, copy=False) if found.dtype.kind in "iuO" else found
 
 

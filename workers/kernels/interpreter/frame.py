@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from ....graph.access import ByBlock, Piece
 from ....graph.kinds.mapping import BlockFunction, MapBlocks
 from ....graph.kinds.move import Move
 from ....graph.program import Apply, Call, Generate, Load, Product, Program, Value
-from ....graph.recurring import BLOCKS
 from ...reader import points_first
 from ..blocks import block_function, fills, takes_pieces
 from ..buffers import ARGUMENTS
@@ -47,8 +45,12 @@ FEW = 32
 NOWHERE = np.empty((0, 0), np.int64)
 """For reductions that don't ask where a tile lies."""
 
-_pieces: WeakKeyDictionary[Kin, dict[tuple[int, int], tuple[list[Piece], tuple[int, ...]]]] = WeakKeyDictionary()
-"""Of moved values in stages of few blocks, by the value's number and the block in its own grid."""
+MOST = 2048
+"""Blocks whose pieces are remembered."""
+BLOCKS = 16
+"""Blocks of the largest stage of which they are: with more, making them is little beside computing."""
+_pieces: dict[tuple[Kin, int, int], tuple[list[Piece], tuple[int, ...]]] = {}
+"""Of moved values, by the value's number and the block in its own grid."""
 
 
 @dataclass
@@ -242,13 +244,15 @@ class Frame:
         if number in self._found:
             return self._found[number]
         stage, at = self.stage, self._within(number, value)[i]
-        known = _pieces.setdefault(stage.kin, {}) if stage.domain.nblocks <= BLOCKS else {}
-        found = known.get((number, at))
+        key = stage.kin, number, at
+        found = _pieces.get(key)
         if found is None:
             grids = tuple([stage.input_grids[k] for k in value.inputs])
             found = value.access.pieces(value.frame, grids, at), value.access.target_shape(value.frame, at)
-            if len(found[0]) <= FEW:
-                known[number, at] = found
+            if len(found[0]) <= FEW and stage.domain.nblocks <= BLOCKS:
+                if len(_pieces) >= MOST:
+                    _pieces.clear()
+                _pieces[key] = found
         if len(self.blocks) == 1:
             self._found[number] = found
         return found
