@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .access import ByBlock, Rows, concatenate_ranges
-from .grid import TABLE
 from .kinds.anchor import COPY
 from .kinds.gang import Gang
 from .kinds.mapping import BlockFunction, MapBlocks
 from .kinds.move import Move
 from .program import Call, Fused, Load, Product, Program
+from .recurring import BLOCKS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -45,7 +45,8 @@ ONE = Rows(np.arange(2), np.zeros(1, np.int64))
 class Kin:
     """What stages have in common whose programs differ in scalars at most.
 
-    `reads` of inputs by their sizes; `offsets` of blocks in slabs by task and blocks of one.
+    `reads` of inputs by their sizes; `offsets` of blocks in slabs by task and blocks of one. Of small grids alone:
+    stages are kept for lineage long after what they read is forgotten.
     """
 
     def __init__(self) -> None:
@@ -199,7 +200,7 @@ class Stage:
 
     def offsets(self, task: int) -> Index:
         """Return where each block of a task begins in the task's slab, and at the end the slab's size, in bytes."""
-        if self.grid.nblocks > TABLE:
+        if self.grid.nblocks > BLOCKS:
             return self._find_offsets(task)
         known = self.kin.offsets
         key = task, self.blocks_per_task
@@ -305,6 +306,8 @@ def relations(stages: Sequence[Stage], sizes: Mapping[str, int]) -> dict[str, Re
 
 def _reads_alike(stage: Stage, sizes: tuple[int, ...], known: dict[Hashable, list[Rows]]) -> list[Rows]:
     """Return `stage.all_reads`, found once for kin, and for stages that read alike: a loop's turns in one graph."""
+    if stage.domain.nblocks > BLOCKS:
+        return _reads_by_form(stage, sizes, known)
     reads = stage.kin.reads.get(sizes)
     if reads is None:
         reads = stage.kin.reads[sizes] = _reads_by_form(stage, sizes, known)

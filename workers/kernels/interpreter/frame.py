@@ -249,7 +249,7 @@ class Frame:
         if found is None:
             grids = tuple([stage.input_grids[k] for k in value.inputs])
             found = value.access.pieces(value.frame, grids, at), value.access.target_shape(value.frame, at)
-            if len(found[0]) <= FEW and stage.domain.nblocks <= BLOCKS:
+            if stage.domain.nblocks <= BLOCKS and _are_few(found[0]):
                 if len(_pieces) >= MOST:
                     _pieces.clear()
                 _pieces[key] = found
@@ -377,6 +377,13 @@ class Frame:
         frame = Frame(self.stage, self.reader, self.blocks[i : i + 1], self.shape)
         alone: Array = frame.whole(number)[0, ...]
         return alone
+
+
+def _are_few(pieces: list[Piece]) -> bool:
+    """Whether pieces may be remembered: none has an array of positions."""
+    if len(pieces) > FEW:
+        return False
+    return not any(isinstance(pick, np.ndarray) for piece in pieces for pick in (*piece.take, *piece.put))
 
 
 def _is_moved(value: Value) -> bool:
