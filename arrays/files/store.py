@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...workers.stores.libraries import is_of
 from ...workers.stores.zarr import name_of
 from ..base import ArrayBase, LazyWrites, as_array
@@ -68,6 +68,8 @@ def store(
         slices, or a source reads an array that ranks would write to meanwhile.
     ShapeError
         A source doesn't have the shape of its region.
+    DTypeError
+        A source is complex, and its target holds real numbers.
 
     Examples
     --------
@@ -92,6 +94,11 @@ def store(
     if len(regions) != len(sources):
         raise ArgumentError(bad("store", "regions", regions, f"a tuple of slices for each of {len(sources)} sources"))
     arrays = [as_array("store", "sources", s) for s in sources]
+    for array, target in zip(arrays, targets, strict=True):
+        kind = getattr(getattr(target, "dtype", None), "kind", "c")
+        if array.dtype.kind == "c" and kind in "biuf":
+            how = f"values that a target of {target.dtype} can hold; take .real or abs()"
+            raise DTypeError(bad("store", "sources", array.dtype, how))
     jobs = tuple(_Job(a, t, _region(a, t, r)) for a, t, r in zip(arrays, targets, regions, strict=True))
     work = Stored(partial(_store, jobs, lock, return_stored, single))
     return work.compute() if compute else work

@@ -476,3 +476,11 @@ def test_one_array_by_two_paths_is_one_target(tmp_path):
         sources = [wr.full(10, i + 1.0, chunks=3) for i in range(10)]
         wr.store(sources, handles * 5, regions=[(slice(10 * i, 10 * i + 10),) for i in range(10)])
         np.testing.assert_array_equal(handles[0][:], np.repeat(np.arange(10) + 1.0, 10))
+
+
+def test_complex_numbers_dont_lose_their_imaginary_parts():
+    target = np.zeros(3)
+    with pytest.raises(wr.DTypeError, match=r"take \.real"):
+        wr.store(wr.ones(3) * 1j, target)
+    wr.store((wr.ones(3) * 1j).imag, target)
+    assert target.tolist() == [1, 1, 1]
