@@ -146,7 +146,7 @@ def _compose(
         if not inner:
             found.append(((patch.operand, None), operand, patch))
             continue
-        if operand.op.fill is not None and any(_meet(patch.box, other.box) for other in mine[:i]):  # type: ignore[attr-defined]
+        if operand.op.fill is not None and any(meet(patch.box, other.box) for other in mine[:i]):  # type: ignore[attr-defined]
             return None
         found += [
             ((patch.operand, p.operand), operand.operands[p.operand], q)
@@ -189,7 +189,8 @@ def _through(outer: Patch, inner: Patch) -> Patch | None:
     return Patch(0, tuple(box), tuple([a + b for a, b in zip(outer.shift, inner.shift, strict=True)]))
 
 
-def _meet(a: Box, b: Box) -> bool:
+def meet(a: Box, b: Box) -> bool:
+    """Whether two boxes have a position in common."""
     return all(x[0] < y[1] and y[0] < x[1] for x, y in zip(a, b, strict=True))
 
 

@@ -21,7 +21,7 @@ from .grid import Axis, Grid
 from .kinds.elementwise import Elementwise
 from .kinds.move import Move, Route
 from .kinds.source import Full, Inside
-from .patches import compose, find_patches
+from .patches import compose, find_patches, meet
 from .recurring import recall, recurs, same_grid
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _set(
         value = operands[patch.operand]
         size = math.prod(hi - lo for lo, hi in patch.box)
         alone = sum(p.operand == patch.operand for p in patches) == 1 and number > 0
-        later = any(_meet(patch.box, p.box) for p in patches[number + 1 :])
+        later = any(meet(patch.box, p.box) for p in patches[number + 1 :])
         if not alone or later or size * HALF < node.grid.size or not _goes_down(value, sole):
             continue
         rest = [k for k in range(len(operands)) if k != patch.operand]
@@ -137,7 +137,3 @@ def _set(
         inside = Expr(_inside(patch.box), (), node.grid, np.dtype(bool), node.origin)
         return Expr(CHOICE, (inside, new, old), node.grid, node.dtype, node.origin, node.pin, node.token)
     return None
-
-
-def _meet(a: Box, b: Box) -> bool:
-    return all(x[0] < y[1] and y[0] < x[1] for x, y in zip(a, b, strict=True))

@@ -7,6 +7,7 @@ import math
 import os
 import pickle
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,10 +24,10 @@ from ...workers.stores.zarr import (
     arrives,
     can_travel,
     folder_of,
-    is_same,
     name_of,
     objects_of,
     pickled_array,
+    place_of,
 )
 from ..base import make
 from ..chunking.rechunk import regrid
@@ -53,6 +54,11 @@ class Target:
     array: Any
     first: tuple[int, ...]
     whole: bool = False
+
+    @cached_property
+    def place(self) -> object:
+        """Where the other one lies."""
+        return place_of(self.array)
 
     @property
     def by_ranks(self) -> bool:
@@ -154,7 +160,7 @@ def _rounds(targets: Sequence[Target]) -> list[list[Target]]:
 
 
 def _meet(one: Target, other: Target) -> bool:
-    if not is_same(one.array, other.array):
+    if one.place != other.place:
         return False
     sizes = objects_of(one.array)
     for a, m, b, n, size in zip(one.first, one.source.shape, other.first, other.source.shape, sizes, strict=True):

@@ -40,10 +40,10 @@ from .keys import (
     expand_ellipsis,
     fill_template,
     find_layout,
-    hashable,
     masks_checked,
     pick_plain,
     read_key,
+    read_plain,
     selection,
     template_of,
     trivial,
@@ -64,7 +64,7 @@ def getitem(x: Array, key: Any) -> Array:
     """Return `x[key]`."""
     if isinstance(key, str) or (isinstance(key, list) and key and all(isinstance(name, str) for name in key)):
         return _field(x, key)
-    plain = hashable(key)
+    plain = read_plain(key)
     if plain is not None:
         found = _basic(x, *pick_basic(x.expr.grid, plain, x.dtype.itemsize))
         return found if found.ndim else _single(found, plain, x)

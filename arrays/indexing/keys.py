@@ -27,7 +27,7 @@ NEW, POINTS = -1, -2
 Plain = tuple[int | EllipsisType | tuple[int | None, int | None, int | None] | None, ...]
 
 
-def hashable(key: Any) -> Plain | None:
+def read_plain(key: Any) -> Plain | None:
     """Return the items of a key of plain slices, integers, None and Ellipsis; None where it has others.
 
     A slice is its start, stop and step.

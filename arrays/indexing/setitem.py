@@ -40,10 +40,10 @@ from .keys import (
     expand_ellipsis,
     fill_template,
     forward,
-    hashable,
     masks_checked,
     pick_plain,
     read_key,
+    read_plain,
     selection,
     template_of,
     trivial,
@@ -64,7 +64,7 @@ def assign(x: Array, key: Any, value: Any) -> Array:
     """Return an array like `x` in which `x[key]` is `value`."""
     x = alias(x)
     shape = x.expr.grid.shape
-    plain = hashable(key)
+    plain = read_plain(key)
     if plain is not None:
         chosen = pick_plain(shape, plain)
         return _static(x, chosen, _value(x, value), plain)

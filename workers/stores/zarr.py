@@ -174,13 +174,10 @@ def _looks(folder: str) -> tuple[int, tuple[int, int] | None]:
     return 0, None
 
 
-def is_same(one: Any, other: Any) -> bool:
-    """Tell whether two arrays lie in one place, however their paths lead there."""
-    folders = folder_of(one), folder_of(other)
-    if None in folders:
-        same: bool = one.async_array.store_path == other.async_array.store_path
-        return same
-    return os.path.realpath(str(folders[0])) == os.path.realpath(str(folders[1]))
+def place_of(array: Any) -> object:
+    """Return where an array lies, which is the same however its path leads there."""
+    folder = folder_of(array)
+    return array.async_array.store_path if folder is None else os.path.realpath(folder)
 
 
 def pickled_array(array: Any) -> bytes | None:
