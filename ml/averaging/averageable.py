@@ -1,7 +1,8 @@
 """Which of scikit-learn's estimators may be trained by averaging, and where their state lies.
 
 A model may be averaged when its state is arrays whose mean over shards is a model again: linear models by SGD, and
-networks that start from the same weights. What keeps a step count or slots of its optimiser keeps them per shard.
+networks that start from the same weights. Slots of an optimiser are kept per shard. The rows by whose number a learning
+rate falls are those of all shards: counted by shard alone, rates would stay large the longer the more shards there are.
 """
 
 from __future__ import annotations
@@ -60,9 +61,29 @@ class Averageable:
 
     def deal(self, estimator: Any, size: int) -> None:
         """Set the rows of a batch, where an estimator has such."""
-        for one in [estimator] if self.inner is None else estimator.estimators_:
+        for one in self.models(estimator):
             if hasattr(one, "batch_size"):
                 one.set_params(batch_size=size)
+
+    def models(self, estimator: Any) -> list[Any]:
+        """Return the estimators that have weights: it, or those within."""
+        return [estimator] if self.inner is None else estimator.estimators_
+
+    def counts(self, estimator: Any) -> list[Any]:
+        """Return how many rows the estimators have counted, from which they take their learning rates."""
+        return [getattr(one, "t_", 0) for one in self.models(estimator)]
+
+    def set_rates(self, estimator: Any) -> None:
+        """Set the learning rates of optimisers by what has been counted."""
+        for one in self.models(estimator):
+            if (optimizer := getattr(one, "_optimizer", None)) is not None:
+                optimizer.iteration_ends(one.t_)
+
+    def count_all(self, estimator: Any, before: list[Any], mine: int, rows: int) -> None:
+        """Count the rows that all shards took their steps on meanwhile, where an estimator counted a shard's own."""
+        for one, count in zip(self.models(estimator), before, strict=True):
+            if hasattr(one, "t_"):
+                one.t_ = type(count)(count + (one.t_ - count) * rows / mine)
 
     def own(self, estimator: Any) -> Any:
         """Return the part that a shard keeps."""
@@ -120,7 +141,7 @@ class Averageable:
                 first.set_params(**{prefix + "batch_size": "auto"})
         partial_fit(first, classes, rows)
         first.set_params(**rates)
-        for one in [first] if self.inner is None else first.estimators_:
+        for one in self.models(first):
             where._restart(one, {k.removeprefix(prefix): v for k, v in rates.items()})
         return first
 
@@ -178,7 +199,7 @@ _SGD_REFUSED = (
 _LINEAR = Averageable(("coef_", "intercept_", "t_"), refused=_SGD_REFUSED)
 _NETWORK = Averageable(
     ("coefs_", "intercepts_"),
-    ("_optimizer.ms", "_optimizer.vs", "_optimizer.velocities", "_optimizer.t"),
+    ("_optimizer.ms", "_optimizer.vs", "_optimizer.velocities", "_optimizer.t", "t_"),
     (
         _STOPPING,
         ("solver", "lbfgs", "it works on all rows at once; use 'adam' or 'sgd'"),

@@ -14,13 +14,13 @@ from .rounds import Rounds
 from .tasks import RoundMetrics, Update
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from .averageable import Averageable
     from .shards import Shards
     from .tasks import Round
 
-__all__ = ["check_gradient", "gradient_rounds"]
+__all__ = ["check_gradient", "gradient_rounds", "rows_of"]
 
 Values = np.ndarray[Any, Any]
 
@@ -44,6 +44,11 @@ def gradient_rounds(
     update = Update(ApplyGradient(template, kind), kind.own(template), zero)
     work = Gradient(template, kind, classes, parts.sizes, count, part, zero)
     return Rounds(work, state, (), parts, seed, (), update=update)
+
+
+def rows_of(sizes: Sequence[int], number: int, rounds: int) -> int:
+    """Return how many rows all shards have in a round of an epoch."""
+    return sum(n * (number + 1) // rounds - n * number // rounds for n in sizes)
 
 
 class KeepGradient:
@@ -78,7 +83,7 @@ class Gradient:
         estimator, keep = copy.deepcopy(self.template), KeepGradient()
         self.kind.put(estimator, state, {})
         # A shard's part of the penalty: a batch has it once.
-        share = count / sum(n * (at.number + 1) // self.count - n * at.number // self.count for n in self.sizes)
+        share = count / rows_of(self.sizes, at.number, self.count)
         estimator.set_params(alpha=self.template.alpha * share, batch_size=count)
         estimator._optimizer = keep
         partial_fit(estimator, self.classes, [np.ascontiguousarray(r) for r in rows])

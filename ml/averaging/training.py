@@ -20,7 +20,7 @@ from ..rows import beside, same_features, samples, some_weight
 from ..training import History, add_epoch, is_async, period_of
 from .asynchronous import PUSHES, Asynchronous
 from .averageable import Averageable, averageable, partial_fit
-from .gradients import check_gradient, gradient_rounds
+from .gradients import check_gradient, gradient_rounds, rows_of
 from .outer import check_outer, outer_update
 from .rounds import Rounds
 from .shards import cut_shards
@@ -46,7 +46,7 @@ FEW_STEPS = 8
 class _Epoch:
     """One epoch of a shard, or one of its rounds: its rows in a new order, once through `partial_fit`.
 
-    `size` are the rows of a batch; None: the estimator knows.
+    `sizes` are the rows of the shards, `size` those of a batch; None: the estimator knows.
     """
 
     template: Any
@@ -54,6 +54,7 @@ class _Epoch:
     classes: Any
     shuffle: bool
     scored: bool
+    sizes: tuple[int, ...]
     rounds: int
     size: int | None = None
 
@@ -71,8 +72,11 @@ class _Epoch:
         if self.size is not None:
             self.kind.deal(estimator, min(self.size, len(rows[0])))
         before = copy.deepcopy(self.kind.state(estimator)) if self.classes is not None else None
+        counts = self.kind.counts(estimator)
+        self.kind.set_rates(estimator)
         for some in self._passes(rows, at):
             partial_fit(estimator, self.classes, some)
+        self.kind.count_all(estimator, counts, len(rows[0]), rows_of(self.sizes, at.number, self.rounds))
         if before is not None and self.kind.inner is None:
             _keep_absent(estimator, before, self.classes, rows[1])
         return self.kind.state(estimator), self.kind.own(estimator), RoundMetrics(float(len(rows[0])), sums=told)
@@ -175,7 +179,7 @@ def train_averaged(
         size = -(-_batch(estimator) // (1 if is_async(average) else len(parts)))
         batches = -(-max(parts.sizes) // size)
         count = PUSHES if average == "async" else -(-batches // min(period_of(name, average, batches), batches))
-    work = _Epoch(template, kind, classes, shuffle, tol is not None, count, size)
+    work = _Epoch(template, kind, classes, shuffle, tol is not None, parts.sizes, count, size)
     given = (work, kind.state(template), kind.own(template), parts, seed, ())
     run = range(first, first + epochs)
     rounds: Rounds | Asynchronous
@@ -201,9 +205,10 @@ def train_averaged(
                 if since >= patience:
                     break
     kind.put(template, rounds.state, rounds.kept if gradient else rounds.task.own.unpack(rounds.owns[0]))
+    kind.set_rates(template)
     template.n_iter_ = len(history.epoch)
     template._epochs = first + len(history.epoch)
-    if kind.steps == "shard" and hasattr(template, "t_"):  # a network's count of the samples it has seen
+    if gradient:  # shards give gradients, and count nothing
         template.t_ = seen + (getattr(start, "t_", 0) if first else 0)
     template.set_params(**{k: v for k, v in estimator.get_params(deep=False).items() if k != "class_weight"})
     return template, history

@@ -51,8 +51,8 @@ def step(state, X, y):
 
 def averaged(estimator, target):
     model = Averaged(estimator, epochs=6, shards=4).fit(X, target).estimator_
-    # Each of 6 epochs has all rows once: SGD counts those of a shard, a network all.
-    assert model.t_ == (6 * 48_000 if hasattr(model, "coefs_") else 1.0 + 6 * 12_000), model.t_
+    # Each of 6 epochs has all rows once; SGD counts from 1.
+    assert model.t_ == 6 * 48_000 + (not hasattr(model, "coefs_")), model.t_
     return [*np.ravel(getattr(model, "coef_", 0)), *(c.sum() for c in getattr(model, "coefs_", ()))]
 
 def trained():

@@ -99,7 +99,7 @@ def test_outer_steps_are_those_of_the_papers(nesterov):
 def test_outer_steps_leave_counts_alone():
     X = np.random.default_rng(1).normal(size=(400, 2))
     model = Averaged(SGDRegressor(), epochs=3, shards=2, average=20, outer_momentum=0.3).fit(X, X[:, 0])
-    assert model.estimator_.t_ == 1 + 3 * 200
+    assert model.estimator_.t_ == 1 + 3 * 400
     for name, value in (("outer_momentum", 1.0), ("outer_learning_rate", 0), ("outer_nesterov", 2)):
         with pytest.raises(wr.ArgumentError, match=name):
             Averaged(SGDRegressor(), **{name: value}).fit(X, X[:, 0])
