@@ -4,6 +4,9 @@ A call is pickled without the large NumPy arrays among its arguments. These are 
 once, and read there in place. What the call gives comes back as bytes in a block of fixed room. If it needs more, the
 rank keeps the bytes and tells how many there are; a second task, placed where the first one's block lies, hands them
 out. Should that rank be gone, the second task makes the call again.
+
+A call that is given lazy arrays is made by the driver, on the thread that asks for it: what it computes of them, such
+as a fit over their chunks, runs on the ranks by itself.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import numpy as np
 
-from ..arrays.base import make
+from ..arrays.base import ArrayBase, make
 from ..arrays.creation.from_data import from_array
 from ..arrays.execution.compute import persist
 from ..arrays.user_functions.pickling import payload, pickler
@@ -50,14 +53,20 @@ _guard = threading.Lock()
 _numbers = itertools.count()
 
 
+class _HoldsLazyArray(Exception):
+    """Ends the pickling of a call that the driver makes itself."""
+
+
 class _Pickler(pickler()):  # type: ignore[misc] # made when it is needed
-    """Pickles a call; large arrays are put aside, and numbered."""
+    """Pickles a call; large arrays are put aside, and numbered. A lazy array ends it."""
 
     def __init__(self, file: io.BytesIO, aside: list[Values]) -> None:
         super().__init__(file, protocol=5)
         self._aside = aside
 
     def persistent_id(self, value: Any) -> Any:
+        if isinstance(value, ArrayBase):
+            raise _HoldsLazyArray
         if type(value) is np.memmap and value.flags.writeable and _whole_file(value):
             order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
             return "file", str(value.filename), value.dtype, value.offset, value.shape, order
@@ -209,10 +218,13 @@ class Caller:
         self._open: set[Any] = set()
 
     def call(self, function: Callable[[], Any]) -> Any:
-        """Call a function on some rank; return what it returns, or raise what it raises."""
+        """Call a function on some rank, or here where it holds lazy arrays; return or raise what it does."""
         aside: list[Values] = []
         file = io.BytesIO()
-        _Pickler(file, aside).dump(function)
+        try:
+            _Pickler(file, aside).dump(function)
+        except _HoldsLazyArray:
+            return function()
         operands = [self._operand(a) for a in aside]
         call = _Call(file.getvalue(), next(_numbers), self.threads)
         first = self._make("call", call, operands, ROOM)

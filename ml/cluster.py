@@ -18,7 +18,7 @@ from ..graph.kinds.mapping import MapBlocks
 from ..workers.boundary import publish, warn
 from .fitted import Lazily
 from .lloyd import costs, distances, farthest, nearest, sums
-from .rows import by_block, check_weights, finite, is_lazy, samples, total, weights
+from .rows import by_block, finite, is_lazy, samples, some_weight, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -83,7 +83,7 @@ class KMeans(Lazily, own.KMeans):
         DTypeError
             `X` isn't of numbers.
         BadValue
-            A number is NaN or infinite, or all weights are zero.
+            A number is NaN or infinite, a weight is negative, or all are zero.
         ValueError
             Scikit-learn's: a parameter has a value that it can't take.
         """
@@ -94,7 +94,7 @@ class KMeans(Lazily, own.KMeans):
         arrays = [samples("KMeans.fit", X)]
         if sample_weight is not None:
             arrays.append(weights("KMeans.fit", sample_weight, arrays[0]))
-            check_weights("KMeans.fit", arrays[1].sum().compute())
+            some_weight("KMeans.fit", arrays[1], negative=False)
         kept = persist(*arrays)
         arrays = list(kept) if isinstance(kept, tuple) else [kept]
         rows = arrays[0]

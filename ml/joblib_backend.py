@@ -4,6 +4,9 @@ Each batch of calls is a task of the graph (`calls.py`). Large arrays among the 
 are read-only there, as joblib's own memory maps are; they must not change while `Parallel` runs. A rank that is lost
 loses no calls: they are made again elsewhere. Within a call BLAS has one thread, and OpenMP one or
 `inner_max_num_threads`; calls of `Parallel` within a call run one after the other.
+
+Calls that are given lazy arrays, as those of scikit-learn's searches of such are, run on threads of the driver: the
+fits and scores in them are computed on the ranks.
 """
 
 from __future__ import annotations

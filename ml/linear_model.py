@@ -14,7 +14,7 @@ from ..workers.boundary import publish
 from .averaging.fits import FitsByAveraging
 from .fitted import Supervised
 from .logistic import LogisticRegression
-from .rows import beside, check_weights, finite, is_lazy, samples, total, weights
+from .rows import beside, check_signs, check_weights, finite, is_lazy, samples, some_weight, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -31,7 +31,9 @@ SUMMED = 16
 def _products(X: Values, y: Values, w: Values, x_mean: Values, y_mean: Values) -> Values:
     """Return X'WX beside X'Wy, of centred columns."""
     columns = X - x_mean
-    targets = (y - y_mean).reshape(len(y), -1)
+    targets = y - y_mean
+    if targets.ndim == 1:
+        targets = targets[:, None]
     weighted = columns * w[:, None]
     return np.concatenate([weighted.T @ columns, weighted.T @ targets], axis=1)
 
@@ -62,11 +64,14 @@ def _normal(name: str, model: Any, X: Any, y: Any, sample_weight: Any) -> _Norma
     if model.fit_intercept:
         w = weight[:, None]
         wide = target[:, None] if single else target
-        sums = compute((rows * w).sum(axis=0), (wide * w).sum(axis=0), weight.sum())
+        sums = compute((rows * w).sum(axis=0), (wide * w).sum(axis=0), weight.sum(), weight.min())
         check_weights(f"{name}.fit", sums[2])
+        check_signs(f"{name}.fit", sums[3])
         x_mean, y_mean = np.asarray(sums[0]) / sums[2], np.asarray(sums[1]) / sums[2]
         finite(f"{name}.fit", X=x_mean, y=y_mean)
         noise = sums[2] * (ROUNDED * np.finfo(np.float64).eps * x_mean) ** 2
+    elif sample_weight is not None:
+        some_weight(f"{name}.fit", weight, negative=False)
     made = total(_products, [rows, target, weight], (k, k + len(y_mean)), x_mean, y_mean[0] if single else y_mean)
     finite(f"{name}.fit", X=made[:, :k], y=made[:, k:])
     return _Normal(made[:, :k], made[:, k:], x_mean, y_mean, single, rows.dtype, noise)
@@ -167,7 +172,7 @@ class LinearRegression(Supervised, own.LinearRegression):
         DTypeError
             `X` isn't of numbers.
         BadValue
-            A number is NaN or infinite, or all weights are zero.
+            A number is NaN or infinite, a weight is negative, or all are zero.
         ValueError
             Scikit-learn's: a parameter has a value that it can't take.
         """
@@ -228,7 +233,7 @@ class Ridge(Supervised, own.Ridge):
         DTypeError
             `X` isn't of numbers.
         BadValue
-            A number is NaN or infinite, or all weights are zero.
+            A number is NaN or infinite, a weight is negative, or all are zero.
         ValueError
             Scikit-learn's: a parameter has a value that it can't take.
         """

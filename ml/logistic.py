@@ -14,7 +14,7 @@ from ..arrays.execution.compute import persist
 from ..graph.errors import ArgumentError, bad
 from ..workers.boundary import publish, warn
 from .fitted import Supervised
-from .rows import beside, check_weights, finite, is_lazy, labels_of, samples, total, weights
+from .rows import beside, check_weights, finite, is_lazy, labels_of, samples, some_weight, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -122,7 +122,7 @@ class LogisticRegression(Supervised, own.LogisticRegression):
         DTypeError
             `X` isn't of numbers.
         BadValue
-            A number is NaN or infinite, all weights are zero, or `y` has one class or fractions.
+            A number is NaN or infinite, a weight is negative, all are zero, or `y` has one class or fractions.
         ValueError
             Scikit-learn's: a parameter has a value that it can't take.
         """
@@ -135,6 +135,8 @@ class LogisticRegression(Supervised, own.LogisticRegression):
         target = beside(NAME, "y", y, rows)
         weight = weights(NAME, sample_weight, rows)
         rows, target, weight = persist(rows, target, weight)
+        if sample_weight is not None:
+            some_weight(NAME, weight, negative=False)
         earlier = getattr(self, "coef_", None), getattr(self, "intercept_", None)
         self.classes_ = labels_of(NAME, target)
         self._minimise(rows, target, weight, penalty, earlier if self.warm_start else (None, None))

@@ -149,9 +149,19 @@ def check_weights(operation: str, weight: Any) -> None:
         raise BadValue(bad(operation, "sample_weight", "zero for every row", "weights that are positive for some rows"))
 
 
-def some_weight(operation: str, weight: Array) -> None:
-    """Raise where the rows' weights are all zero, or one is no number."""
-    check_weights(operation, np.array(compute(weight.min(), weight.max())))
+def some_weight(operation: str, weight: Array, *, negative: bool = True) -> None:
+    """Raise where the rows' weights are all zero, or one is no number, or is `negative` where none may be."""
+    least, most = compute(weight.min(), weight.max())
+    check_weights(operation, np.array([least, most]))
+    if not negative:
+        check_signs(operation, least)
+
+
+def check_signs(operation: str, least: Any) -> None:
+    """Raise where the least weight is negative: a loss that such rows have a part in may have no minimum."""
+    if least < 0:
+        expected = "0 or more for each row: Negative values in data passed to `sample_weight`"
+        raise BadValue(bad(operation, "sample_weight", f"{float(least)!r} at the least", expected))
 
 
 def labels_of(operation: str, target: Array, least: int = 2) -> Values:

@@ -18,7 +18,7 @@ from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
 from .alternatives import suggest_alternative
 from .state import Layout
 
-__all__ = ["Averageable", "averageable", "partial_fit"]
+__all__ = ["Averageable", "averageable", "balanced_weights", "is_balanced", "partial_fit"]
 
 Values = np.ndarray[Any, Any]
 NOTHING = 1e-300
@@ -188,6 +188,19 @@ def partial_fit(estimator: Any, classes: Any, rows: list[Values]) -> None:
     if len(rest) > 1:
         keywords["sample_weight"] = rest[1]
     estimator.partial_fit(X, *rest[:1], **keywords)
+
+
+def is_balanced(estimator: Any) -> bool:
+    """Whether an estimator asks for class weights that follow from the labels of all rows."""
+    asked = getattr(estimator, "class_weight", None)
+    return isinstance(asked, str) and asked == "balanced"
+
+
+def balanced_weights(labels: Values, classes: Any) -> dict[Any, float]:
+    """Return balanced class weights, which `partial_fit` can't know from a part of the rows."""
+    counts = np.bincount(np.searchsorted(classes, labels), minlength=len(classes))
+    weights = len(labels) / (len(classes) * np.maximum(counts, 1))
+    return dict(zip(classes.tolist(), weights.tolist(), strict=True))
 
 
 _STOPPING = ("early_stopping", True, "it needs a validation set of its own in one fit; watch the score by epochs")

@@ -143,7 +143,7 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         ShapeError
             `X` isn't 2-D or has no rows; `y` or `sample_weight` hasn't one entry for each row.
         BadValue
-            There is one class alone, a label is NaN, or all weights are zero.
+            There is one class alone, a label is NaN, a weight is negative, or all are zero.
         ValueError
             Scikit-learn's: a number is NaN or infinite, or a parameter of the estimator has a value that it can't take.
 

@@ -63,7 +63,7 @@ class FitsByAveraging(Supervised):
         DTypeError
             `X` isn't of numbers.
         BadValue
-            There is one class alone, a label is NaN, or all weights are zero.
+            There is one class alone, a label is NaN, a weight is negative, or all are zero.
         ValueError
             Scikit-learn's: a number is NaN or infinite, or a parameter has a value that it can't take.
         """

@@ -19,7 +19,7 @@ from ..progress import Progress
 from ..rows import beside, same_features, samples, some_weight
 from ..training import History, add_epoch, is_async, period_of
 from .asynchronous import PUSHES, Asynchronous
-from .averageable import Averageable, averageable, partial_fit
+from .averageable import Averageable, averageable, balanced_weights, is_balanced, partial_fit
 from .gradients import check_gradient, gradient_rounds, rows_of
 from .outer import check_outer, outer_update
 from .rounds import Rounds
@@ -163,11 +163,12 @@ def train_averaged(
         same_features(name, start, samples(name, X))
     arrays, labels, found = _arrays(name, estimator, X, y, sample_weight, classes)
     classes = found
-    estimator = _replace_balanced(estimator, labels, classes)
+    if is_balanced(estimator) and labels is not None and labels.ndim == 1:
+        estimator = clone(estimator).set_params(class_weight=balanced_weights(labels, classes))
     dealt = labels if shuffle and labels is not None and labels.ndim == 1 else None
     parts = cut_shards(name, list(arrays), shards, shuffle, seed, dealt)
     if sample_weight is not None:
-        some_weight(name, parts.arrays[-1])
+        some_weight(name, parts.arrays[-1], negative=False)
     if not shuffle and labels is not None and labels.ndim == 1:
         _warn_of_absent(name, labels, classes, parts.sizes)
     template = kind.template(estimator, classes, _few(arrays, labels), seed)
@@ -293,13 +294,3 @@ def _warn_of_absent(name: str, labels: Values, classes: Values, sizes: Sequence[
                 "other shards only; shuffle=True gives each shard its share",
             )
             return
-
-
-def _replace_balanced(estimator: Any, labels: Values | None, classes: Any) -> Any:
-    """Replace balanced class weights, which a shard can't know, by those of all rows."""
-    if getattr(estimator, "class_weight", None) != "balanced" or labels is None or labels.ndim > 1:
-        return estimator
-    counts = np.bincount(np.searchsorted(classes, labels), minlength=len(classes))
-    weights = len(labels) / (len(classes) * counts)
-    copied: Any = clone(estimator)
-    return copied.set_params(class_weight=dict(zip(classes.tolist(), weights.tolist(), strict=True)))

@@ -153,7 +153,8 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         # A function of what a trial told asks for the loss too, where the classifier knows one.
         given = self._scoring.given
         loss = given == "loss" or (callable(given) and hasattr(self.estimator, "predict_proba"))
-        return PartialFit.of(operation, self.estimator, classes, loss, self.seed, scorers), np.asarray(y.compute())
+        labels = np.asarray(y.compute())
+        return PartialFit.of(operation, self.estimator, classes, loss, self.seed, scorers, labels), labels
 
     def _journal(self, operation: str, X: Any, y: Any, candidates: list[dict[str, Any]]) -> Journal:
         if self.resume is None:

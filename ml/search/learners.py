@@ -11,7 +11,7 @@ from sklearn.base import clone, is_regressor
 
 from ...arrays.base import ArrayBase
 from ...graph.errors import ArgumentError, bad
-from ..averaging.averageable import averageable
+from ..averaging.averageable import averageable, balanced_weights, is_balanced
 from ..averaging.state import Layout
 from ..fitted import over_rows, score
 
@@ -41,6 +41,8 @@ class PartialFit:
         Of estimators that have no `random_state` of their own.
     scorers : tuple of (str, callable)
         Scikit-learn's, each of which sees all rows of a test.
+    balance : dict or None
+        Of a classifier: the class weights that "balanced" stands for, by the labels of all rows.
     """
 
     estimator: Any
@@ -48,10 +50,18 @@ class PartialFit:
     loss: bool
     seed: int
     scorers: tuple[tuple[str, Callable[..., float]], ...] = ()
+    balance: dict[Any, float] | None = None
 
     @classmethod
     def of(
-        cls, operation: str, estimator: Any, classes: Values | None, loss: bool, seed: int, scorers: Any = ()
+        cls,
+        operation: str,
+        estimator: Any,
+        classes: Values | None,
+        loss: bool,
+        seed: int,
+        scorers: Any = (),
+        labels: Values | None = None,
     ) -> PartialFit:
         """Return the learner; an estimator that learns from all rows at once is named."""
         if not hasattr(estimator, "partial_fit"):
@@ -60,7 +70,8 @@ class PartialFit:
                 'within joblib.parallel_config("windrow")'
             )
             raise ArgumentError(bad(operation, "estimator", type(estimator).__name__, expected))
-        return cls(estimator, classes, loss, seed, tuple(scorers))
+        balance = None if labels is None else balanced_weights(labels, classes)
+        return cls(estimator, classes, loss, seed, tuple(scorers), balance)
 
     tabular = True
     """Whether rows are lists of features, and nothing of more axes."""
@@ -113,8 +124,11 @@ class PartialFit:
         """Learn from rows, in a new order; return the model."""
         order = generator.permutation(len(X))
         keywords = {} if self.classes is None else {"classes": self.classes}
+        balanced = is_balanced(model)
+        if balanced:
+            model.set_params(class_weight=self.balance)
         model.partial_fit(np.take(X, order, axis=0), np.take(y, order, axis=0), **keywords)
-        return model
+        return model.set_params(class_weight="balanced") if balanced else model
 
     def tell(self, model: Any, X: Values, y: Values) -> Values:
         """Return what rows tell: rows, sums of score and loss, for R² each output's moments, and scores of all rows."""
@@ -189,7 +203,8 @@ class PartialFit:
         """Return the model that has learnt what the arrays tell; some rows show how it looks."""
         plain = self.start(params)
         kind = self.kind(plain)
-        model = kind.template(plain, self.classes, [X, y], self.seed)
+        known = clone(plain).set_params(class_weight=self.balance) if is_balanced(plain) else plain
+        model = kind.template(known, self.classes, [X, y], self.seed)
         model.set_params(**plain.get_params(deep=False))
         layout = Layout.of(_learnt(kind, model))
         found = layout.unpack(pack_arrays(layout, arrays))

@@ -209,6 +209,15 @@ def test_weights_of_nothing_are_refused(name):
         ours(name).fit(lazy(X), target_of(name), **keywords)
 
 
+@pytest.mark.parametrize("name", ["LinearRegression", "Ridge", "LogisticRegression", "KMeans"])
+@pytest.mark.parametrize("keywords", [{}, {"fit_intercept": False}])
+def test_negative_weights_are_refused(name, keywords):
+    keywords = {"n_clusters": 2} if name == "KMeans" else keywords
+    weight = np.where(np.arange(400) == 390, -1.5, W)
+    with pytest.raises(wr.BadValue, match=rf"{name}.fit: argument 'sample_weight' is '-1.5 at the least'"):
+        ours(name, **keywords).fit(lazy(X), target_of(name), sample_weight=lazy(weight))
+
+
 class Told:
     """Tells of the rows' first feature what it is told to."""
 

@@ -165,7 +165,7 @@ def test_linear_models_average_after_batches(data):
         assert model.score(X, numbers) > 0.99
 
 
-@pytest.mark.parametrize("weight", [np.zeros(3000), np.r_[np.ones(2999), np.nan]])
+@pytest.mark.parametrize("weight", [np.zeros(3000), np.r_[np.ones(2999), np.nan], np.r_[np.ones(2999), -1.0]])
 def test_weights_must_weigh_something(data, weight):
     lazy, _, _, numbers = data
     for weights in (weight, wr.from_array(weight, chunks=1000)):

@@ -10,14 +10,19 @@ import types
 import joblib
 import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import SGDClassifier
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
 
 import windrow as wr
 import windrow.ml
 from windrow.ml import calls
+from windrow.ml.linear_model import LogisticRegression as Logistic
+from windrow.ml.linear_model import SGDClassifier as OnShards
+from windrow.ml.preprocessing import MinMaxScaler, StandardScaler
 
 
 def parallel(n_jobs=2, **keywords):
@@ -207,6 +212,37 @@ def test_threads_of_libraries():
     assert threads() == before
 
 
+def users_of_joblib(X, y, jobs):
+    """Return what parts of scikit-learn that use `Parallel` find, by name."""
+    model, on_shards = Logistic(tol=1e-3), OnShards(max_iter=3, tol=None, random_state=0)
+    grid = {"C": [0.1, 1.0], "class_weight": [None, "balanced"]}
+    random = {"n_iter": 2, "cv": 3, "random_state": 0, "n_jobs": jobs}
+    steps = [("scaled", StandardScaler(), [0, 1]), ("kept", MinMaxScaler(), [2])]
+    return {
+        "scores": cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=3, n_jobs=jobs),
+        "predictions": cross_val_predict(model, X, y, cv=3, n_jobs=jobs),
+        "grid": GridSearchCV(model, grid, cv=3, n_jobs=jobs).fit(X, y).cv_results_["mean_test_score"],
+        "random": RandomizedSearchCV(on_shards, {"alpha": [1e-4, 1.0]}, **random).fit(X, y).best_score_,
+        "columns": ColumnTransformer(steps, n_jobs=jobs).fit_transform(X),
+    }
+
+
+def test_calls_that_hold_lazy_arrays_are_made_by_the_driver():
+    X, y = make_classification(600, 4, random_state=0)
+    lazy = wr.from_array(X, chunks=(200, 4)), wr.from_array(y, chunks=200)
+    wanted = users_of_joblib(*lazy, 1)
+    with joblib.parallel_config("windrow"):
+        found = users_of_joblib(*lazy, 2)
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(np.asarray(found[name]), np.asarray(values), err_msg=name)
+    assert parallel()(joblib.delayed(on_the_driver)(x) for x in (lazy[0], X)) == [True, False]
+
+
+def on_the_driver(rows):
+    """Tell whether a call runs on a thread of the driver, not on a compute thread."""
+    return threading.current_thread().name.startswith("windrow-joblib")
+
+
 def test_numbers_of_jobs():
     most = wr.cluster().size * wr.cluster().threads
     backend = windrow.ml.joblib_backend.WindrowBackend()
@@ -237,7 +273,13 @@ threading.Timer(0.1, kill).start()
 with joblib.parallel_config("windrow"):
     found = search.fit(X, y).cv_results_["mean_test_score"]
 big = joblib.Parallel(backend="windrow")(joblib.delayed(np.full)(50_000, float(i)) for i in range(4))
-print(len(set(pids)), (wanted == found).all(), len(wr.cluster().losses), [a[0] for a in big])
+from windrow.ml.linear_model import LogisticRegression
+rows = [wr.from_array(a, chunks=(2000, *a.shape[1:])) for a in (X, y)]
+lazy = GridSearchCV(LogisticRegression(tol=1e-2), {"C": [1e-3, 1.0]}, cv=3)
+wanted = wanted.tolist() + lazy.fit(*rows).cv_results_["mean_test_score"].tolist()
+with joblib.parallel_config("windrow"):
+    found = found.tolist() + lazy.fit(*rows).cv_results_["mean_test_score"].tolist()
+print(len(set(pids)), wanted == found, len(wr.cluster().losses), [a[0] for a in big])
 """
 
 

@@ -231,6 +231,21 @@ class Growing(Told):
         return self
 
 
+def test_balanced_class_weights_are_those_of_all_rows(tmp_path):
+    X, y = rows(800)
+    y = np.where(X[:, 0] > 1.0, 2, np.where(X[:, 1] > 2.0, 1, 0))
+    shares = dict(enumerate((len(y) / 3 / np.bincount(y)).tolist()))
+    grid = {"class_weight": [None, "balanced", shares]}
+    how = {"epochs": 2, "cv": 2, "scoring": "balanced_accuracy", "resume": tmp_path}
+    search = GridSearch(SGDClassifier(random_state=0), grid, **how).fit(*lazy(X, y))
+    scores = search.cv_results_["mean_test_score"]
+    assert scores[1] == scores[2] > scores[0]
+    assert search.best_params_ == {"class_weight": "balanced"}
+    assert search.best_estimator_.class_weight == "balanced"
+    again = GridSearch(SGDClassifier(random_state=0), grid, **how).fit(*lazy(X, y))
+    np.testing.assert_array_equal(again.cv_results_["mean_test_score"], scores)
+
+
 def test_models_that_grow():
     search = GridSearch(Growing(late=1.0), {"good": [0.0, 1.0]}, epochs=3).fit(*lazy(*rows()))
     assert search.cv_results_["mean_test_score"].tolist() == [3.0, 4.0]
@@ -279,6 +294,7 @@ MODELS = {
     "sgd": SGDClassifier(),
     "adam": MLPClassifier((3,), batch_size=50),
     "momentum": MLPClassifier((3,), solver="sgd", learning_rate="invscaling", batch_size=50),
+    "balanced": SGDClassifier(class_weight="balanced"),
     "bayes": GaussianNB(),  # is trained again
 }
 
@@ -291,6 +307,7 @@ MODELS = {
         ("grid", "sgd"),
         ("halving", "adam"),
         ("halving", "momentum"),
+        ("halving", "balanced"),
         ("halving", "bayes"),
     ],
 )
