@@ -119,6 +119,17 @@ class Axis:
             return self._chosen
         return self.largest if self.count > 1 else 0
 
+    def cut(self, pieces: int) -> Axis:
+        """Return this axis with each chunk cut into so many, as even as may be."""
+        if pieces == 1:
+            return self
+        if self._bounds is None and (self.count == 1 or self.step % pieces == 0):
+            return Axis.regular(self.length, -(-self.step // pieces))
+        sizes = np.diff(np.append(self.start(np.arange(self.count)), self.length))
+        each = -(-sizes // pieces)[:, None]
+        parts = np.clip(sizes[:, None] - each * np.arange(pieces), 0, each).ravel()
+        return Axis.of_sizes(parts[parts > 0])
+
     def with_chosen(self, size: int) -> Axis:
         """Return this axis, and the size of what was chosen in what it is joined from."""
         found = Axis(self.length, self.step, self._bounds)

@@ -163,8 +163,9 @@ def _fuses(node: Expr, user: Expr, sources: dict[str, Source]) -> bool:
         return user.op.leaf and not isinstance(node.op, Level)
     if isinstance(user.op, Contract):
         if isinstance(node.op, Move) and node.token not in sources:
-            # What the user holds, in files perhaps, isn't read again for each block of the result.
-            once = not isinstance(node.operands[0].op, Host) or _read_once(node, user)
+            # What the user holds in files isn't read again for each block of the result.
+            below = node.operands[0].op
+            once = not isinstance(below, Host) or below.data.in_memory or _read_once(node, user)
             return node.grid.ndim > 0 and once and _takes_parts(node)
         return isinstance(node.op, Elementwise) and node.grid.ndim > 0 and _read_once(node, user)
     if isinstance(user.op, BlockFunction | MapBlocks):

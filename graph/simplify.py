@@ -15,7 +15,7 @@ from .expr import Expr, rewrite, with_operands
 from .grid import Axis, Grid
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise
-from .kinds.move import Move, Route, join_operands
+from .kinds.move import Move, Route, join_operands, rechunk
 from .kinds.reduction import Reduce, expand
 from .patches import compose
 from .pushing import push_down
@@ -141,4 +141,6 @@ def _straighten(move: Move) -> Move:
     """Return a move of one operand with the result's axes in the operand's order."""
     places = iter(range(len(move.routes[0].axes)))
     axes = [(None if a is None else next(places), axis_map) for a, axis_map in move.routes[0].axes]
+    if all(axis_map == Slice() for _, axis_map in axes):
+        return rechunk(len(axes))  # as the other operand may be read
     return Move(move.name, (Route(tuple(axes)),))

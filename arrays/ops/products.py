@@ -10,7 +10,8 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
-from ...graph.kinds.contraction import Contract, split_for
+from ...graph.kinds.contraction import Contract, cut_blocks, split_for
+from ...graph.kinds.move import rechunk as rechunk_move
 from ...graph.kinds.reduction import Reduce
 from ..base import ArrayBase, as_array, broadcast_shape, check_axis, make
 from ..chunking.rechunk import regrid
@@ -30,13 +31,16 @@ __all__ = [
 ]
 
 Labels = tuple[int, ...]
+FEW_BYTES = 1 << 20
+"""Partial products that take no more, all together, are kept beside each other whatever the operands take."""
 
 
 def contract(operation: str, left: Array, right: Array, labels: tuple[Labels, Labels, Labels]) -> Array:
     """Sum products of elements over the labels that the result lacks.
 
     Axes with one label must have one length. The chunks of the smaller operand follow the larger one's
-    there; few result blocks with many summed ones are computed in parts, which are added up.
+    there; few result blocks with many summed ones are computed in parts, which are added up. Where
+    these parts would take more memory than the operands, smaller blocks of the result are computed instead.
     """
     try:
         dtype = np.matmul(np.empty((0, 0), left.dtype), np.empty((0, 0), right.dtype)).dtype
@@ -53,12 +57,28 @@ def contract(operation: str, left: Array, right: Array, labels: tuple[Labels, La
     left = regrid(left, Grid([axes[a] for a in mine]))
     right = regrid(right, Grid([axes[a] for a in theirs]))
     grid = Grid([axes[a] for a in out])
-    summed = [a for a in mine if a in theirs and a not in out]
-    parts = split_for(grid.nblocks, math.prod(axes[a].count for a in summed))
-    op = Contract(mine, theirs, out, parts)
+    inner = math.prod(axes[a].count for a in mine if a in theirs and a not in out)
+    parts = split_for(grid.nblocks, inner)
+    if parts * grid.size * dtype.itemsize > max(FEW_BYTES, left.nbytes, right.nbytes):
+        fine = cut_blocks(grid)
+        if fine != grid:
+            cut = axes | dict(zip(out, fine.axes, strict=True))
+            operands = (_recut(x, Grid([cut[a] for a in names])) for x, names in ((left, mine), (right, theirs)))
+            return regrid(_multiply(tuple(operands), labels, fine, split_for(fine.nblocks, inner)), grid)
+    return _multiply((left, right), labels, grid, parts)
+
+
+def _recut(x: Array, grid: Grid) -> Array:
+    """Return an operand in smaller chunks, parts of its own: products read them where these lie."""
+    return x if x.expr.grid == grid else make(rechunk_move(x.ndim), (x,), grid, x.dtype)
+
+
+def _multiply(operands: tuple[Array, ...], labels: tuple[Labels, Labels, Labels], grid: Grid, parts: int) -> Array:
+    """Return the product of operands whose chunks fit; a sum in several parts is added up."""
+    dtype, op = operands[0].dtype, Contract(*labels, parts)
     if parts == 1:
-        return make(op, (left, right), grid, dtype)
-    wide = make(op, (left, right), Grid([Axis.regular(parts, 1), *grid.axes]), dtype)
+        return make(op, operands, grid, dtype)
+    wide = make(op, operands, Grid([Axis.regular(parts, 1), *grid.axes]), dtype)
     head = "any" if dtype == np.bool else "sum"
     return make(Reduce(head, (0,), False), (wide,), grid, dtype)
 

@@ -2,7 +2,8 @@
 
 Axes are labelled; a label that the result lacks is summed over. The blocks along the summed axes are added in order
 within a task; when there are few result blocks, `split` cuts the sum into that many parts, each a block of a new
-first axis, which a reduction adds up. The split follows from the grids alone.
+first axis, which a reduction adds up. The split follows from the grids alone. Each part is as large as the result: where
+the operands are no larger than all of them, the result is cut into smaller blocks instead (`cut_blocks`).
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import numpy as np
 
 from ..access import Rows
 from ..expr import Op
+from ..grid import Grid
 
 if TYPE_CHECKING:
-    from ..grid import Grid, Index
+    from ..grid import Index
 
 WANTED_TASKS = 16
+LEAST = 64
 
 
 @dataclass(frozen=True)
@@ -89,3 +92,18 @@ def split_for(counts_out: int, counts_inner: int) -> int:
     if counts_out >= WANTED_TASKS or counts_inner < 2:
         return 1
     return min(counts_inner, -(-WANTED_TASKS // counts_out))
+
+
+def cut_blocks(grid: Grid) -> Grid:
+    """Return the grid with blocks halved along their longest axis, until there are as many as tasks are wanted.
+
+    Blocks keep at least `LEAST` positions along each axis that is cut.
+    """
+    pieces = [1] * grid.ndim
+    while grid.nblocks * math.prod(pieces) < WANTED_TASKS:
+        lengths = [axis.largest // n for axis, n in zip(grid.axes, pieces, strict=True)]
+        longest = max(range(grid.ndim), key=lengths.__getitem__, default=0)
+        if not lengths or lengths[longest] < 2 * LEAST:
+            break
+        pieces[longest] *= 2
+    return Grid([axis.cut(n) for axis, n in zip(grid.axes, pieces, strict=True)])

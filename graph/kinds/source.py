@@ -108,6 +108,11 @@ class HostData:
         self.lock = lock
 
     @property
+    def in_memory(self) -> bool:
+        """Whether it lies in memory, not in files: reading parts of it again costs nothing."""
+        return self.in_place and self.file is None
+
+    @property
     def slow(self) -> bool:
         """Whether reading it may take long: what isn't in memory, nor a plain file; I/O threads read it."""
         return not self.in_place and not getattr(self.array if self.file is None else self.file, "quick", False)

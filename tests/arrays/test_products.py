@@ -121,3 +121,27 @@ def test_errors():
     for call, kind, message in cases:
         with pytest.raises(kind, match=message):
             call()
+
+
+SUMMED_OVER_ROWS = [
+    (400, (40, 400)),
+    (401, ((1, 80, 160, 160), (401,))),
+    ((20, 9, 130), (1, (4, 5), (100, 30))),
+    ((300, 3, 90), (30, 2, (89, 1))),
+    (130, ((30, 100), (65, 65))),
+]
+
+
+@pytest.mark.parametrize(("shape", "chunks"), SUMMED_OVER_ROWS)
+def test_large_results_of_sums_over_many_chunks_keep_their_chunks(shape, chunks):
+    shape = shape if isinstance(shape, tuple) else (shape, shape)
+    a = RNG.random(shape)
+    x = wr.from_array(a, chunks=chunks)
+    for y in (x, x + 0, (x + 0).persist()):
+        found = wr.tensordot(y, y, ((0,), (0,)))
+        assert found.chunks == x.chunks[1:] * 2
+        check(found, np.tensordot(a, a, ((0,), (0,))))
+        check(wr.einsum("i...,i...->...", y, y), np.einsum("i...,i...->...", a, a))
+        if x.ndim == 2:
+            check(y.T @ y, a.T @ a)
+            np.testing.assert_allclose(((y - y.mean(0)).T @ y).compute(), (a - a.mean(0)).T @ a, atol=1e-10)

@@ -96,6 +96,7 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
         "matmul": product,
         "matmul-sum": (product + 1).sum(),
         "matmul-thin": y.T @ y,
+        "matmul-wide": y[:200].T @ (y[:200] + 1),
         "matmul-self": (y.T @ y) @ (y.T @ y),
         "tensordot": wr.tensordot(y, f, axes=((0,), (0,))),
         "transpose": x.T + 1,

@@ -131,3 +131,14 @@ def test_bytes(text, count):
 def test_bad_bytes(text):
     with pytest.raises(ValueError, match=r"byte"):
         parse_bytes(text)
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=6), st.sampled_from([1, 2, 4, 8]))
+def test_chunks_are_cut_within_their_borders(sizes, pieces):
+    axis = Axis.of_sizes(sizes)
+    cut = axis.cut(pieces)
+    borders = set(np.cumsum(cut.sizes()).tolist())
+    assert cut.length == axis.length
+    assert set(np.cumsum(axis.sizes()).tolist()) <= borders
+    assert cut.largest <= -(-max(axis.largest, 1) // pieces)
+    assert cut.count <= axis.count * pieces
