@@ -2,8 +2,8 @@
 
 Axes are labelled; a label that the result lacks is summed over. The blocks along the summed axes are added in order
 within a task; when there are few result blocks, `split` cuts the sum into that many parts, each a block of a new
-first axis, which a reduction adds up. The split follows from the grids alone. Each part is as large as the result: where
-the operands are no larger than all of them, the result is cut into smaller blocks instead (`cut_blocks`).
+first axis, which a reduction adds up. The split follows from the grids alone. Each part is as large as the result:
+where the operands are no larger than all of them, the result is cut into smaller blocks instead (`cut_blocks`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prints, for products that sum over rows, the arenas' bytes in use at most in times of the array's, and the results."""
+"""Prints how many times the array the arenas hold at most for products that sum over rows, and digests of these."""
 
 import json
 
