@@ -10,6 +10,7 @@ import numpy as np
 
 from ..graph.errors import ClusterError
 from ..workers.config import config
+from ..workers.stores.zarr_loop import check_loop
 from .job import Arrival, EndJob, Gathered, Job, Submit, Watch
 from .progress import Bar
 
@@ -55,6 +56,7 @@ class ResultCollector:
         What stopped the job is raised.
         """
         job = self.job
+        check_loop()
         bar = Bar(config.progress, self.engine, job)
         if job.results is None and not job.finished:
             self.engine.request(Watch(job))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..graph.errors import ArgumentError, DTypeError, FileError, ShapeError, WindrowError, bad
 from .sources import lock_for
+from .stores.zarr_loop import reading
 
 if TYPE_CHECKING:
     from ..graph.kinds.source import HostData
@@ -73,7 +74,7 @@ def read(data: HostData, where: tuple[slice, ...]) -> Array:
 
 def read_slices(source: Any, lock: Any, label: str, where: tuple[slice, ...]) -> Array:
     """Return what an object gives for slices, checked against what it says of itself."""
-    with lock:
+    with lock, reading():
         try:
             found = source[where]
         except WindrowError:
@@ -96,7 +97,8 @@ def pick(data: HostData, where: tuple[slice, ...], picks: Picks) -> Array:
             if access.opened is None:
                 access.opened = cast("Files", data.file).open()
             opened = access.opened
-    return opened.read(where, picks)
+    with reading():
+        return opened.read(where, picks)
 
 
 def _check(label: str, source: Any, found: Any, where: tuple[slice, ...]) -> Array:

@@ -12,6 +12,7 @@ import cloudpickle
 import numpy as np
 
 from ..graph.errors import WindrowError
+from .stores.zarr_loop import BOUND, own_copy
 
 if TYPE_CHECKING:
     from .host import Picks
@@ -56,7 +57,8 @@ class PickledSource:
 
     def open(self) -> OpenSource:
         """Return what reads it."""
-        source = pickle.loads(self._packed) if self._source is None else self._source
+        own = self._source is None or BOUND in self._packed
+        source = own_copy(self._packed) if own else self._source
         return OpenSource(source, self._locked, self._label)
 
     def __reduce__(self) -> tuple[Any, ...]:

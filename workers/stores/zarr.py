@@ -20,6 +20,7 @@ import numpy as np
 from ...graph.errors import FileError, SourceChanged
 from .libraries import is_of, library
 from .picking import read_picked
+from .zarr_loop import own_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +47,7 @@ def opened(pickled: bytes, by_zarrs: bool) -> Any:
     with _guard:
         found = _open.get((pickled, by_zarrs))
         if found is None:
-            found = _open[pickled, by_zarrs] = pickle.loads(pickled)
+            found = _open[pickled, by_zarrs] = own_copy(pickled)
             if by_zarrs:
                 _use_zarrs(found)
             while len(_open) > KEPT:

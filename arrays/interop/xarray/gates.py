@@ -84,6 +84,18 @@ def _keep_chunks(original: Callable[..., Any]) -> Callable[..., Any]:
     return chosen
 
 
+def _chunk_ours(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What is Windrow's keeps its manager, whichever one is the default; `to_dask` makes an array of dask's."""
+
+    @functools.wraps(original)
+    def chosen(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(self._data, Array):  # chunks come first, and then these two
+            args, kwargs = args[:1], kwargs | {"chunked_array_type": "windrow", "from_array_kwargs": None}
+        return original(self, *args, **kwargs)
+
+    return chosen
+
+
 def _windows(array: Any, window_shape: Any, axis: Any = None, **kwargs: Any) -> Any:
     return sliding_window_view(array, window_shape, axis, automatic_rechunk=kwargs.get("automatic_rechunk", True))
 
@@ -115,6 +127,7 @@ GATES: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
     ("xarray.computation.fit", "least_squares", lines.least_squares),
     ("xarray.computation.fit", "is_duck_dask_array", _is_lazy),
     ("xarray.computation.weighted", "is_duck_dask_array", _is_lazy),
+    ("xarray.namedarray.core", "NamedArray.chunk", _chunk_ours),
     ("xarray.core.variable", "Variable._shift_one_dim", _keep_chunks),
     ("xarray.core.variable", "Variable._roll_one_dim", _keep_chunks),
     ("xarray.core.groupby", "GroupBy._flox_reduce", _with_gate_of_flox),
