@@ -20,6 +20,7 @@ from ..kinds.elementwise import Elementwise, Scalar
 from ..kinds.mapping import MapBlocks
 from ..kinds.move import Move
 from ..kinds.source import Full
+from .checks import check_plan
 from .margins import Functions
 from .moves import Moves
 from .plan import BlockCall, HaloPlan, Leaf, Point, Read, Single, Value, reads
@@ -83,6 +84,7 @@ class _Analysis(Moves, Functions):
         for n, round_, pairs in zip(self.shape, self.periodic, zip(*plan.depths, strict=True), strict=True):
             if round_ and max(d for pair in pairs for d in pair) > n:
                 raise NotLocal("a step reaches round an axis")
+        check_plan(plan)
         return plan
 
     def _given(self, e: Expr) -> Where:
@@ -93,7 +95,7 @@ class _Analysis(Moves, Functions):
         if missing < 0:
             raise NotLocal(f"an array of shape {e.shape} is used")
         own = (1,) * missing + e.shape
-        along = tuple(m == n for m, n in zip(own, self.shape, strict=True))
+        along = tuple(k >= missing and m == n for k, (m, n) in enumerate(zip(own, self.shape, strict=True)))
         if any(not here and m != 1 for here, m in zip(along, own, strict=True)):
             raise NotLocal(f"an array of shape {e.shape} is used")
         box = tuple(
@@ -138,6 +140,8 @@ class _Analysis(Moves, Functions):
 
     def _node(self, node: Expr) -> Where:
         op = node.op
+        if 0 in node.shape:  # nobody reads it: joins leave it out, and what follows from it has no elements either
+            return Scalar(np.zeros((), node.dtype)[()])
         if isinstance(op, Full):
             return Scalar(np.asarray(op.value, node.dtype)[()])
         if isinstance(op, Elementwise):
@@ -193,8 +197,9 @@ class _Analysis(Moves, Functions):
             own = place.own(len(operand.shape))
             if own != axes[count - len(own) :]:
                 raise NotLocal("axes change places")
-            for axis, n in zip(own, operand.shape, strict=True):
-                if place.offset[axis] is not None and n != lengths[axis]:
+            here = dict(zip(own, operand.shape, strict=True))
+            for axis, by in enumerate(place.offset):  # an axis that a row hasn't got has one position of the item's
+                if by is not None and here.get(axis, 1) != lengths.get(axis, 1):
                     raise NotLocal("one row or column is spread")
         shape = tuple(lengths.get(axis, 1) for axis in range(len(self.shape)))
         return None if count == len(self.shape) else axes, shape

@@ -37,7 +37,8 @@ class Moves(Found):
         if op.fill is not None:
             pieces.append((whole, Scalar(np.asarray(op.fill).astype(node.dtype)[()])))
         for route, operand in zip(op.routes, node.operands, strict=True):
-            pieces += self._pieces(route, operand, node.shape)
+            if 0 not in operand.shape:
+                pieces += self._pieces(route, operand, node.shape)
         if len(pieces) > MOST_PIECES:
             raise NotLocal(f"{node.label} has many parts")
         while len(pieces) > 1 and any(later[0] == whole for later in pieces[1:]):

@@ -19,6 +19,14 @@ def test_loops_on_ranks(launch, nothing_left):
     assert found["gangs"] == 8
 
 
+def test_bodies_by_chance_on_ranks(launch, nothing_left):
+    ended = launch(3, str(PROGRAMS / "loop_bodies.py"), "40")
+    assert ended.status == 0, ended.err[-3000:]
+    result = json.loads(ended.last)
+    assert result["wrong"] == []
+    assert 10 < result["gangs"] < 40
+
+
 def check(launch, seed: int, name: str, **more: str) -> None:
     ended = launch(4, str(PROGRAMS / "loop_deaths.py"), str(seed), name, limit=90, **more)
     assert (ended.status, ended.out.strip()) == (0, "1 right"), ended.err[-3000:]
