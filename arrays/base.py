@@ -17,7 +17,7 @@ import numpy as np
 from ..graph import origin
 from ..graph.arguments import check_integer, is_integer
 from ..graph.chunks import normalize
-from ..graph.errors import ArgumentError, AxisError, ChunksError, DTypeError, ShapeError, bad
+from ..graph.errors import ArgumentError, AxisError, ChunksError, DTypeError, RangeError, ShapeError, bad
 from ..graph.expr import DType, Expr, Op
 from ..graph.kinds.source import Host, HostData
 from ..graph.recurring import same_grid
@@ -342,6 +342,9 @@ def as_array_nocopy(operation: str, argument: str, value: Any) -> Array:
         found = value
     elif isinstance(value, (SCALARS, list | tuple)) or hasattr(value, "__array__"):
         found = plain_array(operation, argument, value)
+        huge = next((each for each in found.flat if type(each) is int), None) if found.dtype.hasobject else None
+        if huge is not None:
+            raise RangeError(bad(operation, argument, huge, "an integer of 64 bits, or a float"))
     else:
         raise ArgumentError(bad(operation, argument, value, "a Windrow or NumPy array, or a number"))
     check_dtype(operation, argument, found.dtype)
@@ -353,6 +356,8 @@ def plain_array(operation: str, argument: str, value: Any, dtype: Any = None) ->
     """Return a sequence, a number, or what NumPy can read, as an array of NumPy's."""
     try:
         return np.asarray(value, dtype)
+    except OverflowError as error:
+        raise RangeError(bad(operation, argument, value, f"values that {np.dtype(dtype)} can hold")) from error
     except ValueError as error:
         ragged = "inhomogeneous" in str(error)
         expected = "rows of one length" if ragged else f"an array ({error})"

@@ -18,6 +18,7 @@ __all__ = [
     "LostWrite",
     "MissingFile",
     "OutOfMemory",
+    "RangeError",
     "ShapeError",
     "SourceChanged",
     "WaitTimeout",
@@ -51,6 +52,10 @@ class ArgumentError(WindrowError, TypeError, ValueError):
 
 class BadValue(WindrowError, ValueError):
     """An argument of the right kind, but with a value that an operation can't take."""
+
+
+class RangeError(WindrowError, OverflowError):
+    """A number that a dtype can't hold."""
 
 
 class IndexingError(WindrowError, IndexError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
 from ...workers.kernels.user_results import plain
 from ..base import ArrayBase, check_axis, make
+from ..values import assigned, hold
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -34,13 +35,16 @@ def read_depths(operation: str, depth: Any, ndim: int, argument: str = "depth") 
     return tuple(pairs)
 
 
-def read_boundaries(operation: str, boundary: Any, shape: Sequence[int]) -> tuple[Any, ...]:
-    """Return what is beyond the ends of each axis: nothing where it has no elements."""
-    ends = []
-    for spec, length in zip(_each(operation, "boundary", boundary, len(shape), "none"), shape, strict=True):
+def read_boundaries(operation: str, boundary: Any, of: ArrayBase) -> tuple[Any, ...]:
+    """Return what is beyond the ends of each axis of an array: nothing where it has no elements."""
+    ends: list[Any] = []
+    for spec, length in zip(_each(operation, "boundary", boundary, of.ndim, "none"), of.shape, strict=True):
         spec = "none" if spec is None else spec
         if isinstance(spec, str) and spec not in _BOUNDARIES:
             raise ArgumentError(bad(operation, "boundary", spec, f"one of {', '.join(_BOUNDARIES)}, or a number"))
+        if not isinstance(spec, str):  # NumPy's numbers are asked as Python's: nothing wraps
+            number = spec.item() if isinstance(spec, np.generic) and spec.dtype.kind in "biufc" else spec
+            spec = hold(operation, "boundary", number, of.dtype, assigned)[()]
         ends.append(spec if length else "none")
     return tuple(ends)
 
@@ -62,7 +66,7 @@ def with_halo(x: ArrayBase, depths: Depths, boundaries: tuple[Any, ...]) -> Arra
     """Return the array of chunks with their margins: at once, unless axes have other numbers beyond their ends."""
     found = x
     wide = [i for i in range(x.ndim) if depths[i] != (0, 0)]
-    fills = {i: np.asarray(boundaries[i]).astype(x.dtype)[()] for i in wide if not isinstance(boundaries[i], str)}
+    fills = {i: boundaries[i] for i in wide if not isinstance(boundaries[i], str)}
     together = [wide] if len({fill.tobytes() for fill in fills.values()}) < 2 else [
         [i for i in wide if i not in fills], *([i] for i in fills)
     ]  # fmt: skip

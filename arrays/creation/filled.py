@@ -11,7 +11,8 @@ from ...graph.kinds.source import Constant, Full
 from ..base import ArrayBase, as_array, broadcast_shape, check_device, check_dtype, check_shape, grid_for, make
 from ..chunking.rechunk import regrid
 from ..ops.broadcasting import broadcast_to
-from ..ops.elementwise_nodes import cast
+from ..ops.elementwise_nodes import cast_values
+from ..values import copied, hold
 
 if TYPE_CHECKING:
     from ...graph.expr import DType
@@ -64,6 +65,8 @@ def full(
         `shape` is not an integer or a tuple of integers. `device` is neither None nor "cpu".
     ShapeError
         `shape` has a negative length, or 2**63 elements or more. `fill_value` doesn't broadcast to `shape`.
+    RangeError
+        `fill_value` is a number of Python's that the dtype can't hold.
     DTypeError
         `dtype` is not a NumPy dtype, or one of Python objects.
     ChunksError
@@ -81,20 +84,24 @@ def full(
 
 def _full(operation: str, shape: Any, value: Any, dtype: Any, chunks: Any) -> Array:
     if isinstance(value, ArrayBase) or np.ndim(value) != 0:
-        array = as_array(operation, "fill_value", value)
-        known = check_dtype(operation, "dtype", array.dtype if dtype is None else dtype)
+        wanted = None if dtype is None else check_dtype(operation, "dtype", dtype)
+        if wanted is None:
+            array = as_array(operation, "fill_value", value)
+        else:
+            array = cast_values(operation, "fill_value", value, wanted, copied)
+        known = array.dtype
         lengths = check_shape(operation, shape)
         if broadcast_shape(operation, array.shape, lengths) != lengths:
             raise ShapeError(bad(operation, "fill_value", array.shape, f"a shape that broadcasts to {lengths}"))
-        found = broadcast_to(cast(array, known), lengths)
+        found = broadcast_to(array, lengths)
         return regrid(found, grid_for(operation, chunks, found.shape, known))
     known = check_dtype(operation, "dtype", np.asarray(value).dtype if dtype is None else dtype)
     lengths = check_shape(operation, shape)
-    return make(Full(_item(value, known)), (), grid_for(operation, chunks, lengths, known), known)
+    return make(Full(_item(operation, value, known)), (), grid_for(operation, chunks, lengths, known), known)
 
 
-def _item(value: Any, dtype: DType) -> Any:
-    return np.zeros((), dtype)[()] if value is ZERO else np.asarray(value).astype(dtype)[()]
+def _item(operation: str, value: Any, dtype: DType) -> Any:
+    return np.zeros((), dtype)[()] if value is ZERO else hold(operation, "fill_value", value, dtype, copied)[()]
 
 
 def constant(shape: tuple[int, ...], value: Any, dtype: DType) -> Array:
@@ -244,7 +251,7 @@ def _like(operation: str, x: Any, value: Any, dtype: Any, shape: Any, chunks: An
         grid = array.expr.grid
         if isinstance(value, ArrayBase) or np.ndim(value) != 0:
             return regrid(_full(operation, array.shape, value, known, "auto"), grid)
-        return make(Full(_item(value, known)), (), grid, known)
+        return make(Full(_item(operation, value, known)), (), grid, known)
     return _full(operation, array.shape if shape is None else shape, value, known, "auto" if chunks is None else chunks)
 
 
@@ -449,6 +456,8 @@ def full_like(
         or a tuple of integers. `device` is neither None nor "cpu".
     ShapeError
         `shape` has a negative length, or 2**63 elements or more. `fill_value` doesn't broadcast to the shape.
+    RangeError
+        `fill_value` is a number of Python's that the dtype can't hold.
     DTypeError
         `a` holds Python objects. `dtype` is not a NumPy dtype, or one of Python objects.
     ChunksError

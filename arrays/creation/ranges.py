@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import check_integer
-from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.source import Eye, Ramp
 from ..base import LONGEST, ArrayBase, as_array, check_device, check_dtype, check_shape, grid_for, make
 from ..ops.elementwise import astype, where
 from ..ops.elementwise_nodes import cast
 from ..ops.moving import moveaxis
 from ..ops.ufuncs import add, divide, equal, floor, greater_equal, multiply, subtract
+from ..values import assigned, hold
 
 if TYPE_CHECKING:
+    from ...graph.expr import DType
     from ..array import Array
 
 __all__ = [
@@ -72,6 +74,8 @@ def arange(
         `step` is zero, an argument is not finite or beyond 64-bit integers, or there would be too many elements.
     DTypeError
         `dtype` is not a NumPy dtype, or one of Python objects.
+    RangeError
+        `dtype` can't hold the first number or the second.
     ChunksError
         `chunks` can't be read or doesn't fit the shape.
 
@@ -107,11 +111,21 @@ def arange(
         known = np.result_type(known, np.arange(stop, stop, step).dtype)
     wanted = known if dtype is None else check_dtype("arange", "dtype", dtype)
     count = _count(_plain(start), _plain(stop), _plain(step), last)
+    _hold_first(start, step, count, wanted)
     if wanted.kind == "f":
         # NumPy goes by the difference of the first two elements, as they are after rounding to the dtype.
         step = wanted.type(start + step) - wanted.type(start)
     ramp = Ramp(_plain(start), _plain(step))
     return make(ramp, (), grid_for("arange", chunks, (count,), wanted), wanted)
+
+
+def _hold_first(start: Any, step: Any, count: int, dtype: DType) -> None:
+    """Raise for a dtype that can't hold the first two numbers; those after them follow, and wrap, as NumPy's do."""
+    if dtype.kind == "b" and count > 2:
+        raise DTypeError(bad("arange", "dtype", dtype, f"one for {count} numbers; bool is for two"))
+    if dtype.kind in "iu":
+        for k in range(min(count, 2)):
+            hold("arange", "start" if k == 0 else "step", _plain(start) + k * _plain(step), dtype, assigned)
 
 
 def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, Any, Any]:
@@ -146,6 +160,7 @@ def _count(start: Any, stop: Any, step: Any, last: str) -> int:
 
 def _plain(value: Any) -> Any:
     """Integers as Python's, which can't overflow on the distance."""
+    value = value[()] if isinstance(value, np.ndarray) else value
     whole = isinstance(value, int | np.integer | np.bool) and not isinstance(value, np.timedelta64)
     return int(value) if whole else value
 

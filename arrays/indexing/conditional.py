@@ -16,14 +16,16 @@ from ..execution.deferred import defer_unsized
 from ..ops import extremes
 from ..ops.broadcasting import broadcast_to
 from ..ops.elementwise import astype, where
-from ..ops.elementwise_nodes import choose
+from ..ops.elementwise_nodes import cast_values, choose
 from ..ops.outputs import deliver
 from ..ops.taking import flip
 from ..ops.ufuncs import logical_not, logical_or, not_equal
+from ..values import copied, hold
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
+    from ...graph.expr import DType
     from ..array import Array
 
 __all__ = [
@@ -80,6 +82,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
             raise DTypeError(bad("select", f"condlist[{i}]", condition.dtype, "an array of bool"))
     choices = [c if np.ndim(c) == 0 else as_array("select", "choicelist", c) for c in (*choicelist, default)]
     dtype = np.result_type(*(c.dtype if isinstance(c, ArrayBase | np.ndarray | np.generic) else c for c in choices))
+    for choice in choices:
+        if type(choice) is int:
+            hold("select", "choicelist", choice, dtype)
     found: Any = choices.pop()
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         found = where(condition, choice, found)
@@ -149,7 +154,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     found: Array = zeros_like(array)
     for condition, function in zip(conditions, funclist, strict=True):
         value = function(array, *args, **kw) if callable(function) else function
-        found = where(condition, astype(as_array("piecewise", "funclist", value), array.dtype), found)
+        found = where(condition, cast_values("piecewise", "funclist", value, array.dtype), found)
     return found
 
 
@@ -203,9 +208,10 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     """
     if not isinstance(dst, ArrayBase | np.ndarray):
         raise ArgumentError(bad("copyto", "dst", type(dst).__name__, "a Windrow or NumPy array"))
-    source = as_array("copyto", "src", src)
     if isinstance(src, bool | int | float | complex):  # Python's numbers take the other's precision
-        source = astype(source, np.result_type(src, dst.dtype))
+        source = cast_values("copyto", "src", src, np.result_type(src, dst.dtype), copied)
+    else:
+        source = as_array("copyto", "src", src)
     found = source if where is True else choose("copyto", where, source, dst)
     grid = dst.expr.grid if isinstance(dst, ArrayBase) else None
     deliver("copyto", found, dst, casting)
@@ -233,7 +239,9 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     ShapeError
         `mask` has another number of elements.
     DTypeError
-        `mask` or `values` holds Python objects.
+        `mask` or `values` holds Python objects, or `values` is an array that isn't cast safely to the dtype of `a`.
+    RangeError
+        `values` has a number of Python's that the dtype can't hold.
 
     Notes
     -----
@@ -249,14 +257,21 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     """
     target = lazy_target("putmask", "a", a)
     chosen = _mask("putmask", mask, target)
-    source = as_array("putmask", "values", values)
+    source = _filling("putmask", "values", values, target.dtype)
     if source.size == 0:
         return
     if source.size != 1 and source.shape != target.shape:
         source = resize(source, target.shape)
     elif source.size == 1:
         source = source.reshape(())
-    _replace("putmask", target, where(chosen, astype(source, target.dtype), target))
+    _replace("putmask", target, where(chosen, source, target))
+
+
+def _filling(operation: str, argument: str, values: Any, dtype: DType) -> Array:
+    """Return values in the dtype of what they are set into, to which arrays must be cast safely, as in NumPy."""
+    if isinstance(values, ArrayBase | np.ndarray) and not np.can_cast(values.dtype, dtype):
+        raise DTypeError(bad(operation, argument, values.dtype, f"a dtype that is cast safely to {dtype}; or astype()"))
+    return cast_values(operation, argument, values, dtype)
 
 
 def _mask(operation: str, mask: Any, target: Array) -> Array:
@@ -287,7 +302,9 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     ShapeError
         `mask` has another number of elements, or `vals` has none.
     DTypeError
-        `mask` or `vals` holds Python objects.
+        `mask` or `vals` holds Python objects, or `vals` is an array that isn't cast safely to the dtype of `arr`.
+    RangeError
+        `vals` has a number of Python's that the dtype can't hold.
 
     Notes
     -----
@@ -303,7 +320,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     """
     target = lazy_target("place", "arr", arr)
     chosen = _mask("place", mask, target).reshape(-1)
-    values = astype(as_array("place", "vals", vals), target.dtype).reshape(-1)
+    values = _filling("place", "vals", vals, target.dtype).reshape(-1)
     if values.size == 0:
         raise ShapeError(bad("place", "vals", values.shape, "at least one element"))
     flat = target.reshape(-1)

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import is_integer
 from ...graph.errors import IndexingError, ShapeError, bad
-from ..base import ArrayBase, as_array, wrap
+from ..base import ArrayBase, wrap
 from ..chunking.rechunk import regrid
+from ..ops.elementwise_nodes import cast_values
+from ..values import assigned, read
 from .conditional import resize
 
 if TYPE_CHECKING:
@@ -46,7 +49,8 @@ class FlatView:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         line = self._line()
-        given = as_array("flat", "value", value)
+        alone = is_integer(key) and np.ndim(value) == 0
+        given = cast_values("flat", "value", value, self.base.dtype, assigned if alone else read)
         chosen = line[_check_key(key)]
         if chosen.ndim == 0 and given.size != 1:
             raise ShapeError(bad("flat", "value", given.shape, "one element, as one is set"))

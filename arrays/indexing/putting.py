@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ..base import ArrayBase, as_array, check_axis
+from ..base import ArrayBase, check_axis
+from ..ops.elementwise_nodes import cast_values
 from ..ops.reshaping import ravel, reshape
 from .conditional import lazy_target, resize
 from .index_functions import read_integers
@@ -64,7 +65,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     array, positions = lazy_target("put", "a", a), _key("put", "ind", ind).reshape(-1)
     if mode not in ("raise", "wrap", "clip"):
         raise ArgumentError(bad("put", "mode", mode, "'raise', 'wrap' or 'clip'"))
-    values = as_array("put", "v", v)
+    values = cast_values("put", "v", v, array.dtype)
     if not positions.size or not values.size:
         return
     if mode == "wrap":
@@ -180,6 +181,6 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         key: tuple[Any, ...] = (rows, columns)
     else:
         key = (np.arange(min(shape)),) * len(shape)
-    values = as_array("fill_diagonal", "val", val)
+    values = cast_values("fill_diagonal", "val", val, array.dtype)
     if len(key[0]) and values.size:
         array[key] = values if values.size == 1 and not values.ndim else resize(values, (len(key[0]),))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.axismap import AxisMap, Fixed, Place, Slice, Spread
-from ...graph.errors import BadValue, DTypeError, ShapeError, bad
+from ...graph.errors import DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
@@ -31,6 +31,7 @@ from ..ops.broadcasting import broadcast_to
 from ..ops.elementwise import astype
 from ..ops.elementwise_nodes import apply
 from ..ops.moving import Step, move
+from ..values import assigned, hold, read
 from .boolean import count_by_chunk, flatten_masked
 from .getitem import read_mask, stand_ins
 from .keys import (
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from ..array import Array
+    from ..values import Rule
     from .getitem import Masked
     from .keys import Plain
 
@@ -67,7 +69,7 @@ def assign(x: Array, key: Any, value: Any) -> Array:
     plain = read_plain(key)
     if plain is not None:
         chosen = pick_plain(shape, plain)
-        return _static(x, chosen, _value(x, value), plain)
+        return _static(x, chosen, _value(x, value, assigned), plain)
     items = expand_ellipsis(len(shape), read_key(key))
     items = masks_checked(items, shape)
     lazy = any(isinstance(i, ArrayBase) for i in items)
@@ -82,26 +84,28 @@ def assign(x: Array, key: Any, value: Any) -> Array:
     return _static(x, selection(shape, items).simplify(), new)
 
 
-def _value(x: ArrayBase, value: Any) -> Array:
-    """Return a value as an array of the dtype that it is set into; numbers as constants."""
+def _value(x: ArrayBase, value: Any, by: Rule = read) -> Array:
+    """Return a value as an array of the dtype that it is set into; numbers as constants.
+
+    For numbers of a dtype NumPy has one rule where integers and slices say where they go, another for masks and arrays.
+    """
     if isinstance(value, ArrayBase):
         found = as_array("setitem", "value", value)
         _check_cast(x, found.dtype)
         return astype(found, x.dtype)
     if isinstance(value, np.ndarray | np.generic):
         _check_cast(x, value.dtype)
-        array = value.astype(x.dtype, copy=False) if value.dtype.kind in "SU" or value.ndim == 0 else value
+        array: Any = value
+        if isinstance(value, np.generic):
+            array = hold("setitem", "value", value, x.dtype, by)
+        elif value.dtype.kind in "SU" or value.ndim == 0:
+            array = value.astype(x.dtype, copy=False)
     elif isinstance(value, (list, tuple)) and _holds_lazy(value):
         from ..ops.joining import stack
 
         return _value(x, stack([as_array("setitem", "value", v) for v in value]))
     else:
-        try:
-            array = np.asarray(snapshot(value), x.dtype)
-        except ValueError as error:
-            raise BadValue(bad("setitem", "value", value, f"values that {x.dtype} can hold")) from error
-        except TypeError as error:
-            raise DTypeError(bad("setitem", "value", value, f"values that {x.dtype} can hold")) from error
+        array = hold("setitem", "value", snapshot(value), x.dtype)
     if array.ndim == 0:
         return make(Full(np.asarray(array)[()]), (), Grid([]), x.dtype)
     return astype(as_array("setitem", "value", array), x.dtype)

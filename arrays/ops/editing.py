@@ -13,6 +13,7 @@ from ..base import ArrayBase, as_array, check_axis
 from ..execution.deferred import defer_unsized
 from .broadcasting import broadcast_to
 from .elementwise import astype
+from .elementwise_nodes import cast_values
 from .joining import concatenate
 from .moving import Step, move, moveaxis
 from .reshaping import ravel
@@ -195,6 +196,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
         `axis` is out of range for the array.
     DTypeError
         `arr` or `values` holds Python objects. `values` are complex and `arr` isn't.
+    RangeError
+        `values` has a number of Python's that the dtype of `arr` can't hold.
     IndexingError
         `obj` has more than one axis, is of another dtype, or is out of bounds.
 
@@ -210,10 +213,9 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     at = check_axis("insert", axis, array.ndim)
     if isinstance(obj, ArrayBase):
         raise ArgumentError(bad("insert", "obj", "a lazy array", "known positions; compute them first"))
-    new = as_array("insert", "values", values)
-    if new.dtype.kind == "c" and array.dtype.kind != "c":
-        raise DTypeError(bad("insert", "values", new.dtype, f"a dtype that {array.dtype} can hold"))
-    new = astype(new, array.dtype)
+    if getattr(values, "dtype", array.dtype).kind == "c" and array.dtype.kind != "c":
+        raise DTypeError(bad("insert", "values", values.dtype, f"a dtype that {array.dtype} can hold"))
+    new = cast_values("insert", "values", values, array.dtype)
     positions = _read("insert", obj)
     n = array.shape[at]
     if isinstance(positions, slice):

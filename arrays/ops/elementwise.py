@@ -10,7 +10,8 @@ import numpy as np
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, DTypeError, bad
 from ...graph.kinds.elementwise import Elementwise, Scalar
-from ..base import as_array, check_device, check_dtype, gives_view, make
+from ..base import SCALARS, as_array, check_device, check_dtype, gives_view, make
+from ..values import hold
 from .elementwise_nodes import apply, cast
 from .outputs import deliver
 from .selections import elementwise
@@ -118,6 +119,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         The shapes don't broadcast, or a lone condition is 0-d.
     DTypeError
         `condition`, `x` or `y` holds Python objects. `x` and `y` have no common dtype.
+    RangeError
+        `x` or `y` is an integer of Python's that the other's dtype can't hold.
 
     Examples
     --------
@@ -131,7 +134,11 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         return nonzero(condition)
     if x is None or y is None:
         raise ArgumentError(bad("where", "y" if y is None else "x", None, "both x and y, or neither"))
-    return apply("where", "where", (condition, x, y), np.where)
+    found = apply("where", "where", (condition, x, y), np.where)
+    for name, value in (("x", x), ("y", y)):
+        if type(value) is int:  # which NumPy's where casts: 300 among uint8 is 44
+            hold("where", name, value, found.dtype)
+    return found
 
 
 @elementwise
@@ -326,11 +333,26 @@ def clip(
     if found.dtype.kind in "iu":  # limits beyond what the dtype can hold are none
         low = None if type(low) is int and low <= np.iinfo(found.dtype).min else low
         high = None if type(high) is int and high >= np.iinfo(found.dtype).max else high
-    if low is not None:
-        found = maximum(found, low, **(options if high is None else {}))
-    if high is not None:
+    if low is not None and high is not None:
+        found = _between(found, low, high, options)
+    elif low is not None:
+        found = maximum(found, low, **options)
+    elif high is not None:
         found = minimum(found, high, **options)
     return deliver("clip", found, out, options.get("casting", "same_kind"))  # type: ignore[no-any-return]
+
+
+def _between(x: Array, low: Any, high: Any, options: dict[str, Any]) -> Array:
+    """Limit elements on both sides; between two numbers a zero keeps its sign, as in NumPy."""
+    if not options:
+        limits = [np.asarray(v) if isinstance(v, list | tuple) else v for v in (low, high)]
+        x = cast(x, np.result_type(x.dtype, *(getattr(v, "dtype", v) for v in limits)))
+    found: Array = minimum(maximum(x, low), high, **options)
+    plain = isinstance(low, SCALARS) and isinstance(high, SCALARS)
+    if found.dtype.kind not in "fc" or not plain or (low != 0 and high != 0):
+        return found
+    same = cast(x, found.dtype)
+    return apply("clip", "where", (equal(found, same), same, found), np.where)
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import DTypeError, bad
+from ...graph.errors import DTypeError, RangeError, bad
 from ...graph.kinds.elementwise import Arg, Elementwise, Scalar
 from ..base import SCALARS, ArrayBase, as_array, check_dtype, make
 from ..chunking.rechunk import align_chunks
+from ..values import hold, read
 from .selections import over_chosen
 
 if TYPE_CHECKING:
     from ...graph.expr import DType
     from ..array import Array
+    from ..values import Rule
 
 Sample = Callable[..., Any]
 SMALL = 127
@@ -31,7 +33,8 @@ def split(operation: str, values: Sequence[Any]) -> tuple[list[Array], list[Arg]
     for i, value in enumerate(values):
         scalar = _scalar(value)
         if scalar is not None:
-            check_dtype(operation, f"x{i + 1}", np.asarray(scalar.value).dtype)
+            if type(scalar.value) is not int:  # of any size: NumPy tells whether the others' dtype holds it
+                check_dtype(operation, f"x{i + 1}", np.asarray(scalar.value).dtype)
             args.append(scalar)
         else:
             args.append(len(arrays))
@@ -88,7 +91,7 @@ def _find_dtypes(operation: str, sample: Sample, operands: Sequence[Any]) -> lis
         kinds = ", ".join(str(each) if isinstance(each, np.dtype) else repr(each) for each in operands)
         raise DTypeError(f"{operation}: operands are {kinds}; expected dtypes that it takes ({error})") from error
     except OverflowError as error:
-        raise OverflowError(f"{operation}: {error}") from error
+        raise RangeError(f"{operation}: {error}; expected a number that the other operands' dtype can hold") from error
     return [np.asarray(f).dtype for f in (found if isinstance(found, tuple) else (found,))]
 
 
@@ -112,6 +115,13 @@ def cast(array: ArrayBase, dtype: Any) -> Array:
     if chosen is not None:
         return chosen
     return make(Elementwise("cast", (0,)), (array,), array.expr.grid, wanted)
+
+
+def cast_values(operation: str, argument: str, value: Any, dtype: DType, by: Rule = read) -> Array:
+    """Return values that go into an array of a dtype: arrays are cast, numbers and lists must be held by it."""
+    if isinstance(value, (SCALARS, list, tuple, str, bytes)):
+        value = hold(operation, argument, value, dtype, by)
+    return cast(as_array(operation, argument, value), dtype)
 
 
 def choose(operation: str, condition: Any, x: Any, y: Any) -> Array:

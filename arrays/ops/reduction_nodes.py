@@ -15,6 +15,7 @@ from ...graph.kinds.reduction import Reduce, accumulator, reduce_grid
 from ...graph.kinds.source import Constant
 from ..base import ArrayBase, as_array, broadcast_shape, check_axes, check_dtype, make
 from ..chunking.rechunk import regrid
+from ..values import assigned, hold
 from .broadcasting import broadcast_to
 from .elementwise_nodes import cast, choose
 from .outputs import deliver
@@ -150,6 +151,9 @@ def reduce_from(name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initi
         raise ArgumentError(bad(name, "initial", initial, "a number"))
     wanted = None if dtype is None else check_dtype(name, "dtype", dtype)
     array = as_array(name, "a", a)
+    target = target_dtype(name, array.dtype, wanted)
+    if initial is not None:
+        initial = hold(name, "initial", initial, target, assigned)[()]
     neutral = _NEUTRAL.get(name, step.ufunc.identity)
     if neutral is None:
         neutral = initial  # of functions that may take an element twice
@@ -157,15 +161,12 @@ def reduce_from(name: str, a: Any, axis: Axes, dtype: Any, keepdims: bool, initi
         raise ArgumentError(bad(name, "initial", None, "a value for results that 'where' leaves no elements"))
     left = mask_out(name, array, where, neutral)
     axes = find_axes(name, axis, array.ndim)
-    target = target_dtype(name, array.dtype, wanted)
     if math.prod(array.shape[i] for i in axes) == 0 and initial is not None:
         grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
-        return make(Constant(np.asarray(initial).astype(target)[()]), (), grid, target)
+        return make(Constant(initial), (), grid, target)
     empty = name in ("sum", "prod") or step.ufunc.identity is not None
     found = reduce_to(name, left, axis, keepdims, wanted, empty=empty)
-    if initial is None:
-        return found
-    return step(found, np.asarray(initial).astype(target)[()])  # type: ignore[no-any-return]
+    return found if initial is None else step(found, initial)
 
 
 _REDUCTIONS = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max"}

@@ -13,6 +13,7 @@ from ...graph.keywords import refuse
 from ...graph.kinds.elementwise import Arg, Elementwise, Scalar
 from ..base import as_array, check_dtype, make
 from ..chunking.rechunk import align_chunks
+from ..values import copied, hold
 from .elementwise_nodes import cast, choose, sample_dtypes, split
 from .outputs import deliver
 from .selections import over_chosen
@@ -166,7 +167,7 @@ class Ufunc:
             raise DTypeError(bad(self.name, "dtype", dtype, f"one that it computes in ({error})")) from error
         for i, (arg, wanted) in enumerate(zip(args, loop, strict=False)):
             if isinstance(arg, Scalar):
-                args[i] = Scalar(np.asarray(arg.value).astype(wanted)[()])
+                args[i] = Scalar(hold(self.name, f"x{i + 1}", arg.value, wanted, copied)[()])
             else:
                 arrays[arg] = cast(arrays[arg], wanted)
         return list(loop[ufunc.nin :])

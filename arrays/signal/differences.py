@@ -21,6 +21,7 @@ from ..chunking.rechunk import regrid
 from ..ops.broadcasting import broadcast_to
 from ..ops.cumulative import cumsum
 from ..ops.elementwise import astype, where
+from ..ops.elementwise_nodes import cast_values
 from ..ops.joining import concatenate
 from ..ops.reductions import sum as add_up
 from ..ops.reshaping import ravel
@@ -140,11 +141,13 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     parts = [subtract(x[1:], x[:-1])]
     for name, value in (("to_begin", to_begin), ("to_end", to_end)):
         if value is not None:
-            more = as_array("ediff1d", name, value)
-            small = isinstance(value, int) and x.dtype.kind in "iufc"  # NumPy takes Python's integers as they fit
-            if not small and not np.can_cast(more.dtype, x.dtype, "same_kind"):
-                raise DTypeError(bad("ediff1d", name, more.dtype, f"a dtype that is cast to {x.dtype} in its kind"))
-            fitted = ravel(astype(more, x.dtype))
+            if isinstance(value, int) and x.dtype.kind in "iufc":  # Python's integers, as they fit
+                fitted = ravel(cast_values("ediff1d", name, value, x.dtype))
+            else:
+                more = as_array("ediff1d", name, value)
+                if not np.can_cast(more.dtype, x.dtype, "same_kind"):
+                    raise DTypeError(bad("ediff1d", name, more.dtype, f"a dtype that is cast to {x.dtype} in its kind"))
+                fitted = ravel(astype(more, x.dtype))
             parts = [fitted, *parts] if name == "to_begin" else [*parts, fitted]
     return concatenate(parts)
 

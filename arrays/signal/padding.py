@@ -20,6 +20,7 @@ from ..ops.reductions import mean
 from ..ops.taking import take_positions
 from ..ops.ufuncs import rint
 from ..user_functions.map_blocks import map_blocks
+from ..values import assigned, hold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -186,9 +187,10 @@ def _wider(axis: Axis, width: tuple[int, int]) -> Axis:
 def _constant(x: Array, widths: Widths, value: Any) -> Array:
     """Pad with one value in one move; where there are several, axis after axis, a side at a time."""
     values = np.zeros((x.ndim, 2)) if value is None else _pairs("constant_values", value, x.ndim)
-    kept = values.astype(x.dtype)
-    if kept.size == 0:
+    if values.size == 0:
         return x
+    held = [hold("pad", "constant_values", v, x.dtype, assigned) for v in values.reshape(-1)]
+    kept = np.stack(held).reshape(values.shape)
     if (kept == kept.flat[0]).all():
         return _fill(x, widths, kept.flat[0])
     for at, (before, after) in enumerate(widths):

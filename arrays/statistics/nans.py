@@ -16,6 +16,7 @@ from ..ops.elementwise import astype, where
 from ..ops.outputs import deliver
 from ..ops.reduction_nodes import drop_empty_chunks, find_axes, native
 from ..ops.ufuncs import add, divide, fmax, fmin, isnan, logical_and, logical_not, multiply
+from ..values import assigned, hold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +85,9 @@ def nansum(
     np.float64(3.0)
     """
     found = red.sum(_fill("nansum", a, 0, where), axis, dtype, keepdims=keepdims)
-    return deliver("nansum", found if initial is None else astype(add(found, initial), found.dtype), out)
+    if initial is not None:
+        found = add(found, hold("nansum", "initial", initial, found.dtype, assigned)[()])
+    return deliver("nansum", found, out)
 
 
 def nanprod(
@@ -138,7 +141,9 @@ def nanprod(
     np.float64(6.0)
     """
     found = red.prod(_fill("nanprod", a, 1, where), axis, dtype, keepdims=keepdims)
-    return deliver("nanprod", found if initial is None else astype(multiply(found, initial), found.dtype), out)
+    if initial is not None:
+        found = multiply(found, hold("nanprod", "initial", initial, found.dtype, assigned)[()])
+    return deliver("nanprod", found, out)
 
 
 def nanmin(
@@ -328,10 +333,12 @@ def inexact_dtype(operation: str, array: Array, dtype: Any) -> np.dtype[Any]:
 
 def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, mask: Any) -> Array:
     array = as_array(operation, "a", a)
+    if initial is not None:
+        initial = hold(operation, "initial", initial, array.dtype, assigned)[()]
     if mask is not True:
         if initial is None:
             raise ShapeError(bad(operation, "initial", None, "a number, since where= may leave nothing"))
-        array = where(mask, array, array.dtype.type(initial))
+        array = where(mask, array, initial)
     array = astype(array, native(array.dtype))
     plain, pair = (extremes.min, fmin) if operation == "nanmin" else (extremes.max, fmax)
     axes = find_axes(operation, axis, array.ndim)
@@ -348,4 +355,4 @@ def _extreme(operation: str, a: Any, axis: Axes, keepdims: bool, initial: Any, m
         found = make(Reduce(operation, axes, bool(keepdims)), (given,), grid, array.dtype)
     else:
         found = plain(array, axis, keepdims=keepdims)
-    return found if initial is None else astype(pair(found, initial), found.dtype)
+    return found if initial is None else pair(found, initial)

@@ -201,7 +201,7 @@ def _for_each(argument: str, spec: Any, arrays: list[Array]) -> list[Any]:
         if argument == "depth":
             found.append(read_depths("map_overlap", mine, array.ndim))
         else:
-            found.append(read_boundaries("map_overlap", mine, array.shape))
+            found.append(read_boundaries("map_overlap", mine, array))
     return found
 
 
@@ -255,7 +255,7 @@ def overlap(x: Any, depth: Any, boundary: Any = None, *, allow_rechunk: bool = T
     array([-1,  0,  1,  2,  3,  2,  3,  4,  5, -1])
     """
     array = as_array("overlap", "x", x)
-    ends = read_boundaries("overlap", boundary, array.shape)
+    ends = read_boundaries("overlap", boundary, array)
     return with_halo(array, read_depths("overlap", depth, array.ndim), ends)
 
 
@@ -295,7 +295,7 @@ def trim_internal(x: Any, axes: Any, boundary: Any = None) -> Array:
     array([0, 1, 2, 3, 4, 5])
     """
     array = as_array("trim_internal", "x", x)
-    ends = read_boundaries("trim_internal", boundary, array.shape)
+    ends = read_boundaries("trim_internal", boundary, array)
     return _trim_margins("trim_internal", "axes", array, read_depths("trim_internal", axes, array.ndim, "axes"), ends)
 
 
@@ -335,7 +335,7 @@ def trim_overlap(x: Any, depth: Any, boundary: Any = None) -> Array:
     array([0, 1, 2, 3, 4, 5])
     """
     array = as_array("trim_overlap", "x", x)
-    ends = read_boundaries("trim_overlap", boundary, array.shape)
+    ends = read_boundaries("trim_overlap", boundary, array)
     return _trim_margins("trim_overlap", "depth", array, read_depths("trim_overlap", depth, array.ndim), ends)
 
 
