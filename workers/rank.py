@@ -23,6 +23,7 @@ from .blas import BlasLimit
 from .boundary import trim_context
 from .calls import Calls, Recalled, attach, detach
 from .executor import Target, run_blocks, run_task
+from .formats import successors
 from .gangs.member import GangThread
 from .host_copies import HostCopies
 from .inputs import Inputs
@@ -85,6 +86,7 @@ class Rank:
         self.calls.offer("pages.", lambda: _find_service("pages.service").PageService(self.calls, transport))
         self.calls.offer("symmetric arrays: ", lambda: _find_service("one_sided.site").Site(self.calls, transport))
         self.calls.offer("tasks: ", lambda: _find_service("tasks.service").TaskService(self, threads))
+        successors.serve(self.calls)
         self._folder = spill_folder
         self._work: SimpleQueue[int | None] = SimpleQueue()
         self._events: SimpleQueue[Event] = SimpleQueue()

@@ -24,6 +24,7 @@ from ...graph.errors import (
 from ...graph.expr import Expr
 from ...graph.kinds.source import Host, HostData
 from ...workers.config import config
+from ...workers.formats import successors
 from ...workers.formats.places import describe, is_url
 from ...workers.stores import hdf5, netcdf
 from ...workers.stores.libraries import is_of, library
@@ -65,7 +66,8 @@ def from_hdf5(
     Parameters
     ----------
     filename : str or os.PathLike
-        The file, or a URL that fsspec opens. It must not change while the array is used: SourceChanged is raised then.
+        The file, or a URL that fsspec opens. It must not change while the array is used: SourceChanged is raised then,
+        but where `to_hdf5` has written other data sets.
     datapath : str
         Name of the data set: "group/name". A link to another file's data set is followed where the file is a path.
     chunks : int, str, tuple, dict or None
@@ -356,8 +358,7 @@ def _write(
     there = before is not None
     if there and not (os.path.isfile(target) and h5py.is_hdf5(target)):
         raise FileExists(f"to_hdf5: argument 'filename' is {target!r}, which is no HDF5 file; it stays as it is")
-    if there:
-        _refuse(h5py, target, names, overwrite)
+    replaced, linked = _refuse(h5py, target, names, overwrite) if there else ([], False)
 
     def check() -> None:
         if there and _version(target) != before:
@@ -365,6 +366,9 @@ def _write(
                 f"to_hdf5: {target!r} changed while {', '.join(map(repr, names))} came into a copy of it; it stays as "
                 "it is now; expected one writer at a time"
             )
+        if before is not None and not linked:  # arrays that are read from the file go on with the new one
+            status = os.stat(os.path.join(folder, "data"))
+            successors.note(target, before[2:], (status.st_size, status.st_mtime_ns), replaced)
 
     with aside("to_hdf5", target, there, os.path.isfile, check) as folder:
         data = os.path.join(folder, "data")
@@ -430,12 +434,17 @@ def _refuse_names(file: Any, target: str, names: tuple[str, ...], overwrite: boo
             raise FileExists(f"to_hdf5: there is {kind} {name!r} in {target}; expected another name or overwrite=True")
 
 
-def _refuse(h5py: Any, target: str, names: tuple[str, ...], overwrite: bool) -> None:
+def _refuse(h5py: Any, target: str, names: tuple[str, ...], overwrite: bool) -> tuple[list[str], bool]:
+    """Return which data sets are replaced, and whether others may be the same ones by another name."""
     if is_written(target):  # what is written through the other handle later would go to the file that is replaced
         raise FileError(f"to_hdf5: {target!r} is open for writing in this process; expected a file that is closed")
     try:
         with h5py.File(target, "r") as file:
             _refuse_names(file, target, names, overwrite)
+            replaced = [name for name in names if name in file]
+            hard = h5py.HardLink
+            linked = bool(replaced) and file.visititems_links(lambda _, link: not isinstance(link, hard) or None)
+            return replaced, bool(linked)
     except OSError as error:
         if isinstance(error, FileError):
             raise

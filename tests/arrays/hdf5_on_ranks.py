@@ -54,7 +54,9 @@ with netCDF4.Dataset("a.nc", "w") as file:
 v = wr.from_hdf5("a.nc", "v", chunks=(5, 400))
 assert float(wr.nansum(v - x.astype("f4"))) == 0
 assert int(wr.isnan(v).sum()) == 1000
+before = wr.from_hdf5("x.h5", "a/x", chunks=(7, 90)) + 1
 wr.to_hdf5("x.h5", "y", v, overwrite=True)
+assert (before.compute() == rows + 1).all()
 assert (wr.from_hdf5("x.h5", "y")[1:].compute() == rows[1:].astype("f4")).all()
 deadline = time.monotonic() + 20
 while "kill" in sys.argv and not wr.cluster().losses and time.monotonic() < deadline:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import BadValue, FileError
+from ..formats.successors import current
 from .libraries import library
 from .picking import read_picked
 
@@ -211,16 +212,15 @@ class OpenHdf5:
 
     def _fetch(self, region: Region) -> Array:
         source = self._source
-        place = source.place
-        place.check()
+        place = current(source.place, source.name)
         try:
             with reading(place) as file:
                 found = np.asarray(file[source.name][region])
         except Exception as error:
-            place.check()
+            current(place, source.name)
             at = ", ".join(f"{s.start}:{s.stop}" for s in region)
             raise FileError(
                 f"{place.label}: the data set {source.shown} can't be read at [{at}]: {type(error).__name__}: {error}"
             ) from error
-        place.check()
+        current(place, source.name)
         return found
