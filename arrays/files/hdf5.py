@@ -368,7 +368,7 @@ def _write(
             )
         if before is not None and not linked:  # arrays that are read from the file go on with the new one
             status = os.stat(os.path.join(folder, "data"))
-            successors.note(target, before[2:], (status.st_size, status.st_mtime_ns), replaced)
+            successors.note(target, (before[2], before[3]), (status.st_size, status.st_mtime_ns), replaced)
 
     with aside("to_hdf5", target, there, os.path.isfile, check) as folder:
         data = os.path.join(folder, "data")
