@@ -7,6 +7,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ...workers.tasks.needs import Held
     from ...workers.tasks.orders import Need
     from ..engine import Engine
@@ -17,6 +19,26 @@ class Placed(Protocol):
 
     def place(self, engine: Engine) -> Need:
         """Return how a rank finds it now; on the engine's thread."""
+        ...
+
+
+class Outcome(Protocol):
+    """What learns how a task ended: a future, or what stands for one."""
+
+    def done(self) -> bool:
+        """Return whether it has learnt of an end already."""
+        ...
+
+    def set_result(self, value: Any) -> None:
+        """Take the result."""
+        ...
+
+    def set_exception(self, error: BaseException, /) -> None:
+        """Take the error that ended the task."""
+        ...
+
+    def _note_cancelled(self) -> None:
+        """Take note that the task was cancelled."""
         ...
 
 
@@ -102,7 +124,7 @@ class Record:
     error: BaseException | None = None
     waiting: set[Record] = NOBODY
     killed: frozenset[int] = NOBODY
-    future: Any = None
+    future: Callable[[], Outcome | None] | None = None
 
     def note_copy(self, rank: int) -> None:
         """Note that a rank may fetch its result."""

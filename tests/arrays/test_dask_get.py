@@ -148,6 +148,20 @@ def test_an_interrupt_cancels_what_has_not_begun(tmp_path):
     assert plus(1).compute() == 2
 
 
+def test_watched_tasks_that_are_cancelled_end():
+    def fail():
+        raise ValueError("early")
+
+    graph = {"bad": Task("bad", fail), "slow": Task("slow", time.sleep, 1)}
+    graph |= {k: Task(k, lambda _, number: number, TaskRef("slow"), k) for k in range(40)}
+    graph["all"] = Task("all", lambda *each: len(each), *(TaskRef(k) for k in range(40)))
+    ends = []
+    with Callback(finish=lambda dsk, state, failed: ends.append(failed)), pytest.raises(ValueError, match="early"):
+        wr.dask.get(graph, ["bad", "all"])
+    assert ends == [True]
+    assert wr.submit(abs, -1).result(30) == 1
+
+
 def test_persisted_parts_stay_on_the_ranks(tmp_path):
     def note(block):
         with open(tmp_path / "runs", "a") as file:

@@ -28,7 +28,7 @@ from .layout import Alias, DataNode, GraphNode, Task, key_split, order, run_subg
 from .lazy import holds_lazy, takes_lazy
 from .running import Filled, Values, run_node, run_task
 from .stores import writes_here
-from .watching import Told
+from .watching import EndNotice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -146,13 +146,13 @@ class Maker:
                 record.wanted = key in entered.ends
                 if watch is not None:
                     record.wanted = record.wanted or watch.values
-                    record.future = Told(key, watch.told)
+                    record.future = EndNotice(key, watch.ended)
         made = iter(self.board.enter(list(entered.records.values())))
         for key, record in entered.records.items():
-            if record.future is not None and not isinstance(record.future, Told):
+            if record.future is not None and not isinstance(record.future, EndNotice):
                 entered.futures[key] = future = next(made)
                 if watch is not None:
-                    future.add_done_callback(Told(key, watch.told).set_result)
+                    future.add_done_callback(EndNotice(key, watch.ended).set_result)
 
     def _check(self, node: Kept) -> None:
         if node.future._dispatcher is not self.board:

@@ -19,30 +19,30 @@ AHEAD = 64
 """So many of the tasks that haven't begun are looked at."""
 
 
-class Told:
+class EndNotice:
     """In place of a future: puts a task's key into a queue when it has ended, and keeps no result."""
 
-    __slots__ = ("key", "queue")
+    __slots__ = ("ended", "key")
 
-    def __init__(self, key: Any, told: queue.SimpleQueue[Any]) -> None:
-        self.key, self.queue = key, told
+    def __init__(self, key: Any, ended: queue.SimpleQueue[Any]) -> None:
+        self.key, self.ended = key, ended
 
-    def __call__(self, _: Any = None) -> Told:
+    def __call__(self) -> EndNotice:
         return self
 
     def done(self) -> bool:
-        """Tell whether it was told before: no."""
+        """Return whether the end was noted before: it is noted once."""
         return False
 
     def set_result(self, _: Any) -> None:
         """Note the end."""
-        self.queue.put(self.key)
+        self.ended.put(self.key)
 
     set_exception = set_result
 
-    def note_cancelled(self) -> None:
+    def _note_cancelled(self) -> None:
         """Note the end."""
-        self.queue.put(self.key)
+        self.ended.put(self.key)
 
 
 class Watch:
@@ -50,8 +50,8 @@ class Watch:
 
     Attributes
     ----------
-    told : SimpleQueue
-        Of keys whose tasks have ended.
+    ended : SimpleQueue
+        Keys whose tasks have ended.
     values : bool
         Whether a callback may look at results, which then are kept until it has.
     """
@@ -59,7 +59,7 @@ class Watch:
     def __init__(self, nodes: dict[Any, Any], callbacks: Iterable[Any]) -> None:
         self.callbacks, self.nodes = list(callbacks), nodes
         self.state: dict[str, Any] = {}
-        self.told: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.values = any(each[3] and not _looks_away(each[3]) for each in self.callbacks)
         self._begun: set[Any] = set()
 
@@ -90,7 +90,7 @@ class Watch:
         while left:
             self._look(left)
             try:
-                key = self.told.get(timeout=STEP)
+                key = self.ended.get(timeout=STEP)
             except queue.Empty:
                 continue
             record = left.pop(key)
