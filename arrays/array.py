@@ -91,7 +91,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         >>> wr.arange(3).compute()
         array([0, 1, 2])
         """
-        return verbs.compute(self)
+        return verbs.compute_array(self)
 
     def persist(self) -> Array:
         """Start computing the array, and keep its chunks in the memory of the ranks; see `windrow.persist`.
@@ -108,8 +108,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         >>> x.sum().compute()
         np.int64(3)
         """
-        kept: Array = verbs.persist(self)
-        return kept
+        return verbs.persist_array(self)
 
     def release(self) -> None:
         """See `windrow.release`."""

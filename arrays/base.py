@@ -314,15 +314,6 @@ class LazyWrites:
         raise NotImplementedError
 
 
-def check_arrays(operation: str, arrays: Sequence[Any]) -> None:
-    """Raise for an argument that is no array of ours, and where there is none."""
-    if not arrays:
-        raise ArgumentError(bad(operation, "arrays", tuple(arrays), "at least one array"))
-    for array in arrays:
-        if not isinstance(array, ArrayBase):
-            raise ArgumentError(bad(operation, "arrays", array, "Windrow arrays"))
-
-
 def snapshot(value: Any) -> Any:
     """Return a value as it is now: a copy of what NumPy may write to; other values, read-only arrays and files stay."""
     if isinstance(value, ArrayBase | np.generic) or not hasattr(value, "__array__"):

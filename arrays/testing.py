@@ -198,7 +198,7 @@ def assert_consistent(x: Any) -> None:
     """
     _check_chunks("assert_consistent", x)
     said = x.shape, x.dtype
-    found = np.asarray(compute(x))
+    found = np.asarray(x.compute())
     if (found.shape, found.dtype) != said:
         raise AssertionError(f"assert_consistent: {x!r} computes to shape {found.shape} and dtype {found.dtype}")
 
@@ -336,5 +336,5 @@ def _difference(x: Array, y: Array, wrong: Array, count: int, verbose: bool) -> 
     mine, other = compute(x[where] if x.ndim else x, y[where] if y.ndim else y)
     text += f": {np.asarray(mine)[()]}, expected {np.asarray(other)[()]}"
     if count > 1 and x.dtype.kind in "iufc" and y.dtype.kind in "iufc":
-        text += f"; largest difference {compute(extremes.max(ufuncs.absolute(ufuncs.subtract(x, y))))}"
+        text += f"; largest difference {extremes.max(ufuncs.absolute(ufuncs.subtract(x, y))).compute()}"
     return text

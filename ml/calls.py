@@ -26,7 +26,6 @@ import numpy as np
 
 from ..arrays.base import ArrayBase, make
 from ..arrays.creation.from_data import from_array
-from ..arrays.execution.compute import persist
 from ..arrays.user_functions.pickling import payload, pickler
 from ..graph.errors import WindrowError
 from ..graph.grid import Axis, Grid
@@ -256,8 +255,7 @@ class Caller:
     def _make(self, name: str, function: Any, operands: list[Array], size: int) -> Array:
         operand_axes = tuple((None,) * a.ndim for a in operands)
         packed = payload("joblib", function, (), {}, name)
-        made: Array = persist(make(MapBlocks(packed, operand_axes), operands, Grid([Axis.whole(size)]), np.uint8))
-        return made
+        return make(MapBlocks(packed, operand_axes), operands, Grid([Axis.whole(size)]), np.uint8).persist()
 
     def _bytes(self, made: Array) -> bytes:
         """Return a persisted block when it is there."""

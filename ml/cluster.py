@@ -95,8 +95,7 @@ class KMeans(Lazily, own.KMeans):
         if sample_weight is not None:
             arrays.append(weights("KMeans.fit", sample_weight, arrays[0]))
             some_weight("KMeans.fit", arrays[1], negative=False)
-        kept = persist(*arrays)
-        arrays = list(kept) if isinstance(kept, tuple) else [kept]
+        arrays = list(persist(*arrays))
         rows = arrays[0]
         if rows.shape[0] < self.n_clusters:
             raise ShapeError(bad("KMeans.fit", "X", rows.shape, f"at least {self.n_clusters} rows"))

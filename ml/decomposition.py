@@ -8,7 +8,7 @@ import numpy as np
 from sklearn import decomposition as own
 from sklearn.utils.extmath import svd_flip
 
-from ..arrays.execution.compute import compute, persist
+from ..arrays.execution.compute import compute
 from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, bad
 from ..workers.boundary import publish
@@ -92,7 +92,7 @@ class PCA(Lazily, own.PCA):
         if not is_lazy(X):
             super().fit(X, y)
             return self
-        rows = persist(samples("PCA.fit", X))
+        rows = samples("PCA.fit", X).persist()
         n, d = rows.shape
         if n < 2:
             raise ArgumentError(bad("PCA.fit", "X", rows.shape, f"at least two rows; it has {n} sample"))
@@ -172,7 +172,7 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
         return self
 
     def _learn(self, X: Any) -> None:
-        rows = persist(samples("TruncatedSVD.fit", X))
+        rows = samples("TruncatedSVD.fit", X).persist()
         d, count = rows.shape[1], self.n_components
         check_integer("TruncatedSVD.fit", "n_components", count, 1, d)
         squares = total(_square, [rows], (d, d), np.zeros(d))

@@ -284,7 +284,6 @@ def _told(
     They are found by one step on a batch, whose result is dropped.
     """
     some = compute(*(a[: min(batch_size, shards.sizes[0])] for a in shards.arrays))
-    some = some if isinstance(some, tuple) else (some,)
     layout = Layout.of(state)
     found = step(layout.unpack(layout.pack(state)), *some)
     pair = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)
@@ -324,8 +323,7 @@ class _Apply:
 def _measured(step: Callable[..., Any], state: Any, shards: Shards) -> int:
     """Return a batch size, by steps on the driver from the first state; what they give is dropped."""
     most, layout = session().once("train", (), lambda: most_rows(shards)), Layout.of(state)
-    found = compute(*(a[: min(most, shards.sizes[0])] for a in shards.arrays))
-    some = found if isinstance(found, tuple) else (found,)
+    some = compute(*(a[: min(most, shards.sizes[0])] for a in shards.arrays))
     packed = layout.pack(state)
 
     def seconds(size: int) -> float:

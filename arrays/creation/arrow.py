@@ -12,7 +12,7 @@ from ...graph.errors import ArgumentError, BadValue, DTypeError, ShapeError, bad
 from ...workers.arrow import arrow, give, pieces_of, shape_rows, to_numpy, value_type
 from ...workers.arrow_nulls import settle_nulls
 from ..base import as_array_nocopy
-from ..execution.compute import compute
+from ..execution.compute import compute, compute_array
 
 if TYPE_CHECKING:
     import pyarrow
@@ -101,7 +101,7 @@ def _check_names(x: Any, names: Any) -> None:
 def elements(x: ArrayBase) -> Any:
     """Compute an array and return it as an Arrow array."""
     _check("x", x)
-    return give_as("x", x.shape, *(_in_place(x) or (compute(x), None)))
+    return give_as("x", x.shape, *(_in_place(x) or (compute_array(x), None)))
 
 
 def _columns(x: Mapping[Any, Any]) -> tuple[list[str], list[ArrayBase]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...workers.arrow import arrow, value_type
 from ...workers.config import config
-from ..execution.compute import compute, persist, release
+from ..execution.compute import compute_array, persist_array, release
 from .arrow import chunk_pieces, elements, give_as, hold
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def arrow_array(x: ArrayBase, requested_schema: object) -> tuple[object, object]
     wanted = _type_of(requested_schema)
     if _is_table(x, wanted):
         held = hold(x) if x.npartitions == 1 else None
-        values, owner = (compute(x), None) if held is None else (held[0][0], held[1])
+        values, owner = (compute_array(x), None) if held is None else (held[0][0], held[1])
         whole = _batch(values, _schema(x), owner).to_struct_array()
     else:
         whole = elements(x)
@@ -90,14 +90,14 @@ def _batches(x: Array, schema: Any) -> Iterator[Any]:
             yield _batch(part, schema, held[1])
         return
     if x.nbytes <= AT_ONCE * config.chunk_bytes:
-        whole = compute(x)
+        whole = compute_array(x)
         for start, stop in itertools.pairwise(bounds):
             yield _batch(whole[start:stop], schema, None)
         return
-    kept = persist(x)
+    kept = persist_array(x)
     try:
         for start, stop in itertools.pairwise(bounds):
-            yield _batch(compute(kept[start:stop]), schema, None)
+            yield _batch(kept[start:stop].compute(), schema, None)
     finally:
         release(kept)
 

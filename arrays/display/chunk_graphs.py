@@ -9,8 +9,8 @@ import numpy as np
 from ...graph.arguments import check_integer, is_integer
 from ...graph.errors import ArgumentError, IndexingError, bad
 from ...scheduler.record import WORDS, State
-from ..base import check_arrays
 from ..execution.deferred import sketch_plan
+from ..execution.holders import held_arrays
 from .directed import sort_inputs_first
 from .operation_graph import operation_graph
 from .planned import Traced, count_bytes_read, trace
@@ -55,7 +55,7 @@ def graph_of(array: ArrayBase, level: str, limit: int, block: int | tuple[int, .
     return operation_graph(array) if level == "operations" else stage_graph(array)
 
 
-def stage_graph(*arrays: ArrayBase) -> networkx.DiGraph:
+def stage_graph(*arrays: Any) -> networkx.DiGraph:
     """Return the graph of the stages that arrays are made by; nothing is computed.
 
     It is the plan of `compute`, `persist` and recovery: what would run, and behind chunks that are stored what they
@@ -63,7 +63,7 @@ def stage_graph(*arrays: ArrayBase) -> networkx.DiGraph:
 
     Parameters
     ----------
-    *arrays : Array
+    *arrays : Array, or what holds some
         The arrays.
 
     Returns
@@ -77,7 +77,7 @@ def stage_graph(*arrays: ArrayBase) -> networkx.DiGraph:
     Raises
     ------
     ArgumentError
-        An argument is not a Windrow array.
+        An argument neither is a Windrow array nor holds one.
     ImportError
         networkx isn't installed.
 
@@ -101,8 +101,9 @@ def stage_graph(*arrays: ArrayBase) -> networkx.DiGraph:
     """
     import networkx
 
-    traced = _trace_in_order("stage_graph", arrays)
-    found: Any = networkx.DiGraph(arrays=tuple(sketch_plan(a).token for a in arrays))
+    lazy = held_arrays("stage_graph", arrays)
+    traced = _trace_in_order(lazy)
+    found: Any = networkx.DiGraph(arrays=tuple(sketch_plan(a).token for a in lazy))
     for token, one in traced.items():
         chunks = _owners(one).repeat(one.blocks_per_task)[: one.stage.grid.nblocks]
         ranks, held = np.unique(chunks[chunks >= 0], return_counts=True)
@@ -122,7 +123,7 @@ def stage_graph(*arrays: ArrayBase) -> networkx.DiGraph:
     return found
 
 
-def task_graph(*arrays: ArrayBase, limit: int = 10_000, block: int | tuple[int, ...] | None = None) -> networkx.DiGraph:
+def task_graph(*arrays: Any, limit: int = 10_000, block: int | tuple[int, ...] | None = None) -> networkx.DiGraph:
     """Return the graph of the tasks that make the chunks of arrays; nothing is computed.
 
     It is the lineage of the chunks: of those that are stored, too. The edges are what the scheduler goes by. So
@@ -130,7 +131,7 @@ def task_graph(*arrays: ArrayBase, limit: int = 10_000, block: int | tuple[int, 
 
     Parameters
     ----------
-    *arrays : Array
+    *arrays : Array, or what holds some
         The arrays.
     limit : int
         How many tasks the graph may have.
@@ -151,7 +152,8 @@ def task_graph(*arrays: ArrayBase, limit: int = 10_000, block: int | tuple[int, 
     Raises
     ------
     ArgumentError
-        An argument is not a Windrow array, there are more tasks than `limit`, or a block is wanted of several arrays.
+        An argument neither is nor holds a Windrow array, there are more tasks than `limit`, or a block is wanted of
+        several arrays.
     IndexingError
         The array has no such chunk.
     ImportError
@@ -178,7 +180,7 @@ def task_graph(*arrays: ArrayBase, limit: int = 10_000, block: int | tuple[int, 
     >>> [data["block"] for _, data in first.nodes(data=True)]
     [(0,)]
     """
-    return make_task_graph("task_graph", arrays, limit, block)
+    return make_task_graph("task_graph", held_arrays("task_graph", arrays), limit, block)
 
 
 def make_task_graph(
@@ -188,7 +190,7 @@ def make_task_graph(
     import networkx
 
     check_integer(operation, "limit", limit, 1)
-    traced = _trace_in_order(operation, arrays)
+    traced = _trace_in_order(arrays)
     names = tuple(sketch_plan(a).token for a in arrays)
     wanted: dict[str, Index | None] = dict.fromkeys(names)
     found: Any = networkx.DiGraph(arrays=names)
@@ -220,9 +222,8 @@ def _read_block(operation: str, block: int | tuple[int, ...], counts: tuple[int,
     return number
 
 
-def _trace_in_order(operation: str, arrays: Sequence[ArrayBase]) -> dict[str, Traced]:
+def _trace_in_order(arrays: Sequence[ArrayBase]) -> dict[str, Traced]:
     """Return the stages, inputs before their readers."""
-    check_arrays(operation, arrays)
     traced = trace(arrays)
     order = sort_inputs_first(reversed(traced), {token: one.inputs for token, one in traced.items()})
     return {token: traced[token] for token in order}

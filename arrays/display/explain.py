@@ -13,8 +13,8 @@ from ...scheduler.cluster import session
 from ...scheduler.html import size_text
 from ...scheduler.timings import find_seconds
 from ...workers.kernels.compiled.telling import tell_interpreted
-from ..base import check_arrays
 from ..execution.deferred import sketch_plan
+from ..execution.holders import held_arrays
 from .directed import find_longest_path
 from .html import explanation_html
 from .planned import count_bytes_read, plan_stages
@@ -204,8 +204,8 @@ def explain(*arrays: Any) -> Explanation:
 
     Parameters
     ----------
-    *arrays : Array
-        The arrays that would be computed together.
+    *arrays : Array, or what holds some
+        The arrays that would be computed together, as `compute` takes them.
 
     Returns
     -------
@@ -215,7 +215,7 @@ def explain(*arrays: Any) -> Explanation:
     Raises
     ------
     ArgumentError
-        An argument is not a Windrow array.
+        An argument neither is a Windrow array nor holds one.
 
     Examples
     --------
@@ -227,12 +227,12 @@ def explain(*arrays: Any) -> Explanation:
     >>> [stage.name for stage in plan.critical_path.stages]
     ['ones+add+sum (partial)', 'sum']
     """
-    check_arrays("explain", arrays)
-    stages, waiting = plan_stages(arrays)
+    lazy = held_arrays("explain", arrays)
+    stages, waiting = plan_stages(lazy)
     notes = [f"{node.label}: planned when it runs, from values found then" for node in waiting]
-    notes += [note for node in walk([sketch_plan(a) for a in arrays]) if (note := _describe_widening(node))]
+    notes += [note for node in walk([sketch_plan(a) for a in lazy]) if (note := _describe_widening(node))]
     arenas = list(session().arenas)
-    handed = {sketch_plan(a).token for a in arrays} if len(arenas) == 1 else set()
+    handed = {sketch_plan(a).token for a in lazy} if len(arenas) == 1 else set()
     hosts = {s.token for s in stages if s.data is not None}
     notes += [note for s in stages if s.token not in hosts | handed and (note := _describe_crowding(s, arenas))]
     notes += [note for s in stages if (note := _describe_source(s))] if len(arenas) > 1 else []

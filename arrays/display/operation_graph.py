@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.expr import Expr, walk
-from ..base import check_arrays
 from ..execution.deferred import sketch_plan
+from ..execution.holders import held_arrays
 
 if TYPE_CHECKING:
     import networkx
@@ -23,12 +23,12 @@ def operations(*arrays: ArrayBase) -> list[Expr]:
     return list(walk([sketch_plan(a) for a in arrays]))
 
 
-def operation_graph(*arrays: ArrayBase) -> networkx.DiGraph:
+def operation_graph(*arrays: Any) -> networkx.DiGraph:
     """Return the graph of operations behind arrays.
 
     Parameters
     ----------
-    *arrays : Array
+    *arrays : Array, or what holds some
         The arrays.
 
     Returns
@@ -41,7 +41,7 @@ def operation_graph(*arrays: ArrayBase) -> networkx.DiGraph:
     Raises
     ------
     ArgumentError
-        An argument is not a Windrow array.
+        An argument neither is nor holds a Windrow array.
     ImportError
         networkx isn't installed.
 
@@ -62,9 +62,9 @@ def operation_graph(*arrays: ArrayBase) -> networkx.DiGraph:
     """
     import networkx
 
-    check_arrays("operation_graph", arrays)
-    found: Any = networkx.DiGraph(arrays=tuple(sketch_plan(a).token for a in arrays))
-    for node in operations(*arrays):
+    lazy = held_arrays("operation_graph", arrays)
+    found: Any = networkx.DiGraph(arrays=tuple(sketch_plan(a).token for a in lazy))
+    for node in operations(*lazy):
         found.add_node(
             node.token,
             label=node.label,

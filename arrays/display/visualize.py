@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, MissingFile, bad
 from ...scheduler.html import size_text
-from ..base import check_arrays
+from ..execution.holders import held_arrays
 from .chunk_graphs import LEVELS, make_task_graph
 from .operation_graph import operations
 from .picture import Picture, panel, png, stack, svg
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ...graph.expr import Expr
     from ...graph.stage import Stage
+    from ..array import Array
     from ..base import ArrayBase
 
 __all__ = [
@@ -91,7 +92,7 @@ def visualize(*arrays: Any, filename: Any = None, level: str | None = None, limi
 
     Parameters
     ----------
-    *arrays : Array
+    *arrays : Array, or what holds some
         The arrays; the last argument may be the path instead of `filename`.
     filename : str or os.PathLike, optional
         A path ending in .svg, or .png, for which matplotlib is needed. None: nothing is written.
@@ -108,8 +109,8 @@ def visualize(*arrays: Any, filename: Any = None, level: str | None = None, limi
     Raises
     ------
     ArgumentError
-        An argument is not a Windrow array, there is none, there is no such level, there are more tasks than `limit`,
-        the path has another ending, or matplotlib is missing for .png.
+        An argument neither is nor holds a Windrow array, there is none, there is no such level, there are more tasks
+        than `limit`, the path has another ending, or matplotlib is missing for .png.
     MissingFile
         There is no folder to write the file in.
     OSError
@@ -130,17 +131,16 @@ def visualize(*arrays: Any, filename: Any = None, level: str | None = None, limi
     ...     os.path.getsize(path) > 500
     True
     """
-    found = list(arrays)
-    if filename is None and found and isinstance(found[-1], str | os.PathLike):
-        filename = found.pop()
-    check_arrays("visualize", found)
+    if filename is None and arrays and isinstance(arrays[-1], str | os.PathLike):
+        arrays, filename = arrays[:-1], arrays[-1]
+    lazy = held_arrays("visualize", arrays)
     path = None if filename is None else os.fspath(filename)
     if path is not None and not path.lower().endswith((".svg", ".png")):
         raise ArgumentError(bad("visualize", "filename", path, "a name ending in .svg or .png"))
     folder = "" if path is None else os.path.dirname(path)
     if folder and not os.path.isdir(folder):
         raise MissingFile(f"visualize: argument 'filename' is {path!r}; there is no folder {folder!r} to write it in")
-    drawn = _draw(found, level, limit)
+    drawn = _draw(lazy, level, limit)
     if path is None:
         return drawn
     if path.lower().endswith(".png"):
@@ -151,7 +151,7 @@ def visualize(*arrays: Any, filename: Any = None, level: str | None = None, limi
     return path
 
 
-def _draw(arrays: list[ArrayBase], level: str | None, limit: int) -> Picture:
+def _draw(arrays: list[Array], level: str | None, limit: int) -> Picture:
     if level is not None and (not isinstance(level, str) or level not in LEVELS):
         raise ArgumentError(bad("visualize", "level", level, f"None, {', '.join(map(repr, LEVELS))}"))
     if level == "tasks":

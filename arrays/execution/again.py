@@ -23,7 +23,7 @@ import numpy as np
 from ...graph.expr import walk
 from ...graph.kinds.source import Host
 from ...scheduler.cluster import session
-from .compute import compute, persist
+from .compute import compute_array, persist
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +63,7 @@ def compute_value(array: ArrayBase) -> np.ndarray[Any, Any]:
                 _noted.popitem(last=False)
         if again:
             _keep(held, active.room // PART)
-    found = np.asarray(compute(array))
+    found = np.asarray(compute_array(array))
     if alone and found.nbytes <= LITTLE and _lasts(expr):
         _last[:] = [(ref(array), expr.token, found.copy())]
     return found
@@ -88,5 +88,5 @@ def _keep(held: Sequence[Expr], room: int) -> None:
     if not chosen:
         return
     made = persist(*(array for array, _ in chosen))
-    for (array, node), kept in zip(chosen, made if len(chosen) > 1 else [made], strict=True):
+    for (array, node), kept in zip(chosen, made, strict=True):
         array._replace(node, kept.expr)

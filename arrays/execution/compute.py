@@ -18,14 +18,13 @@ from ...scheduler.cluster import session
 from ...scheduler.kept import Kept
 from ...scheduler.lineage import locate_chunks
 from ...scheduler.pages.counting import count_additions
-from ..base import ArrayBase, LazyCalls, LazyWrites, check_arrays, wrap
+from ..base import ArrayBase, LazyCalls, LazyWrites, wrap
 from .deferred import evaluate, expand_recipes
+from .holders import can_hold, collect_held, map_held
 from .scalar_reads import element
 from .scalar_results import stays_array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ...graph.expr import Expr
     from ..array import Array
 
@@ -43,20 +42,21 @@ def compute(*arrays: Any) -> Any:
 
     Parameters
     ----------
-    *arrays : Array or Delayed, or list, tuple or dict of them
-        The arrays, lazy calls, and what `store` and `to_zarr` return with `compute=False`, which writes. Anything
-        else is returned as it is.
+    *arrays : Array or Delayed, or what holds them
+        The arrays, lazy calls, and what `store` and `to_zarr` return with `compute=False`, which writes; and lists,
+        tuples, dicts, dataclasses, objects of xarray's (DataArray, Dataset, DataTree) and pandas' that hold some, one
+        in another. Anything else is returned as it is.
 
     Returns
     -------
-    numpy.ndarray, numpy scalar, or tuple
-        In the lists, tuples and dicts that the arrays came in; a tuple for several arguments. 0-d results are NumPy
-        scalars. The arrays are new and writable, in the driver's memory. For a lazy call what it returns.
+    tuple, or list, tuple or dict
+        A tuple with a value for each argument, however many there are; for a sole list, tuple or dict one of those. An
+        array's value is a NumPy array, new and writable, in the driver's memory; a NumPy scalar where there are no
+        axes. `x.compute()` gives the value alone. A lazy call's value is what it returns. What holds arrays is given
+        back with their values in place of them.
 
     Raises
     ------
-    ArgumentError
-        There is no argument.
     OutOfMemory
         The computation doesn't fit into the memory of the ranks.
     ClusterError
@@ -70,57 +70,52 @@ def compute(*arrays: Any) -> Any:
     >>> x = wr.arange(10)
     >>> wr.compute(x.sum(), x.max())
     (np.int64(45), np.int64(9))
+    >>> wr.compute(x.sum())
+    (np.int64(45),)
+    >>> wr.compute([x[k] for k in (3, 5)])
+    [np.int64(3), np.int64(5)]
     >>> wr.compute({"total": x.sum(), "ends": [x[0], x[-1]]})
     {'total': np.int64(45), 'ends': [np.int64(0), np.int64(9)]}
     """
-    if not arrays:
-        raise ArgumentError(bad("compute", "arrays", arrays, "at least one array"))
-    lazy: list[Any] = []
-    _map_arrays(arrays, lazy.append, _COMPUTED)
+    lazy = collect_held(arrays, _COMPUTED)
     calls = [each for each in lazy if isinstance(each, LazyCalls)]
     futures = iter(calls[0]._begin(calls) if calls else ())  # they run beside the arrays
-    made = iter(_values([each for each in lazy if isinstance(each, ArrayBase)]))
+    values = iter(_values([each for each in lazy if isinstance(each, ArrayBase)]))
 
     def fill(each: Any) -> Any:
         if isinstance(each, LazyWrites):
             return each.compute()
-        return next(futures).result() if isinstance(each, LazyCalls) else _hand_out(each, next(made))
+        return next(futures).result() if isinstance(each, LazyCalls) else _hand_out(each, next(values))
 
-    found: tuple[Any, ...] = _map_arrays(arrays, fill, _COMPUTED)
-    return found[0] if len(found) == 1 else found
+    return _as_asked(arrays, map_held(arrays, fill, _COMPUTED))
+
+
+def _as_asked(arguments: tuple[Any, ...], results: tuple[Any, ...]) -> Any:
+    """Return the results of all arguments; those of a sole list, tuple or dict as one."""
+    sole = len(arguments) == 1 and isinstance(arguments[0], list | tuple | dict)
+    return results[0] if sole else results
+
+
+def compute_array(array: ArrayBase) -> Any:
+    """Return the value of one array: a NumPy array, or a scalar."""
+    return _hand_out(array, _values([array])[0])
 
 
 def _values(arrays: list[ArrayBase]) -> list[np.ndarray[Any, Any]]:
     """Compute arrays; a single element that is at hand is read where it lies."""
     if len(arrays) == 1 and arrays[0].ndim == 0:
-        found = element(arrays[0])
-        if found is not None:
-            return [np.array(found, arrays[0].dtype)]
+        value = element(arrays[0])
+        if value is not None:
+            return [np.array(value, arrays[0].dtype)]
     return evaluate([a.expr for a in arrays]) if arrays else []
 
 
 _COMPUTED = (ArrayBase, LazyCalls, LazyWrites)
 
 
-def _map_arrays(value: Any, function: Callable[[Any], Any], kinds: tuple[type, ...] = (ArrayBase,)) -> Any:
-    """Apply a function to the arrays in lists, tuples and dicts, in order; return these with its results."""
-    if isinstance(value, kinds):
-        return function(value)
-    if type(value) is dict:
-        return {key: _map_arrays(one, function, kinds) for key, one in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_map_arrays(one, function, kinds) for one in value)
-    mapped, named = getattr(value, "map_all", None), getattr(type(value), "_make", None)
-    if isinstance(value, tuple) and mapped is not None:
-        return mapped(lambda one: _map_arrays(one, function, kinds))
-    if isinstance(value, tuple) and named is not None:
-        return named(_map_arrays(one, function, kinds) for one in value)
-    return value
-
-
-def _hand_out(array: ArrayBase, made: np.ndarray[Any, Any]) -> Any:
+def _hand_out(array: ArrayBase, value: np.ndarray[Any, Any]) -> Any:
     """Hand out a scalar where NumPy's functions do."""
-    return made if array.ndim or stays_array(array.expr) else made[()]
+    return value if array.ndim or stays_array(array.expr) else value[()]
 
 
 def persist(*arrays: Any) -> Any:
@@ -128,19 +123,21 @@ def persist(*arrays: Any) -> Any:
 
     Parameters
     ----------
-    *arrays : Array or Delayed
-        The arrays, and lazy calls.
+    *arrays : Array or Delayed, or what holds them
+        The arrays, and lazy calls; and what `compute` takes that holds some.
 
     Returns
     -------
-    Array or Delayed, or tuple of such
-        Arrays of the same elements, whose chunks are kept as long as one of these lives, or until `release`. They
-        return at once; `wait` waits. For a lazy call, which begins to run, one that stands for its result.
+    tuple, or list, tuple or dict
+        A tuple with an array for each argument, however many there are; for a sole list, tuple or dict one of those.
+        The arrays have the same elements; their chunks are kept as long as one of them lives, or until `release`. They
+        are there at once; `wait` waits. In place of a lazy call, which begins to run, one that stands for its result.
+        What holds arrays is given back with the kept ones. `x.persist()` gives the array alone.
 
     Raises
     ------
     ArgumentError
-        There is no argument, or one is not a Windrow array.
+        An argument is no Windrow array or lazy call, nor of a kind that may hold some.
     ClusterError
         The cluster is closed.
 
@@ -151,24 +148,39 @@ def persist(*arrays: Any) -> Any:
     Examples
     --------
     >>> import windrow as wr
-    >>> x = wr.persist(wr.ones(1000) * 2)
-    >>> x.sum().compute()
+    >>> x = wr.ones(1000) * 2
+    >>> total, kept = wr.persist(x.sum(), x)
+    >>> kept.sum().compute()
     np.float64(2000.0)
     """
-    calls = [each for each in arrays if isinstance(each, LazyCalls)]
-    if calls:
-        held = [each for each in arrays if not isinstance(each, LazyCalls)]
-        kept_arrays = iter(() if not held else [persist(*held)] if len(held) == 1 else persist(*held))
-        futures = iter(calls[0]._begin(calls))
-        both = tuple(each._from(next(futures)) if isinstance(each, LazyCalls) else next(kept_arrays) for each in arrays)
-        return both[0] if len(both) == 1 else both
-    check_arrays("persist", arrays)
+    for each in arrays:
+        if not isinstance(each, _KEPT) and not can_hold(each):
+            raise ArgumentError(bad("persist", "arrays", each, "Windrow arrays, or what holds some"))
+    lazy = collect_held(arrays, _KEPT)
+    calls = [each for each in lazy if isinstance(each, LazyCalls)]
+    kept = iter(_persist([each for each in lazy if not isinstance(each, LazyCalls)]))
+    futures = iter(calls[0]._begin(calls) if calls else ())
+
+    def fill(each: Any) -> Any:
+        return each._from(next(futures)) if isinstance(each, LazyCalls) else next(kept)
+
+    return _as_asked(arrays, map_held(arrays, fill, _KEPT))
+
+
+_KEPT = (ArrayBase, LazyCalls)
+
+
+def persist_array(array: ArrayBase) -> Array:
+    """Keep the chunks of one array."""
+    return _persist([array])[0]
+
+
+def _persist(arrays: list[ArrayBase]) -> list[Array]:
+    if not arrays:
+        return []
     plain = expand_recipes([a.expr for a in arrays])
     pins = session().keep(plain)
-    kept: tuple[Array, ...] = tuple(
-        _keep(remove_pins(a.expr), root, pin) for a, root, pin in zip(arrays, plain, pins, strict=True)
-    )
-    return kept[0] if len(kept) == 1 else kept
+    return [_keep(remove_pins(a.expr), root, pin) for a, root, pin in zip(arrays, plain, pins, strict=True)]
 
 
 def _keep(bare: Expr, root: Expr, pin: Kept) -> Array:
@@ -210,19 +222,18 @@ def wait(*arrays: Any, timeout: float | None = None) -> None:
     if timeout is not None and not (number and timeout >= 0):
         raise ArgumentError(bad("wait", "timeout", timeout, "None, or seconds"))
     deadline = None if timeout is None else time.monotonic() + min(float(timeout), threading.TIMEOUT_MAX)
-    found: list[Any] = []
+    waited: list[Any] = []
     for value in arrays:
-        before = len(found)
-        _map_arrays(value, found.append, (ArrayBase, Future))
-        if len(found) == before:
+        held = collect_held(value, (ArrayBase, Future))
+        if not held:
             raise ArgumentError(bad("wait", "arrays", value, "persisted Windrow arrays, or futures"))
-    given: list[ArrayBase] = [each for each in found if isinstance(each, ArrayBase)]
-    futures = [each for each in found if not isinstance(each, ArrayBase)]
+        waited += held
+    futures = [each for each in waited if not isinstance(each, ArrayBase)]
     late = futures_wait(futures, None if deadline is None else max(0.0, deadline - time.monotonic())).not_done
     if late:
         raise WaitTimeout(f"wait: after {timeout} s {len(late)} of {len(futures)} futures are not done; they go on")
     kept: dict[Kept, Expr] = {}
-    for array in given:
+    for array in [each for each in waited if isinstance(each, ArrayBase)]:
         pins = {
             node.pin: node for node in walk([array.expr], _is_settled) if isinstance(node.pin, Kept) and node.pin.known
         }

@@ -4,7 +4,7 @@ A recipe is a generator. It yields arrays whose values it must know (one, or a t
 NumPy arrays, and returns the array that stands for the operation; on its way it may `persist` what it reads twice:
 
     def chosen(x, mask):
-        mask = persist(mask)
+        mask = mask.persist()
         counts = yield counted(mask)
         return select(x, mask, counts)
 

@@ -184,8 +184,7 @@ def write_here(jobs: Sequence[Job], lock: Any = None) -> None:
     sources = [source for source, _, _ in jobs]
     large = sum(s.nbytes for s in sources) > 4 * config.chunk_bytes
     if large:
-        made = persist(*sources)
-        kept = list(made) if isinstance(made, tuple) else [made]
+        kept = list(persist(*sources))
         if any(reads(source, target) for source in sources for _, target, _ in jobs):
             wait(*kept)
     else:

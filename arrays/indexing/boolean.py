@@ -62,7 +62,7 @@ def _select(x: Array, mask: Array) -> Generator[Any, Any, Array]:
     if x.expr.foreign:
         x, mask = persist(x, mask)
     else:
-        mask = persist(mask)
+        mask = mask.persist()
     counts = yield count_by_chunk(mask)
     return _by_counts(x, mask, counts)
 

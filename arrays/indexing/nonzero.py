@@ -12,7 +12,6 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, check_axis, make
 from ..chunking.rechunk import rechunk
-from ..execution.compute import persist
 from ..execution.deferred import defer_unsized
 from ..ops.elementwise import astype
 from ..ops.joining import stack
@@ -83,7 +82,7 @@ def _positions(array: Array) -> Array:
 
 def _find_positions(mask: Array) -> Generator[Any, Any, Array]:
     """Recipe: count what each chunk has of it; the mask is kept meanwhile, and as long as the result lives."""
-    mask = persist(mask)
+    mask = mask.persist()
     counts = yield count_by_chunk(mask)
     axis = mask.expr.grid.axes[0]
     starts = axis.start(np.arange(axis.count))

@@ -25,7 +25,6 @@ from ...graph.kinds.source import Full
 from ...graph.recurring import BLOCKS, recall, recurs
 from ..base import ArrayBase, alias, as_array, make, snapshot, wrap
 from ..chunking.rechunk import regrid
-from ..execution.compute import persist
 from ..execution.deferred import Chosen, defer
 from ..ops.broadcasting import broadcast_to
 from ..ops.elementwise import astype
@@ -344,7 +343,7 @@ def _dealt(x: Array, mask: Array, value: Array) -> Generator[Any, Any, Array]:
     """Recipe: count what each chunk of a lazy mask takes, and hand each its run of the values."""
     shape = x.shape
     flat, mask = flatten_masked(x, mask)
-    mask = persist(regrid(mask, Grid(flat.expr.grid.axes[:1])))
+    mask = regrid(mask, Grid(flat.expr.grid.axes[:1])).persist()
     counts = yield count_by_chunk(mask)
     total = int(counts.sum())
     if value.shape[0] != total:

@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from ..base import ArrayBase, alias, check_device
 from ..creation.from_data import from_array
-from ..execution.compute import compute
+from ..execution.compute import compute_array
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -34,7 +34,7 @@ def to_dlpack(
         raise ArgumentError(bad("__dlpack__", "stream", stream, "None, since the device has no streams"))
     if device is not None and tuple(device) != CPU:
         raise BufferError(bad("__dlpack__", "dl_device", device, f"None or {CPU}, the host's memory"))
-    made = np.asarray(compute(x))
+    made = np.asarray(compute_array(x))
     return made.__dlpack__() if max_version is None else made.__dlpack__(max_version=max_version)
 
 

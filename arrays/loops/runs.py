@@ -228,10 +228,7 @@ def run_steps(loop: Loop, first: list[Array], outside: list[Array]) -> list[Arra
 
 
 def _persist(arrays: Sequence[ArrayBase]) -> list[Expr]:
-    if not arrays:
-        return []
-    kept = persist(*arrays)
-    return [a.expr for a in (kept if len(arrays) > 1 else [kept])]
+    return [a.expr for a in persist(*arrays)]
 
 
 def _wait(state: Sequence[Expr]) -> None:

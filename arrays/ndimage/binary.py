@@ -10,7 +10,6 @@ from ...graph.arguments import is_integer
 from ...graph.errors import ArgumentError, bad
 from ..base import as_array
 from ..creation.filled import zeros_like
-from ..execution.compute import persist
 from ..execution.deferred import defer
 from ..ops.extremes import any as any_of
 from ..ops.ufuncs import logical_not
@@ -240,7 +239,7 @@ def _settle(x: Array, *rest: Any) -> Generator[Any, Any, Array]:
     *masks, name, known = rest
     while True:
         given = {"input": x, "mask": masks[0] if masks else None, **dict(known)}
-        after: Array = persist(filter_locally(name, given, _reach(), ("mask",)).astype(x.dtype))
+        after: Array = filter_locally(name, given, _reach(), ("mask",)).astype(x.dtype).persist()
         changed = yield any_of(after != x)
         if not changed:
             return after

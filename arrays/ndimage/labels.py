@@ -14,7 +14,6 @@ from ..base import as_array, make
 from ..borrowed.documents import described
 from ..borrowed.scipy_calls import find, numbers
 from ..creation.ranges import arange
-from ..execution.compute import persist
 from ..execution.deferred import defer
 from ..ops.elementwise import astype
 from ..ops.extremes import max as greatest
@@ -87,7 +86,7 @@ def _structure(structure: Any, ndim: int) -> Numbers:
 def _label(x: Array, structure: Numbers, dtype: str) -> Generator[Any, Any, Array]:
     """Label chunks apart, by the first place of each part; join what meets at borders; number in order."""
     op = BlockFunction("labels:label_apart", (structure, x.shape), where=True)
-    apart = persist(make(op, (x,), x.expr.grid, np.int64))
+    apart = make(op, (x,), x.expr.grid, np.int64).persist()
     own = _places(apart)
     met = [pair for axis in range(x.ndim) for pair in _meet(apart, axis, structure)]
     firsts, *ends = yield (apart[apart == own], *(end for pair in met for end in pair))

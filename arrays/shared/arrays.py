@@ -18,7 +18,7 @@ from ...scheduler.resources import refuse_larger
 from ...workers.pages.files import UNIT
 from ...workers.pages.snapshot import Layout
 from ..base import ArrayBase, not_masked, plain_array
-from ..execution.compute import persist, wait
+from ..execution.compute import persist_array, wait
 
 PAGE = "256 KiB"
 MOST = 1 << 30
@@ -89,7 +89,7 @@ def array(x: Any, page: int | str = PAGE, *, spread: bool = True) -> SharedArray
         made._begin()
         return made
     made = make_empty("array", x.shape, x.dtype, size, spread)
-    kept = persist(x)
+    kept = persist_array(x)
     wait(kept)
     for block in np.ndindex(*kept.numblocks):
         where = kept.expr.grid.block_slices(int(np.ravel_multi_index(block, kept.numblocks)))

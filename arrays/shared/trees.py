@@ -12,7 +12,7 @@ from ...graph.arguments import is_integer
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...scheduler.sharing import share
 from ..base import ArrayBase, plain_array
-from ..execution.compute import compute
+from ..execution.compute import compute_array
 from ..user_functions.gufunc import apply_gufunc
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class KDTree:
             from scipy.spatial import KDTree as Tree
         except ImportError:
             raise ArgumentError("KDTree: SciPy is not installed; pip install scipy") from None
-        given = compute(points) if isinstance(points, ArrayBase) else plain_array("KDTree", "points", points)
+        given = compute_array(points) if isinstance(points, ArrayBase) else plain_array("KDTree", "points", points)
         _check_points("KDTree", "points", given.dtype)
         try:
             tree = Tree(given, **options)

@@ -17,7 +17,6 @@ from ...workers.kernels.blocks import sorting as blocks
 from ...workers.kernels.compiled.dealing import BUCKETS
 from ..base import make
 from ..chunking import coalesce
-from ..execution.compute import persist
 from ..ops.moving import move
 from .samples import in_memory, merge_sorted, pieces, ranges
 
@@ -65,7 +64,7 @@ def _sort_once(x: Array) -> Generator[Any, Any, Array | None]:
         return None
     grid = Grid([Axis.of_sizes(sizes + BUCKETS)])
     function = BlockFunction("sorting:deal_into_buckets", (splitters, axis.length))
-    dealt = persist(make(function, (x,), grid, x.dtype))
+    dealt = make(function, (x,), grid, x.dtype).persist()
     told = yield ranges(dealt, sizes[:, None], sizes[:, None] + BUCKETS)
     counts = told.view(f"i{x.dtype.itemsize}").reshape(axis.count, BUCKETS).astype(np.int64)
     return _in_chunks(dealt, counts, axis)

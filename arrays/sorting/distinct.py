@@ -83,35 +83,35 @@ class _Order:
             if self.carry:
                 values, order = persist(*parts_in_order(x, positions(x)))
             else:
-                values = order = persist(make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype))
+                values = order = make(BlockFunction("sorting:sort"), (x,), x.expr.grid, x.dtype).persist()
             if x.npartitions > 1 and x.dtype.kind != "V":
                 self.found = yield from self._few(values, order)
             if self.found is None:
                 if self.carry:
                     values, order = persist(*(yield from merge_sorted_pair(values, order)))
                 else:
-                    values = order = persist((yield from merge_sorted(values)))
-                self.found = (values, order, persist(borders(values, self.equal_nan)), None)
+                    values = order = (yield from merge_sorted(values)).persist()
+                self.found = (values, order, borders(values, self.equal_nan).persist(), None)
         return self.found
 
     def _few(self, parts: Array, order: Array) -> Generator[Any, Any, Any]:
         """Give what `steps` does, made of the distinct elements of each chunk; None where these are too many."""
         grid = parts.expr.grid
-        new = persist(make(BlockFunction("searching:mark_first", (self.equal_nan,)), (parts,), grid, bool))
+        new = make(BlockFunction("searching:mark_first", (self.equal_nan,)), (parts,), grid, bool).persist()
         counts = yield make(BlockFunction("masks:count"), (new,), Grid([Axis.regular(grid.nblocks, 1)]), "i8")
         if counts.sum() > max(grid.largest, coalesce.SMALLEST) or 2 * counts.sum() > parts.size:
             return None
-        begin = persist(select(positions(parts), new))
+        begin = select(positions(parts), new).persist()
         numbers = concatenate([begin[1:], np.full(min(1, parts.size), parts.size)]) - begin
         x, first, numbers = (
             regrid(a, Grid.single(begin.shape)) for a in (select(parts, new), select(order, new), numbers)
         )
-        local = persist(make(BlockFunction("sorting:argsort"), (x,), x.expr.grid, "i8"))
+        local = make(BlockFunction("sorting:argsort"), (x,), x.expr.grid, "i8").persist()
         found = [make(BlockFunction("sorting:pick"), (a, local), x.expr.grid, a.dtype) for a in (x, first, numbers)]
         values, first, numbers = persist(*found)
         if self.inverse and may_be_lost(x.dtype) and not self.equal_nan and np.isnan((yield values[-1:])).any():
             return None
-        return values, first, persist(borders(values, self.equal_nan)), numbers
+        return values, first, borders(values, self.equal_nan).persist(), numbers
 
 
 def borders(x: Array, equal_nan: bool, function: str = "begins") -> Array:
@@ -137,10 +137,10 @@ def _counts(_: Array, order: _Order) -> Steps:
     values, _where, new, numbers = yield from order.steps()
     found: Array
     if numbers is None:
-        begin = persist(select(positions(values), new))
+        begin = select(positions(values), new).persist()
         found = concatenate([begin[1:], np.full(min(1, values.size), values.size)]) - begin
     else:
-        end = persist(select(cumulative_sum(numbers), borders(values, order.equal_nan, "ends")))
+        end = select(cumulative_sum(numbers), borders(values, order.equal_nan, "ends")).persist()
         found = end - concatenate([np.zeros(min(1, values.size), np.int64), end[:-1]])
     return found
 

@@ -61,7 +61,7 @@ def lexsort_long(*keys: Array) -> Steps:
     order = positions(keys[0])
     for number, key in enumerate(keys):
         if number:
-            order = persist(order)
+            order = order.persist()
             key = yield from restore_order((yield from restore_order(order, positions(order), grid)), key, grid)
         _, order = yield from sort_pair(key, order)
     return order
@@ -69,8 +69,7 @@ def lexsort_long(*keys: Array) -> Steps:
 
 def keep_readable(x: Array) -> Array:
     """Return an array that can be read twice for nothing: what isn't in memory is computed now, and kept."""
-    stays: Array = x if in_memory(x) else persist(x)
-    return stays
+    return x if in_memory(x) else x.persist()
 
 
 def in_memory(x: Array) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 
 from ...graph.kinds.source import Host, Source
 from ..base import as_array
-from ..execution.compute import persist
 from ..ops import extremes, spreads
 from ..ops import reductions as red
 from ..ops.ufuncs import greater_equal, less_equal, logical_and
@@ -29,7 +28,7 @@ BATCH = 64
 def estimate_edges(x: Array, name: str, between: tuple[Any, Any] | None) -> Generator[Any, Any, Array]:
     """Recipe of the edges: find the width, and by it the number of bins."""
     if x.expr.pin is None and not isinstance(x.expr.op, Host | Source):
-        x = persist(x)
+        x = x.persist()
     x = x.reshape(-1)
     if between is not None:
         x = x[logical_and(greater_equal(x, between[0]), less_equal(x, between[1]))]

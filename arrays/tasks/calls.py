@@ -32,7 +32,7 @@ from ...workers.shared_objects import note_use, noting, own_rank
 from ...workers.tasks.needs import fill_in
 from ...workers.tasks.programs import run_program
 from ..base import ArrayBase
-from ..execution.compute import persist
+from ..execution.compute import persist_array
 from ..user_functions.pickling import find_state, name_of, pickler, refuse_captured
 from .random_states import random_states
 
@@ -194,7 +194,7 @@ def make_record(
     packed.check_futures(active)
     arrays = []
     for taken in packed.arrays:
-        held: Any = persist(taken.array)
+        held = persist_array(taken.array)
         arrays.append((taken.number, ArrayArgument(active, held.expr)))
     used = (*packed.used, *((function,) if function else ()))
     return Record(next(numbers), name, packed.pickled, function, packed.needs, tuple(arrays), used, demand, same, where)

@@ -69,5 +69,5 @@ class Awaitable(ArrayBase):
 
     def __await__(self) -> Generator[Any, None, Any]:
         asyncio = importlib.import_module("asyncio")
-        compute = importlib.import_module("..execution.compute", __package__).compute
-        return asyncio.to_thread(compute, self).__await__()  # type: ignore[no-any-return]
+        compute_array = importlib.import_module("..execution.compute", __package__).compute_array
+        return asyncio.to_thread(compute_array, self).__await__()  # type: ignore[no-any-return]

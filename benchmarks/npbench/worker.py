@@ -91,8 +91,7 @@ def windrow_run(kernel: Kernel, preset: str, folder: Path, limit: float, as_np: 
             own[name] = wr.asarray(own[name])
         found = results(kernel, function(*own.values()), own)
         lazy[:] = [isinstance(one, wr.Array) for one in found]
-        taken = wr.compute(*found)
-        return list(taken) if len(found) > 1 else [taken]
+        return list(wr.compute(*found))
 
     times, found = timed(run, kernel.inputs(preset), limit)
     wanted = [np.load(path) for path in sorted(folder.glob("*.npy"), key=lambda path: int(path.stem))]

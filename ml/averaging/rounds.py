@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ...arrays.creation.from_data import from_array
-from ...arrays.execution.compute import compute, persist
 from ...graph import names
 from .reduction import Step, reduce_rows, update_state, whole
 from .state import Layout
@@ -119,7 +118,7 @@ class Rounds:
         """Run a round whose states the driver averages."""
         task, state = self.task, self._read()
         given = from_array(task.pack_round(epoch, number, state[: task.layout.size], self.owns), chunks=-1)
-        found = compute(task.graph(self.shards.arrays, given, (), len(self.shards)))
+        found = task.graph(self.shards.arrays, given, (), len(self.shards)).compute()
         told = task.read_metrics(found)
         mean = task.mean.mean(task.read_given(found), np.array([t.rows for t in told]))
         self._state = mean[None] if self._step is None else self._step(state[None], mean[None])
@@ -132,10 +131,10 @@ class Rounds:
         here = [self.owns] if self._small_own else []
         given = from_array(task.pack_round(epoch, number, *here), chunks=-1)
         kept = [whole(state[:, : task.layout.size]), *([] if here else [self._on_ranks(own)])]
-        made = persist(task.graph(self.shards.arrays, given, kept, len(self.shards)))
+        made = task.graph(self.shards.arrays, given, kept, len(self.shards)).persist()
         mean = reduce_rows(task, made)
-        self._state = persist(mean if self._step is None else update_state(self._step, state, mean))
-        found = compute(made[:, : task.begin if here else task.head])
+        self._state = (mean if self._step is None else update_state(self._step, state, mean)).persist()
+        found = made[:, : task.begin if here else task.head].compute()
         self._own = task.read_own(found).copy() if here else task.read_own(made)
         self._cut_lineage()
         return join_rounds(task.read_metrics(found))

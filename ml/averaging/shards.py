@@ -85,8 +85,7 @@ def cut_shards(
         moved = [take_positions("shuffle", _whole(a), 0, order, axis) for a in found]
     else:
         moved = [regrid(a, Grid([axis, *_whole(a).expr.grid.axes[1:]])) for a in found]
-    kept = persist(*moved)
-    return Shards(kept if isinstance(kept, tuple) else (kept,), tuple(sizes))
+    return Shards(persist(*moved), tuple(sizes))
 
 
 def _whole(array: Array) -> Array:

@@ -256,8 +256,7 @@ def _few(arrays: list[Array], labels: Any) -> list[Values]:
     which: Any = slice(0, 2)
     if labels is not None and labels.ndim == 1:
         which = np.sort(np.unique(labels, return_index=True)[1])
-    found = compute(*(a[which] for a in arrays))
-    return list(found) if isinstance(found, tuple) else [found]
+    return list(compute(*(a[which] for a in arrays)))
 
 
 def _classes(name: str, estimator: Any, labels: Values) -> Any:

@@ -161,7 +161,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             return Journal(operation, None, {})
         mine = {k: v for k, v in self.get_params(deep=False).items() if k not in ("resume", "refit", "estimator")}
         mine = {k: v for k, v in mine.items() if not k.startswith("param_")}
-        sums = compute(X.astype(np.float64).sum())
+        sums = X.astype(np.float64).sum().compute()
         data = (X.shape, str(X.dtype), X.chunks, float(sums), y.shape, str(y.dtype))
         named = self.estimator.get_params() if hasattr(self.estimator, "get_params") else self.estimator
         what = {"search": type(self).__name__, "estimator": (type(self.estimator).__name__, named), "data": data}

@@ -259,8 +259,7 @@ class Trials:
         for number, fold in enumerate(self.folds):
             states = self._train([trial[number] for trial in models], number, begin, end)
             lazy += [states] if fold.test is None else [states, self._test(states, fold.test, width)]
-        made = compute(*lazy)
-        made = list(made) if isinstance(made, tuple) else [made]
+        made = list(compute(*lazy))
         found: list[tuple[Values, Values | None]] = []
         for fold in self.folds:
             states = made.pop(0).reshape(len(models), self.shards, self.room)

@@ -93,8 +93,18 @@ def test_compute_together():
     total, most, seven, again = wr.compute(x.sum(), x.max(), 7, x)
     assert (total, most, seven) == (45, 9, 7)
     assert again.tolist() == list(range(10))
-    with pytest.raises(wr.ArgumentError, match="compute"):
-        wr.compute()
+
+
+@pytest.mark.parametrize("verb", [wr.compute, wr.persist])
+@pytest.mark.parametrize("count", range(4))
+def test_results_come_as_they_were_asked_for(verb, count):
+    rows = [wr.arange(3, chunks=2) + k for k in range(count)]
+    for asked, kind in ((rows, tuple), ([rows], list), ([tuple(rows)], tuple), ([dict(enumerate(rows))], dict)):
+        got = verb(*asked)
+        assert type(got) is kind
+        assert [np.asarray(one).tolist() for one in (got.values() if kind is dict else got)] == [
+            [k, k + 1, k + 2] for k in range(count)
+        ]
 
 
 class Ends(NamedTuple):
@@ -116,7 +126,7 @@ def test_compute_in_structures():
     assert wr.compute([]) == []
     assert wr.compute((x.sum(),)) == (45,)
     same = np.ones(3)
-    assert wr.compute(same) is same
+    assert wr.compute(same)[0] is same
 
 
 def test_persist_and_release():

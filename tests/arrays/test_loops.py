@@ -18,7 +18,7 @@ def plainly(begin, end, body, x):
     """The same loop in Python, on stored arrays."""
     for i in range(begin, end):
         x = body(np.int64(i), x)
-        x = wr.persist(x) if isinstance(x, wr.Array) else x
+        x = x.persist() if isinstance(x, wr.Array) else x
     return x
 
 

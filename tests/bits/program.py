@@ -151,7 +151,7 @@ def main(words: list[str]) -> None:
     arrays = lazy("F" if "fortran" in words else "C")
     if "persist" in words:
         arrays = {name: array.persist() for name, array in arrays.items()}
-    wanted = every_case(arrays, wr.persist if "middle" in words else lambda array: array)
+    wanted = every_case(arrays, wr.Array.persist if "middle" in words else lambda array: array)
     if "together" in words:
         found = dict(zip(wanted, wr.compute(*wanted.values()), strict=True))
     else:

@@ -15,7 +15,7 @@ from sklearn.neural_network import MLPClassifier
 from windrow.ml import Averaged, train
 
 kills, names = sys.argv[1] == "kill", sys.argv[2:]
-X = wr.persist(wr.random.default_rng(1).normal(size=(48_000, 6), chunks=(4000, 6)))
+X = wr.random.default_rng(1).normal(size=(48_000, 6), chunks=(4000, 6)).persist()
 y = X[:, 0] - 2 * X[:, 1] + X[:, 2] ** 2
 label = (y > 1).astype("i8")
 counts = abs(X * 3).astype("i8")

@@ -218,7 +218,7 @@ def step(w, X, y):
             pass
     return w * np.float32(0.9) + np.float32(X.sum()) + 1, {"size": float(abs(X).max())}
 
-wr.persist(X)
+X = X.persist()
 w, history = train(step, np.zeros(SIZE, "f4"), X, y, epochs=5, shards=4, batch_size=1000)
 assert SIZE * 4 <= read[0] < SIZE * 4 + 100_000, read
 kinds = [w, np.array(history.history["size"])]

@@ -391,7 +391,7 @@ def test_compute_persist_and_wait_take_lazy_calls_and_futures(tmp_path):
     assert (held + held).compute() == 2
     assert wr.compute(held, kept.sum()) == (1, 10)
     assert (tmp_path / "runs").read_text() == "xx"
-    assert wr.persist(one).compute() == 1
+    assert wr.persist(one)[0].compute() == 1
     futures = [wr.submit(add, 1), wr.submit(divmod, 1, 0)]
     wr.wait(futures, {"a": kept})
     assert all(f.done() for f in futures)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...base import ArrayBase
-from ...execution.compute import compute, persist
+from ...execution.compute import compute_array, persist
 from .layout import Task
 
 _threads = threading.local()
@@ -31,7 +31,7 @@ class ChunkTask(Task):  # type: ignore[misc] # dask has no types
 
 def take_chunk(chunk: Any) -> Any:
     """Return a chunk; a task on a rank gets it computed."""
-    return np.asarray(compute(chunk)) if isinstance(chunk, ArrayBase) else chunk
+    return np.asarray(compute_array(chunk)) if isinstance(chunk, ArrayBase) else chunk
 
 
 def run_with_chunks(node: Any, values: dict[Any, Any], found: dict[int, Any]) -> Any:
@@ -49,5 +49,5 @@ def compute_together(nodes: dict[Any, Any]) -> None:
     if not keys:
         return
     kept = persist(*(nodes[key].args[0] for key in keys))
-    for key, each in zip(keys, kept if len(keys) > 1 else [kept], strict=True):
+    for key, each in zip(keys, kept, strict=True):
         nodes[key] = ChunkTask(key, take_chunk, each)

@@ -19,7 +19,7 @@ from ....scheduler.tasks.record import Demand, Function, Record
 from ....workers.shared_objects import noting
 from ....workers.tasks.needs import Held
 from ....workers.tasks.packing import weigh
-from ...execution.compute import persist
+from ...execution.compute import persist_array
 from ...tasks.calls import Packed, make_record, numbers
 from ...tasks.random_states import random_states
 from .chunks import ChunkTask, run_with_chunks
@@ -252,7 +252,7 @@ class Maker:
         return self.functions[head]
 
     def _expr(self, chunk: Any) -> Any:
-        held: Any = chunk if self.alone else persist(chunk)
+        held: Any = chunk if self.alone else persist_array(chunk)
         return held.expr
 
     def _packed(self, key: Any, node: Any, name: str, demand: Demand) -> Record:

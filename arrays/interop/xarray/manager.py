@@ -87,15 +87,13 @@ class WindrowManager(ChunkManagerEntrypoint[Any]):
 
     def compute(self, *data: Any, **kwargs: Any) -> Any:
         """Compute arrays together, into a tuple."""
-        found = compute(*data, **kwargs)
-        return (found,) if len(data) == 1 else found
+        values: tuple[Any, ...] = tuple(compute(list(data), **kwargs))
+        return values
 
     def persist(self, *data: Any, **kwargs: Any) -> Any:
         """Keep arrays on the ranks; anything else, which xarray hands over too, is returned as it is."""
-        lazy = [each for each in data if isinstance(each, Array)]
-        kept = persist(*lazy, **kwargs) if lazy else ()
-        found = iter(kept if isinstance(kept, tuple) else (kept,))
-        return tuple(next(found) if isinstance(each, Array) else each for each in data)
+        kept: tuple[Any, ...] = tuple(persist(list(data), **kwargs))
+        return kept
 
     def reduction(
         self,

@@ -72,12 +72,12 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
     stencils = {"relax": relax, "inside": inside, "around": around}
     totals, sums = wr.scan(lambda carry, row: (carry + row, carry.sum()), wr.zeros(y.shape[1]), y[:40])
     return {
-        **{f"{name}-persisted": steps(y, step, wr.persist) for name, step in stencils.items()},
+        **{f"{name}-persisted": steps(y, step, wr.Array.persist) for name, step in stencils.items()},
         **{f"{name}-lazy": steps(y, step, lambda u: u) for name, step in stencils.items()},
         **{f"{name}-loop": in_graph(step, keep(y)) for name, step in stencils.items()},
         "relax-float32": in_graph(relax, keep(f)),
-        "elementwise-persisted": steps(line, lambda u: wr.sin(u) * 0.5 + 1, wr.persist),
-        "power-persisted": steps(y[:, 0], lambda v: (v := square @ v) / wr.abs(v).max(), wr.persist),
+        "elementwise-persisted": steps(line, lambda u: wr.sin(u) * 0.5 + 1, wr.Array.persist),
+        "power-persisted": steps(y[:, 0], lambda v: (v := square @ v) / wr.abs(v).max(), wr.Array.persist),
         "conjugate-gradients": conjugate(square, y[:, 1]),
         "descent": descend(y, y[:, 2]),
         "while": wr.while_loop(lambda u: wr.max(u) > 1.2, relax, keep(y)),

@@ -12,7 +12,7 @@ import xarray as xr
 import windrow as wr
 from windrow.scheduler.session import Session
 
-array = wr
+array, compute, persist = wr, wr.compute, wr.persist
 core = local = threaded = multiprocessing = None
 
 
@@ -54,16 +54,6 @@ def is_dask_collection(x):
         coords = [c.variable for c in getattr(x, "coords", {}).values()]
         variables = dict(enumerate([x, *coords]))
     return any(isinstance(getattr(v, "_data", getattr(v, "data", v)), wr.Array) for v in variables.values())
-
-
-def compute(*given):
-    """Compute xarray's objects and arrays."""
-    return tuple(each.compute() for each in given)
-
-
-def persist(*given):
-    """Persist xarray's objects and arrays."""
-    return tuple(each.persist() for each in given)
 
 
 def delayed(function, name=None):

@@ -1,0 +1,148 @@
+"""What holds arrays: lists, tuples, dicts, dataclasses, xarray's and pandas' objects, one in another.
+
+Their arrays are collected first and run in one pass; then `map_held` puts the results in their places.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.errors import ArgumentError, bad
+from ..base import ArrayBase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..array import Array
+
+Kinds = type | tuple[type, ...]
+
+
+def collect_held(values: Any, kinds: Kinds = ArrayBase) -> list[Any]:
+    """Return the arrays that a value is or holds, in the order in which `map_held` comes to them."""
+    held: list[Any] = []
+
+    def collect(each: Any) -> Any:
+        held.append(each)
+        return each
+
+    map_held(values, collect, kinds)
+    return held
+
+
+def held_arrays(operation: str, values: Sequence[Any]) -> list[Array]:
+    """Return the arrays that values are or hold, in order; raise for a value with none."""
+    if not values:
+        raise ArgumentError(bad(operation, "arrays", tuple(values), "at least one array"))
+    arrays: list[Any] = []
+    for value in values:
+        held = collect_held(value)
+        if not held:
+            raise ArgumentError(bad(operation, "arrays", value, "Windrow arrays, or what holds some"))
+        arrays += held
+    return arrays
+
+
+def map_held(value: Any, function: Callable[[Any], Any], kinds: Kinds = ArrayBase) -> Any:
+    """Apply a function to the arrays that a value is or holds, in order; return it with the results in their places.
+
+    Lists, tuples, dicts and xarray's objects are new; a value that can't hold arrays comes back itself.
+    """
+    if isinstance(value, kinds):
+        return function(value)
+    mapper = _mapper(value)
+    return value if mapper is None else mapper(value, partial(map_held, function=function, kinds=kinds))
+
+
+def can_hold(value: Any) -> bool:
+    """Return whether a value is of a kind that may hold arrays."""
+    return _mapper(value) is not None
+
+
+def _mapper(value: Any) -> Callable[[Any, Callable[[Any], Any]], Any] | None:
+    """Return what applies a function to all that a value holds."""
+    for kind, mapper in ((list, _map_list), (tuple, _map_tuple), (dict, _map_dict)):
+        if isinstance(value, kind):
+            return mapper
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _map_dataclass
+    return {"xarray": _map_xarray, "pandas": _map_pandas}.get(type(value).__module__.partition(".")[0])
+
+
+def _map_list(value: list[Any], apply: Callable[[Any], Any]) -> list[Any]:
+    items = [apply(each) for each in value]
+    if type(value) is list:
+        return items
+    filled = copy.copy(value)
+    filled[:] = items
+    return filled
+
+
+def _map_dict(value: dict[Any, Any], apply: Callable[[Any], Any]) -> dict[Any, Any]:
+    items = {key: apply(each) for key, each in value.items()}
+    if type(value) is dict:
+        return items
+    filled = copy.copy(value)
+    filled.update(items)
+    return filled
+
+
+def _map_tuple(value: tuple[Any, ...], apply: Callable[[Any], Any]) -> Any:
+    if type(value) is tuple:
+        return tuple(map(apply, value))
+    if hasattr(value, "map_all"):  # results of statistics, with more than their fields
+        return value.map_all(apply)
+    return value._make(map(apply, value)) if hasattr(value, "_make") else value
+
+
+def _map_dataclass(value: Any, apply: Callable[[Any], Any]) -> Any:
+    """Return a copy of a dataclass with what its fields hold; itself where that is the same."""
+    fields = {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if hasattr(value, each.name)}
+    mapped = {name: apply(held) for name, held in fields.items()}
+    if all(mapped[name] is held for name, held in fields.items()):
+        return value
+    filled = copy.copy(value)
+    for name, held in mapped.items():
+        object.__setattr__(filled, name, held)  # frozen ones too
+    return filled
+
+
+def _map_xarray(value: Any, apply: Callable[[Any], Any]) -> Any:
+    """Return an object of xarray's with new data in its variables of chunks; nothing else is read."""
+    xarray: Any = sys.modules["xarray"]
+    if isinstance(value, getattr(xarray, "DataTree", ())):
+        return xarray.map_over_datasets(partial(_map_xarray, apply=apply), value)
+    if isinstance(value, xarray.Variable):
+        return value.copy(deep=False, data=_as_data(apply(value.data))) if value.chunks else value
+    if not isinstance(value, xarray.DataArray | xarray.Dataset):
+        return value
+    filled = value.copy(deep=False)
+    if isinstance(value, xarray.Dataset):
+        variables = list(filled.variables.values())
+    else:
+        variables = [filled.variable, *(filled.coords[name].variable for name in filled.coords)]
+    for each in variables:
+        if each.chunks is not None:
+            each.data = _as_data(apply(each.data))
+    return filled
+
+
+def _as_data(result: Any) -> Any:
+    """Return what a variable can hold: NumPy's scalars as arrays."""
+    return np.asarray(result) if isinstance(result, np.generic) else result
+
+
+def _map_pandas(value: Any, apply: Callable[[Any], Any]) -> Any:
+    """Return a series or frame with what its cells of Python objects hold."""
+    pandas: Any = sys.modules["pandas"]
+    if isinstance(value, pandas.Series):
+        return value.map(apply) if value.dtype == object else value
+    if not isinstance(value, pandas.DataFrame) or object not in set(value.dtypes):
+        return value
+    return value.apply(partial(_map_pandas, apply=apply))
