@@ -27,7 +27,8 @@ class Named(list):
 
 def dataset():
     t = xr.DataArray(wr.ones((4, 6), chunks=2), dims=("y", "x"), attrs={"units": "K"})
-    return xr.Dataset({"t": t, "plain": ("x", np.arange(6))}, coords={"height": (("y", "x"), wr.zeros((4, 6), chunks=3))})
+    height = (("y", "x"), wr.zeros((4, 6), chunks=3))
+    return xr.Dataset({"t": t, "plain": ("x", np.arange(6))}, coords={"height": height})
 
 
 def test_objects_of_xarray_are_computed_in_one_pass(tmp_path):
