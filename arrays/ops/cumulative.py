@@ -89,24 +89,34 @@ def _in_parts(ufunc: str, x: Array, at: int, dtype: np.dtype[Any]) -> Array:
     """Scan an axis of several chunks."""
     x = drop_empty_chunks(x, (at,))
     axes = list(x.expr.grid.axes)
-    params = (ufunc, at, dtype)
+    carried = _carried(ufunc, dtype)
+    params = (ufunc, at, dtype, carried)
     count = axes[at].count
     axes[at] = Axis.regular(count, 1)
     if ufunc == "multiply" and dtype.kind in "fc":
-        scaled = np.result_type(dtype, np.float64)
         axes[at] = Axis.regular(2 * count, 2)
-        totals = make(BlockFunction("scans:total_scaled", (at, scaled)), (x,), Grid(axes), scaled)
+        totals = make(BlockFunction("scans:total_scaled", (at, dtype, carried)), (x,), Grid(axes), carried)
         lines = whole(totals, {at})
         axes[at] = Axis.whole(count)
         grid = Grid([a if i == at else b for i, (a, b) in enumerate(zip(axes, lines.expr.grid.axes, strict=True))])
-        sums = make(BlockFunction("scans:scan_scaled", (at, dtype)), (lines,), grid, dtype)
+        sums = make(BlockFunction("scans:scan_scaled", (at,)), (lines,), grid, carried)
         axes[at] = Axis.regular(count, 1)
     else:
-        totals = make(BlockFunction("scans:total", params), (x,), Grid(axes), dtype)
+        totals = make(BlockFunction("scans:total", params), (x,), Grid(axes), carried)
         lines = whole(totals, {at})
-        sums = make(BlockFunction("scans:scan", params), (lines,), lines.expr.grid, dtype)
-    before = _shift_along(sums, at, axes, np.zeros((), dtype)[()])
+        sums = make(BlockFunction("scans:scan", (ufunc, at, carried)), (lines,), lines.expr.grid, carried)
+    before = _shift_along(sums, at, axes, np.zeros((), carried)[()])
     return make(BlockFunction("scans:scan_from", params, where=True), (x, before), x.expr.grid, dtype)
+
+
+def _carried(ufunc: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype in which parts are scanned.
+
+    That of totals, added in another order, would differ from a long chunk's last element by more than neighbours do.
+    """
+    if ufunc in ("add", "multiply") and dtype.kind in "fc":
+        return np.result_type(dtype, np.float64)
+    return dtype
 
 
 def _shift_along(x: Array, at: int, axes: list[Axis], first: Any) -> Array:
@@ -237,7 +247,8 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, 
 
     Notes
     -----
-    Sums of floating-point numbers are added chunk by chunk, so they may differ from NumPy's in the last digits.
+    Sums of floating-point numbers are added chunk by chunk, so they may differ from NumPy's in the last digits. Along
+    an axis of several chunks those of float32 and float16 are carried in float64, and each is rounded once.
 
     Examples
     --------

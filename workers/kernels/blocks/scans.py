@@ -18,24 +18,25 @@ TILE = 1 << 18
 """Bytes of a result that are copied and scanned at once."""
 
 
-def total(x: Array, ufunc: str, axis: int, dtype: np.dtype[Any]) -> Array:
-    """Return what the elements along an axis come to; the axis stays, with length one."""
-    return np.asarray(getattr(np, ufunc).reduce(_cast(x, dtype), axis=axis, keepdims=True, dtype=_loop(dtype)))
+def total(x: Array, ufunc: str, axis: int, dtype: np.dtype[Any], carried: np.dtype[Any]) -> Array:
+    """Return what the elements, as `dtype` has them, come to along an axis; the axis stays, with length one."""
+    cast = _cast(_cast(x, dtype), carried)
+    return np.asarray(getattr(np, ufunc).reduce(cast, axis=axis, keepdims=True, dtype=_loop(carried)))
 
 
-def total_scaled(x: Array, axis: int, dtype: np.dtype[Any]) -> Array:
+def total_scaled(x: Array, axis: int, dtype: np.dtype[Any], carried: np.dtype[Any]) -> Array:
     """Return the product along an axis as a number of moderate size and a power of two, one behind the other.
 
     So a product beyond the range of floats isn't infinite, and zero times it isn't NaN.
     """
-    lines = np.moveaxis(x.astype(dtype, copy=False), axis, 0)
+    lines = np.moveaxis(_cast(_cast(x, dtype), carried), axis, 0)
     with np.errstate(all="ignore"):
         product = np.multiply.reduce(lines, axis=0)
-        if (np.isfinite(product) & (np.abs(product) >= np.finfo(dtype).tiny)).all():
+        if (np.isfinite(product) & (np.abs(product) >= np.finfo(carried).tiny)).all():
             found, powers = _scale(product)
         else:
             found, powers = _product(lines)
-    return np.stack([found, powers.astype(dtype)], axis)
+    return np.stack([found, powers.astype(carried)], axis)
 
 
 def _product(lines: Array) -> tuple[Array, Array]:
@@ -66,7 +67,7 @@ def _times_power(x: Array, powers: Array) -> Array:
     return out
 
 
-def scan_scaled(totals: Array, axis: int, dtype: np.dtype[Any]) -> Array:
+def scan_scaled(totals: Array, axis: int) -> Array:
     """Return the running products of what `total_scaled` gave; what has left the range of floats doesn't come back."""
     lines = np.moveaxis(totals, axis, 0)
     found, powers = lines[0::2], lines[1::2].real.astype(np.int64)
@@ -75,9 +76,9 @@ def scan_scaled(totals: Array, axis: int, dtype: np.dtype[Any]) -> Array:
         so_far = np.ones(out.shape[1:], totals.dtype)
         for number, (one, power) in enumerate(zip(found, powers, strict=True)):
             begun, had = _scale(so_far)
-            so_far = np.asarray(_times_power(begun * one, had + power)).astype(dtype).astype(totals.dtype)
+            so_far = np.asarray(_times_power(begun * one, had + power))
             out[number] = so_far
-        return np.moveaxis(out.astype(dtype), 0, axis)
+        return np.moveaxis(out, 0, axis)
 
 
 @filling
@@ -89,19 +90,30 @@ def scan(x: Array, ufunc: str, axis: int, dtype: np.dtype[Any], *, out: Array) -
 
 @filling
 def scan_from(
-    x: Array, before: Array, ufunc: str, axis: int, dtype: np.dtype[Any], *, where: tuple[slice, ...], out: Array
+    x: Array,
+    before: Array,
+    ufunc: str,
+    axis: int,
+    dtype: np.dtype[Any],
+    carried: np.dtype[Any],
+    *,
+    where: tuple[slice, ...],
+    out: Array,
 ) -> Array:
     """Return the running results of a block; `before` is what the blocks before it come to."""
     function: np.ufunc = getattr(np, ufunc)
     ahead = (slice(None),) * axis
     so_far = before if where[axis].start else None
     for part in _parts(out, axis):
-        tile = out[(*ahead, part)]
-        np.copyto(tile, x[(*ahead, part)], casting="unsafe")
+        place = out[(*ahead, part)]
+        np.copyto(place, x[(*ahead, part)], casting="unsafe")
+        tile = _cast(place, carried)
         if so_far is not None:
             first = tile[(*ahead, slice(0, 1))]
             first[...] = function(so_far, first)
-        function.accumulate(tile, axis=axis, dtype=_loop(dtype), out=tile)
+        function.accumulate(tile, axis=axis, dtype=_loop(carried), out=tile)
+        if tile is not place:
+            np.copyto(place, tile, casting="same_kind")
         so_far = tile[(*ahead, slice(-1, None))]
     return out
 
