@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.util
 from functools import wraps
@@ -95,6 +96,15 @@ def _probe(estimator: Any, method: str, array: Array) -> np.ndarray[Any, Any]:
         return call(np.asarray(array[:1].compute()))
 
 
+def _without_slots(estimator: Any) -> Any:
+    """Return an estimator as it goes to the ranks: without what its shards keep for further training."""
+    if "_slots" not in getattr(estimator, "__dict__", {}):
+        return estimator
+    copied = copy.copy(estimator)
+    del copied._slots
+    return copied
+
+
 def over_rows(estimator: Any, method: str, X: Any) -> Array:
     """Return `estimator.method(X)` as an array: the method is called for each block of rows when it is computed.
 
@@ -141,7 +151,7 @@ def over_rows(estimator: Any, method: str, X: Any) -> Array:
     probe = _probe(estimator, method, array)
     if probe.shape[:1] != (1,):
         raise ArgumentError(bad(method, "estimator", type(estimator).__name__, "a method that gives a row for a row"))
-    packed = payload(method, _Called(estimator, method, probe.dtype), (), {})
+    packed = payload(method, _Called(_without_slots(estimator), method, probe.dtype), (), {})
     rest = [Axis.whole(n) for n in probe.shape[1:]]
     grid = Grid([array.expr.grid.axes[0], *rest])
     return make(MapBlocks(packed, ((0, None),)), (array,), grid, probe.dtype)

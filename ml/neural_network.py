@@ -13,11 +13,13 @@ __all__ = ["MLPClassifier", "MLPRegressor"]
 class MLPClassifier(FitsByAveraging, own.MLPClassifier):
     """Scikit-learn's `MLPClassifier`; for Windrow arrays trained on shards, whose weights start the same.
 
-    Notes ----- For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are
-    shuffled over all of them, and weights are averaged after each epoch; each shard keeps its optimiser's slots. A
-    warning says where shards take few steps an epoch. `tol` looks at the score on the training rows, not at the loss.
-    `early_stopping`, `solver="lbfgs"` and `learning_rate="adaptive"` are refused; `random_state` is an integer or None,
-    which stands for 0.
+    Notes
+    -----
+    For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are shuffled over
+    all of them, and weights are averaged after each epoch; each shard keeps its optimiser's slots. A warning says where
+    shards take few steps an epoch. `loss_` is the mean over all shards' rows, of which each is seen before its batch's
+    step, and `tol` looks at it, as scikit-learn's does. `early_stopping`, `solver="lbfgs"` and
+    `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which stands for 0.
 
     Examples
     --------
@@ -34,11 +36,13 @@ class MLPClassifier(FitsByAveraging, own.MLPClassifier):
 class MLPRegressor(FitsByAveraging, own.MLPRegressor):
     """Scikit-learn's `MLPRegressor`; for Windrow arrays trained on shards, whose weights start the same.
 
-    Notes ----- For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are
-    shuffled over all of them, and weights are averaged after each epoch; each shard keeps its optimiser's slots. A
-    warning says where shards take few steps an epoch. `tol` looks at the score on the training rows, not at the loss.
-    `early_stopping`, `solver="lbfgs"` and `learning_rate="adaptive"` are refused; `random_state` is an integer or None,
-    which stands for 0.
+    Notes
+    -----
+    For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are shuffled over
+    all of them, and weights are averaged after each epoch; each shard keeps its optimiser's slots. A warning says where
+    shards take few steps an epoch. `loss_` is the mean over all shards' rows, of which each is seen before its batch's
+    step, and `tol` looks at it, as scikit-learn's does. `early_stopping`, `solver="lbfgs"` and
+    `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which stands for 0.
 
     Examples
     --------

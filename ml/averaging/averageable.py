@@ -42,6 +42,8 @@ class Averageable:
     steps : str
         "rows": it learns row by row, so that several calls of `partial_fit` do what one does. "shard": a call is an
         epoch. "batches": a call is a step on a batch.
+    loss : bool
+        Whether it tells the loss of the rows that it has learnt from, as `loss_`.
     inner : Averageable, optional
         Of each of `estimators_`, whose states are averaged instead.
     """
@@ -51,6 +53,7 @@ class Averageable:
     refused: tuple[tuple[str, Any, str], ...] = ()
     rate: str = ""
     steps: str = "rows"
+    loss: bool = False
     inner: Averageable | None = None
 
     def state(self, estimator: Any) -> Any:
@@ -220,6 +223,7 @@ _NETWORK = Averageable(
     ),
     "learning_rate_init",
     "shard",
+    loss=True,
 )
 _MACHINE = Averageable(
     ("components_", "intercept_hidden_", "intercept_visible_"), ("h_samples_",), (), "learning_rate", "batches"

@@ -24,9 +24,9 @@ __all__ = ["FitsByAveraging"]
 class FitsByAveraging(Supervised):
     """Makes an estimator's `fit` and `partial_fit` train on shards where any of the rows are in Windrow arrays.
 
-    `max_iter` epochs are run, fewer when `tol` is set and the score on the training rows stays the same for
-    `n_iter_no_change` of them; `partial_fit` runs one. With `warm_start` training goes on from what was learnt before.
-    `random_state` (an integer) seeds the shuffles; shards are as many as there are ranks.
+    `max_iter` epochs are run, fewer when `tol` is set and the loss of a network, or another's score on the training
+    rows, stays the same for `n_iter_no_change` of them; `partial_fit` runs one. With `warm_start` training goes on from
+    what was learnt before. `random_state` (an integer) seeds the shuffles; shards are as many as there are ranks.
     """
 
     def __init_subclass__(cls, **keywords: Any) -> None:

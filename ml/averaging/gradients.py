@@ -43,7 +43,7 @@ def gradient_rounds(
     zero = {"gradients": [np.zeros_like(a) for name in kind.shared for a in state[name]], "weight": np.float64(0)}
     update = Update(ApplyGradient(template, kind), kind.own(template), zero)
     work = Gradient(template, kind, classes, parts.sizes, count, part, zero)
-    return Rounds(work, state, (), parts, seed, (), update=update)
+    return Rounds(work, state, (), parts, seed, (), 2, update)
 
 
 def rows_of(sizes: Sequence[int], number: int, rounds: int) -> int:
@@ -79,7 +79,7 @@ class Gradient:
         count = len(rows[0])
         weight = float(rows[2].sum()) if len(rows) > 2 else float(count)
         if not weight:
-            return self.zero, own, RoundMetrics(float(count))
+            return self.zero, own, RoundMetrics(float(count), sums=np.zeros(2))
         estimator, keep = copy.deepcopy(self.template), KeepGradient()
         self.kind.put(estimator, state, {})
         # A shard's part of the penalty: a batch has it once.
@@ -88,7 +88,8 @@ class Gradient:
         estimator._optimizer = keep
         partial_fit(estimator, self.classes, [np.ascontiguousarray(r) for r in rows])
         mean = weight / count
-        return {"gradients": [g * mean for g in keep.gradients], "weight": mean}, own, RoundMetrics(float(count))
+        metrics = RoundMetrics(float(count), sums=np.array([weight * estimator.loss_, weight]))
+        return {"gradients": [g * mean for g in keep.gradients], "weight": mean}, own, metrics
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ from .outer import check_outer, outer_update
 from .rounds import Rounds
 from .shards import cut_shards
 from .shuffling import in_order, order_of, shuffle_rows
+from .slots import keep_slots, mean_slots, restore_slots
+from .stopping import ByLoss, ByScore
 from .tasks import Round, RoundMetrics
 from .validation import several
 
@@ -65,7 +67,7 @@ class _Epoch:
             return state, own, RoundMetrics(0.0)
         estimator = copy.deepcopy(self.template)
         self.kind.put(estimator, state, own)
-        told = self._score(estimator, rows) if self.scored else np.zeros(0)
+        sums = self._score(estimator, rows) if self.scored else np.zeros(0)
         if self.kind.steps == "batches":  # it draws numbers in each step
             names = [at.seed, at.epoch, at.shard, *([at.number] if self.rounds > 1 else [])]
             estimator.set_params(random_state=np.random.RandomState(names))
@@ -76,10 +78,13 @@ class _Epoch:
         self.kind.set_rates(estimator)
         for some in self._passes(rows, at):
             partial_fit(estimator, self.classes, some)
+        if self.kind.loss:
+            weight = float(rows[2].sum()) if len(rows) > 2 else float(len(rows[0]))
+            sums = np.array([weight * estimator.loss_, weight])
         self.kind.count_all(estimator, counts, len(rows[0]), rows_of(self.sizes, at.number, self.rounds))
         if before is not None and self.kind.inner is None:
             _keep_absent(estimator, before, self.classes, rows[1])
-        return self.kind.state(estimator), self.kind.own(estimator), RoundMetrics(float(len(rows[0])), sums=told)
+        return self.kind.state(estimator), self.kind.own(estimator), RoundMetrics(float(len(rows[0])), sums=sums)
 
     def _score(self, estimator: Any, rows: Sequence[Values]) -> Values:
         """Return the score times what the rows weigh, and what they weigh: as much as they count in the loss."""
@@ -146,10 +151,9 @@ def train_averaged(
 ) -> tuple[Any, History]:
     """Return a fitted copy of an estimator, trained on shards and averaged, and its history.
 
-    With `tol`, training ends when the score on the training rows, weighed as their losses are, has not risen by so much
-    for `patience` epochs: each epoch tells that of the model it begins with. It goes on from `start`, where that has
-    learnt something; `classes` are those that labels may have. `outer` are momentum, learning rate and Nesterov's kind
-    of the outer steps.
+    With `tol`, training ends as `stopping` says: by the loss of networks, else by the score on the training rows. It
+    goes on from `start`, where that has learnt something; `classes` are those that labels may have. `outer` are
+    momentum, learning rate and Nesterov's kind of the outer steps.
     """
     name = f"{type(estimator).__name__}.{operation}"
     kind = averageable(name, estimator)
@@ -180,35 +184,37 @@ def train_averaged(
         size = -(-_batch(estimator) // (1 if is_async(average) else len(parts)))
         batches = -(-max(parts.sizes) // size)
         count = PUSHES if average == "async" else -(-batches // min(period_of(name, average, batches), batches))
-    work = _Epoch(template, kind, classes, shuffle, tol is not None, parts.sizes, count, size)
+    scored = tol is not None and not kind.loss
+    work = _Epoch(template, kind, classes, shuffle, scored, parts.sizes, count, size)
+    sums = 2 if scored or kind.loss else 0
     given = (work, kind.state(template), kind.own(template), parts, seed, ())
     run = range(first, first + epochs)
     rounds: Rounds | Asynchronous
     if is_async(average):
-        rounds = Asynchronous(*given, run, count)
+        rounds = Asynchronous(*given, run, count, sums=sums)
     elif gradient:
         rounds = gradient_rounds(template, kind, classes, parts, seed, count, work.part)
     else:
-        rounds = Rounds(*given, 2 if work.scored else 0, outer_update(given[1], *outer, ("t_",)))
+        rounds = Rounds(*given, sums, outer_update(given[1], *outer, ("t_",)))
+    restore_slots(rounds, start if first else None)
     history, seen = History(), 0
-    best, since = -np.inf, 0
+    patient = ByLoss(template, start if first else None, tol, patience) if kind.loss else ByScore(tol, patience)
     with rounds, Progress(name, epochs, sum(parts.sizes)) as progress:
         for epoch in run:
             begin = time.perf_counter()
             made = rounds.epoch(epoch, count, progress)
             seen += round(made.rows)
-            told = {"score": float(made.sums[0] / (made.sums[1] or 1.0))} if tol is not None else {}
-            add_epoch(history, epoch - first, told, time.perf_counter() - begin)
-            progress.epoch(epoch - first, told)
-            if tol is not None and epoch:  # the first score is that of a model that has learnt nothing
-                since = 0 if told["score"] > best + tol else since + 1
-                best = max(best, told["score"])
-                if since >= patience:
-                    break
-    kind.put(template, rounds.state, rounds.kept if gradient else rounds.task.own.unpack(rounds.owns[0]))
+            metrics = {patient.metric: float(made.sums[0] / (made.sums[1] or 1.0))} if sums else {}
+            add_epoch(history, epoch - first, metrics, time.perf_counter() - begin)
+            progress.epoch(epoch - first, metrics)
+            if sums and patient.ends(epoch, metrics[patient.metric]):
+                break
+    kind.put(template, rounds.state, rounds.kept if gradient else mean_slots(rounds))
     kind.set_rates(template)
     template.n_iter_ = len(history.epoch)
     template._epochs = first + len(history.epoch)
+    if not gradient:
+        keep_slots(rounds, template)
     if gradient:  # shards give gradients, and count nothing
         template.t_ = seen + (getattr(start, "t_", 0) if first else 0)
     template.set_params(**{k: v for k, v in estimator.get_params(deep=False).items() if k != "class_weight"})

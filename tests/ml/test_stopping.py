@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
+import sklearn.neural_network
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import SGDRegressor as Plain
 from sklearn.metrics import accuracy_score, r2_score
@@ -67,6 +70,63 @@ def test_targets_that_lack_or_are_columns(cls):
     with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
         column = flat.fit(LAZY[:100], LABELS[:100, None]).predict(X)
     assert column.ndim == 1
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+@pytest.mark.parametrize("cls", [MLPClassifier, MLPRegressor])
+def test_networks_stop_by_their_loss_as_scikit_learns_do(cls, weight):
+    """On one shard, whose rows stay in order, training is scikit-learn's own."""
+    how = {"hidden_layer_sizes": (4,), "batch_size": 20, "max_iter": 300, "random_state": 1, "shuffle": False}
+    how |= {"learning_rate_init": 0.01, "n_iter_no_change": 3, "tol": 1e-3}
+    wanted = getattr(sklearn.neural_network, cls.__name__)(**how).fit(X, LABELS, sample_weight=weight)
+    with wr.Cluster(threads=1):
+        model = cls(**how).fit(wr.from_array(X, chunks=(70, 3)), LABELS, sample_weight=weight)
+    assert 10 < model.n_iter_ == wanted.n_iter_ < 300
+    np.testing.assert_allclose(model.loss_curve_, wanted.loss_curve_, rtol=1e-9)
+    np.testing.assert_allclose([model.loss_, model.best_loss_], [wanted.loss_, wanted.best_loss_], rtol=1e-9)
+    assert model.history_.history["loss"] == model.loss_curve_
+
+
+@pytest.mark.filterwarnings("ignore:.*takes only . steps")
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+@pytest.mark.parametrize("average", ["epoch", "batch", 3, "gradient", ("async", 2)])
+def test_the_loss_of_networks_is_that_of_all_shards(average, weight):
+    """Where no step changes a weight each epoch tells the loss of the weights at the start."""
+    network = sklearn.neural_network.MLPClassifier((4,), batch_size=20, learning_rate_init=1e-300, random_state=0)
+    model = Averaged(network, epochs=2, shards=2, average=average).fit(LAZY, LABELS, sample_weight=weight)
+    shares = model.estimator_.predict_proba(X)[np.arange(200), LABELS]
+    wanted = np.average(-np.log(shares), weights=weight)
+    assert model.estimator_.loss_curve_ == model.history_.history["loss"]
+    # Scikit-learn means weighted rows batch by batch.
+    np.testing.assert_allclose(model.estimator_.loss_curve_, wanted, rtol=3e-4 if weight is None else 0.02)
+
+
+@pytest.mark.filterwarnings("ignore:.*takes only . steps")
+@pytest.mark.parametrize("solver", ["adam", "sgd"])
+@pytest.mark.parametrize("average", ["epoch", "batch", "gradient"])
+def test_training_that_goes_on_is_training_that_never_stopped(solver, average):
+    network = sklearn.neural_network.MLPClassifier((4,), batch_size=20, solver=solver, random_state=0, warm_start=True)
+    once = Averaged(network, epochs=4, shards=2, average=average).fit(LAZY, LABELS).estimator_
+    twice = Averaged(network, epochs=2, shards=2, average=average).fit(LAZY, LABELS)
+    twice = pickle.loads(pickle.dumps(twice)).fit(LAZY, LABELS)
+    assert all(np.array_equal(*pair) for pair in zip(once.coefs_, twice.estimator_.coefs_, strict=True))
+    assert once.loss_curve_ == twice.estimator_.loss_curve_
+    assert once.best_loss_ == twice.estimator_.best_loss_
+    twice.estimator_.partial_fit(X, LABELS)  # elsewhere: all shards go on from its slots
+    twice.shards = 3
+    assert np.isfinite(twice.fit(LAZY, LABELS).score(X, LABELS))
+
+
+def test_networks_of_windrows_go_on_as_if_they_never_stopped():
+    how = {"hidden_layer_sizes": (4,), "batch_size": 10, "random_state": 0, "warm_start": True}
+    with wr.Cluster(threads=2):
+        rows = wr.from_array(X, chunks=(70, 3))
+        once = MLPRegressor(max_iter=4, **how).fit(rows, LABELS)
+        twice = MLPRegressor(max_iter=2, **how).fit(rows, LABELS).fit(rows, LABELS)
+        assert all(np.array_equal(*pair) for pair in zip(once.coefs_, twice.coefs_, strict=True))
+        said = twice.predict(rows)
+        assert b"_slots" in pickle.dumps(twice)
+        assert b"_slots" not in said.expr.op.payload.pickled  # ranks that predict don't train
 
 
 def test_classes_may_be_a_lazy_array():
