@@ -420,3 +420,61 @@ def test_integers_of_dates_refuse_nat():
     with pytest.raises(wr.ArgumentError, match=r"\.dt\.month: there are dates that aren't \(NaT\)"):
         whole.dt.month.compute()
     np.testing.assert_array_equal(whole[::2].dt.month.compute(), [1, 3])
+
+
+INTERPOLATED = {
+    "interp": lambda x: x.interp(x=[0.5, 2.25]),
+    "interp_cubic": lambda x: x.interp(x=[0.5, 2.25], method="cubic"),
+    "interp_nearest": lambda x: x.interp(x=[0.5, 2.25], method="nearest"),
+    "interp_two": lambda x: x.interp(x=[0.5], y=[0.5, 1.5]),
+    "interp_points": lambda x: x.interp(x=("p", [0.5, 2.25]), y=("p", [0.5, 1.0])),
+    "resample": lambda x: x.resample(time="12h").interpolate("linear"),
+    "interpolate_na": lambda x: x.where(x > 9).interpolate_na("x"),
+    "median": lambda x: x.median("y"),
+    "quantile": lambda x: x.quantile(0.25, "y"),
+}
+
+
+@pytest.mark.parametrize("name", INTERPOLATED)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2"])
+def test_interpolated_values_have_the_dtype_that_they_have_with_numpy(name, dtype):
+    plain = field(VALUES).astype(dtype)
+    chunked = lazy(plain).chunk(x=-1) if name == "interpolate_na" else lazy(plain)
+    expected, found = (INTERPOLATED[name](each) for each in (plain, chunked))
+    assert is_lazy(found)
+    assert found.dtype == found.compute().dtype == expected.dtype
+    xr.testing.assert_allclose(found.compute(), expected, rtol=1e-6)
+
+
+REDUCED = """
+import sys
+import numpy as np
+import pandas as pd
+import windrow as wr
+import xarray as xr
+from flox.xarray import xarray_reduce
+
+values = np.random.default_rng(0).random((60, 4, 6)).astype("f4")
+values[3, 1] = np.nan
+coords = {"time": pd.date_range("2000-01-01", periods=60, freq="10D"), "y": np.arange(4.0)}
+plain = xr.DataArray(values, dims=("time", "y", "x"), coords=coords, name="v")
+x = plain.copy(data=wr.from_array(values, chunks=(12, 2, 6)))
+regions = xr.DataArray(np.arange(24).reshape(4, 6) % 5, dims=("y", "x"), name="region")
+for func in sys.argv[1:]:
+    for by in (("time.month",), (plain.time.dt.season,), (regions,), (regions, plain.time.dt.month)):
+        found, expected = (xarray_reduce(each.to_dataset(), *by, func=func).v for each in (x, plain))
+        assert isinstance(found.data, wr.Array), (func, by)
+        assert (found.dtype, found.dims) == (expected.dtype, expected.dims), func
+        xr.testing.assert_allclose(found.compute(), expected)
+bins = [0.0, 1.5, 3.5]
+found, expected = (xarray_reduce(each, "y", func="mean", expected_groups=bins, isbin=True) for each in (x, plain))
+xr.testing.assert_allclose(found.compute(), expected)
+print("right")
+"""
+
+
+def test_what_flox_reduces_itself(launch, tmp_path):
+    pytest.importorskip("flox")
+    (tmp_path / "program.py").write_text(REDUCED)
+    ended = launch(0, "-W", "error", "program.py", "mean", "nanmax", "std", "count", "median", "first", "argmax")
+    assert (ended.status, ended.last) == (0, "right"), ended.err

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,10 @@ from ...ops.sliding_window import sliding_window_view
 from . import blocks, dates, grouping, indexing, lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _OPENING = threading.Lock()
-_open: list[str] = []
+_places: set[str] = set()
 
 
 def _is_lazy(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,12 +102,11 @@ def _windows(array: Any, window_shape: Any, axis: Any = None, **kwargs: Any) -> 
 
 
 def _with_gate_of_flox(original: Callable[..., Any]) -> Callable[..., Any]:
-    """flox is opened when it is used, since importing it takes long."""
+    """flox is opened when xarray uses it, since importing it takes long."""
 
     @functools.wraps(original)
     def chosen(self: Any, *args: Any, **kwargs: Any) -> Any:
-        _place("flox.xarray", "groupby_reduce", _for_first(grouping.groupby_reduce))
-        _place("flox", "groupby_scan", _for_first(grouping.groupby_scan))
+        _open(FLOX)
         return original(self, *args, **kwargs)
 
     return chosen
@@ -124,6 +124,7 @@ GATES: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
     ("xarray.structure.concat", "lazy_array_equiv", _equivalent),
     ("xarray.core.duck_array_ops", "push", _for_first(lines.fill_forward)),
     ("xarray.core.duck_array_ops", "sliding_window_view", _for_first(_windows)),
+    ("xarray.core.missing", "apply_ufunc", lines.with_dtype),
     ("xarray.computation.fit", "least_squares", lines.least_squares),
     ("xarray.computation.fit", "is_duck_dask_array", _is_lazy),
     ("xarray.computation.weighted", "is_duck_dask_array", _is_lazy),
@@ -134,6 +135,12 @@ GATES: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
     ("xarray.core.groupby", "GroupBy._flox_scan", _with_gate_of_flox),
 )
 """Modules of xarray, the names in them, and what stands there from then on."""
+
+FLOX: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]], ...] = (
+    ("flox.xarray", "groupby_reduce", _for_first(grouping.groupby_reduce)),
+    ("flox", "groupby_scan", _for_first(grouping.groupby_scan)),
+)
+"""The same of flox, once it is loaded."""
 
 MAPPING: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]], ...] = (
     ("xarray.core.dask_array_expr", "map_blocks_with_dask_array_expr", blocks.instead),
@@ -147,16 +154,20 @@ MAPPING: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 def open_gates() -> None:
-    """Put Windrow's functions before those of xarray, once."""
-    for module, name, before in (*GATES, *(MAPPING if blocks.can_be_mapped() else ())):
+    """Put Windrow's functions before those of xarray, once; and before those of flox, if it is loaded by now."""
+    _open((*GATES, *(MAPPING if blocks.can_be_mapped() else ()), *(FLOX if "flox.xarray" in sys.modules else ())))
+
+
+def _open(gates: Iterable[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]]]) -> None:
+    for module, name, before in gates:
         _place(module, name, before)
 
 
 def _place(module: str, name: str, before: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
     with _OPENING:
-        if f"{module}:{name}" in _open:
+        if f"{module}:{name}" in _places:
             return
-        _open.append(f"{module}:{name}")
+        _places.add(f"{module}:{name}")
         try:
             holder: Any = importlib.import_module(module)
             *path, last = name.split(".")

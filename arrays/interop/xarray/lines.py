@@ -1,4 +1,4 @@
-"""Missing values filled along an axis, and least squares, lazily."""
+"""Missing values filled along an axis, interpolation, and least squares, lazily."""
 
 from __future__ import annotations
 
@@ -47,5 +47,21 @@ def least_squares(original: Callable[..., Any]) -> Callable[..., Any]:
             rcond=rcond,
             skipna=bool(skipna),
         )
+
+    return chosen
+
+
+def with_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Interpolate into the dtype that comes out of NumPy's arrays, where xarray says: the variable's own."""
+
+    @functools.wraps(original)
+    def chosen(func: Any, *args: Any, **kwargs: Any) -> Any:
+        first, *others = args
+        if isinstance(getattr(first, "_data", None), Array) and func.__name__ == "_interpnd":
+            kept = {dim for each in others for dim in each.dims}
+            shape = [n if dim in kept else min(n, 1) for dim, n in first.sizes.items()]
+            sample = type(first)(first.dims, np.zeros(shape, first.dtype))
+            kwargs["output_dtypes"] = [original(func, sample, *others, **kwargs).dtype]
+        return original(func, *args, **kwargs)
 
     return chosen
