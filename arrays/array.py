@@ -22,7 +22,7 @@ from .execution.local import LocalParts
 from .execution.scalar_reads import element
 from .indexing.block_view import BlockView
 from .indexing.getitem import getitem
-from .indexing.lost_writes import LOST, is_view_key, warn_lost, warn_turns
+from .indexing.lost_writes import LOST, is_blank, is_view_key, warn_lost, warn_turns
 from .indexing.points import PointView
 from .indexing.setitem import assign
 from .interop.array_api import namespace
@@ -390,7 +390,8 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         if self.ndim or element(self) is None:
             warn_turns()
         found = np.asarray(compute_value(self), dtype)
-        found.flags.writeable = copy is True  # else what a library writes would go nowhere, without a word
+        if copy is not True and is_blank(self.expr):
+            found.flags.writeable = False  # else what a library fills would go nowhere, without a word
         return found
 
     @property

@@ -18,10 +18,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import LostWrite
+from ...graph.kinds.elementwise import Elementwise
+from ...graph.kinds.move import Move
+from ...graph.kinds.points import PutPoints
+from ...graph.kinds.reshape import Reshape
+from ...graph.kinds.source import Full
 from ...workers.boundary import caller, warn
 from ..base import Reshaped
 
 if TYPE_CHECKING:
+    from ...graph.expr import Expr
     from ..base import ArrayBase
 
 
@@ -68,6 +74,22 @@ def warn_lost() -> None:
         "write x[0, 1] = 5 instead of x[0][1] = 5, and y = x[2:]; y[m] = 5; x[2:] = y instead of x[2:][m] = 5",
         LostWrite,
     )
+
+
+def is_blank(expr: Expr) -> bool:
+    """Whether nothing but what `zeros`, `empty` and `full` gave is in an array: libraries make such ones to fill them.
+
+    They hand them to functions in C that convert them, write into that, and return the array itself. Arrays that hold
+    something are handed over to be read, and what is converted is the library's own, to change as it likes.
+    """
+    left = [expr]
+    while left:
+        node = left.pop()
+        cast = isinstance(node.op, Elementwise) and node.op.function in ("cast", "view")
+        if not (cast or isinstance(node.op, Full | Move | Reshape | PutPoints)):
+            return False
+        left.extend(node.operands)
+    return True
 
 
 IN_PLACE = range(13, 26)
