@@ -279,3 +279,34 @@ def test_what_a_function_keeps_is_not_written_again():
     wanted = [padded[i : i + 402 : 2] for i in (0, 400, 800)]
     assert len(KEPT) == 3
     assert all(any(np.array_equal(kept, part) for kept in KEPT) for part in wanted)
+
+
+def by_blocks(function, x):
+    return wr.map_blocks(function, x, dtype=float)
+
+
+def by_rank(function, x):
+    def member(comm, x):
+        function(np.asarray(x[0]))
+
+    return wr.spmd(member, x)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        by_blocks,
+        by_rank,
+        lambda function, x: wr.map_overlap(function, x, depth=1, boundary=1.0, dtype=float),
+        lambda function, x: wr.apply_gufunc(function, "()->()", x, output_dtypes=float),
+        lambda function, x: wr.vectorize(function, otypes=[float])(x),
+        lambda function, x: wr.fori_loop(0, 1, lambda i, u: by_blocks(function, u), x),
+        lambda function, x: wr.submit(function, x).result(),
+    ],
+)
+def test_functions_warn_of_what_numpy_warns_of(call):
+    """That is of all but underflow, which `np.exp` of a standard score has."""
+    x = wr.from_array(np.array([0.0, 1.0, 2.0, 3.0]), chunks=2)
+    np.asarray(call(lambda b: np.exp(np.multiply(b, -1000.0)), x))
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        np.asarray(call(lambda b: np.divide(1.0, b), x))

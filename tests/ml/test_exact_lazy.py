@@ -209,6 +209,15 @@ def test_weights_of_nothing_are_refused(name):
         ours(name).fit(lazy(X), target_of(name), **keywords)
 
 
+def test_sure_classes_warn_of_nothing():
+    """Their shares underflow, as they do within scikit-learn's own."""
+    rows = np.repeat(np.eye(3), 40, axis=0) * 5000
+    for labels in (np.repeat(np.arange(3), 40), np.repeat([0, 1], [40, 80])):
+        model = ours("LogisticRegression", C=1e3).fit(lazy(rows), lazy(labels))
+        assert float(model.score(lazy(rows), labels)) == 1.0
+        assert np.isfinite(model.predict_proba(lazy(rows)).compute()).all()
+
+
 @pytest.mark.parametrize("name", ["LinearRegression", "Ridge", "LogisticRegression", "KMeans"])
 @pytest.mark.parametrize("keywords", [{}, {"fit_intercept": False}])
 def test_negative_weights_are_refused(name, keywords):

@@ -22,6 +22,7 @@ from ...graph.kinds.gang import share
 from .. import own_arena
 from ..calls import Recalled, computing
 from ..kernels.interpreter.block_calls import read_only
+from ..kernels.user_results import usual_warnings
 from ..one_sided.began import enter
 from ..output import COMPUTE
 from ..pages.additions import collecting
@@ -189,7 +190,7 @@ class GangThread:
             try:
                 given = [*operands(stage, gang, reader, tasks), *self._outs(gang, tasks, offsets)]
                 place = comms[number].Get_rank()
-                with np.errstate(all="warn"), collecting(gang.adds, place, attempt):
+                with usual_warnings(), collecting(gang.adds, place, attempt):
                     found[number] = function(comms[number], *given, *extra, **keywords)
             except BaseException as error:
                 errors.append(error)

@@ -1,4 +1,4 @@
-"""What users' functions return: arrays without masks, of elements that the declared dtype can hold."""
+"""Users' functions: of what they warn, and what they return, arrays without masks of elements that the dtype holds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError
 
 Array = np.ndarray[Any, Any]
+
+
+def usual_warnings() -> np.errstate:
+    """Return a context in which floats warn as NumPy has it from the start, where kernels let them pass."""
+    return np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
 
 
 def plain(name: str, made: Any) -> Array:

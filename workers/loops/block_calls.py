@@ -9,7 +9,7 @@ import numpy as np
 
 from ...graph.errors import ShapeError
 from ..kernels.interpreter.block_calls import read_only
-from ..kernels.user_results import check_kept, plain
+from ..kernels.user_results import check_kept, plain, usual_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ class Caller:
             read_only(known[operand.read.item].view(self._reach(operand, region))) for operand in self.item.operands
         ]
         keywords = dict(self.keywords) | ({"block_id": index} if "block_id" in self.item.op.wants else {})
-        with np.errstate(all="warn"):
+        with usual_warnings():
             made = plain(label, self.function(*given, *self.extra, **keywords))
         if made.shape != out.shape:
             raise ShapeError(

@@ -14,7 +14,7 @@ from ....graph.kinds.mapping import BlockFunction, MapBlocks
 from ... import shared_objects
 from ...pages.additions import collecting
 from ..blocks import block_function, fills
-from ..user_results import check_kept, plain
+from ..user_results import check_kept, plain, usual_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ def call_function(value: Call, args: list[Array | list[Array]], stage: Stage, bl
         if "block_id" in op.wants:
             keywords["block_id"] = stage.domain.index(block)
         try:
-            with np.errstate(all="warn"), collecting(op.adds, block):
+            with usual_warnings(), collecting(op.adds, block):
                 made = plain(op.label, function(*args, *extra, **keywords))
         except Exception as error:
             if isinstance(error, ValueError) and "read-only" in str(error):
