@@ -6,6 +6,7 @@ Operations make arrays without importing `Array`, whose methods call the operati
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 import operator
 import threading
@@ -167,6 +168,11 @@ class ArrayBase:
     def npartitions(self) -> int:
         """Number of chunks."""
         return self.expr.grid.nblocks
+
+    def _pick_from(self, shared: Any, index: Any) -> Array:
+        """Return what an index with lazy arrays, of which this is one, picks from a shared array."""
+        picked: Array = importlib.import_module(".shared.picking", __package__).pick(shared, index)
+        return picked
 
 
 _class: list[type[Array]] = []

@@ -31,8 +31,9 @@ class SharedArray(Paged):
     """A large array that tasks read sparsely, updated between computations; `windrow.shared.array` returns it.
 
     A function that uses it sees the version that was there when its lazy array was made, whenever it runs.
-    `v[index]` gathers what NumPy's indexing does: rows, elements, slices, as an array of its own. In functions
-    `v.add_at(index, values)` adds to it when the computation is through.
+    `v[index]` gathers what NumPy's indexing does: rows, elements, slices, as an array of its own. With lazy positions
+    the result is lazy, too, and comes of the version that is there now. In functions `v.add_at(index, values)` adds to
+    it when the computation is through.
 
     Parameters
     ----------
@@ -73,6 +74,10 @@ class SharedArray(Paged):
         arrays[self._layout.token] = self
 
     def __getitem__(self, index: Any) -> Any:
+        for part in index if isinstance(index, tuple) else (index,):
+            pick_lazily = getattr(part, "_pick_from", None)  # a lazy array's
+            if pick_lazily is not None:
+                return pick_lazily(self, index)
         return self._gather(integers(index))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:

@@ -417,3 +417,37 @@ def test_functions_are_told_what_they_can_not_do(change):
 
     with pytest.raises(TypeError, match=r"in functions v\.add_at"):
         wr.map_blocks(changes, wr.ones(2), dtype=float).compute()
+
+
+def test_lazy_positions_pick_lazily():
+    data = np.arange(60.0).reshape(10, 3, 2)
+    v = wr.shared.array(data)
+    rows = np.array([3, 9, -1, 0, 3])
+    lazy = wr.from_array(rows, chunks=2)
+    x = wr.from_array(data.sum((1, 2)), chunks=4)
+    mask = data.sum((1, 2)) > 60
+    cases = [
+        (lazy, rows),
+        ((lazy, 1), (rows, 1)),
+        ((lazy, [0, 1, 2, 0, 1]), (rows, [0, 1, 2, 0, 1])),
+        ((lazy, slice(1, None)), (rows, slice(1, None))),
+        ((lazy, ..., slice(1)), (rows, ..., slice(1))),
+        ((lazy % 3, lazy % 3, lazy % 2), (rows % 3, rows % 3, rows % 2)),
+        (x > 60, mask),
+        ((x > 60, 2), (mask, 2)),
+        (wr.from_array(data, chunks=3) > 30, data > 30),
+        (lazy.reshape(5, 1), rows.reshape(5, 1)),
+    ]
+    for index, plain in cases:
+        got = v[index]
+        assert isinstance(got, wr.Array)
+        np.testing.assert_array_equal(got.compute(), data[plain])
+    before = v[lazy]
+    v.update(..., 0)
+    np.testing.assert_array_equal(before.compute(), data[rows])
+    assert not v[lazy].compute().any()
+    with pytest.raises(IndexError, match="out of bounds"):
+        v[wr.from_array([10], chunks=1)].compute()
+    for wrong in ((slice(1), lazy), (lazy, None), lazy * 1.5, (lazy, 0, 0, 0), (lazy, slice(1), slice(1), slice(1))):
+        with pytest.raises(wr.IndexingError, match="shared array: argument 'index'"):
+            v[wrong]

@@ -19,6 +19,7 @@ def test_versions_and_additions_survive_a_kill(launch, nothing_left, transport):
     assert found["first"], "what was lost was made again with the old version"
     assert " 0 recomputed" not in found["recomputed"]
     assert found["second"]
+    assert found["picked"]
     assert found["total"]
     assert found["added"]
     assert found["once"]

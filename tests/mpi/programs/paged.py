@@ -32,9 +32,11 @@ first = wr.map_blocks(look, x, dtype=np.int64).persist()
 wr.wait(first)
 v.update(slice(5000, 5100), -1)
 second = wr.map_blocks(look, x, dtype=np.int64)
+picked = v[x[::-7]]
 changed = known.copy()
 changed[5000:5100] = -1
 found["second"] = bool((second.compute() == changed).all())
+found["picked"] = bool((picked.compute() == changed[::-7]).all())
 victim = wr.cluster().info()[-1]
 os.kill(victim["pid"], signal.SIGKILL)
 while not wr.cluster().losses:

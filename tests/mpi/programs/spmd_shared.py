@@ -42,6 +42,7 @@ v.update(slice(0, 5), np.arange(5.0))
 before = wr.map_blocks(lambda block: v[block], wr.arange(5, chunks=2), dtype=float)
 v.update([0, 4], [10, 20])
 v.add([1, 1], 0.5)
+out["picked"] = v[wr.arange(5, chunks=2)[::-1]].compute().tolist()
 out["each its own"] = comm.allgather(float(v[rank]))
 out["before and after"] = before.compute().tolist(), v[:5].tolist()
 
