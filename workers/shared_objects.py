@@ -2,8 +2,8 @@
 
 The driver writes the object into a sealed file without a name: an index, the pickle's head, and the buffers of protocol
 5, aligned. Wherever a function that uses it is unpickled, its name becomes the object: read-only arrays over the mapped
-bytes, and private memory for the rest alone. Ranks of the driver's host map the
-driver's file, others a copy of their host (`workers/host_copies.py`).
+bytes, and private memory for the rest alone, whose lists, dicts and sets refuse to be changed. Ranks of the driver's
+host map the driver's file, others a copy of their host (`workers/host_copies.py`).
 A process loads an object once, and keeps it until the driver lets go of it.
 """
 
@@ -24,6 +24,7 @@ import cloudpickle
 import numpy as np
 
 from ..graph.errors import ClusterError
+from .read_only import read_only, type_as_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,7 +60,7 @@ class Shared:
     Attributes
     ----------
     value : object
-        The object, its arrays read-only.
+        The object; its arrays, lists, dicts and sets are read-only.
     nbytes : int
         What it takes, once a host.
 
@@ -100,10 +101,10 @@ class Shared:
 
     @property
     def value(self) -> Any:
-        """The object, its arrays read-only."""
+        """The object; its arrays, lists, dicts and sets are read-only."""
         with self._lock:
             if not self._loaded:
-                self._loaded.append(read(map_file(self._name.descriptor), self._name.token))
+                self._loaded.append(read_only(read(map_file(self._name.descriptor), self._name.token)))
             return self._loaded[0]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -148,7 +149,7 @@ class Shared:
         return np.asarray(self.value, dtype=dtype, copy=copy)
 
     def __repr__(self) -> str:
-        return f"<shared {type(self.value).__name__}: {self.nbytes:,} bytes>"
+        return f"<shared {type_as_shared(self.value).__name__}: {self.nbytes:,} bytes>"
 
 
 class Borrowed(Shared):
@@ -310,7 +311,7 @@ def resolve(name: SharedName) -> Any:
             _loading.add(name.token)
         if not _ranks:
             raise ClusterError("a shared object is known to the ranks of its own job alone")
-        value = read(_ranks[0].copies.read(name), name.token)
+        value = read_only(read(_ranks[0].copies.read(name), name.token))
         with _table:
             if name.token in _loading:
                 _loaded[name.token] = value

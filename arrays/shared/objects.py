@@ -20,7 +20,8 @@ def object(value: Any) -> Shared:
     ----------
     value : object
         Anything that pickles: dicts of arrays, SciPy's and scikit-learn's trees and models, DataFrames, Arrow tables.
-        It is copied now; its arrays are read-only from then on.
+        It is copied now; its arrays, lists, dicts and sets are read-only from
+        then on.
 
     Returns
     -------

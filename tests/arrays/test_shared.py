@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import operator
 import os
 import pickle
 import threading
 import time
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -69,13 +72,13 @@ def test_functions_use_it_as_what_it_is():
     x = wr.arange(10, chunks=3)
 
     def look(block):
-        assert type(table) in (dict, wr.shared.Shared)
+        assert isinstance(table, dict | wr.shared.Shared)
         return table["square"][block]
 
     np.testing.assert_array_equal(wr.map_blocks(look, x).compute(), np.arange(10) ** 2)
     np.testing.assert_array_equal(wr.map_blocks(lambda b, t: t["square"][b], x, table).compute(), np.arange(10) ** 2)
-    told = wr.spmd(lambda comm: (type(table).__name__, table["square"].flags.writeable), members=2)
-    assert told == [("dict", False)] * 2
+    told = wr.spmd(lambda comm: (isinstance(table, dict), table["square"].flags.writeable), members=2)
+    assert told == [(True, False)] * 2
 
 
 def test_it_stands_for_the_object_in_the_driver():
@@ -255,3 +258,38 @@ def test_items_of_shared_objects_stay():
         shared["b"] = 2
     with pytest.raises(TypeError, match="can't be deleted"):
         del shared["b"]
+
+
+class Corner(NamedTuple):
+    names: list
+    size: int
+
+
+def test_its_containers_refuse_to_be_changed():
+    names = ["a", "b"]
+    value = {"rows": [[1], [2]], "set": {1}, "corner": Corner(names, 2), "same": names, "pair": (1, {"k": []})}
+    shared = wr.shared.object(value)
+    assert shared.value == value
+    assert shared["corner"].names is shared["same"]
+    changes = {
+        "append": lambda v: v["rows"].append(3),
+        "__setitem__": lambda v: v["rows"][0].__setitem__(0, 9),
+        "sort": lambda v: v["same"].sort(),
+        "extend": lambda v: v["corner"].names.extend("c"),
+        "update": lambda v: v["pair"][1].update(k=1),
+        "add": lambda v: v["set"].add(2),
+        "__ior__": lambda v: operator.ior(v["pair"][1], {}),
+        "__iadd__": lambda v: operator.iadd(v["same"], ["c"]),
+        "pop": lambda v: v["set"].pop(),
+    }
+    for name, change in changes.items():
+        with pytest.raises(TypeError, match=f"{name}: a (list|dict|set) of a shared object doesn't change"):
+            change(shared)
+    with pytest.raises(TypeError, match="append: a list of a shared object doesn't change"):
+        wr.map_blocks(lambda block: shared["rows"].append(3) or block, wr.arange(4, chunks=2), dtype=int).compute()
+    rows = shared["rows"]
+    for copied in (copy.copy(rows), copy.deepcopy(rows), pickle.loads(pickle.dumps(rows)), [*rows.copy(), 1]):
+        assert type(copied) is list
+        copied.append(3)
+    assert type(dict(shared["pair"][1]) | {"n": 1}) is dict
+    assert shared.value == value
