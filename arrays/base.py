@@ -381,6 +381,10 @@ def check_dtype(operation: str, argument: str, dtype: Any, source: DType | None 
     if found.hasobject:
         how = "a dtype without Python objects, which only one process has: astype(float) or astype(str) cast them"
         raise DTypeError(bad(operation, argument, found, how))
+    parts = [found[name] for name in found.names or ()] or [found]
+    if any(part.base.isbuiltin == 2 for part in parts):  # what a library registered, such as bfloat16 of ml_dtypes
+        how = "a dtype of NumPy's own; astype('f4') casts the elements to one that holds all numbers of bfloat16"
+        raise DTypeError(bad(operation, argument, found, how))
     if source is not None:
         found = np.empty(0, source).astype(found).dtype
     if found.kind in "SUV" and found.itemsize == 0 and found.names is None:

@@ -53,7 +53,8 @@ def predict(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> Any:
     rows = _rows("predict", X)
     build(model, rows)
     told = model.compute_output_spec(importlib.import_module("keras").KerasTensor(rows.shape, str(rows.dtype)))
-    shape, dtype = told.shape[1:], np.dtype(str(told.dtype))
+    shape, name = told.shape[1:], str(told.dtype)
+    dtype = np.dtype("float32" if name == "bfloat16" else name)  # which arrays don't hold
     task = _Predict(Recipe.of(model), Variables(model).shared(), batch_size, dtype)
     grid = Grid([rows.expr.grid.axes[0], *(Axis.whole(n) for n in shape)])
     operand_axes = ((0, *(None,) * (rows.ndim - 1)),)

@@ -139,3 +139,26 @@ def test_times_stay_times(name, dtype):
         expected = np.asarray(getattr(np, name)(a, axis=axis, dtype=dtype))
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found.compute(), expected)
+
+
+def test_dtypes_that_libraries_registered_are_refused():
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    own, x = np.ones(6, bfloat16), wr.arange(6.0, chunks=3)
+    record = np.dtype([("a", "f4"), ("b", bfloat16, 2)])
+    for make in (
+        lambda: wr.from_array(own),
+        lambda: wr.asarray([1, 2], bfloat16),
+        lambda: wr.zeros(3, bfloat16),
+        lambda: wr.zeros(3, record),
+        lambda: x.astype(bfloat16),
+        lambda: x.view(bfloat16),
+        lambda: x + own,
+        lambda: x + own[0],
+        lambda: np.add(own, x),
+        lambda: wr.map_blocks(lambda block: block.astype(bfloat16), x),
+        lambda: x.sum(dtype=bfloat16),
+        lambda: wr.from_delayed(wr.delayed(np.ones)(6, bfloat16), (6,), bfloat16),
+    ):
+        with pytest.raises(wr.DTypeError, match=r"bfloat16.*; expected a dtype of NumPy's own; astype\('f4'\)"):
+            make()
+    assert wr.from_array(own.astype("f4")).sum() == 6

@@ -52,6 +52,15 @@ def test_mixed_precision_on_several_shards(data, half):
     np.testing.assert_allclose(made.compute(), model.predict(X, verbose=0), rtol=1e-2, atol=1e-2)
 
 
+def test_predictions_in_bfloat16_are_float32(data):
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(2, dtype="bfloat16")])
+    made = distribute(model).predict(wr.from_array(data[0], chunks=(100, 5)))
+    assert made.dtype == np.float32
+    expected = np.asarray(model(data[0])).astype("f4")
+    np.testing.assert_allclose(made.compute(), expected, rtol=1e-2, atol=1e-2)
+
+
 class Bare(keras.Model):
     """A model that has no variables before its first batch."""
 
