@@ -55,6 +55,7 @@ def test_mixed_precision_on_several_shards(data, half):
 def test_predictions_in_bfloat16_are_float32(data):
     keras.utils.set_random_seed(1)
     model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(2, dtype="bfloat16")])
+    model.compile("sgd", "mse")
     made = distribute(model).predict(wr.from_array(data[0], chunks=(100, 5)))
     assert made.dtype == np.float32
     expected = np.asarray(model(data[0])).astype("f4")
