@@ -28,6 +28,7 @@ from .indexing.setitem import assign
 from .interop.array_api import namespace
 from .interop.dlpack import CPU, to_dlpack
 from .interop.numpy_protocols import by_ufunc, replacement
+from .interop.pandas import type_for_pandas
 from .methods import Methods
 from .operators import Operators
 from .tasks.methods import Awaitable
@@ -284,6 +285,8 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
     if not TYPE_CHECKING:  # which would take any name for an attribute
 
         def __getattr__(self, name: str) -> Any:
+            if name == "_typ" and (kind := type_for_pandas(self)) is not None:
+                return kind
             raise importlib.import_module(".interop.unsupported", __package__).missing_method(self, name)
 
     def __bool__(self) -> bool:
@@ -355,7 +358,8 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         if is_travelling():
             return unpacked, (packed(self),)
         raise ArgumentError(
-            "pickle: a Windrow array is a recipe that lives with its cluster; pickle x.compute() instead"
+            "pickle: a Windrow array is a recipe that lives with its cluster; pickle what it computes instead: "
+            "x.compute(), ds.compute() of xarray's; or save it (to_zarr, save) and open that elsewhere"
         )
 
     def __dask_tokenize__(self) -> tuple[str, str]:

@@ -387,6 +387,8 @@ def check_dtype(operation: str, argument: str, dtype: Any, source: DType | None 
         raise DTypeError(bad(operation, argument, found, how))
     if source is not None:
         found = np.empty(0, source).astype(found).dtype
+    if found.byteorder in "<>" and found.isnative:  # zarr's and h5py's say "<" of what others call "="
+        found = found.newbyteorder("=")
     if found.kind in "SUV" and found.itemsize == 0 and found.names is None:
         raise DTypeError(bad(operation, argument, found, "a dtype of a known size, such as 'U8'"))
     return found

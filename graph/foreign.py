@@ -9,6 +9,9 @@ HINTS = {
 }
 """Keywords that tell dask how to do what is asked for, not what: they are taken, and say nothing here."""
 
+COMPUTING = ("compute", "persist", "store"), ("scheduler", "num_workers", "traverse", "pool")
+"""Functions that compute, and keywords that tell dask by what: here it is the cluster in any case."""
+
 KEYWORDS = {
     "scheduler": "the cluster computes: windrow.Cluster(ranks=…), mpirun, or without either this process's threads",
     "n_workers": "windrow.Cluster(ranks=…) is what starts processes",

@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from .errors import ArgumentError, bad
-from .foreign import HINTS, KEYWORDS
+from .foreign import COMPUTING, HINTS, KEYWORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,8 +23,9 @@ def near(name: str, names: Iterable[str]) -> str:
 
 def refuse(operation: str, unknown: dict[str, Any], expected: list[str]) -> None:
     """Raise for keywords that an operation doesn't have, but for hints that may be ignored."""
+    ignored = (*HINTS, *(COMPUTING[1] if operation in COMPUTING[0] else ()))
     for name, value in unknown.items():
-        if name in HINTS:
+        if name in ignored:
             continue
         why = KEYWORDS.get(name) or near(name, expected)
         takes = f"only {', '.join(expected)}" if expected else "and no other"

@@ -94,6 +94,8 @@ def missing_method(array: Array, name: str) -> AttributeError:
     if name in ("__dask_graph__", "name") and "xarray.core.parallel" in sys.modules:
         # xarray asks what it has in hand: from now on it knows that these are lazy
         importlib.import_module(f"{__package__}.xarray.gates").open_gates()
+    if name == "name" and "pandas" in sys.modules:  # so asks pandas what has groups
+        importlib.import_module(f"{__package__}.pandas").open_gates()
     if name.startswith("_"):
         return AttributeError(text, name=name)
     module = sys.modules[str(__package__).partition(".")[0]]

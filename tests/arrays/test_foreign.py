@@ -49,9 +49,10 @@ def test_names(call, words):
         (lambda: anything.ones(3, chunk=2), "ones: argument 'chunk' is 2; expected no such keyword"),
         (lambda: anything.ones(3, chunk=2), "did you mean 'chunks'?"),
         (lambda: wr.sqrt(x, outt=3), "did you mean 'out'?"),
-        (lambda: x.compute(scheduler="threads"), "compute: argument 'scheduler' is 'threads'"),
-        (lambda: x.compute(scheduler="threads"), "the cluster computes"),
-        (lambda: x.compute(num_workers=3), "threads"),
+        (lambda: x.sum(scheduler="threads"), "sum: argument 'scheduler' is 'threads'"),
+        (lambda: x.sum(scheduler="threads"), "the cluster computes"),
+        (lambda: x.sum(num_workers=3), "threads"),
+        (lambda: anything.Cluster(num_workers=3), "threads"),
         (lambda: anything.Cluster(n_workers=3), "Cluster: argument 'n_workers' is 3"),
         (lambda: anything.Cluster(memory_limit="1 GB"), "windrow.Cluster(memory=…)"),
         (lambda: x.rechunk(2, block_size_limit=100), "chunks='64 MiB'"),
@@ -68,7 +69,9 @@ def test_hints_are_taken_and_say_nothing():
         np.testing.assert_array_equal(found.compute(), [4.0] * 4)
     assert x.rechunk(4, threshold=2).numblocks == (1, 1)
     assert anything.einsum("ij->", x, split_every=2).compute() == 16
-    np.testing.assert_array_equal(anything.compute(x, optimize_graph=False), np.ones((4, 4)))
+    for words in ({"optimize_graph": False}, {"scheduler": "threads", "num_workers": 2}, {"traverse": False}):
+        for found in (x.compute(**words), x.persist(**words), *anything.compute(x, **words)):
+            np.testing.assert_array_equal(found, np.ones((4, 4)))
 
 
 def test_errors_inside_are_left_as_they_are():

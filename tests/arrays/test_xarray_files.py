@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -154,3 +156,32 @@ def test_variables_of_python_objects_stay_without_chunks_beside_others(tmp_path,
     assert not isinstance(found.bounds.data, wr.Array)
     xr.testing.assert_equal(found.compute(), plain)
     xr.testing.assert_equal(plain.chunk(t=4).v.groupby("t.day").mean().compute(), plain.v.groupby("t.day").mean())
+
+
+def test_netcdf_of_what_zarr_has_is_written_without_a_warning(tmp_path, ds):
+    packed = {"t": {"dtype": "i2", "scale_factor": 0.001, "_FillValue": -1}}
+    ds.to_zarr(tmp_path / "a.zarr", encoding=packed, consolidated=False)
+    opened = xr.open_zarr(tmp_path / "a.zarr", consolidated=False)
+    for number, each in enumerate((opened, opened + 1, opened.mean("time"))):
+        each.to_netcdf(tmp_path / f"{number}.nc", engine="netcdf4")
+    xr.testing.assert_allclose(xr.open_dataset(tmp_path / "1.nc"), ds.compute() + 1, atol=1e-3)
+
+
+@pytest.mark.filterwarnings("default")
+def test_dataframes_of_dask(ds):
+    pytest.importorskip("dask.dataframe")
+    expected = ds.compute().to_dataframe().reset_index()
+    for name in ("dask", "windrow"):
+        with xr.set_options(chunk_manager=name):
+            found = ds.to_dask_dataframe(dim_order=["time", "y", "x"])
+            assert found.npartitions > 1
+            made = found.compute().sort_values(["time", "y", "x"]).reset_index(drop=True)
+            pd.testing.assert_frame_equal(made[list(expected.columns)], expected)
+            assert len(ds[["n"]].to_dask_dataframe(set_index=True).compute()) == 20
+    assert isinstance(ds.t.data, wr.Array)
+
+
+def test_what_lives_with_its_cluster_is_not_pickled(ds):
+    with pytest.raises(wr.ArgumentError, match=r"ds\.compute\(\) of xarray's; or save it \(to_zarr"):
+        pickle.dumps(ds)
+    assert wr.submit(lambda part: float(part.t.sum()), ds).result() == pytest.approx(float(ds.t.sum()))

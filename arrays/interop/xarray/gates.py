@@ -11,18 +11,15 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
 from ...array import Array
 from ...ops.sliding_window import sliding_window_view
+from ..placing import place
 from . import blocks, dates, grouping, indexing, lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-_OPENING = threading.Lock()
-_places: set[str] = set()
 
 
 def _is_lazy(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,6 +98,21 @@ def _windows(array: Any, window_shape: Any, axis: Any = None, **kwargs: Any) -> 
     return sliding_window_view(array, window_shape, axis, automatic_rechunk=kwargs.get("automatic_rechunk", True))
 
 
+def _frame_by_dask(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Columns of dask's dataframes are dask's arrays, of which each chunk is computed by Windrow."""
+
+    @functools.wraps(original)
+    def chosen(self: Any, *args: Any, **kwargs: Any) -> Any:
+        ours = {name: var for name, var in self.variables.items() if isinstance(var._data, Array)}
+        if not ours:
+            return original(self, *args, **kwargs)
+        made = self.assign({name: var._replace(data=var._data.to_dask()) for name, var in ours.items()})
+        with importlib.import_module("xarray").set_options(chunk_manager="dask"):
+            return original(made, *args, **kwargs)
+
+    return chosen
+
+
 def _with_gate_of_flox(original: Callable[..., Any]) -> Callable[..., Any]:
     """flox is opened when xarray uses it, since importing it takes long."""
 
@@ -131,6 +143,7 @@ GATES: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
     ("xarray.namedarray.core", "NamedArray.chunk", _chunk_ours),
     ("xarray.core.variable", "Variable._shift_one_dim", _keep_chunks),
     ("xarray.core.variable", "Variable._roll_one_dim", _keep_chunks),
+    ("xarray.core.dataset", "Dataset.to_dask_dataframe", _frame_by_dask),
     ("xarray.core.groupby", "GroupBy._flox_reduce", _with_gate_of_flox),
     ("xarray.core.groupby", "GroupBy._flox_scan", _with_gate_of_flox),
 )
@@ -160,19 +173,4 @@ def open_gates() -> None:
 
 def _open(gates: Iterable[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]]]) -> None:
     for module, name, before in gates:
-        _place(module, name, before)
-
-
-def _place(module: str, name: str, before: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    with _OPENING:
-        if f"{module}:{name}" in _places:
-            return
-        _places.add(f"{module}:{name}")
-        try:
-            holder: Any = importlib.import_module(module)
-            *path, last = name.split(".")
-            for part in path:
-                holder = getattr(holder, part)
-            setattr(holder, last, before(getattr(holder, last)))
-        except (ImportError, AttributeError):  # another version has no such place
-            return
+        place(module, name, before)
