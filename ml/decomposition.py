@@ -1,4 +1,4 @@
-"""Principal components from sums of products over blocks of rows."""
+"""Principal components from sums over blocks of rows."""
 
 from __future__ import annotations
 
@@ -6,52 +6,48 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn import decomposition as own
-from sklearn.utils.extmath import svd_flip
+from sklearn.utils import check_random_state
 
 from ..arrays.execution.compute import compute
 from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, bad
 from ..workers.boundary import publish
+from .directions import EXACT, Directions, Random, exact_directions, random_directions
 from .fitted import Lazily
-from .rows import finite, is_lazy, samples, total
+from .rows import finite, is_lazy, samples
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from ..arrays.array import Array
 
 __all__ = ["PCA", "TruncatedSVD"]
 
 Values = np.ndarray[Any, Any]
 
 
-def _square(X: Values, centre: Values) -> Values:
-    """Return X'X of centred columns."""
-    columns = X - centre
-    return np.asarray(columns.T @ columns)
-
-
-def _eigen(squares: Values) -> tuple[Values, Values]:
-    """Return eigenvalues from the largest on, and eigenvectors as rows, with scikit-learn's signs."""
-    values, vectors = np.linalg.eigh(squares)
-    rows = vectors.T[::-1].copy()
-    svd_flip(rows.T.copy(), rows, u_based_decision=False)  # in place: a transpose of the same memory would be undone
-    return np.maximum(values[::-1], 0.0), rows
+def _random(iterations: int, oversamples: int, state: Any) -> Random:
+    seed = check_random_state(0 if state is None else state).randint(2**31 - 1)
+    return Random(iterations, oversamples, int(seed))
 
 
 class PCA(Lazily, own.PCA):
-    """Scikit-learn's `PCA` by the eigenvectors of the covariance, which is summed over the chunks.
+    """Scikit-learn's `PCA` by eigenvectors of the covariance, or of the rows' products where these are fewer.
 
     Parameters
     ----------
     n_components : int, float or None, default=None
         How many components are kept; a float between 0 and 1: as many as explain this share of the variance. None: all.
     svd_solver : str, default='auto'
-        Has no part for Windrow arrays, of which the covariance's eigenvectors are found.
+        "randomized" finds the components, nearly, in a space that random vectors are turned to, by `iterated_power + 2`
+        passes. "auto" does so for Windrow arrays of more than 2048 rows and features, where less than 0.8 of the
+        components are asked for; others are exact.
 
     Notes
     -----
-    Components whose variance is below 1e-16 of the greatest are lost in the covariance's rounding. `n_components="mle"`
-    is refused, and `copy`, `tol`, `iterated_power`, `n_oversamples`, `power_iteration_normalizer` and `random_state`
-    have no part for Windrow arrays. Rows are kept (persisted) while the model is fitted.
+    Components whose variance is below 1e-16 of the greatest are lost in rounding. `n_components="mle"` is refused, and
+    `copy`, `tol` and `power_iteration_normalizer` have no part for Windrow arrays; `random_state=None` stands for 0.
+    Rows are kept (persisted) while the model is fitted.
 
     Examples
     --------
@@ -98,36 +94,53 @@ class PCA(Lazily, own.PCA):
             raise ArgumentError(bad("PCA.fit", "X", rows.shape, f"at least two rows; it has {n} sample"))
         mean = np.asarray(rows.astype(np.float64).mean(axis=0).compute())
         finite("PCA.fit", X=mean)
-        values, components = _eigen(total(_square, [rows], (d, d), mean))
-        variance = values / (n - 1)
-        count = self._count(variance, min(n, d))
+        directions = self._find(rows, mean)
+        variance, whole = directions.squares / (n - 1), directions.total / (n - 1)
+        count = self._count(variance, whole, min(n, d))
         self.n_samples_, self.n_features_in_, self.n_components_, own = n, d, count, rows.dtype
         self.mean_ = mean.astype(own)
-        self.components_, self.explained_variance_ = components[:count].astype(own), variance[:count].astype(own)
-        share = variance[:count] / max(variance.sum(), np.finfo(float).tiny)
-        self.explained_variance_ratio_, self.singular_values_ = share.astype(own), np.sqrt(values[:count]).astype(own)
-        self.noise_variance_ = own.type(variance[count : min(n, d)].mean()) if count < min(n, d) else 0.0
+        self.components_ = directions.vectors[:count].astype(own)
+        self.explained_variance_ = variance[:count].astype(own)
+        self.explained_variance_ratio_ = (variance[:count] / max(whole, np.finfo(float).tiny)).astype(own)
+        self.singular_values_ = np.sqrt(directions.squares[:count]).astype(own)
+        rest = max(whole - float(variance[:count].sum()), 0.0)
+        self.noise_variance_ = own.type(rest / (min(n, d) - count)) if count < min(n, d) else 0.0
         return self
 
-    def _count(self, variance: Values, most: int) -> int:
+    def _find(self, rows: Array, mean: Values) -> Directions:
+        """Return the directions that are asked for; where a share of the variance is, all."""
+        most, asked = min(rows.shape), self.n_components
+        share = isinstance(asked, float) and 0 < asked < 1
+        count = most if share else self._count(np.zeros(0), 0.0, most)
+        random = self.svd_solver == "randomized"
+        if random and share:
+            raise ArgumentError(bad("PCA.fit", "n_components", asked, 'an integer with svd_solver="randomized"'))
+        if random or (self.svd_solver == "auto" and most > EXACT and count < 0.8 * most):
+            powers = (7 if count < 0.1 * most else 4) if self.iterated_power == "auto" else int(self.iterated_power)
+            how = _random(powers, self.n_oversamples, self.random_state)
+            return random_directions("PCA.fit", rows, mean, count, how)
+        return exact_directions("PCA.fit", rows, mean, count)
+
+    def _count(self, variance: Values, whole: float, most: int) -> int:
         asked = self.n_components
         if asked is None:
             return most
         if isinstance(asked, float) and 0 < asked < 1:
-            shares = np.cumsum(variance) / variance.sum()
+            shares = np.cumsum(variance) / whole
             return int(np.searchsorted(shares, asked, side="right") + 1)
         expected = f"None, 1 to {most}, or a share of the variance"
         return check_integer("PCA.fit", "n_components", asked, 1, most, expected=expected)
 
 
 class TruncatedSVD(Lazily, own.TruncatedSVD):
-    """Scikit-learn's `TruncatedSVD` by the eigenvectors of X'X, which is summed over the chunks.
+    """Scikit-learn's `TruncatedSVD` by eigenvectors of X'X, or of XX' where rows are fewer than features.
 
     Notes
     -----
-    Singular values below 1e-8 of the greatest are lost in the rounding of X'X. `algorithm`, `n_iter`, `n_oversamples`,
-    `power_iteration_normalizer`, `random_state` and `tol` have no part for Windrow arrays: the result is exact, and
-    nothing is drawn. Rows are kept (persisted) while the model is fitted.
+    Singular values below 1e-8 of the greatest are lost in rounding. Components are exact, and nothing is drawn, for
+    Windrow arrays of up to 2048 rows or features, whatever `algorithm` says. For larger ones "randomized" finds them,
+    nearly, by `n_iter + 2` passes; "arpack" is exact. `power_iteration_normalizer` and `tol` have no part for Windrow
+    arrays; `random_state=None` stands for 0. Rows are kept (persisted) while the model is fitted.
 
     Examples
     --------
@@ -173,15 +186,18 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
 
     def _learn(self, X: Any) -> None:
         rows = samples("TruncatedSVD.fit", X).persist()
-        d, count = rows.shape[1], self.n_components
-        check_integer("TruncatedSVD.fit", "n_components", count, 1, d)
-        squares = total(_square, [rows], (d, d), np.zeros(d))
-        finite("TruncatedSVD.fit", X=squares)
-        values, components = _eigen(squares)
+        n, d = rows.shape
+        count = check_integer("TruncatedSVD.fit", "n_components", self.n_components, 1, d)
+        if self.algorithm == "randomized" and min(n, d) > EXACT and count < 0.8 * min(n, d):
+            how = _random(self.n_iter, self.n_oversamples, self.random_state)
+            directions = random_directions("TruncatedSVD.fit", rows, np.zeros(d), count, how)
+        else:
+            directions = exact_directions("TruncatedSVD.fit", rows, np.zeros(d), count)
         own, self.n_features_in_ = rows.dtype, d
         means, spread = compute(rows.astype(np.float64).mean(axis=0), rows.astype(np.float64).var(axis=0).sum())
-        shares = values[:count] / rows.shape[0] - (components[:count] @ np.asarray(means)) ** 2
-        self.components_, self.singular_values_ = components[:count].astype(own), np.sqrt(values[:count]).astype(own)
+        shares = directions.squares / n - (directions.vectors @ np.asarray(means)) ** 2
+        self.components_ = directions.vectors.astype(own)
+        self.singular_values_ = np.sqrt(directions.squares).astype(own)
         self.explained_variance_ = shares.astype(own)
         self.explained_variance_ratio_ = (shares / float(spread)).astype(own)
 

@@ -1,0 +1,118 @@
+"""The directions in which rows vary most: by eigenvectors of X'X or XX', whichever is smaller, or by random vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+from sklearn.utils.extmath import svd_flip
+
+from ..arrays.creation.from_data import from_array
+from .rows import finite, total
+
+if TYPE_CHECKING:
+    from ..arrays.array import Array
+
+__all__ = ["Directions", "Random", "exact_directions", "random_directions"]
+
+Values = np.ndarray[Any, Any]
+EXACT = 2048
+"""The smaller side of rows whose directions are found exactly where nothing else is asked for."""
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Unit vectors, a row for each, from that of the greatest square on, with scikit-learn's signs.
+
+    `squares` are the sums of the rows' squared parts along them, `total` is that of all parts.
+    """
+
+    squares: Values
+    vectors: Values
+    total: float
+
+    @classmethod
+    def of(cls, squares: Values, vectors: Values, total: float) -> Directions:
+        """Return directions with signs that don't depend on how they were found."""
+        svd_flip(None, vectors, u_based_decision=False)
+        return cls(np.maximum(squares, 0.0), vectors, total)
+
+
+@dataclass(frozen=True)
+class Random:
+    """How directions are found by random ones: powers of X'X, vectors beside those asked for, and the seed."""
+
+    powers: int
+    more: int
+    seed: int
+
+
+def exact_directions(operation: str, rows: Array, centre: Values, count: int) -> Directions:
+    """Return so many directions of rows about a centre, by the eigenvectors of a matrix of the smaller side."""
+    n, d = rows.shape
+    if count > n or n >= d:
+        squares = total(_square, [rows], (d, d), centre)
+        finite(operation, X=squares)
+        values, vectors = _largest(squares, count)
+        return Directions.of(values, np.ascontiguousarray(vectors.T), float(np.trace(squares)))
+    centred = rows.astype(np.float64) - centre
+    products = np.asarray((centred @ centred.T).compute())
+    finite(operation, X=products)
+    values, vectors = _largest(products, count)
+    weights = from_array(np.ascontiguousarray(vectors.T))
+    along = np.asarray((weights @ centred).compute())
+    return Directions.of(values, _orthonormal(along), float(np.trace(products)))
+
+
+def random_directions(operation: str, rows: Array, centre: Values, count: int, how: Random) -> Directions:
+    """Return so many directions, nearly, from a space that powers of X'X turn random vectors to.
+
+    N. Halko, P. G. Martinsson, J. A. Tropp: Finding structure with randomness, SIAM Review 53 (2011).
+    """
+    n, d = rows.shape
+    whole = float(total(_length, [rows], (), centre))
+    finite(operation, X=np.array(whole))
+    width = min(count + how.more, n, d)
+    basis = np.random.default_rng(how.seed).normal(size=(d, width))
+    for _ in range(how.powers + 1):
+        basis = np.linalg.qr(basis)[0]
+        turned = total(_turn, [rows], (d, width), centre, basis)
+        basis, before = turned, basis
+    inner = before.T @ turned
+    values, vectors = _largest((inner + inner.T) / 2, count)
+    return Directions.of(values, np.ascontiguousarray((before @ vectors).T), whole)
+
+
+def _largest(matrix: Values, count: int) -> tuple[Values, Values]:
+    """Return the largest eigenvalues of a symmetric matrix, from the greatest on, and eigenvectors as columns."""
+    if count < len(matrix):
+        chosen = (len(matrix) - count, len(matrix) - 1)
+        values, vectors = scipy.linalg.eigh(matrix, subset_by_index=chosen, check_finite=False)
+    else:
+        values, vectors = np.linalg.eigh(matrix)
+    return values[::-1], vectors[:, ::-1]
+
+
+def _orthonormal(vectors: Values) -> Values:
+    """Return unit vectors of the same directions; those too short to have one get what is left."""
+    columns, upper = np.linalg.qr(vectors.T)
+    return np.ascontiguousarray((columns * np.where(np.diag(upper) < 0, -1.0, 1.0)).T)
+
+
+def _square(X: Values, centre: Values) -> Values:
+    """Return X'X of centred columns."""
+    columns = X - centre
+    return np.asarray(columns.T @ columns)
+
+
+def _turn(X: Values, centre: Values, basis: Values) -> Values:
+    """Return X'X times a basis, of centred columns."""
+    columns = X - centre
+    return np.asarray(columns.T @ (columns @ basis))
+
+
+def _length(X: Values, centre: Values) -> Values:
+    columns = (X - centre).ravel()
+    return np.asarray(columns @ columns)
