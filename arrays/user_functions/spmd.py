@@ -18,11 +18,12 @@ from ...scheduler.cluster import session
 from ..base import ArrayBase, as_array, check_dtype, check_shape, grid_for, make
 from ..execution.deferred import expand_recipes
 from ..ops.reshaping import reshape
-from .pickling import name_additions, payload
+from .pickling import name_additions, name_of, payload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ...graph.kinds.mapping import Payload
     from ..array import Array
 
 __all__ = [
@@ -74,7 +75,7 @@ class Spec:
 
 def spmd(
     func: Callable[..., Any],
-    *arrays: Any,
+    *args: Any,
     out: Any = None,
     members: int | None = None,
     timeout: float | None = None,
@@ -84,15 +85,16 @@ def spmd(
     Parameters
     ----------
     func : callable
-        `func(comm, *locals)`. `comm` is an mpi4py communicator of the members; on the embedded engine members are
-        threads, and `comm` has the same methods. Each local holds the member's chunks of an array: a sequence of
-        read-only NumPy arrays, in place and in the order of blocks, with `blocks`, `slices` and `joined()`. The blocks
-        of an array are dealt out to members in runs of equal length.
-    *arrays : Array or array_like
-        What members have chunks of.
+        `func(comm, *args)`. `comm` is an mpi4py communicator of the members; on the embedded engine members are
+        threads, and `comm` has the same methods. In place of an array it is handed the member's chunks of it: a
+        sequence of read-only NumPy arrays, in place and in the order of blocks, with `blocks`, `slices` and `joined()`.
+        The blocks of an array are dealt out to members in runs of equal length.
+    *args : Array, numpy.ndarray, or any object
+        Arrays, of Windrow, NumPy or with NumPy's attributes, are what members have chunks of. All else, such as numbers
+        and lists, goes to each member as it is.
     out : Spec, Array, or tuple of them, optional
-        What the function makes: arrays like these, lazily. For each it is handed a further local, whose chunks begin as
-        zeros, and which it fills. Each chunk has one writer.
+        What the function makes: arrays like these, lazily. For each it is handed further chunks, which begin as zeros,
+        and which it fills. Each chunk has one writer.
     members : int, optional
         How many there are, up to the number of ranks; of threads, any number. None: all ranks; on the embedded engine
         as many as it has threads.
@@ -109,7 +111,8 @@ def spmd(
     Raises
     ------
     ArgumentError
-        `func` is no function, or can't be pickled; `members` or `timeout` isn't positive; `out` is none of these.
+        `func` is no function; it or an argument can't be pickled; `members` or `timeout` isn't positive; `out` is none
+        of these.
     ClusterError
         There are fewer ranks than members.
     WaitTimeout
@@ -133,6 +136,8 @@ def spmd(
     >>> x = wr.arange(8, chunks=2)
     >>> wr.spmd(lambda comm, x: comm.allreduce(int(sum(b.sum() for b in x))), x, members=2)
     [28, 28]
+    >>> wr.spmd(lambda comm, x, power: sum(int((b**power).sum()) for b in x), x, 2, members=2)
+    [14, 126]
     >>> def scale(comm, x, y):
     ...     largest = comm.allreduce(max(b.max() for b in x), op=max)
     ...     for source, target in zip(x, y):
@@ -140,10 +145,11 @@ def spmd(
     >>> wr.spmd(scale, x, out=wr.Spec(x.shape, "f8", x.chunks), members=2).compute()[-1]
     np.float64(1.0)
     """
-    operands = tuple(as_array("spmd", f"arrays[{i}]", a) for i, a in enumerate(arrays))
+    operands = tuple(as_array("spmd", f"args[{i}]", each) for i, each in enumerate(args) if _is_array(each))
+    plain = tuple((i, each) for i, each in enumerate(args) if not _is_array(each))
     outs = _outs(out)
     count = _count(members)
-    packed = payload("spmd", func, (), {})
+    packed = _payload(func, plain)
     number = 0 if outs else 1 + names.number("gang")
     gang = Gang(packed, count, outs, number, _limit(timeout), name_additions(packed, operands, (count, number)))
     made = make(gang, operands, gang.grid(), np.uint8)
@@ -154,6 +160,33 @@ def spmd(
         reshape(_fill(gang, made, k, each), spec.shape) for k, (each, spec) in enumerate(zip(outs, given, strict=True))
     )
     return filled if isinstance(out, tuple | list) else filled[0]
+
+
+@dataclass(frozen=True)
+class _WithPlain:
+    """A function of chunks that is handed plain values besides, each at its place among the arguments."""
+
+    function: Callable[..., Any]
+    plain: tuple[tuple[int, Any], ...]
+
+    def __call__(self, comm: Any, *chunks: Any) -> Any:
+        args = list(chunks)
+        for place, value in self.plain:
+            args.insert(place, value)
+        return self.function(comm, *args)
+
+
+def _payload(func: Callable[..., Any], plain: tuple[tuple[int, Any], ...]) -> Payload:
+    if not plain or not callable(func):
+        return payload("spmd", func, (), {})
+    return payload("spmd", _WithPlain(func, plain), (), {}, name_of(func))
+
+
+def _is_array(value: Any) -> bool:
+    """Return whether members are handed chunks of an argument."""
+    if isinstance(value, ArrayBase):
+        return True
+    return not isinstance(value, np.generic) and all(hasattr(value, name) for name in ("__array__", "shape", "dtype"))
 
 
 def _count(members: int | None) -> int:

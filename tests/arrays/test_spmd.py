@@ -201,7 +201,8 @@ WRONG = {
     "empty out": (lambda: wr.spmd(print, out=()), wr.ArgumentError, r"spmd: argument 'out' is \(\)"),
     "no shape": (lambda: wr.Spec(-1), wr.ShapeError, "Spec: argument 'shape'"),
     "objects": (lambda: wr.Spec(1, object), wr.DTypeError, "Spec: argument 'dtype'"),
-    "no array": (lambda: wr.spmd(print, object()), wr.ArgumentError, r"spmd: argument 'arrays\[0\]'"),
+    "objects in an array": (lambda: wr.spmd(print, np.array([{}])), wr.DTypeError, r"spmd: argument 'args\[0\]'"),
+    "a lock as argument": (lambda: wr.spmd(print, threading.Lock()), wr.ArgumentError, "can't be pickled"),
     "no time": (
         lambda: wr.spmd(print, timeout=0),
         wr.ArgumentError,
@@ -233,3 +234,17 @@ def test_a_member_that_waits_for_an_object_stops_with_its_gang():
     assert wr.spmd(lambda comm: comm.rank, members=2, timeout=20) == [0, 1]
     space.put("never", 1)
     assert space.tags == {"never": 1}
+
+
+def test_plain_arguments_go_as_they_are():
+    def look(comm, number, x, words, scalar, nothing, y=None, *filled):
+        for block in filled:
+            block[0][...] = number + len(words) + scalar
+        return [type(each).__name__ for each in (number, x, words, scalar, nothing, y)], [int(b.sum()) for b in x]
+
+    x, y = wr.arange(4, chunks=2), np.ones(3)
+    seen = wr.spmd(look, 10, x, ["a", "b"], np.float32(1.5), None, y, members=2)
+    kinds = ["int", "LocalChunks", "list", "float32", "NoneType", "LocalChunks"]
+    assert seen == [(kinds, [1]), (kinds, [5])]
+    made = wr.spmd(look, 10, x, [], np.float32(1.5), None, y, out=wr.Spec((4,), "f8", 2), members=2)
+    assert made.compute().tolist() == [11.5] * 4
