@@ -94,8 +94,13 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         """
         return verbs.compute_array(self)
 
-    def persist(self) -> Array:
+    def persist(self, spread: bool | None = None) -> Array:
         """Start computing the array, and keep its chunks in the memory of the ranks; see `windrow.persist`.
+
+        Parameters
+        ----------
+        spread : bool, optional
+            Whether each rank keeps an equal run of the chunks; None: small arrays in SPMD mode do.
 
         Returns
         -------
@@ -109,7 +114,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         >>> x.sum().compute()
         np.int64(3)
         """
-        return verbs.persist_array(self)
+        return verbs.persist_array(self, spread)
 
     def release(self) -> None:
         """See `windrow.release`."""

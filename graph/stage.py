@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .access import ByBlock, Rows, concatenate_ranges
-from .kinds.anchor import COPY
+from .kinds.anchor import COPY, SPREAD
 from .kinds.gang import Gang
 from .kinds.mapping import BlockFunction, MapBlocks
 from .kinds.move import Move
@@ -132,8 +132,19 @@ class Stage:
     @cached_property
     def at_driver(self) -> bool:
         """Whether rank 0 alone runs the tasks: what they make is there as long as the job."""
+        return self._copies(COPY) is not None
+
+    @cached_property
+    def spread(self) -> int:
+        """Over how many ranks the blocks are spread in equal runs; 0: they lie with the ranks that were free."""
+        copying = self._copies(SPREAD)
+        return 0 if copying is None else int(copying.params[0])
+
+    def _copies(self, function: str) -> BlockFunction | None:
+        """Return the function of whole blocks that makes the result, if it is this one."""
         result = self.program.result
-        return isinstance(result, Call) and isinstance(result.op, BlockFunction) and result.op.function == COPY
+        op = result.op if isinstance(result, Call) else None
+        return op if isinstance(op, BlockFunction) and op.function == function else None
 
     @cached_property
     def whole(self) -> bool:
@@ -164,7 +175,14 @@ class Stage:
             bytes_each *= g
         bytes_each = max(bytes_each, self._argument_bytes)
         per_block = max(1, FOLD_BLOCKS // int(np.prod(self.groups)))
-        return int(max(1, min(per_block, FOLD_BYTES // max(1, bytes_each), self.grid.nblocks)))
+        return int(max(1, min(per_block, FOLD_BYTES // max(1, bytes_each), self._share)))
+
+    @property
+    def _share(self) -> int:
+        """Blocks of the result that a task may cover so that each rank has some."""
+        n, ranks = self.grid.nblocks, max(1, self.spread)
+        most = -(-n // ranks)
+        return most if -(-n // max(1, most)) >= min(n, ranks) else n // ranks
 
     @property
     def _argument_bytes(self) -> int:

@@ -284,7 +284,8 @@ class Ledger(Planner):
                 continue
             if (rank == 0 and self._dangerous(record, alone)) or not self.readings.allows(rank, record):
                 continue
-            tasks, queue = record.dequeue(rank, self._share(record), SPARE if ahead else 0)
+            spare = record.ntasks if record.is_dealt else SPARE if ahead else 0
+            tasks, queue = record.dequeue(rank, self._share(record), spare)
             if not len(tasks):
                 continue
             offsets = self.slabs.place(rank, record.bytes[tasks])

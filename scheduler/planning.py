@@ -235,7 +235,7 @@ class Planner:
         """
         ranks = np.array([r for r, ok in enumerate(self.alive) if ok][: 1 if record.stage.at_driver else None])
         dealt: NDArray[np.int64] = ranks[tasks * len(ranks) // max(1, record.ntasks)]
-        if record.inputs and len(ranks) > 1 and len(record.inputs[0].reads.items):
+        if record.inputs and not record.is_dealt and len(ranks) > 1 and len(record.inputs[0].reads.items):
             edge = record.inputs[0]
             begin, count = edge.reads.start[tasks], edge.reads.lengths[tasks]
             ends = np.minimum([begin, begin + np.maximum(count, 1) - 1], len(edge.reads.items) - 1)

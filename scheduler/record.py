@@ -104,6 +104,11 @@ class Record:
         return self.nstored == self.ntasks
 
     @property
+    def is_dealt(self) -> bool:
+        """Whether each rank runs the tasks that it was dealt, even if others are free before it."""
+        return self.stage.spread > 0 and not self.stage.foreign  # a function that may end rank 0 runs elsewhere first
+
+    @property
     def busy(self) -> int:
         """Number of tasks that wait, are ready, or run."""
         return self.nwaiting + self.nrunning

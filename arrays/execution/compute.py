@@ -13,12 +13,13 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, WaitTimeout, bad
 from ...graph.expr import remove_pins, walk
-from ...graph.kinds.anchor import restored
+from ...graph.kinds.anchor import restored, spread_over
 from ...scheduler.cluster import session
 from ...scheduler.kept import Kept
 from ...scheduler.lineage import locate_chunks
 from ...scheduler.pages.counting import count_additions
-from ..base import ArrayBase, LazyCalls, LazyWrites, wrap
+from ...workers.config import config
+from ..base import ArrayBase, LazyCalls, LazyWrites, make, wrap
 from .deferred import evaluate, expand_recipes
 from .holders import can_hold, collect_held, map_held
 from .scalar_reads import element
@@ -118,13 +119,17 @@ def _hand_out(array: ArrayBase, value: np.ndarray[Any, Any]) -> Any:
     return value if array.ndim or stays_array(array.expr) else value[()]
 
 
-def persist(*arrays: Any) -> Any:
+def persist(*arrays: Any, spread: bool | None = None) -> Any:
     """Start computing arrays, and keep their chunks in the memory of the ranks.
 
     Parameters
     ----------
     *arrays : Array or Delayed, or what holds them
         The arrays, and lazy calls; and what `compute` takes that holds some.
+    spread : bool, optional
+        Whether each rank keeps an equal run of the chunks, for `x.local` and rank programs, though few ranks are
+        quicker where an array is small. None: in SPMD mode small arrays are spread; else chunks lie with the ranks that
+        were free, or had the chunks that they are made from.
 
     Returns
     -------
@@ -137,7 +142,7 @@ def persist(*arrays: Any) -> Any:
     Raises
     ------
     ArgumentError
-        An argument is no Windrow array or lazy call, nor of a kind that may hold some.
+        An argument is no Windrow array or lazy call, nor of a kind that may hold some; or `spread` is no bool.
     ClusterError
         The cluster is closed.
 
@@ -153,12 +158,13 @@ def persist(*arrays: Any) -> Any:
     >>> kept.sum().compute()
     np.float64(2000.0)
     """
+    _check_spread(spread)
     for each in arrays:
         if not isinstance(each, _KEPT) and not can_hold(each):
             raise ArgumentError(bad("persist", "arrays", each, "Windrow arrays, or what holds some"))
     lazy = collect_held(arrays, _KEPT)
     calls = [each for each in lazy if isinstance(each, LazyCalls)]
-    kept = iter(_persist([each for each in lazy if not isinstance(each, LazyCalls)]))
+    kept = iter(_persist([each for each in lazy if not isinstance(each, LazyCalls)], spread))
     futures = iter(calls[0]._begin(calls) if calls else ())
 
     def fill(each: Any) -> Any:
@@ -170,17 +176,33 @@ def persist(*arrays: Any) -> Any:
 _KEPT = (ArrayBase, LazyCalls)
 
 
-def persist_array(array: ArrayBase) -> Array:
+def persist_array(array: ArrayBase, spread: bool | None = None) -> Array:
     """Keep the chunks of one array."""
-    return _persist([array])[0]
+    _check_spread(spread)
+    return _persist([array], spread)[0]
 
 
-def _persist(arrays: list[ArrayBase]) -> list[Array]:
+def _check_spread(spread: bool | None) -> None:
+    if spread is not None and not isinstance(spread, bool):
+        raise ArgumentError(bad("persist", "spread", spread, "True, False or None"))
+
+
+def _persist(arrays: list[ArrayBase], spread: bool | None) -> list[Array]:
     if not arrays:
         return []
+    if spread or (spread is None and session().place[1] > 1):
+        arrays = [_spread(array) if spread or array.nbytes <= config.chunk_bytes else array for array in arrays]
     plain = expand_recipes([a.expr for a in arrays])
     pins = session().keep(plain)
     return [_keep(remove_pins(a.expr), root, pin) for a, root, pin in zip(arrays, plain, pins, strict=True)]
+
+
+def _spread(array: ArrayBase) -> ArrayBase:
+    """Return an array whose chunks are dealt to all ranks in equal runs; what is kept lies where it lies."""
+    ranks = session().ranks
+    if ranks == 1 or array.npartitions == 1 or array.expr.pin is not None:
+        return array
+    return make(spread_over(ranks), (array,), array.expr.grid, array.dtype)
 
 
 def _keep(bare: Expr, root: Expr, pin: Kept) -> Array:

@@ -1,6 +1,7 @@
-"""Where a lineage begins anew: a copy of a persisted array on rank 0, which no other rank's death takes along.
+"""Copies whose place is chosen: on rank 0, where a lineage begins anew, or an equal run of chunks on each rank.
 
-What the array was made from is forgotten then; what is made from it leads back to the copy, and no further.
+No other rank's death takes a copy on rank 0 along. What the array was made from is forgotten then; what is made from it
+leads back to the copy, and no further.
 """
 
 from __future__ import annotations
@@ -11,7 +12,12 @@ from ..errors import ClusterError
 from ..expr import Expr, Op
 from .mapping import BlockFunction
 
-COPY, RESTORE = "anchors:copy", "anchors:restore"
+COPY, RESTORE, SPREAD = "anchors:copy", "anchors:restore", "anchors:spread"
+
+
+def spread_over(ranks: int) -> BlockFunction:
+    """Return the operation that gives each of so many ranks an equal run of an array's chunks."""
+    return BlockFunction(SPREAD, (ranks,))
 
 
 @dataclass(frozen=True)

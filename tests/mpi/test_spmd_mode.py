@@ -31,7 +31,8 @@ def test_all_ranks_have_the_same_results(launch, nothing_left, tmp_path, transpo
     assert ended.status == 0, ended.err[-3000:]
     assert ended.out == "all is well\n"
     found = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(3)]
-    own = ("rank", "arena", "mine", "slices")
+    own = ("rank", "arena", "mine", "slices", "small")
+    assert [f["small"] for f in found] == [11, 11, 9], "small arrays are spread over the ranks"
     assert [f["rank"] for f in found] == [f["arena"] for f in found] == [0, 1, 2]
     assert sorted(k for f in found for k in f["mine"]) == list(range(40))
     assert [[k * 10_000, k * 10_000 + 10_000] for f in found for k in f["mine"]] == [

@@ -10,7 +10,7 @@ from windrow.arrays.loops import gangs, runs
 
 def plainly(steps, body, x):
     for i in range(steps):
-        x = wr.persist(body(np.int64(i), x))
+        x = body(np.int64(i), x).persist()
     return x.compute()
 
 

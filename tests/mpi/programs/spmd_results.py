@@ -24,8 +24,9 @@ total = float((x[:20] + wr.from_array(data, chunks=(5, 30))).sum())
 out["mean"] = float(x.mean())
 out["total"] = total - float(x[:20].sum())
 
-kept = wr.persist(wr.ones(400_000, chunks=10_000) * 3)
+kept = (wr.ones(400_000, chunks=10_000) * 3).persist()
 wr.wait(kept, timeout=30)
+out["small"] = len((wr.arange(31, chunks=1) * 2).persist().local)
 whole = kept.compute()  # larger than what comes with an answer
 assert whole.flags.writeable
 check_own(kept, kept + 1)

@@ -1,4 +1,4 @@
-"""Copies of persisted arrays on rank 0, at which lineages begin anew, and the arrays made from them again."""
+"""Copies of blocks, made where they are to lie, and the arrays that are made from copies again."""
 
 from __future__ import annotations
 
@@ -20,3 +20,9 @@ def copy(block: Array, *, out: Array) -> Array:
 
 
 restore = copy
+
+
+@filling
+def spread(block: Array, ranks: int, *, out: Array) -> Array:
+    """Return a copy of a block, which is made on one of so many ranks."""
+    return copy(block, out=out)
