@@ -5,12 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
 from windrow.graph.axismap import Slice
 from windrow.graph.expr import Expr
 from windrow.graph.grid import Axis, Grid
-from windrow.graph.kinds.anchor import spread_over
 from windrow.graph.kinds.contraction import Contract
 from windrow.graph.kinds.elementwise import Elementwise
 from windrow.graph.kinds.move import Move, Route, rechunk
@@ -489,41 +487,3 @@ def test_what_each_rank_has_been_at_for_longest():
     ledger.done(later.number, 1e6)
     assert status(SimpleNamespace(ledger=ledger)).busy == [(single.number, 0, f"block ({single.tasks[0]},) of random")]
     assert record.nrunning == 1
-
-
-def spread(of: Expr, ranks: int) -> Expr:
-    return Expr(spread_over(ranks), (of,), of.grid, F8)
-
-
-def small(chunks: int) -> Expr:
-    return Expr(Random("random", (0, 1), 0), (), Grid([Axis.regular(chunks * 10, 10)]), F8)
-
-
-@pytest.mark.parametrize("chunks", [2, 3, 5, 9, 30, 1000])
-def test_spread_chunks_are_dealt_evenly_and_stay_so(chunks):
-    node = spread(small(chunks), 3)
-    ledger = held(node, ranks=3)
-    while ledger.take(0) is not None:
-        pass
-    for batch in list(ledger.batches.values()):
-        ledger.done(batch.number, 0.01)
-    assert ledger.take(0) is None, "a rank that is free leaves the others theirs"
-    for rank in (1, 2):
-        while (batch := ledger.take(rank)) is not None:
-            ledger.done(batch.number, 0.01)
-    record = ledger.records[node.token]
-    assert record.complete
-    counts = [record.count_blocks(record.stored_on(rank)) for rank in range(3)]
-    assert sum(counts) == chunks
-    assert max(counts) <= 2 * -(-chunks // 3)
-    assert min(counts) >= (chunks // 3 > 0)
-
-
-def test_spread_chunks_of_a_rank_that_dies_go_to_others():
-    node = spread(small(30), 3)
-    ledger = held(node, ranks=3)
-    assert run(ledger, 0)
-    ledger.lose(1)
-    while (batch := ledger.take(0) or ledger.take(2)) is not None:
-        ledger.done(batch.number, 0.01)
-    assert ledger.records[node.token].complete
