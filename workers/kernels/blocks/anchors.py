@@ -25,4 +25,5 @@ restore = copy
 @filling
 def spread(block: Array, ranks: int, *, out: Array) -> Array:
     """Return a copy of a block, which is made on one of so many ranks."""
-    return copy(block, out=out)
+    np.copyto(out, block)
+    return out
