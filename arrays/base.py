@@ -337,13 +337,13 @@ def as_array_nocopy(operation: str, argument: str, value: Any) -> Array:
         return wrap(value.expr)
     if isinstance(value, np.ndarray):
         found = value
-    elif isinstance(value, (SCALARS, list | tuple)) or hasattr(value, "__array__"):
+    elif isinstance(value, (SCALARS, list | tuple | str | bytes)) or hasattr(value, "__array__"):
         found = plain_array(operation, argument, value)
         huge = next((each for each in found.flat if type(each) is int), None) if found.dtype.hasobject else None
         if huge is not None:
             raise RangeError(bad(operation, argument, huge, "an integer of 64 bits, or a float"))
     else:
-        raise ArgumentError(bad(operation, argument, value, "a Windrow or NumPy array, or a number"))
+        raise ArgumentError(bad(operation, argument, value, "a Windrow or NumPy array, a number or a text"))
     check_dtype(operation, argument, found.dtype)
     not_masked(operation, argument, value)
     return wrap_host(found, grid_for(operation, "auto", found.shape, found.dtype), found.dtype, in_place=True)

@@ -180,7 +180,7 @@ class Methods(ArrayBase):
 
     conjugate = conj
 
-    def sort(self, axis: int = -1, kind: Any = None, order: None = None, *, stable: bool | None = True) -> None:
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: bool | None = True) -> None:
         """Sort the elements along an axis, in place; see `windrow.sort`.
 
         Parameters
@@ -189,15 +189,15 @@ class Methods(ArrayBase):
             The axis.
         kind : str, optional
             Accepted for NumPy and ignored, if it is one of its names.
-        order : None
-            Only None: records are sorted by all fields.
+        order : str or sequence of str, optional
+            Fields of records to sort by first.
         stable : bool, optional
             Accepted for NumPy: sorts are stable.
 
         Raises
         ------
         ArgumentError
-            `axis` is not an integer. `kind` is unknown, or `order` is given.
+            `axis` is not an integer. `kind` is unknown.
         AxisError
             `axis` is out of range for the array.
 
@@ -213,12 +213,12 @@ class Methods(ArrayBase):
         self.expr = sorts.sort(self, check_axis("sort", axis, self.ndim), kind, order, stable=stable).expr
 
     def argsort(
-        self, axis: int | None = -1, kind: Any = None, order: None = None, *, stable: bool | None = True
+        self, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = True
     ) -> Array:
         """See `windrow.argsort`."""
         return sorts.argsort(self, axis, kind, order, stable=stable)
 
-    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None) -> None:
+    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
         """Reorder the elements along an axis around some positions, in place; see `windrow.partition`.
 
         Parameters
@@ -229,13 +229,13 @@ class Methods(ArrayBase):
             The axis.
         kind : str
             Accepted for NumPy and ignored, if it is one of its names.
-        order : None
-            Only None: records are sorted by all fields.
+        order : str or sequence of str, optional
+            Fields of records to sort by first.
 
         Raises
         ------
         ArgumentError
-            `axis` is not an integer. `kth` is no position along the axis, `kind` is unknown, or `order` is given.
+            `axis` is not an integer. `kth` is no position along the axis, `kind` is unknown.
         AxisError
             `axis` is out of range for the array.
 
@@ -250,7 +250,7 @@ class Methods(ArrayBase):
         check_own("partition", self)
         self.expr = sorts.partition(self, kth, check_axis("partition", axis, self.ndim), kind, order).expr
 
-    def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:
+    def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
         """See `windrow.argpartition`."""
         return sorts.argpartition(self, kth, axis, kind, order)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from numbers import Number
@@ -14,7 +15,7 @@ from ..graph.kinds.source import Full
 from .base import SCALARS, ArrayBase, make
 from .indexing.lost_writes import warn_apart
 from .ops import ufuncs as ew
-from .ops.elementwise_nodes import cast
+from .ops.elementwise_nodes import apply, cast
 from .ops.products import matmul
 
 if TYPE_CHECKING:
@@ -74,6 +75,9 @@ def _equality(function: Ufunc, symbol: str) -> Binary:
     """A comparison that takes any object, as NumPy's; Python's own answer, where nobody has one, would be one bool."""
 
     def forward(self: ArrayBase, other: Any) -> Any:
+        if self.dtype.names and getattr(getattr(other, "dtype", None), "names", None):
+            compare = operator.eq if symbol == "__eq__" else operator.ne
+            return apply(function.__name__, f"{function.__name__}_records", (self, other), compare)
         if _is_taken(other):
             return function(self, other)
         if isinstance(other, Number):

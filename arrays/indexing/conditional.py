@@ -81,7 +81,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         if condition.dtype != bool:
             raise DTypeError(bad("select", f"condlist[{i}]", condition.dtype, "an array of bool"))
     choices = [c if np.ndim(c) == 0 else as_array("select", "choicelist", c) for c in (*choicelist, default)]
-    dtype = np.result_type(*(c.dtype if isinstance(c, ArrayBase | np.ndarray | np.generic) else c for c in choices))
+    plain = (np.asarray(c) if isinstance(c, str | bytes) else c for c in choices)  # else a text names a dtype
+    dtype = np.result_type(*(getattr(c, "dtype", c) for c in plain))
     for choice in choices:
         if type(choice) is int:
             hold("select", "choicelist", choice, dtype)

@@ -41,6 +41,7 @@ from .keys import (
     fill_template,
     find_layout,
     masks_checked,
+    names_fields,
     pick_plain,
     read_key,
     read_plain,
@@ -62,8 +63,8 @@ TABLE_BYTES = 1 << 20
 
 def getitem(x: Array, key: Any) -> Array:
     """Return `x[key]`."""
-    if isinstance(key, str) or (isinstance(key, list) and key and all(isinstance(name, str) for name in key)):
-        return _field(x, key)
+    if names_fields(key):
+        return pick_field(x, key)
     plain = read_plain(key)
     if plain is not None:
         found = _basic(x, *pick_basic(x.expr.grid, plain, x.dtype.itemsize))
@@ -86,7 +87,7 @@ def _single(found: Array, items: Sequence[Any], x: Array) -> Array:
     return move("getitem", found, [], []) if found.expr is x.expr else found
 
 
-def _field(x: Array, names: str | list[str]) -> Array:
+def pick_field(x: ArrayBase, names: str | list[str]) -> Array:
     """Return a field of a structured array, or a structured array of some of them."""
     if x.dtype.names is None:
         raise IndexingError(bad("indexing", "key", names, f"no names, since {x.dtype} has no fields"))

@@ -71,7 +71,7 @@ def _read(item: Any) -> Any:
     elif hasattr(item, "__index__"):
         return int(item.__index__())
     elif isinstance(item, str):
-        raise IndexingError(bad("indexing", "key", item, "no name: a field is read alone, by x[name], and is not set"))
+        raise IndexingError(bad("indexing", "key", item, "no name beside others: x[name] is a field"))
     raise IndexingError(bad("indexing", "key", item, "slices, integers, None, ..., arrays of integers or of bool"))
 
 
@@ -88,6 +88,11 @@ def _array(item: Any) -> Any:
     except ValueError as error:
         raise IndexingError(bad("indexing", "key", item, "sequences of integers or of bool, of one length")) from error
     return array.astype(np.int64) if array.size == 0 else array
+
+
+def names_fields(key: Any) -> bool:
+    """Tell whether a key names a field, or is a list of names."""
+    return isinstance(key, str) or (isinstance(key, list) and bool(key) and all(isinstance(name, str) for name in key))
 
 
 def trivial(items: Iterable[Any]) -> bool:

@@ -32,7 +32,7 @@ from ..ops.elementwise_nodes import apply
 from ..ops.moving import Step, move
 from ..values import assigned, hold, read
 from .boolean import count_by_chunk, flatten_masked
-from .getitem import read_mask, stand_ins
+from .getitem import pick_field, read_mask, stand_ins
 from .keys import (
     NEW,
     POINTS,
@@ -41,6 +41,7 @@ from .keys import (
     fill_template,
     forward,
     masks_checked,
+    names_fields,
     pick_plain,
     read_key,
     read_plain,
@@ -64,6 +65,8 @@ MOST_ROUTES = 32
 def assign(x: Array, key: Any, value: Any) -> Array:
     """Return an array like `x` in which `x[key]` is `value`."""
     x = alias(x)
+    if names_fields(key):
+        return _set_field(x, key, value)
     shape = x.expr.grid.shape
     plain = read_plain(key)
     if plain is not None:
@@ -108,6 +111,17 @@ def _value(x: ArrayBase, value: Any, by: Rule = read) -> Array:
     if array.ndim == 0:
         return make(Full(np.asarray(array)[()]), (), Grid([]), x.dtype)
     return astype(as_array("setitem", "value", array), x.dtype)
+
+
+def _set_field(x: Array, names: str | list[str], value: Any) -> Array:
+    """Return records with other values in a field, or in some of them."""
+    part = pick_field(x, names)
+    new = _value(part, value, assigned)
+    new = _reshape_value(new, _fit_shape(new, part.shape))
+    new = regrid(broadcast_to(new, part.shape), part.expr.grid)
+    every = tuple(range(x.ndim))
+    op = BlockFunction("picking:set_field", (names,), (every, (*every, *(None,) * (part.ndim - x.ndim))))
+    return make(op, (x, new), x.expr.grid, x.dtype)
 
 
 def _holds_lazy(value: Any) -> bool:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.errors import ArgumentError, BadValue, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
 from ..base import ArrayBase, as_array, check_axis, make
 from ..chunking import coalesce
 from ..chunking.rechunk import align_chunks, regrid
 from ..execution.deferred import defer
+from ..indexing.getitem import pick_field
 from ..ops.elementwise import astype
 from ..ops.joining import stack
 from ..ops.moving import moveaxis
@@ -49,7 +50,7 @@ def sort(
     a: Any,
     axis: int | None = -1,
     kind: Any = None,
-    order: None = None,
+    order: Any = None,
     *,
     descending: bool = False,
     stable: bool | None = True,
@@ -64,8 +65,8 @@ def sort(
         The axis to sort along; None: the array flattened in C order.
     kind : {None, "quicksort", "mergesort", "heapsort", "stable"}
         As in NumPy; it makes no difference, every order is stable.
-    order : None
-        Fields to sort by are not supported: arrays with fields are sorted by all of them.
+    order : str or sequence of str, optional
+        Fields of records to sort by first; then by the others, in their order. None: by all of them, in their order.
     descending : bool
         Whether the greatest come first; equal elements keep their order then, too.
     stable : bool, optional
@@ -99,7 +100,7 @@ def sort(
     array([1, 2, 3])
     """
     array, at = _check_sort("sort", a, axis, kind, order)
-    return _along("sort", array, at, _flag("sort", descending))
+    return _as_before(_along("sort", array, at, _flag("sort", descending)), a, order)
 
 
 def sort_complex(a: Any) -> Array:
@@ -143,7 +144,7 @@ def argsort(
     a: Any,
     axis: int | None = -1,
     kind: Any = None,
-    order: None = None,
+    order: Any = None,
     *,
     descending: bool = False,
     stable: bool | None = True,
@@ -158,8 +159,8 @@ def argsort(
         The axis to sort along; None: the array flattened in C order.
     kind : {None, "quicksort", "mergesort", "heapsort", "stable"}
         As in NumPy; it makes no difference, every order is stable.
-    order : None
-        Fields to sort by are not supported: arrays with fields are sorted by all of them.
+    order : str or sequence of str, optional
+        Fields of records to sort by first; then by the others, in their order. None: by all of them, in their order.
     descending : bool
         Whether the greatest come first.
     stable : bool, optional
@@ -190,7 +191,7 @@ def argsort(
     return _along("argsort", array, at, _flag("argsort", descending))
 
 
-def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
     """Return the elements with those at positions `kth` where sorting puts them.
 
     None before them is greater, none after them is less.
@@ -205,8 +206,8 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
         The axis along which to select; None: the array flattened in C order.
     kind : str
         As in NumPy; it makes no difference.
-    order : None
-        Fields to sort by are not supported: arrays with fields are sorted by all of them.
+    order : str or sequence of str, optional
+        Fields of records to sort by first; then by the others, in their order. None: by all of them, in their order.
 
     Returns
     -------
@@ -235,10 +236,10 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     """
     array, at = _check_sort("partition", a, axis, None if kind == "introselect" else kind, order)
     _check_kth("partition", kth, array.shape[at])
-    return _along("sort", array, at, descending=False)
+    return _as_before(_along("sort", array, at, descending=False), a, order)
 
 
-def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Array:
+def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
     """Return positions that do what `partition` does.
 
     Parameters
@@ -251,8 +252,8 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introsele
         The axis along which to select; None: the array flattened in C order.
     kind : str
         As in NumPy; it makes no difference.
-    order : None
-        Fields to sort by are not supported: arrays with fields are sorted by all of them.
+    order : str or sequence of str, optional
+        Fields of records to sort by first; then by the others, in their order. None: by all of them, in their order.
 
     Returns
     -------
@@ -345,12 +346,27 @@ def _check_sort(operation: str, a: Any, axis: Any, kind: Any, order: Any) -> tup
     if kind not in KINDS:
         raise ArgumentError(bad(operation, "kind", kind, f"one of {KINDS}"))
     if order is not None:
-        raise ArgumentError(bad(operation, "order", order, "None: arrays with fields are sorted by all of them"))
+        array = _by_fields(operation, array, order)
     if array.dtype.kind == "V" and array.dtype.names is None:
         raise DTypeError(bad(operation, "a", array.dtype, "a dtype that has an order"))
     if axis is None or (operation in ("argsort", "argpartition") and array.ndim == 0 and axis in (0, -1)):
         return ravel(array), 0
     return array, check_axis(operation, axis, array.ndim)
+
+
+def _by_fields(operation: str, array: Array, order: Any) -> Array:
+    """Return records whose first fields are those that are named: so they are compared."""
+    names = [order] if isinstance(order, str) else list(order)
+    own = array.dtype.names or ()
+    if len(set(names)) != len(names) or not set(names) <= set(own):
+        expected = f"None or names among {own}, each once" if own else f"None, as {array.dtype} has no fields"
+        raise BadValue(bad(operation, "order", order, expected))
+    return pick_field(array, [*names, *(name for name in own if name not in names)])
+
+
+def _as_before(found: Array, a: Any, order: Any) -> Array:
+    """Return records with their fields in the order that they had before they were sorted."""
+    return found if order is None else pick_field(found, list(a.dtype.names))
 
 
 def _check_kth(operation: str, kth: Any, n: int) -> None:

@@ -54,6 +54,14 @@ def _round(x: Any, decimals: Any, *, out: Array) -> None:
         np.round(x, decimals, out=out)
 
 
+def _same_records(x: Any, y: Any, *, out: Array) -> None:
+    np.copyto(out, x == y)
+
+
+def _other_records(x: Any, y: Any, *, out: Array) -> None:
+    np.copyto(out, x != y)
+
+
 def _i0(x: Any, *, out: Array) -> None:
     np.copyto(out, np.i0(x))
 
@@ -73,6 +81,8 @@ _NAMED: dict[str, Callable[..., Any]] = {
     "view": _view,
     "choose": _choose,
     "round": _round,
+    "equal_records": _same_records,
+    "not_equal_records": _other_records,
     "i0": _i0,
     "sinc": _sinc,
 }

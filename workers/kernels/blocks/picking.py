@@ -34,6 +34,13 @@ def _check(name: str, index: Array, axis: int, n: int) -> None:
         raise IndexingError(f"{name}: index {wrong} is out of bounds for axis {axis} with length {n}")
 
 
+def set_field(x: Array, value: Array, names: str | list[str]) -> Array:
+    """Return a structured block with other values in a field, or in some of them."""
+    found = x.copy()
+    found[names] = value
+    return found
+
+
 def field(x: Array, names: str | list[str]) -> Array:
     """Return a field of a structured block, or some of them where they lie, with the room of the others between."""
     found: Array = x[names]
