@@ -185,7 +185,10 @@ def test_what_was_set_in_an_array_without_axes_is_read(key):
     assert np.array_equal(x[key].compute(), np.array(3.5)[key])
 
 
-def test_fields_are_not_set():
+def test_names_of_fields_stand_alone():
     x = wr.zeros(4, dtype=[("a", int), ("b", float)], chunks=2)
-    with pytest.raises(wr.IndexingError, match="a field is read alone, by x"):
-        x["a"] = 1
+    for key in (("a", 0), (0, "a")):
+        with pytest.raises(wr.IndexingError, match="no name beside others"):
+            x[key] = 1
+        with pytest.raises(wr.IndexingError, match="no name beside others"):
+            x[key]
