@@ -35,6 +35,7 @@ from ..workers.protocol import (
     Setup,
     Spilled,
     Stop,
+    Unmet,
 )  # fmt: skip
 from ..workers.rank import Rank
 from ..workers.transport import RanksLost, Transport
@@ -45,15 +46,15 @@ from .delivery import Delivery
 from .doubts import Doubts
 from .failure import deadly_function, exception_of
 from .feeding import Feeder
-from .gang_orders import run_gangs
+from .gang_orders import note_unmet, run_gangs
 from .heartbeat import Heartbeat
 from .job import Ask, Close, EndJob, Gathered, Job, Release, Request, Submit, Uncache, Watch
 from .job_index import Jobs
-from .ledger import Batch, Ledger
+from .ledger import Ledger
 from .orders import order
 from .planning import Stopped
 from .readings import find_ahead
-from .record import Record, State
+from .record import Batch, Record, State
 from .services import offer_services
 from .spiller import Spiller
 
@@ -334,9 +335,10 @@ class Engine:
             return
         assert isinstance(event, Event), event
         self.heartbeat.heard(event.rank, time.monotonic())
+        if isinstance(event, Done | Failed | Refused):
+            self._recalled -= {(event.batch, True), (event.batch, False)}
         if isinstance(event, Done):
             self._moved[event.rank] = time.monotonic()
-            self._recalled -= {(event.batch, True), (event.batch, False)}
             if event.returned and (run := self.ledger.gangs.of(event.batch)) is not None:
                 mine = self.returned.setdefault(run.record.stage.token, [b""] * len(run.ranks))
                 mine[run.ranks.index(event.rank)] = event.returned
@@ -346,8 +348,9 @@ class Engine:
         elif isinstance(event, Failed):
             self._on_failed(event)
         elif isinstance(event, Refused):
-            self._recalled -= {(event.batch, True), (event.batch, False)}
             self._refuse(event.batch)
+        elif isinstance(event, Unmet):
+            note_unmet(self, event.gang)
         elif isinstance(event, Spilled):
             self.spiller.on_spilled(event)
         elif isinstance(event, Output):
@@ -385,7 +388,6 @@ class Engine:
 
     def _on_failed(self, event: Failed) -> None:
         self._moved[event.rank] = time.monotonic()
-        self._recalled -= {(event.batch, True), (event.batch, False)}
         if event.batch in self.ledger.batches and self.doubts.weigh(event):
             self._believe(event)
 
@@ -445,8 +447,8 @@ class Engine:
     def _dispatch(self) -> None:
         if self.ledger.suspicion and not any(self.ledger.alive[1:]):
             self._give_up_deadly()
-        now, given = time.monotonic(), self.ledger.given
-        late = [not self.shared and bool(g) and now - t > LATE for g, t in zip(given, self._moved, strict=True)]
+        now, busy = time.monotonic(), self.ledger.busy
+        late = [not self.shared and busy(rank) > 0 and now - t > LATE for rank, t in enumerate(self._moved)]
         run_gangs(self)
         for depth in (1, 2):
             for rank, threads in enumerate(self.ledger.threads):
@@ -456,17 +458,17 @@ class Engine:
                     batch = self.ledger.take(rank, ahead=load >= threads)
                     if batch is None:
                         break
-                    if len(given[rank]) == 1:
+                    if busy(rank) == 1:
                         self._moved[rank] = now
                     self._start(batch)
-        if not self.ledger.batches and (batch := self.ledger.take(0, alone=True)) is not None:
+        if self.ledger.only_gangs and (batch := self.ledger.take(0, alone=True)) is not None:
             self._moved[0] = now
             self._start(batch)
         if any(late):
             self._take_back([rank for rank, is_late in enumerate(late) if is_late])
-            for mine, moved in zip(given, self._moved, strict=True):
+            for mine, moved in zip(self.ledger.given, self._moved, strict=True):
                 if now - moved > TRIAL:
-                    for batch in list(mine.values())[:1]:
+                    for batch in [b for b in mine.values() if b.record.stage.gang is None][:1]:
                         self.ledger.trust(batch.record)
         self.spiller.relieve()
         if self.ledger.slabs.dropped:

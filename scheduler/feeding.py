@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from ..graph.grid import Index
     from .engine import Engine
     from .job import Job
-    from .ledger import Batch
-    from .record import Record
+    from .record import Batch, Record
 
 Array = np.ndarray[Any, Any]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ..graph.grid import Index
     from ..graph.stage import Reads, Stage
-    from .ledger import Claim
+    from .record import Claim
 
 Array = np.ndarray[Any, Any]
 

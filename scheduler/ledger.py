@@ -12,7 +12,6 @@ its history is. Nothing but a rank's death looks at all of them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +21,7 @@ from .gangs import Gangs
 from .planning import Planner, Stopped, add_each, never
 from .readings import Readings, bytes_read
 from .ready_queue import SPARE
-from .record import Input, Record, State
+from .record import Batch, Claim, Input, Loss, Record, State
 from .suspicion import Deadly, Suspicion
 from .timings import Timings
 
@@ -43,34 +42,6 @@ PLENTY = 3 << 26
 """Bytes that an arena may hold beside what it held before, while what only frees its inputs is put off."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Tasks of one stage given to one rank: where their slabs go, and the attempt's number."""
-
-    number: int
-    rank: int
-    record: Record
-    tasks: Index
-    offsets: Index
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Chunks of a stage that one job is still to gather: `open` says which."""
-
-    record: Record
-    open: Mask
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """What a rank's death cost, in chunks."""
-
-    rank: int
-    lost: int
-    recomputed: int
-
-
 class Ledger(Planner):
     """All stages, in an order in which inputs come before their readers."""
 
@@ -84,7 +55,7 @@ class Ledger(Planner):
         """Each rank's batches, the oldest first."""
         self.ended: list[tuple[int, bool]] = []
         """Batches that have ended, and whether what they made counts; taken by who undoes what the others did."""
-        self.gangs = Gangs()
+        self.gangs = Gangs(len(arenas))
         self.void: set[int] = set()
         """Batches that run, and don't count: what they did to arrays that all ranks write has been undone."""
         self.anchors: dict[Record, Stage] = {}
@@ -98,6 +69,11 @@ class Ledger(Planner):
     def astir(self) -> bool:
         """Whether something waits or runs, or is to be told."""
         return bool(self.active or self.slabs.dropped or self.suspicion)
+
+    @property
+    def only_gangs(self) -> bool:
+        """Whether nothing runs, but for gangs, which may take long."""
+        return len(self.batches) == sum(self.gangs.counts)
 
     # ---------------------------------------------------------------- stages
 
@@ -133,7 +109,7 @@ class Ledger(Planner):
             known, found = (reads or {}).get(stage.token, (None, []))
             for other, rows in zip(others, found if known == sizes else stage.all_reads(sizes), strict=True):
                 edge = Input(other, rows)
-                record.slow |= other.slow and other.in_place
+                record.slow |= other.slow and other.in_place and stage.gang is None
                 record.inputs.append(edge)
                 other.users[record] = edge
             if here:
@@ -203,7 +179,7 @@ class Ledger(Planner):
 
     def plan(self, stop: Callable[[], bool] = never) -> int:
         """See `Planner.plan`; what is in use before anything runs was there before."""
-        if not self.batches:
+        if self.only_gangs:
             self._before = [arena.used for arena in self.arenas]
         return super().plan(stop)
 
@@ -298,7 +274,11 @@ class Ledger(Planner):
 
     def load(self, rank: int) -> int:
         """Return how many batches a rank has that need its compute threads alone."""
-        return len(self.given[rank]) - self.readings.counts[rank]
+        return self.busy(rank) - self.readings.counts[rank]
+
+    def busy(self, rank: int) -> int:
+        """Return how many batches a rank has that end soon: gangs, which have threads of their own, may not."""
+        return len(self.given[rank]) - self.gangs.counts[rank]
 
     def _share(self, record: Record) -> int:
         largest = max(1, int(record.bytes[0]), bytes_read(record))
@@ -317,6 +297,7 @@ class Ledger(Planner):
         batch = Batch(self._number, rank, record, tasks, offsets)
         self.batches[batch.number] = self.given[rank][batch.number] = batch
         self.readings.counts[rank] += record.slow
+        self.gangs.counts[rank] += record.stage.gang is not None
         record.state[tasks] = State.RUNNING
         record.owner[tasks] = rank
         record.offset[tasks] = offsets
@@ -330,6 +311,7 @@ class Ledger(Planner):
         if batch is not None:
             del self.given[batch.rank][number]
             self.readings.counts[batch.rank] -= batch.record.slow
+            self.gangs.counts[batch.rank] -= batch.record.stage.gang is not None
             batch.record.nrunning -= len(batch.tasks)
         return batch
 
@@ -420,7 +402,7 @@ class Ledger(Planner):
             again += record.count_blocks(tasks)
             self._refused.append((record, tasks))
             self._rest(record)
-        self.given[rank], self.readings.counts[rank] = {}, 0
+        self.given[rank], self.readings.counts[rank], self.gangs.counts[rank] = {}, 0, 0
         for record in list(self.holding):
             stored = record.stored_on(rank)
             lost += record.count_blocks(stored)
@@ -441,7 +423,8 @@ class Ledger(Planner):
         What was given ahead hadn't begun. It may be another user's, and mustn't answer for what it stood behind.
         """
         foreign = [batch for batch in self.given[rank].values() if batch.record.stage.foreign]
-        return foreign[: self.threads[rank]]
+        gangs = [batch for batch in foreign if batch.record.stage.gang is not None]
+        return gangs + [batch for batch in foreign if batch.record.stage.gang is None][: self.threads[rank]]
 
     def deadly(self) -> list[tuple[Record, Deadly]]:
         """Return what is to be given up, since what it calls ends the processes of ranks, as far as deaths tell.
@@ -495,4 +478,9 @@ class Ledger(Planner):
         tasks, offsets, places = tasks[current], offsets[current], places[current]
         record.source[tasks] = source
         record.offset[tasks] = places
-        self.slabs.move(rank, offsets, record.bytes[tasks], source, self.batches)
+        self.slabs.move(rank, offsets, record.bytes[tasks], source, self.readers(record))
+        self.slabs.bury(self.batches)
+
+    def readers(self, record: Record) -> set[int]:
+        """Return the batches under way that may read what a record has stored."""
+        return {n for n, batch in self.batches.items() if any(edge.record is record for edge in batch.record.inputs)}

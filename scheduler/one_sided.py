@@ -290,9 +290,6 @@ class Coordinator:
         engine = self._engine()
         if engine is None or not self.entries:
             return
-        ledger, run = engine.ledger, engine.ledger.gangs.run
-        if run is not None and not run.broken and used(run.record.stage):
-            ledger.gangs.break_up(ledger, run)
         found = self._take_back(engine, f"rank {', '.join(map(str, ranks))} was lost")
         engine.losses += found
 
@@ -305,6 +302,9 @@ class Coordinator:
     def _take_back(self, engine: Engine, why: str) -> list[str]:
         """Have all arrays be as they were kept; return what is said of each."""
         ledger, gangs = engine.ledger, engine.ledger.gangs
+        for run in gangs.runs:
+            if not run.broken and used(run.record.stage):
+                gangs.break_up(ledger, run)
         single = (batch for batch in ledger.batches.values() if batch.record.stage.gang is None)
         ledger.void.update(batch.number for batch in single if used(batch.record.stage))
         self.number = max(self.number + 1, gangs.epoch)

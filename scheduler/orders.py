@@ -11,8 +11,7 @@ from ..workers import host
 from ..workers.protocol import Places, Run
 
 if TYPE_CHECKING:
-    from .ledger import Batch
-    from .record import Record
+    from .record import Batch, Record
 
 Array = np.ndarray[Any, Any]
 

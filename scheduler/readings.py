@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .arena import Arena
-    from .ledger import Batch, Ledger
-    from .record import Record
+    from .ledger import Ledger
+    from .record import Batch, Record
 
 NEAR_BYTES = 64 << 20
 """Bytes of files on this host that a rank reads ahead: more would only fill memory, whose new pages cost more."""

@@ -190,3 +190,31 @@ class Record:
                 self.queues[rank] = deque(run for run in left if len(run))
                 self.lengths[rank] = sum(map(len, left))
                 self.nready += self.lengths[rank]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Tasks of one stage given to one rank: where their slabs go, and the attempt's number."""
+
+    number: int
+    rank: int
+    record: Record
+    tasks: Index
+    offsets: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Chunks of a stage that one job is still to gather: `open` says which."""
+
+    record: Record
+    open: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What a rank's death cost, in chunks."""
+
+    rank: int
+    lost: int
+    recomputed: int

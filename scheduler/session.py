@@ -165,9 +165,14 @@ class Session:
         return self.engine.shared
 
     @property
+    def living(self) -> tuple[int, ...]:
+        """The ranks that live."""
+        return tuple(rank for rank, alive in enumerate(self.engine.ledger.alive) if alive)
+
+    @property
     def ranks(self) -> int:
         """How many ranks live."""
-        return sum(self.engine.ledger.alive)
+        return len(self.living)
 
     @property
     def threads(self) -> int:

@@ -53,15 +53,14 @@ class Slabs:
             else:
                 self._leave(rank, source)
 
-    def expel(self, record: Record, tasks: Index, batches: Mapping[int, object]) -> None:
-        """Take back what tasks are stored in when the batches under way have ended, which may read it."""
+    def expel(self, record: Record, tasks: Index, readers: set[int]) -> None:
+        """Have what tasks are stored in taken back by `bury` when those batches have ended that may read it."""
         columns = (record.owner[tasks], record.offset[tasks], record.source[tasks], record.bytes[tasks])
         for rank, offset, source, nbytes in zip(*(c.tolist() for c in columns), strict=True):
             if source < 0:
-                self.doomed.append((set(batches), rank, offset, nbytes))
+                self.doomed.append((set(readers), rank, offset, nbytes))
             else:
                 self._leave(rank, source)
-        self.bury(batches)
 
     def _leave(self, rank: int, source: int) -> None:
         self._files[rank, source] -= 1
@@ -69,15 +68,14 @@ class Slabs:
             del self._files[rank, source]
             self.dropped.append((rank, source))
 
-    def move(self, rank: int, offsets: Index, sizes: Index, source: int, batches: Mapping[int, object]) -> None:
-        """Note that slabs have gone to a file; their ranges are taken back when the batches under way have ended."""
+    def move(self, rank: int, offsets: Index, sizes: Index, source: int, readers: set[int]) -> None:
+        """Note that slabs have gone to a file; `bury` takes their ranges back when their readers have ended."""
         if len(offsets):
             self._files[rank, source] = len(offsets)
         else:
             self.dropped.append((rank, source))
         for offset, nbytes in zip(offsets.tolist(), sizes.tolist(), strict=True):
-            self.doomed.append((set(batches), rank, offset, nbytes))
-        self.bury(batches)
+            self.doomed.append((set(readers), rank, offset, nbytes))
 
     def bury(self, batches: Mapping[int, object], number: int = -1) -> None:
         """Take back the ranges that no batch reads any more, now that one has ended."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Spiller:
-    """Makes room when nothing runs and nothing that is ready fits."""
+    """Makes room when nothing but gangs runs and nothing that is ready fits; what gangs read stays where it is."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -32,9 +32,9 @@ class Spiller:
     def relieve(self) -> None:
         """Act if the engine is stuck: spill on every rank that holds something, else fail the jobs that wait."""
         ledger = self.engine.ledger
-        if ledger.batches or self.pending:
+        if not ledger.only_gangs or self.pending:
             return
-        stuck = ledger.ready.first() or ledger.gangs.find_ready()
+        stuck = ledger.ready.first() or ledger.gangs.find_stuck(ledger)
         if stuck is None or ledger.gathering():
             return
         needed = int(stuck.bytes.max())
@@ -55,7 +55,7 @@ class Spiller:
         for rank, alive in enumerate(ledger.alive):
             if alive and ledger.arenas[rank].size >= room:
                 self._spill(rank, max(room, ledger.arenas[rank].size // 8))
-        if not self.pending:
+        if not self.pending and not ledger.batches:
             self._give_up(stuck, needed, "nothing that could be spilled")
 
     def _spill(self, rank: int, nbytes: int) -> None:
@@ -97,9 +97,12 @@ def victims(ledger: Ledger, rank: int, nbytes: int) -> list[tuple[Record, Index]
     What is being gathered stays where it is: the user's thread copies it, and then it goes.
     """
     found = []
+    read = {edge.record for batch in ledger.batches.values() for edge in batch.record.inputs}
     for record in sorted(ledger.holding, key=lambda r: (r.hold == 0, r.number)):
         if nbytes <= 0:
             break
+        if record in read:
+            continue
         unread = (record.gathers == 0) & (not record.viewed)
         mine = np.flatnonzero((record.owner == rank) & record.in_arena & unread)
         if not len(mine):

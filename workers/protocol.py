@@ -56,12 +56,14 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class GangOrder:
-    """Who takes part in a gang, in order, and the state of the communicator that theirs is made from.
+    """Who takes part in a gang, in order, and the state of the communicator that theirs is made from, its `base`.
 
-    `members` is the number of its parts: where one rank alone takes part, each has a thread there. `alone` says that no
-    other rank lives.
+    `number` is that of its first batch. `epoch` counts deaths. `members` is the number of its parts: where one rank
+    alone takes part, each has a thread there. `alone` says that no other rank lives.
     """
 
+    number: int
+    base: int
     epoch: int
     ranks: tuple[int, ...]
     members: int
@@ -88,9 +90,8 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Meet:
-    """Command: help to make a gang's communicator, without a part in it; `batch` is its first member's."""
+    """Command: help to make a gang's communicator, without a part in it."""
 
-    batch: int
     gang: GangOrder
 
 
@@ -174,6 +175,14 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Unmet:
+    """Event: this rank has found no communicator for a gang."""
+
+    rank: int
+    gang: int
+
+
+@dataclass(frozen=True, slots=True)
 class Spilled:
     """Event: slabs are in file `source` (-1: the disk refused, `why`), at these offsets."""
 
@@ -221,4 +230,4 @@ class Answered:
 
 
 Command = Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Unshare | Ping | Stop | Asked | Answered
-Event = Done | Failed | Refused | Spilled | Output | Pong
+Event = Done | Failed | Refused | Unmet | Spilled | Output | Pong

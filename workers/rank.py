@@ -24,7 +24,7 @@ from .boundary import trim_context
 from .calls import Calls, Recalled, attach, detach
 from .executor import Target, run_blocks, run_task
 from .formats import successors
-from .gangs.member import GangThread
+from .gangs.member import GangThreads
 from .host_copies import HostCopies
 from .inputs import Inputs
 from .kernels.interpreter.block_calls import BlockError
@@ -101,7 +101,7 @@ class Rank:
         arena = transport.arena(self.rank)
         self._ahead = PagesAhead(arena, self._is_idle) if transport.size > 1 and arena is not None else None
         self.copies = HostCopies(transport, self.calls, self.fetch)
-        self._gangs = GangThread(transport, self.calls, self.emit, _fail_member, self.do_later)
+        self._gangs = GangThreads(transport, self.calls, self.emit, _fail_member, self.do_later)
 
     @property
     def pages(self) -> PageService:
@@ -123,10 +123,11 @@ class Rank:
             self.blas.before(command.stages)
             self.stages.update((s.token, s) for s in command.stages)
         elif isinstance(command, Recall):
-            if command.unwanted:
+            for batch in command.batches if command.unwanted else ():
+                self._gangs.recall(batch)
+            if command.unwanted:  # a member that begins now has seen that it is recalled
                 self.calls.recall(command.batches)
             for batch in command.batches:
-                self._gangs.recall(batch)
                 self.give_back(batch)
         elif isinstance(command, Asked | Answered):
             self.calls.take(command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from ..ops.reshaping import reshape
 from .pickling import name_additions, name_of, payload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ...graph.kinds.mapping import Payload
     from ..array import Array
@@ -77,7 +78,7 @@ def spmd(
     func: Callable[..., Any],
     *args: Any,
     out: Any = None,
-    members: int | None = None,
+    members: int | Sequence[int] | None = None,
     timeout: float | None = None,
 ) -> Any:
     """Run a function on all ranks at once, in a communicator of their own, each with its own chunks of some arrays.
@@ -95,9 +96,10 @@ def spmd(
     out : Spec, Array, or tuple of them, optional
         What the function makes: arrays like these, lazily. For each it is handed further chunks, which begin as zeros,
         and which it fills. Each chunk has one writer.
-    members : int, optional
-        How many there are, up to the number of ranks; of threads, any number. None: all ranks; on the embedded engine
-        as many as it has threads.
+    members : int or sequence of int, optional
+        How many there are, up to the number of ranks; of threads, any number. Or the ranks on which they run, the first
+        member's first; programs with different ranks run side by side. None: all ranks; on the embedded engine as many
+        as it has threads.
     timeout : float, optional
         Seconds after which a run that hasn't ended is an error: its members' calls end. None: no limit.
 
@@ -111,10 +113,10 @@ def spmd(
     Raises
     ------
     ArgumentError
-        `func` is no function; it or an argument can't be pickled; `members` or `timeout` isn't positive; `out` is none
-        of these.
+        `func` is no function; it or an argument can't be pickled; `members` or `timeout` isn't positive; `members`
+        names a rank twice, or none; `out` is none of these.
     ClusterError
-        There are fewer ranks than members.
+        There are fewer ranks than members, or a rank of `members` isn't there.
     WaitTimeout
         The function, on whichever member, took longer than `timeout`.
     Exception
@@ -127,7 +129,9 @@ def spmd(
     Notes
     -----
     When a rank dies the function runs again on those that are left, from its arrays; so it must not count on running
-    once. If there are fewer ranks then than members, one member has the chunks of several.
+    once. If there are fewer ranks then than members, or than `members` names, one member has the chunks of several.
+    On its ranks a program has a thread of its own beside those that compute: arrays are computed meanwhile. Programs
+    begin in the order in which they come, each as soon as its ranks are free of others.
     A gang's results are the same bits for the same number of members as far as the function's are.
 
     Examples
@@ -148,10 +152,11 @@ def spmd(
     operands = tuple(as_array("spmd", f"args[{i}]", each) for i, each in enumerate(args) if _is_array(each))
     plain = tuple((i, each) for i, each in enumerate(args) if not _is_array(each))
     outs = _outs(out)
-    count = _count(members)
+    count, ranks = _members(members)
     packed = _payload(func, plain)
     number = 0 if outs else 1 + names.number("gang")
-    gang = Gang(packed, count, outs, number, _limit(timeout), name_additions(packed, operands, (count, number)))
+    adds = name_additions(packed, operands, (count, number, *ranks))
+    gang = Gang(packed, count, outs, number, _limit(timeout), adds, ranks=ranks)
     made = make(gang, operands, gang.grid(), np.uint8)
     if not outs:
         return _returned(made)
@@ -189,15 +194,27 @@ def _is_array(value: Any) -> bool:
     return not isinstance(value, np.generic) and all(hasattr(value, name) for name in ("__array__", "shape", "dtype"))
 
 
-def _count(members: int | None) -> int:
+def _members(members: Any) -> tuple[int, tuple[int, ...]]:
+    """Return how many members there are, and their ranks where these are named."""
     found = session()
-    alive = found.ranks
+    living = found.living
     if members is None:
-        return alive if alive > 1 else found.threads
-    check_integer("spmd", "members", members, 1)
-    if not found.embedded and members > alive:
-        raise ClusterError(f"spmd: argument 'members' is {members}, and the cluster has {alive} ranks")
-    return int(members)
+        return (len(living) if len(living) > 1 else found.threads), ()
+    if not isinstance(members, Iterable) or isinstance(members, str):
+        check_integer("spmd", "members", members, 1)
+        count = int(members)
+        if not found.embedded and count > len(living):
+            raise ClusterError(f"spmd: argument 'members' is {members}, and the cluster has {len(living)} ranks")
+        return count, ()
+    ranks = tuple(members)
+    for k, rank in enumerate(ranks):
+        check_integer("spmd", f"members[{k}]", rank, 0)
+    if not ranks or len(set(ranks)) < len(ranks):
+        raise ArgumentError(bad("spmd", "members", members, "ranks, each once"))
+    if not found.embedded and (gone := sorted(set(ranks).difference(living))):
+        words = f"rank {gone[0]}" if len(gone) == 1 else f"ranks {', '.join(map(str, gone))}"
+        raise ClusterError(f"spmd: argument 'members' names {words}; the cluster has {', '.join(map(str, living))}")
+    return len(ranks), tuple(map(int, ranks))
 
 
 def _limit(timeout: float | None) -> float | None:

@@ -74,7 +74,8 @@ class Gang(Op):
     """`function(comm, *locals, *outs)` by so many members at once, in a communicator of their own.
 
     `number` tells calls apart whose results nobody names: they aren't lazy. `timeout` is in seconds. `adds` is as in
-    `MapBlocks`. What members fill begins as zeros, but for `raw` ones.
+    `MapBlocks`. What members fill begins as zeros, but for `raw` ones. `ranks` are where members are to run, none: the
+    scheduler chooses.
     """
 
     payload: Payload
@@ -84,6 +85,7 @@ class Gang(Op):
     timeout: float | None = None
     adds: str = ""
     raw: bool = False
+    ranks: tuple[int, ...] = ()
 
     @property
     def label(self) -> str:

@@ -138,9 +138,9 @@ class MemberSession(Session):
         return False
 
     @property
-    def ranks(self) -> int:
+    def living(self) -> tuple[int, ...]:
         """See `Session`: as it was after the last call, the same on all ranks."""
-        return len(self._living)
+        return self._living
 
     @property
     def threads(self) -> int:

@@ -248,3 +248,32 @@ def test_plain_arguments_go_as_they_are():
     assert seen == [(kinds, [1]), (kinds, [5])]
     made = wr.spmd(look, 10, x, [], np.float32(1.5), None, y, out=wr.Spec((4,), "f8", 2), members=2)
     assert made.compute().tolist() == [11.5] * 4
+
+
+def test_members_by_their_ranks():
+    assert wr.spmd(lambda comm: (comm.rank, comm.size), members=[4, 2, 0]) == [(0, 3), (1, 3), (2, 3)]
+    assert wr.spmd(lambda comm: comm.size, members=range(2)) == [2, 2]
+    with pytest.raises(wr.ArgumentError, match=r"spmd: argument 'members' is \[1, 1\]; expected ranks, each once"):
+        wr.spmd(len, members=[1, 1])
+    with pytest.raises(wr.ArgumentError, match=r"'members' is \[\]; expected ranks, each once"):
+        wr.spmd(len, members=[])
+    for wrong in ([-1], [0.5], [True], ["0"]):
+        with pytest.raises(wr.ArgumentError, match=r"spmd: argument 'members\[0\]' is"):
+            wr.spmd(len, members=wrong)
+    with pytest.raises(wr.ArgumentError, match="spmd: argument 'members' is 'all'"):
+        wr.spmd(len, members="all")
+
+
+def test_lazy_programs_run_side_by_side():
+    """Each waits for the other one."""
+    space = wr.shared.space()
+
+    def fill(comm, y):
+        if comm.rank == 0:
+            space.put(y.shape, "there")
+            assert space.get((9 - y.shape[0],), timeout=30) == "there"
+        for block in y:
+            block[...] = comm.rank
+
+    first, second = (wr.spmd(fill, out=wr.Spec(n, "i8", 2), members=ranks) for n, ranks in ((4, [0, 1]), (5, [2, 3])))
+    assert [x.tolist() for x in wr.compute(first, second)] == [[0, 0, 1, 1], [0, 0, 1, 1, 1]]

@@ -75,6 +75,42 @@ def test_hundreds_of_interrupts_amid_rank_programs(launch, nothing_left):
     interrupt(launch, 300)
 
 
+BESIDE = str(PROGRAMS / "gangs_beside.py")
+
+
+@pytest.mark.parametrize("ranks", [0, 4])
+def test_rank_programs_beside_computations_and_each_other(launch, nothing_left, ranks):
+    """A program waits here for what the script puts when it has computed, and for what another program puts."""
+    ended = launch(ranks, BESIDE, limit=90)
+    assert ended.status == 0, ended.err[-3000:]
+    found = json.loads(ended.last)
+    assert found["beside"] == [True] * 3
+    assert found["all"] == [[10, 4, "now"]] * 4
+    assert found["pairs"] == found["chosen"] == [["from b"] * 2, ["from a"] * 2]
+    assert found["splits"] == [[20, 20]] * 12, "communicators are made of several gangs at once"
+    assert found["lazy"] == [8 * len("from three"), 8 * len("from one")]
+
+
+def test_a_rank_killed_amid_rank_programs_side_by_side(launch, nothing_left):
+    ended = launch(4, BESIDE, "kill", limit=90)
+    assert ended.status == 0, ended.err[-3000:]
+    found = json.loads(ended.last)
+    assert (found["right"], found["same"]) == (True, True)
+    assert (found["first"], found["second"]) == ([[3, 2, 1]] * 2, [[1, 1, 2]]), (
+        "the second runs on the rank that is left"
+    )
+    assert found["then"] == [[0, 1, 2]] * 3
+
+
+def test_an_interrupt_amid_rank_programs_side_by_side(launch, nothing_left):
+    ended = launch(4, BESIDE, "interrupt", limit=90)
+    assert ended.status == 0, ended.err[-3000:]
+    found = json.loads(ended.last)
+    assert (found["right"], found["same"]) == (True, True)
+    assert (found["first"], found["second"]) == ([[3, 2, 1]] * 2, [[3, 2, 2]] * 2), "it ends none but its own"
+    assert found["then"] == [[0, 1, 2, 3]] * 4
+
+
 def check(launch, seed: int, name: str, **more: str) -> None:
     ended = launch(4, str(PROGRAMS / "gang_deaths.py"), str(seed), name, limit=90, **more)
     assert (ended.status, ended.out.strip()) == (0, "1 right"), ended.err[-3000:]

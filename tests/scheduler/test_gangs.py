@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +18,11 @@ from windrow.graph.kinds.source import Random
 from windrow.graph.lower import lower
 from windrow.scheduler.ledger import Ledger
 from windrow.scheduler.record import State
+from windrow.scheduler.spiller import victims
+
+if TYPE_CHECKING:
+    from windrow.scheduler.gangs import GangRun
+    from windrow.scheduler.record import Batch
 
 F8 = np.dtype("f8")
 MIB = 1 << 17
@@ -82,7 +89,7 @@ def test_members_begin_together_when_all_inputs_are_there():
     run = ledger.gangs.take(ledger)
     assert sorted(run.ranks) == [0, 1, 2]
     assert [batch.tasks.tolist() for batch in run.batches] == [[0], [1], [2]]
-    assert ledger.gangs.take(ledger) is None, "one at a time"
+    assert ledger.gangs.take(ledger) is None
     record = ledger.records[node.token]
     for batch in run.batches[:2]:
         assert ledger.done(batch.number, 0.01) is None
@@ -124,7 +131,7 @@ def test_a_member_that_comes_to_nothing_takes_all_along(arrived):
         assert ledger.gangs.take(ledger) is None
         ledger.done(batch.number, 0.01)  # it was through before it heard
     assert used(ledger) == before
-    assert ledger.gangs.epoch == 1
+    assert (ledger.gangs.base, ledger.gangs.runs) == (0, [])
     assert finish(ledger) == 1
     assert ledger.records[y.token].complete
 
@@ -177,10 +184,10 @@ def test_what_reads_a_lost_gangs_result_reads_it_to_its_end():
     node, _ = gang(x)
     reader = Expr(Elementwise("invert", (0,)), (node,), node.grid, np.dtype("u1"))
     ledger = held(node, reader)
-    while ledger.gangs.run is None:
+    while not ledger.gangs.runs:
         run_tasks(ledger)
         ledger.gangs.take(ledger)
-    for batch in ledger.gangs.run.batches:
+    for batch in ledger.gangs.runs[0].batches:
         ledger.done(batch.number, 0.01)
     record = ledger.records[node.token]
     batch = next(batch for rank in (0, 2) if (batch := ledger.take(rank)) is not None)
@@ -219,9 +226,180 @@ def test_results_that_do_not_fit_are_given_back():
     ledger = held(y, ranks=2, arena=3 << 20)
     run_tasks(ledger)
     before = used(ledger)
-    assert ledger.gangs.find_ready() is not None
+    assert ledger.gangs.find_stuck(ledger) is not None
     assert ledger.gangs.take(ledger) is None
     assert used(ledger) == before
+
+
+def gangs(*, members: int = 2, ranks: list[tuple[int, ...]]) -> list[Expr]:
+    """Gangs without operands, on these ranks; none: the scheduler chooses."""
+    ops = [Gang(Payload("f", b"", "f"), members, (), k + 1, ranks=named) for k, named in enumerate(ranks)]
+    return [Expr(op, (), op.grid(), np.dtype("u1")) for op in ops]
+
+
+def begin(ledger: Ledger) -> list[GangRun]:
+    """Begin all gangs that can be."""
+    while ledger.gangs.take(ledger) is not None:
+        pass
+    return list(ledger.gangs.runs)
+
+
+def end(ledger: Ledger, run: GangRun) -> None:
+    for batch in run.batches:
+        ledger.done(batch.number, 0.01)
+
+
+def test_tasks_run_beside_a_gang():
+    (node,) = gangs(members=3, ranks=[()])
+    x = source(30, key=5)
+    ledger = held(node, x)
+    (run,) = begin(ledger)
+    assert [ledger.load(rank) for rank in range(3)] == [0, 0, 0], "it has threads of its own"
+    assert ledger.only_gangs
+    run_tasks(ledger)
+    assert ledger.records[x.token].complete
+    assert not run.arrived
+    end(ledger, run)
+    assert ledger.records[node.token].complete
+
+
+def test_gangs_on_different_ranks_run_side_by_side():
+    nodes = gangs(ranks=[(0, 1), (3, 2), (1, 2), (0, 1)])
+    ledger = held(*nodes, ranks=4)
+    first, second = begin(ledger)
+    assert (first.ranks, second.ranks) == ((0, 1), (3, 2)), "the first member on the first rank that is named"
+    end(ledger, second)
+    assert begin(ledger) == [first], "its ranks aren't free, nor those of the next"
+    end(ledger, first)
+    (third,) = begin(ledger)
+    assert third.ranks == (1, 2)
+    assert finish_runs(ledger) == 2
+    assert all(ledger.records[node.token].complete for node in nodes)
+
+
+def finish_runs(ledger: Ledger) -> int:
+    """End all gangs that run, and those that come then; return how many."""
+    count = 0
+    while runs := begin(ledger):
+        for run in runs:
+            count += 1
+            end(ledger, run)
+    return count
+
+
+def test_gangs_that_name_no_rank_take_what_is_free():
+    nodes = gangs(ranks=[(1, 3), (), (), ()])
+    ledger = held(*nodes, ranks=5)
+    runs = begin(ledger)
+    assert [set(run.ranks) for run in runs] == [{1, 3}, {0, 2}], "one rank is too few"
+    assert finish_runs(ledger) == 4
+
+
+def test_a_gang_that_waits_for_its_ranks_holds_up_no_other():
+    ledger = held(*gangs(ranks=[(0, 1), (1, 2), (2, 3)]), ranks=4)
+    assert [run.ranks for run in begin(ledger)] == [(0, 1), (2, 3)], "the first may wait for what the last one does"
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_members_that_share_one_rank_have_threads_as_seats(ranks):
+    nodes = gangs(ranks=[(0, 1), (2, 3), (1, 2), ()])
+    ledger = held(*nodes, ranks=ranks) if ranks == 1 else held(nodes[0], ranks=2)
+    if ranks == 2:
+        ledger.lose(1)
+        ledger.add(lower(nodes, lambda token: False), False)
+        for node in nodes:
+            ledger.hold(node.token)
+        ledger.plan()
+    runs = begin(ledger)
+    assert [sorted(run.seats) for run in runs] == [[0, 1], [2, 3]]
+    assert {run.ranks for run in runs} == {(0,)}
+    assert finish_runs(ledger) == 4
+
+
+def test_a_death_ends_all_gangs_which_run_again_when_none_of_them_is_left():
+    nodes = gangs(ranks=[(0, 1), (2, 3), ()])
+    ledger = held(*nodes, ranks=5)
+    first, second = begin(ledger)
+    ledger.done(first.batches[0].number, 0.01)
+    ledger.lose(3)
+    assert (first.broken, second.broken) == (True, True), "one may wait for what the other one does again"
+    for run in (second, first):
+        for batch in run.left(ledger.batches):
+            assert not set(begin(ledger)) - {first, second}, "ranks leave the dead behind while no gang is in MPI"
+            ledger.note_refused(batch.number)
+    ledger.plan()
+    runs = begin(ledger)
+    assert [run.ranks for run in runs] == [(0, 1), (2,)]
+    assert {run.base for run in runs} == {1}
+    assert finish_runs(ledger) == 3
+
+
+def test_an_error_of_one_gang_leaves_others_alone():
+    nodes = gangs(ranks=[(0, 1), (2, 3), (2, 3)])
+    ledger = held(*nodes, ranks=4)
+    first, second = begin(ledger)
+    ledger.unhold(nodes[1].token)
+    for batch in second.batches:
+        ledger.note_refused(batch.number)
+    ledger.plan()
+    assert not first.broken
+    assert [run.ranks for run in begin(ledger)] == [(0, 1), (2, 3)]
+    assert ledger.gangs.base == 0
+
+
+def test_where_a_rank_finds_no_communicator_all_gangs_begin_anew():
+    ledger = held(*gangs(ranks=[(0, 1), (2, 3)]), ranks=4)
+    runs = begin(ledger)
+    for _ in range(2):  # as ranks tell of it
+        ledger.gangs.note_unmet(ledger, runs[1])
+    assert ledger.gangs.base == 1
+    assert all(run.broken for run in runs)
+    for batch in [batch for run in runs for batch in run.batches]:
+        ledger.note_refused(batch.number)
+    ledger.plan()
+    assert {run.base for run in begin(ledger)} == {1}
+
+
+def test_a_named_rank_that_is_lost_is_done_without():
+    nodes = gangs(members=3, ranks=[(3, 1, 2), (3,) * 3])
+    ledger = held(nodes[0], ranks=4)
+    ledger.lose(3)
+    (run,) = begin(ledger)
+    assert [(batch.rank, batch.tasks.tolist()) for batch in run.batches] == [(1, [0, 1]), (2, [2])]
+    assert finish_runs(ledger) == 1
+    ledger = held(nodes[1], ranks=4)
+    ledger.lose(3)
+    (run,) = begin(ledger)
+    assert sorted(run.ranks) == [0, 1, 2], "where none is left, on others"
+
+
+def test_what_goes_to_disk_beside_a_gang_frees_its_memory():
+    x, y = source(4, key=1), source(4, key=2)
+    (node,) = gangs(ranks=[()])
+    ledger = held(node, x, y, ranks=2)
+    run_tasks(ledger)
+    (run,) = begin(ledger)
+    assert victims(ledger, 0, 1), "it holds what the gang doesn't read"
+    before = used(ledger)
+    record = ledger.records[x.token]
+    tasks = record.stored_on(0)
+    ledger.note_spilled(0, record, tasks, record.offset[tasks].copy(), 7, np.arange(len(tasks)) * (8 * MIB))
+    assert used(ledger) <= before - len(tasks) * 8 * MIB, "though the gang goes on"
+    end(ledger, run)
+    _, filled = gang(x)
+    ledger.add(lower([filled], lambda token: token in ledger.records), False)
+    ledger.hold(filled.token)
+    ledger.plan()
+    (run,) = begin(ledger)
+    assert all(found is not record for found, _ in victims(ledger, 1, 1 << 40)), "what it reads stays where it is"
+
+
+def test_a_gang_counts_among_what_may_have_ended_a_rank():
+    (node,) = gangs(ranks=[()])
+    ledger = held(node, ranks=2)
+    (run,) = begin(ledger)
+    ledger.lose(1)
+    assert sum(run.record.deaths.values()) == 1
 
 
 @given(
@@ -233,29 +411,33 @@ def test_whatever_happens_everything_wanted_is_stored_in_the_end(members, ranks,
     x = source(4)
     _, y = gang(x, members=members)
     _, z = gang(y, members=members, number=1)
-    ledger = held(y, z, ranks=ranks)
-    wanted = {y.token, z.token}
+    _, w = gang(source(4, key=3), members=min(members, 2), number=2)
+    ledger = held(y, z, w, ranks=ranks)
+    wanted = {y.token, z.token, w.token}
+
+    def left() -> list[Batch]:
+        return [batch for run in begin(ledger) for batch in run.left(ledger.batches)]
+
     for kind, when in events:
         for _ in range(when):
             run_tasks(ledger)
-            run = ledger.gangs.run or ledger.gangs.take(ledger)
-            if run is not None and (left := run.left(ledger.batches)):
-                ledger.done(left[0].number, 0.01)
-        run = ledger.gangs.run
-        if kind == "refuse" and run is not None and (left := run.left(ledger.batches)):
-            ledger.note_refused(left[-1].number)
+            for batch in left()[:1]:
+                ledger.done(batch.number, 0.01)
+        if kind == "refuse" and (found := left()):
+            ledger.note_refused(found[-1].number)
         elif kind == "lose" and any(ledger.alive[1:]):
             ledger.lose(max(rank for rank, alive in enumerate(ledger.alive) if alive))
         elif kind == "release" and y.token in wanted:
             wanted.discard(y.token)
             ledger.unhold(y.token)
         ledger.plan()
-        run = ledger.gangs.run
-        for batch in run.left(ledger.batches) if run is not None and run.broken else ():
+        for batch in [batch for run in ledger.gangs.runs if run.broken for batch in run.left(ledger.batches)]:
             ledger.note_refused(batch.number)
         ledger.plan()
-    run = ledger.gangs.run
-    for batch in run.left(ledger.batches) if run is not None else ():
+        taken = [seat for run in ledger.gangs.runs for seat in run.seats]
+        assert len(taken) == len(set(taken))
+        assert sum(ledger.gangs.counts) == sum(batch.record.stage.gang is not None for batch in ledger.batches.values())
+    for batch in [batch for run in ledger.gangs.runs for batch in run.left(ledger.batches)]:
         ledger.done(batch.number, 0.01)
     finish(ledger)
     assert all(ledger.records[token].complete for token in wanted)

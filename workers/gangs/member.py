@@ -1,9 +1,9 @@
-"""A rank's part in gangs: one thread, on which its members run one gang after the other.
+"""A rank's part in gangs: threads on which its members run, beside those that compute.
 
-The thread is begun by the first gang. Each gang that the scheduler gives out comes to every rank, also to those that
-have no part in it: all ranks make its communicator together. What ends a member's waiting from outside (a rank's death,
-another member's error, a computation that nobody wants any more) is `recall`: the communicator is revoked, every call
-that waits raises, and the batch is refused.
+Each gang that the scheduler gives out comes to every rank, also to those that have no part in it: all ranks make its
+communicator together, of one gang after the other, in the scheduler's order. Then members run side by side. What ends
+a member's waiting from outside (a rank's death, another member's error, a computation that nobody wants any more) is
+`recall`: the communicator is revoked, every call that waits raises, and the batch is refused.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from ..one_sided.began import enter
 from ..output import COMPUTE
 from ..pages.additions import collecting
 from ..protocol import Done, Meet, Refused, Run
+from ..protocol import Unmet as HasNoComm
 from ..urgency import begin_apart
 from .local_chunks import LocalChunks
 
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 _TRIES = 5
 _GRACE = 1.0  # seconds in which an error of MPI's may turn out to be a death's
+PATIENCE = 0.1
+"""Seconds after which a communicator that nobody needs any more isn't waited for."""
 
 
 class Unmet(ClusterError):
@@ -63,11 +66,14 @@ class Meeting(Protocol):
         """
         ...
 
+    def give_up(self) -> None:
+        """End the `join` under way, on all ranks; from another thread."""
+
     def unsettled(self) -> float:
         """Return the seconds after which the latest communicator is made on all ranks, and may be revoked."""
         ...
 
-    def revoke(self, error: BaseException | None = None) -> None:
+    def revoke(self, comms: list[Any], error: BaseException | None = None) -> None:
         """Have all calls on these communicators end with an error, on all ranks; from any thread."""
 
     def is_loss(self, error: BaseException) -> bool | None:
@@ -75,11 +81,11 @@ class Meeting(Protocol):
         ...
 
     def leave(self, comms: list[Any], harmed: bool) -> None:
-        """Free communicators after use; those of a gang that failed are `harmed`."""
+        """Let go of communicators after use; those of a gang that failed are `harmed`."""
 
 
-class GangThread:
-    """Runs a rank's members."""
+class GangThreads:
+    """Runs a rank's members: as many threads as there are gangs under way, the free ones kept for the next."""
 
     def __init__(
         self,
@@ -93,77 +99,120 @@ class GangThread:
         self.calls, self.emit, self.fail, self.later = calls, emit, fail, later
         here = [peer.rank for peer in transport.peers if peer.same_node]
         self._place, self._beside = here.index(self.rank), len(here)
-        self._orders: SimpleQueue[tuple[Run | Meet, Reader | None] | None] = SimpleQueue()
-        self._held: set[int] = set()
+        self._orders: SimpleQueue[tuple[int, Run | Meet, Reader | None] | None] = SimpleQueue()
+        self._joining = threading.Lock()  # by whoever takes the next order, until its communicator is there
+        self._lock = threading.Lock()
+        self._open = self._threads = 0
+        self._held: dict[int, list[Any] | None] = {}
+        """The communicators of each batch that hasn't been answered for; None: not there yet. Where this rank has no
+        part it is the gang's number."""
         self._recalled: set[int] = set()
         self._unmet = 0
-        self._thread: threading.Thread | None = None
 
     def put(self, command: Run | Meet, reader: Reader | None) -> None:
         """Have this rank's members run; without a reader its batch was refused, and it only joins the others."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._loop, name=f"{COMPUTE}gang", daemon=True)
-            self._thread.start()
-        if isinstance(command, Run) and reader is not None:
-            self._held.add(command.batch)
-        self._orders.put((command, reader))
+        assert command.gang is not None
+        batch = command.batch if isinstance(command, Run) and reader is not None else command.gang.number
+        self._held[batch] = None
+        with self._lock:
+            self._open += 1
+            number = self._threads
+            self._threads = max(number, self._open)
+        if self._threads > number:
+            threading.Thread(target=self._loop, name=f"{COMPUTE}gang-{number}", daemon=True).start()
+        self._orders.put((batch, command, reader))
 
     def recall(self, batch: int) -> None:
         """End what a gang waits for; it is refused."""
         if batch in self._held:
             self._recalled.add(batch)
-            if (seconds := self.meeting.unsettled()) <= 0:
-                self.meeting.revoke()
-                return
-            timer = threading.Timer(seconds, self.later, [lambda: self._revoke(batch)])
-            timer.daemon = True
-            timer.start()
+            met = self._held.get(batch) is not None
+            self._revoke_in(self.meeting.unsettled() if met else PATIENCE, batch, met)
 
-    def _revoke(self, batch: int) -> None:
-        if batch in self._recalled:
-            self.meeting.revoke()
+    def _revoke_in(self, seconds: float, batch: int, met: bool) -> None:
+        """End what a batch waits for, after some seconds; `met` tells whether it had a communicator then."""
+        if seconds <= 0:
+            self._revoke(batch, met)
+            return
+        timer = threading.Timer(seconds, self.later, [lambda: self._revoke(batch, met)])
+        timer.daemon = True
+        timer.start()
+
+    def _revoke(self, batch: int, met: bool) -> None:
+        if batch not in self._recalled:
+            return
+        if (comms := self._held.get(batch)) is None:
+            self.meeting.give_up()
+        elif met:
+            self.meeting.revoke(comms)
+        else:
+            self._revoke_in(self.meeting.unsettled(), batch, True)
 
     def close(self) -> None:
-        """End the thread when its gang is through."""
-        if self._held:
-            self.meeting.revoke()
+        """End the threads when their gangs are through."""
+        for comms in list(self._held.values()):
+            self.meeting.revoke(comms) if comms is not None else self.meeting.give_up()
         self._orders.put(None)
 
     def _loop(self) -> None:
-        while (item := self._orders.get()) is not None:
-            command, reader = item
-            batch = command.batch
-            begin = time.perf_counter()
+        while True:
+            error: BaseException | None = None
             comms: list[Any] = []
-            harmed = True
-            try:
-                assert command.gang is not None
-                self.calls.enter(batch)
-                comms = self.meeting.join(command.gang)
-                self._unmet = 0
-                if isinstance(command, Run) and reader is not None and batch not in self._recalled:
-                    returned = self._run(command, reader, comms)
-                    harmed = batch in self._recalled
-                    if batch in self._recalled:
-                        self.emit(Refused(self.rank, batch))
-                    else:
-                        self.emit(Done(self.rank, batch, time.perf_counter() - begin, returned))
-                elif isinstance(command, Run) and reader is not None:
-                    self.emit(Refused(self.rank, batch))
-            except BaseException as error:
-                if isinstance(command, Run) and reader is not None:
-                    lost = self._is_lost(batch, error)
-                    self.emit(Refused(self.rank, batch) if lost else self.fail(self.rank, batch, error))
-            self.calls.leave(batch)
+            with self._joining:
+                if (item := self._orders.get()) is None:
+                    self._orders.put(None)
+                    return
+                batch, command, reader = item
+                try:
+                    comms = self._join(command)
+                    self._held[batch] = comms
+                except BaseException as trouble:
+                    error = trouble
+            if isinstance(command, Run) and reader is not None:
+                harmed = self._take_part(command, reader, comms, error)
+            else:
+                harmed = True
             self.meeting.leave(comms, harmed)
-            self._held.discard(batch)
+            del self._held[batch]
             self._recalled.discard(batch)
-            item = command = reader = None  # type: ignore[assignment] # a gang keeps the user's arrays alive
+            item = command = reader = error = None  # type: ignore[assignment] # a gang keeps the user's arrays alive
+            with self._lock:
+                self._open -= 1
+
+    def _join(self, command: Run | Meet) -> list[Any]:
+        """Make a gang's communicator with the other ranks."""
+        order = command.gang
+        assert order is not None
+        try:
+            comms = self.meeting.join(order)
+        except Unmet:
+            self.emit(HasNoComm(self.rank, order.number))
+            self._unmet += 1
+            raise
+        self._unmet = 0
+        return comms
+
+    def _take_part(self, run: Run, reader: Reader, comms: list[Any], error: BaseException | None) -> bool:
+        """Run this rank's members, and say what came of it; tell whether the communicators may be harmed."""
+        batch, begin = run.batch, time.perf_counter()
+        self.calls.enter(batch)
+        harmed = True
+        try:
+            if error is not None:
+                raise error
+            returned = self._run(run, reader, comms) if batch not in self._recalled else b""
+            harmed = batch in self._recalled
+            done = Done(self.rank, batch, time.perf_counter() - begin, returned)
+            self.emit(Refused(self.rank, batch) if harmed else done)
+        except BaseException as trouble:
+            lost = self._is_lost(batch, trouble)
+            self.emit(Refused(self.rank, batch) if lost else self.fail(self.rank, batch, trouble))
+        self.calls.leave(batch)
+        return harmed
 
     def _is_lost(self, batch: int, error: BaseException) -> bool:
         """Tell whether an error comes from what happened to others, of which the scheduler may not have heard yet."""
         if isinstance(error, Unmet):
-            self._unmet += 1
             return self._unmet <= _TRIES
         told = isinstance(error, Recalled) or self.meeting.is_loss(error)
         deadline = time.monotonic() + _GRACE
@@ -176,7 +225,7 @@ class GangThread:
         stage = reader.stage
         gang = stage.gang
         assert gang is not None
-        attempt = 0 if run.gang is None else run.gang.epoch + 1
+        attempt = 0 if run.gang is None else run.gang.number
         function, extra, keywords = pickle.loads(gang.payload.pickled)
         parts = np.array_split(np.arange(len(run.tasks)), len(comms))
         found: list[Any] = [None] * len(comms)
@@ -195,7 +244,7 @@ class GangThread:
             except BaseException as error:
                 errors.append(error)
                 if len(comms) > 1:
-                    self.meeting.revoke(error)
+                    self.meeting.revoke(comms, error)
             finally:
                 if len(comms) > 1:
                     comms[number].finish()

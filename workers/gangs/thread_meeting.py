@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,29 +11,23 @@ if TYPE_CHECKING:
 class ThreadMeeting:
     """Makes the communicators of all members, which run in this process."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._comms: list[Any] = []
-
     def join(self, order: GangOrder) -> list[Any]:
         """See `workers.gangs.member.Meeting`."""
         from .thread_comm import make_comms
 
-        comms: list[Any] = list(make_comms(order.members))
-        with self._lock:
-            self._comms = comms
-        return comms
+        return list(make_comms(order.members))
+
+    def give_up(self) -> None:
+        """See `workers.gangs.member.Meeting`."""
 
     def unsettled(self) -> float:
         """See `workers.gangs.member.Meeting`."""
         return 0.0
 
-    def revoke(self, error: BaseException | None = None) -> None:
+    def revoke(self, comms: list[Any], error: BaseException | None = None) -> None:
         """See `workers.gangs.member.Meeting`."""
         from .group import Revoked
 
-        with self._lock:
-            comms = self._comms
         if comms:
             comms[0].gang.revoke(error or Revoked("the computation was cancelled"))
 
@@ -46,5 +39,3 @@ class ThreadMeeting:
 
     def leave(self, comms: list[Any], harmed: bool) -> None:
         """See `workers.gangs.member.Meeting`."""
-        with self._lock:
-            self._comms = []

@@ -173,8 +173,7 @@ class MpiMeeting:
         self._ranks = list(range(comm.size))
         self._own = comm.rank
         self._all = comm.Get_group()
-        self._epoch = 0
-        self._current: GangComm | None = None
+        self._number = 0
         self._left: deque[GangComm] = deque()
         self._lock = threading.Lock()
         self.turns = Turns()
@@ -186,7 +185,8 @@ class MpiMeeting:
         if not self._begun:
             self._begun = True
             self._news.begin()
-        if order.epoch != self._epoch:
+        self._free_left()
+        if order.base != self._number:
             # Open MPI's agreement with nobody but oneself, which `Shrink` needs, ends the process now and then.
             try:  # always from the first one, which all have: `Shrink` may fail on some ranks alone
                 with self.turns.alone():
@@ -194,37 +194,40 @@ class MpiMeeting:
             except MPI.Exception as error:
                 raise Unmet(f"the ranks that are left couldn't agree on a communicator: {error}") from error
             base.Set_errhandler(MPI.ERRORS_RETURN)
-            with self._lock:
-                self._base, self._epoch = base, order.epoch
+            self._base, self._number = base, order.base
             self._news.made = time.monotonic()
-            self._left.clear()  # the dead may be in them
+            with self._lock:
+                self._left.clear()  # the dead may be in them
         part = self._own in order.ranks
         key = order.ranks.index(self._own) if part else 0
         assert isinstance(self._base, MPI.Intracomm)
-        with self._news.held(self._base.Revoke):
-            found = self._base.Split(0 if part else MPI.UNDEFINED, key)
+        try:
+            with self._news.held(self._base.Revoke):
+                found = self._base.Split(0 if part else MPI.UNDEFINED, key)
+        except MPI.Exception as error:
+            raise Unmet(f"the ranks couldn't make a communicator: {error}") from error
         if found == MPI.COMM_NULL:
             return []
         comm = GangComm(found)
         comm.made, comm.news = [], self._news
         comm.Set_errhandler(MPI.ERRORS_RETURN)
-        with self._lock:
-            self._current = comm
         self._news.made = time.monotonic()
         return [comm]
+
+    def give_up(self) -> None:
+        """See `workers.gangs.member.Meeting`."""
+        self._revoke([self._base])
 
     def unsettled(self) -> float:
         """See `workers.gangs.member.Meeting`. A rank that still makes what others revoke ends, in Open MPI."""
         return self._news.made + SETTLE - time.monotonic() if ulfm_enabled() else 0.0
 
-    def revoke(self, error: BaseException | None = None) -> None:
+    def revoke(self, comms: list[Any], error: BaseException | None = None) -> None:
         """See `workers.gangs.member.Meeting`."""
-        if not ulfm_enabled():
-            return
-        with self._lock:
-            current = self._current
-            every = [self._base, *([current, *current.made] if current is not None else [])]
-        for comm in every:
+        self._revoke([each for comm in comms for each in (comm, *comm.made)])
+
+    def _revoke(self, comms: list[MPI.Comm]) -> None:
+        for comm in comms if ulfm_enabled() else ():
             with self.turns, contextlib.suppress(MPI.Exception):
                 comm.Revoke()
 
@@ -239,13 +242,16 @@ class MpiMeeting:
 
         What may have been revoked isn't freed: a late message for it would end the process, in Open MPI. What went well
         is freed some gangs later: Open MPI gives a freed communicator's number to the next, while another rank's
-        revocation may be under way, or a message that nobody has received.
+        revocation may be under way, or a message that nobody has received. It is freed by the thread that joins others,
+        so that no other one is in MPI amid an agreement.
         """
         with self._lock:
-            self._current = None
-        self._left.extend(comms if not harmed else ())
+            self._left.extend(comms if not harmed else ())
+
+    def _free_left(self) -> None:
         while len(self._left) > LATER:
-            comm = self._left.popleft()
+            with self._lock:
+                comm = self._left.popleft()
             for each in (*comm.made, comm):
                 with contextlib.suppress(MPI.Exception):
                     if each != MPI.COMM_NULL:
