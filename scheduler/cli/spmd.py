@@ -29,11 +29,19 @@ class Ending:
 
     def __init__(self, rank: int, company: Company) -> None:
         self.rank, self.company, self.how = rank, company, "has ended"
+        self.shown = False
+        self.another_failed: Callable[[], bool] = lambda: False
 
     def report(self, error: BaseException) -> None:
-        """Print an uncaught exception, at once; one that all ranks were told has its traceback on rank 0 alone."""
+        """Print an uncaught exception, at once; one that all ranks were told has its traceback on rank 0 alone.
+
+        One that comes from another script's failure isn't printed: that script's is.
+        """
         where = _where(error)
         self.how = f"has ended with {type(error).__name__}: {error}{where}"
+        if getattr(error, "follows", False) or (self.company.ends(error) and self._another_failed()):
+            return
+        self.shown = True
         if self.rank and getattr(error, "from_all", False):
             print(f"[rank {self.rank}] {type(error).__name__}: {error}{where}", file=sys.stderr, flush=True)
             return
@@ -41,6 +49,12 @@ class Ending:
         with contextlib.redirect_stderr(told):
             print_error(error)
         print(f"[rank {self.rank}] the script has failed:\n{told.getvalue().rstrip()}", file=sys.stderr, flush=True)
+
+    def _another_failed(self) -> bool:
+        try:
+            return self.another_failed()
+        except Exception:  # rank 0 is gone
+            return False
 
     def over(self, status: int) -> str:
         """Return how it was; whoever waits for this rank in a call of MPI's is told."""
@@ -82,13 +96,14 @@ def _lead(options: Options, link: MpiLink, arena: int, company: Company, names: 
 
     def start() -> None:
         leaders.append(lead(link, arena, options.threads or 1, company))
+        ending.another_failed = leaders[0].another_failed
         name_tasks(0)
 
     status = check(options.words)
     if status is None:
         status = execute(options.words, start, names, ending.report)
     if leaders:
-        leaders[0].end(0, status, ending.over(status))
+        leaders[0].end(0, status, ending.over(status), ending.shown)
         status = leaders[0].wait_for_ends()
     else:
         for rank in range(1, link.size):
@@ -101,12 +116,13 @@ def _follow(options: Options, link: MpiLink, company: Company, names: Names) -> 
     from ...workers.loop import Beside
 
     ending, beginning = Ending(link.rank, company), Beginning(company)
+    ending.another_failed = beginning.another_failed
     beside = Beside(link, beginning.begun)
     status = check(options.words)
     status = execute(options.words, beginning.follow, names, ending.report) if status is None else status
     wind_up()
     how = ending.over(status)
-    beside.end(lambda: beginning.tell_end(status, how))
+    beside.end(lambda: beginning.tell_end(status, how, ending.shown))
 
 
 def start_by_launcher(ranks: int, arguments: list[str]) -> None:

@@ -30,22 +30,30 @@ class Company:
 
     def revoke(self) -> None:
         """Have calls on the communicator, and on what was made of it, end on all ranks: a script has failed."""
-        if not self.ulfm:
-            return
-        for each in (self.comm, *self.comm.made):
-            try:
-                each.Revoke()
-            except Exception:
-                continue
+        from ...workers.mpi.gang_comm import revoke_all
+
+        if self.ulfm:
+            revoke_all(self.comm)
+
+    def ends(self, error: BaseException) -> bool:
+        """Tell whether an error is, or comes from, one of MPI's since the communicator was revoked."""
+        from ...workers.mpi.gang_comm import comes_of_revocation
+
+        return self.ulfm and comes_of_revocation(self.comm, error)
 
 
 def meet(link: Any) -> Company:
-    """Make the script's communicator; collective over all ranks."""
+    """Make the script's communicator; collective over all ranks.
+
+    A script may fail at once, and revoke it: nobody leaves before all have it.
+    """
     from ...workers.mpi.environment import ulfm_enabled
     from ...workers.mpi.gang_comm import duplicate
 
     comm = duplicate(link.comm)
-    return Company(comm, comm.bcast(os.urandom(16) if comm.rank == 0 else None), ulfm_enabled())
+    seed = comm.bcast(os.urandom(16) if comm.rank == 0 else None)
+    link.comm.Barrier()
+    return Company(comm, seed, ulfm_enabled())
 
 
 def lead(link: Any, arena: int, threads: int, company: Company) -> Leader:
@@ -91,6 +99,11 @@ class Beginning:
         _enter(MemberSession(self.rank, arenas, threads, self.company.comm, None))
         names.agree(self.company.seed)
 
-    def tell_end(self, status: int, how: str) -> None:
-        """Tell rank 0 that this rank's script is over, and how."""
-        self.rank.calls.tell(0, "spmd.ended", status, how)
+    def tell_end(self, status: int, how: str, shown: bool) -> None:
+        """Tell rank 0 that this rank's script is over, how, and whether its traceback was shown."""
+        self.rank.calls.tell(0, "spmd.ended", status, how, shown)
+
+    def another_failed(self) -> bool:
+        """Ask rank 0 whether a script's traceback was shown."""
+        found, _ = self.rank.calls.ask(0, "spmd.failed")
+        return bool(found)

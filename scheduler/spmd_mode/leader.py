@@ -71,6 +71,7 @@ class Leader:
         calls.serve("spmd.places", self._on_places)
         calls.serve("spmd.engine", self._on_engine)
         calls.serve("spmd.ended", self._on_ended)
+        calls.serve("spmd.failed", lambda question: self._answer_aside(question, self.another_failed))
         calls.when_lost(self._on_lost)
         threading.Thread(target=self._watch, name="windrow-spmd", daemon=True).start()
 
@@ -254,8 +255,7 @@ class Leader:
         threading.Thread(target=answer, name="windrow-spmd-wait", daemon=True).start()
 
     def _on_ended(self, question: Question) -> None:
-        status, how = question.what
-        self.end(question.rank, status, how)
+        self.end(question.rank, *question.what)
 
     def _on_lost(self, ranks: tuple[int, ...]) -> None:
         self._aside.put(lambda: self._lose(ranks))
@@ -268,12 +268,16 @@ class Leader:
 
     # ---------------------------------------------------------------- the end
 
-    def end(self, rank: int, status: int, how: str) -> None:
-        """Note that a rank's script is over, and how."""
+    def another_failed(self) -> bool:
+        """Tell whether a script has shown its traceback; whoever fails for that shows none."""
+        return self.roll.another_failed(GRACE / 2)
+
+    def end(self, rank: int, status: int, how: str, shown: bool) -> None:
+        """Note that a rank's script is over, how, and whether its traceback was shown."""
         self.status = max(self.status, status)
         if status and self._failed is None:
             self._failed = time.monotonic()
-        self.roll.end(rank, how)
+        self.roll.end(rank, how, shown)
 
     def wait_for_ends(self) -> int:
         """Wait until all scripts are over, and return the job's status."""

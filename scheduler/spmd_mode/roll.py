@@ -55,6 +55,7 @@ class Roll:
         self._limit = limit
         self._meetings: dict[int, Meeting] = {}
         self._ended: dict[int, str] = {}
+        self._shown: set[int] = set()
         self._lock = threading.Condition()
 
     @property
@@ -83,13 +84,20 @@ class Roll:
                 self._decide(meeting)
             self._lock.notify_all()
 
-    def end(self, rank: int, how: str) -> None:
-        """Note that a rank's script is over."""
+    def end(self, rank: int, how: str, shown: bool = False) -> None:
+        """Note that a rank's script is over, and whether it has shown its traceback."""
         with self._lock:
             self._ended[rank] = how
+            if shown:
+                self._shown.add(rank)
             for meeting in list(self._meetings.values()):
                 self._decide(meeting)
             self._lock.notify_all()
+
+    def another_failed(self, seconds: float) -> bool:
+        """Wait until a script is over that has shown its traceback, at most so long; tell whether there is one."""
+        with self._lock:
+            return self._lock.wait_for(lambda: bool(self._shown), seconds)
 
     def missing(self) -> list[int]:
         """Return the living ranks whose scripts aren't over."""
@@ -144,7 +152,9 @@ class Roll:
     def _unable(self, reports: dict[int, Report], over: list[int]) -> ClusterError:
         told = reports[min(reports)]
         how = "; ".join(f"that of rank {rank} {self._ended[rank]}" for rank in over)
-        return ClusterError(f"{told.describe()}: not all ranks come to it, since some scripts have ended: {how}")
+        error = ClusterError(f"{told.describe()}: not all ranks come to it, since some scripts have ended: {how}")
+        error.follows = bool(self._shown.intersection(over))  # type: ignore[attr-defined]
+        return error
 
     def look(self, now: float) -> None:
         """Name ranks that are late; fail calls for which others have waited too long."""

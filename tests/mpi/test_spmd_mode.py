@@ -139,14 +139,52 @@ def test_a_script_that_ends_early_hangs_nobody(spmd, rank, how, waits, status):
     ended = spmd(3, ENDS, str(rank), how, waits, limit=40)
     assert ended.status == status, ended.err[-3000:]
     if how == "raise":
-        assert f"[rank {rank}] the script has failed" in ended.err
-        assert "ValueError: only here" in ended.err
-    if waits == "compute":
-        over = {"raise": "has ended with ValueError: only here at", "3": "has ended with status 3", "0": "has ended"}
+        own, line, error = (f"[rank {rank}] the script has failed", "script.py", "ValueError: only here")
+        assert [ended.err.count(text) for text in (own, line, error)] == [1, 1, 1], ended.err
+        assert ended.err.count("Traceback") == 1, "who waits for it has nothing to say"
+        assert "MPI_ERR" not in ended.err
+    elif waits == "compute":
+        over = {"3": "has ended with status 3", "0": "has ended"}
         assert f"that of rank {rank} {over[how]}" in ended.err
         assert "script.py:12" in ended.err
-    if waits == "mpi":
-        assert "REVOKED" in ended.err
+
+
+AT_ONCE = """
+import os
+if os.environ["OMPI_COMM_WORLD_RANK"] == "2":
+    raise ValueError("at once")
+import windrow as wr
+comm = wr.comm()
+comm.Split(comm.rank % 2).allreduce(1)
+raise SystemExit("nobody can have come")
+"""
+
+
+@pytest.mark.parametrize("times", [3, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
+def test_a_script_that_fails_while_others_begin(spmd, times):
+    """What others still make was revoked: their errors, or the end of their processes, hid the script's own error."""
+    for _ in range(times):
+        ended = spmd(4, AT_ONCE, limit=60)
+        first, *_, last = ended.err.strip().splitlines()
+        assert (ended.status, first, last) == (1, "[rank 2] the script has failed:", "ValueError: at once"), ended.err
+        assert ended.err.count("Traceback") == 1, ended.err
+        assert "was lost" not in ended.err
+
+
+IN_VAIN = """
+import windrow as wr
+from mpi4py import MPI
+wr.comm().Revoke()
+wr.comm().Barrier()
+"""
+
+
+@pytest.mark.slow
+def test_a_script_that_revokes_its_communicator_itself_is_told(spmd):
+    ended = spmd(2, IN_VAIN, limit=40)
+    assert ended.status == 1
+    assert "MPI_ERR_REVOKED" in ended.err
+    assert "the script has failed" in ended.err
 
 
 GOES_ON = """

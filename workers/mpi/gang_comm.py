@@ -145,6 +145,21 @@ def duplicate(comm: MPI.Intracomm) -> GangComm:
     return made
 
 
+def revoke_all(comm: GangComm) -> None:
+    """Have calls on a communicator, and on what was made of it, end on all ranks, when the latest is made there too."""
+    time.sleep(max(0.0, comm.news.made + SETTLE - time.monotonic()))
+    for each in (comm, *comm.made):
+        with contextlib.suppress(MPI.Exception):
+            each.Revoke()
+
+
+def comes_of_revocation(comm: GangComm, error: BaseException | None) -> bool:
+    """Tell whether an error is, or comes from, one of MPI's, and a communicator was revoked."""
+    while error is not None and not isinstance(error, MPI.Exception):
+        error = error.__cause__ or error.__context__
+    return error is not None and bool(comm.Is_revoked())
+
+
 def _drain(comm: MPI.Comm) -> None:
     """Receive what a gang has left unreceived: it would come to whoever has the communicator's number next."""
     if not isinstance(comm, MPI.Intracomm):
