@@ -158,7 +158,11 @@ class Move(Op):
 
     def takes_parts(self, domain: Grid, source: Grid) -> bool:
         """Whether each block is a rectangle of one block of the one operand: it can be seen as it lies there."""
-        if len(self.routes) != 1 or self.fill is not None or self.routes[0].targets != tuple(range(domain.ndim)):
+        if len(self.routes) != 1 or self.fill is not None:
+            return False
+        targets = self.routes[0].targets
+        added = [axis.length for a, axis in enumerate(domain.axes) if a not in targets]
+        if targets != tuple(sorted(targets)) or any(length != 1 for length in added):
             return False
         for (target, axis_map), axis in zip(self.routes[0].axes, source.axes, strict=True):
             if target is None and isinstance(axis_map, Fixed):

@@ -133,6 +133,10 @@ PARTS = {
     "part by its transpose": lambda x, y: x[5:7000].T @ x[5:7000],
     "twice": lambda x, y: (lambda part: part.T @ (part @ y))(x[1000:3000]),
     "turned": lambda x, y: y.T @ x.T[:, 77:],
+    "stacked rows": lambda x, y: x[5:5000][None] @ y,
+    "a row apart": lambda x, y: (x[5:5000, None, :] @ y[:, :1])[:, 0],
+    "stacked columns": lambda x, y: x[None][:, :, 100:] @ y[100:][None],
+    "turned and stacked": lambda x, y: y.T[None] @ x.T[:, 77:],
     "backwards": lambda x, y: x[::-1] @ y[::-1],
     "steps": lambda x, y: x[::3] @ y,
     "nothing": lambda x, y: x[:0] @ y,
@@ -170,6 +174,11 @@ def test_a_part_of_a_matrix_isnt_copied():
     (product,) = products(x[:5000, 100:200] @ wr.ones(100))
     assert isinstance(product.operands[0], Fused)
     assert [type(v).__name__ for v in product.operands[0].program.values] == ["Load"]
+    for stacked in (x[5:5000][None], x[5:5000, None, :]):
+        (product,) = products(
+            wr.einsum("aik,kj->aij" if stacked.shape[0] == 1 else "iak,kj->iaj", stacked, wr.ones((WIDE, 3)))
+        )
+        assert isinstance(product.operands[0], Fused)
 
 
 @pytest.mark.parametrize("way", [(2, 1, 0), (1, 0, 2), (0, 2, 1)])
