@@ -22,7 +22,7 @@ from .kinds.mapping import BlockFunction, MapBlocks
 from .kinds.move import Move
 from .kinds.points import PutPoints, TakePoints
 from .kinds.reduction import Level
-from .kinds.reshape import Reshape
+from .kinds.reshape import Reshape, ReshapeBlocks
 from .kinds.source import Host, Source
 from .patches import is_shift
 from .program import Apply, Call, Fused, Generate, Load, Operand, Product, Program, Value
@@ -284,7 +284,7 @@ class _Writer:
             return self._add(Generate(self.sources[node.token], axes, node.shape, node.dtype, full))
         if isinstance(op, Contract):
             return self._add(Product(op, self._operands(node), node.dtype, full))
-        if isinstance(op, Move | Reshape | TakePoints | PutPoints | Filled):
+        if isinstance(op, Move | Reshape | ReshapeBlocks | TakePoints | PutPoints | Filled):
             inputs = tuple(self._input(child) for child in node.operands)
             return self._add(Load(op, inputs, node.dtype, full, node.grid, axes))
         if isinstance(op, Gang):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .kinds.move import Move
     from .kinds.points import PutPoints, TakePoints
     from .kinds.reduction import Level
-    from .kinds.reshape import Reshape
+    from .kinds.reshape import Reshape, ReshapeBlocks
     from .kinds.source import Source
 
 Mask = tuple[bool, ...]
@@ -37,7 +37,7 @@ class Load:
     function of whole blocks takes, and what has no place in the domain's frame.
     """
 
-    access: ByBlock | Move | Reshape | TakePoints | PutPoints | Shares | Filled
+    access: ByBlock | Move | Reshape | ReshapeBlocks | TakePoints | PutPoints | Shares | Filled
     inputs: tuple[int, ...]
     dtype: DType
     full: Mask

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.access import distinct
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
@@ -85,8 +86,9 @@ def _structure(structure: Any, ndim: int) -> Numbers:
 
 def _label(x: Array, structure: Numbers, dtype: str) -> Generator[Any, Any, Array]:
     """Label chunks apart, by the first place of each part; join what meets at borders; number in order."""
-    op = BlockFunction("labels:label_apart", (structure, x.shape), where=True)
-    apart = make(op, (x,), x.expr.grid, np.int64).persist()
+    place = np.dtype(np.int32 if x.size < 2**31 - 2 else np.int64)
+    op = BlockFunction("labels:label_apart", (structure, x.shape, place), where=True)
+    apart = make(op, (x,), x.expr.grid, place).persist()
     own = _places(apart)
     met = [pair for axis in range(x.ndim) for pair in _meet(apart, axis, structure)]
     firsts, *ends = yield (apart[apart == own], *(end for pair in met for end in pair))
@@ -96,7 +98,8 @@ def _label(x: Array, structure: Numbers, dtype: str) -> Generator[Any, Any, Arra
     operands = (apart, as_array("label", "input", firsts), as_array("label", "input", names))
     axes = (tuple(range(x.ndim)), (None,), (None,))
     wide = [operands[0], *(_as_one(o) for o in operands[1:])]
-    return make(BlockFunction("labels:rename", (dtype,), axes), wide, x.expr.grid, np.dtype(dtype))
+    op = BlockFunction("labels:rename", (x.shape, dtype), axes, where=True)
+    return make(op, wide, x.expr.grid, np.dtype(dtype))
 
 
 def _as_one(x: Array) -> Array:
@@ -112,7 +115,7 @@ def _places(x: Array) -> Array:
     total: Any = 1
     step = 1
     for axis in range(x.ndim - 1, -1, -1):
-        line = arange(0, x.shape[axis] * step, step, chunks=(x.chunks[axis],)) if x.shape[axis] else arange(0)
+        line = arange(0, x.shape[axis] * step, step, x.dtype, chunks=(x.chunks[axis],)) if x.shape[axis] else arange(0)
         total = total + reshape(line, (-1,) + (1,) * (x.ndim - 1 - axis))
         step *= x.shape[axis]
     found: Array = total
@@ -148,11 +151,11 @@ def _join(firsts: Numbers, pairs: list[tuple[Numbers, Numbers]]) -> Numbers:
 
     a = np.concatenate([np.zeros(0, np.int64), *(p[0] for p in pairs)])
     b = np.concatenate([np.zeros(0, np.int64), *(p[1] for p in pairs)])
-    edges = np.unique(np.stack([np.searchsorted(firsts, a), np.searchsorted(firsts, b)], 1), axis=0)
     n = len(firsts)
     if not n:
         return np.zeros(0, np.int64)
-    graph = coo_array((np.ones(len(edges), np.int8), (edges[:, 0], edges[:, 1])), shape=(n, n))
+    edges = np.divmod(distinct(np.searchsorted(firsts, a) * n + np.searchsorted(firsts, b)), n)
+    graph = coo_array((np.ones(len(edges[0]), np.int8), edges), shape=(n, n))
     _, component = connected_components(graph, directed=False)
     _, first, found = np.unique(component, return_index=True, return_inverse=True)
     order = np.empty(len(first), np.int64)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ChunksError, ShapeError, bad
-from ..base import as_array, check_shape
-from .joining import concatenate
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.reshape import ReshapeBlocks
+from ..base import as_array, check_shape, make
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,17 +80,16 @@ def reshape_blockwise(x: Any, shape: int | Sequence[int], chunks: Any = None) ->
         raise ChunksError(bad("reshape_blockwise", "chunks", chunks, "None, since axes become fewer"))
     else:
         sizes = _merge_chunks(array, lengths)
-    shapes, blocks = list(itertools.product(*sizes)), list(array.blocks)
-    if [math.prod(s) for s in shapes] != [b.size for b in blocks]:
+    if array.size == 0:
+        return array.reshape(lengths).rechunk(sizes)
+    grid = Grid([Axis.of_sizes(each) for each in sizes])
+    numbers = np.arange(grid.nblocks)
+    own = array.expr.grid
+    if grid.nblocks != own.nblocks or (grid.block_sizes(numbers) != own.block_sizes(numbers)).any():
         raise ChunksError(
             bad("reshape_blockwise", "chunks", sizes, f"chunks of as many elements as those of {array.chunks}")
         )
-    parts: Any = [block.reshape(s) for block, s in zip(blocks, shapes, strict=True)]
-    for axis in reversed(range(len(sizes))):
-        n = len(sizes[axis])
-        parts = [concatenate(parts[i : i + n], axis) for i in range(0, len(parts), n)]
-    (found,) = parts
-    return found.rechunk(sizes)  # type: ignore[no-any-return]
+    return make(ReshapeBlocks(), (array,), grid, array.dtype)
 
 
 def _read_chunks(chunks: Any, lengths: tuple[int, ...]) -> Sizes:
@@ -118,5 +118,5 @@ def _merge_chunks(array: Array, lengths: tuple[int, ...]) -> Sizes:
                     f"neighbouring axes of {array.shape} multiplied with each other",
                 )
             )
-        found.append(tuple(map(math.prod, itertools.product(*mine))))
+        found.append(tuple(math.prod(each) for each in itertools.product(*mine)))
     return tuple(found)

@@ -24,6 +24,9 @@ __all__ = [
     "sliding_window_view",
 ]
 
+SMALL = 1 << 20
+"""Bytes of windows that are no reason to cut a chunk."""
+
 
 def sliding_window_view(
     x: Any,
@@ -100,8 +103,11 @@ def sliding_window_view(
         left[i] -= w - 1
     reach = [n - m for n, m in zip(array.shape, left, strict=True)]
     windows = [Axis.whole(w) for w in lengths]
-    cut = _places if automatic_rechunk else _shortened
-    places = [cut(own, reach[i]) if i in along else own for i, own in enumerate(array.expr.grid.axes)]
+    if automatic_rechunk:
+        cut = _places(array.expr.grid, reach, SMALL // max(1, array.dtype.itemsize))
+    else:
+        cut = [_shortened(own, n) for own, n in zip(array.expr.grid.axes, reach, strict=True)]
+    places = [cut[i] if i in along else own for i, own in enumerate(array.expr.grid.axes)]
     if math.prod(lengths) == 0 or array.size == 0:
         return make(Full(np.zeros((), array.dtype)[()]), (), Grid([*places, *windows]), array.dtype)
     steps: list[tuple[int | None, AxisMap]] = [(i, Slice()) for i in range(array.ndim)]
@@ -114,10 +120,19 @@ def sliding_window_view(
     return make(op, (move("windows", array, steps, read),), Grid([*places, *windows]), array.dtype)
 
 
-def _places(own: Axis, reach: int) -> Axis:
-    """Return where windows begin; in chunks that become smaller as windows become longer, but hardly below these."""
-    step = max(reach, own.largest // max(reach + 1, 1), 1)
-    return Axis.regular(max(own.length - reach, 0), step)
+def _places(grid: Grid, reach: Sequence[int], small: int) -> list[Axis]:
+    """Return where windows begin: in chunks that become smaller as windows become longer.
+
+    They hold as many elements as the array's then, or `small` where that is more, and are hardly shorter than windows.
+    """
+    longer = [max(n + 1, 1) for n in reach]
+    left = min(math.prod(longer), max(1.0, small / max(1, math.prod(own.largest for own in grid.axes))))
+    places = []
+    for own, n, times in zip(grid.axes, reach, longer, strict=True):
+        more = min(left, times)
+        left /= more
+        places.append(Axis.regular(max(own.length - n, 0), max(n, int(own.largest * more / times), 1)))
+    return places
 
 
 def _shortened(own: Axis, reach: int) -> Axis:

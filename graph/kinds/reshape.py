@@ -78,6 +78,25 @@ class Reshape(Op):
         return found
 
 
+@dataclass(frozen=True)
+class ReshapeBlocks(Op):
+    """Each block under a shape of its own: block k, counted in C order, is the source's block k."""
+
+    def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
+        """See `graph.access.Access`."""
+        return domain.block_shape(block)
+
+    def rows(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> tuple[Rows, ...]:
+        """See `graph.access.Access`."""
+        return (Rows(np.arange(len(blocks) + 1), blocks),)
+
+    def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
+        """See `graph.access.Access`."""
+        shape = domain.block_shape(block)
+        take = tuple(slice(0, n) for n in sources[0].block_shape(block))
+        return [Piece(0, block, take, None, shape, tuple(slice(0, n) for n in shape))]
+
+
 def _inner(axes: tuple[Axis, ...]) -> list[int]:
     """Return for each axis how many flat positions one position along it covers."""
     return [math.prod(a.length for a in axes[i + 1 :]) for i in range(len(axes))]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from windrow.graph.expr import walk
 
 DATA = np.random.default_rng(3).standard_normal((12, 10))
 CHUNKS = [-1, (5, 4), ((1, 7, 4), (3, 3, 4))]
@@ -323,6 +324,20 @@ def test_reshape_blockwise(chunks):
     for arguments in (((5, 24),), ((6, 2, 10),), ((12, 10), ((12,), (10,)))):
         with pytest.raises(ValueError, match="reshape_blockwise"):
             wr.reshape_blockwise(x, *arguments)
+
+
+def test_reshaped_chunks_are_one_operation_however_many_they_are():
+    data = np.random.default_rng(5).integers(0, 9, (60, 6, 4))
+    x = wr.from_array(data, chunks=(1, (1, 3, 2), (3, 1)))
+    flat = wr.reshape_blockwise(x, (60, 24))
+    assert len(list(walk([flat.expr]))) == 2
+    back = wr.reshape_blockwise(flat + 1, (60, 6, 4), x.chunks)
+    same(back - 1, data)
+    assert (back * 2).sum().compute() == ((data + 1) * 2).sum()
+    assert wr.reshape_blockwise(x.persist(), -1).numblocks == (360,)
+    same(wr.reshape_blockwise(wr.zeros((0, 4), chunks=2), -1), np.zeros(0))
+    with pytest.raises(wr.ChunksError, match="chunks of as many elements"):
+        wr.reshape_blockwise(flat, (60, 6, 4), ((1,) * 60, (3, 1, 2), (3, 1)))
 
 
 def test_core_axes_in_several_chunks():

@@ -308,6 +308,8 @@ def test_chunks_of_windows_hardly_grow():
     found = wr.sliding_window_view(x, (5, 5))
     assert found.shape == (996, 996, 5, 5)
     assert found.chunksize == (100, 100, 5, 5)
+    assert wr.sliding_window_view(wr.ones(100_000, chunks=1000), 7).numblocks == (100, 1)  # windows of 56 kB a chunk
+    assert wr.sliding_window_view(wr.ones(1 << 20, chunks=1 << 16), 32).chunksize == (4096, 32)  # of 1 MiB
     with pytest.raises(wr.BadValue, match="writeable"):
         wr.sliding_window_view(x, (5, 5), writeable=True)
     with pytest.raises(wr.ShapeError, match="a length for each of 2 axes"):
