@@ -18,6 +18,7 @@ from ..ops import extremes
 from ..ops import reductions as red
 from ..ops.elementwise import astype
 from ..ops.reduction_nodes import native
+from .bounds import find_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -45,13 +46,15 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     weights : array_like, optional
         Real numbers in the shape of `x`, added up instead of ones; None: ones.
     minlength : int
-        The result has at least this length. Where it covers all numbers, `x` is read only once.
+        The result has at least this length. Where it covers all numbers, `x` is read only once. Where `x` is known to
+        be below it (indices of `argmin` or `digitize`, remainders, random integers, a small array), so is the result's
+        length, and nothing is computed before it is asked for.
 
     Returns
     -------
     Array
-        1-D, as long as the greatest number plus 1 (and at least `minlength`): its size is found when something needs
-        it. int64, or float64 with weights.
+        1-D, as long as the greatest number plus 1 (and at least `minlength`): unless that is known, its size is found
+        when something needs it. int64, or float64 with weights.
 
     Raises
     ------
@@ -90,6 +93,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     operands[0] = astype(
         array, np.int8 if array.dtype == bool else np.int64 if array.dtype.kind == "u" else native(array.dtype)
     )
+    bounds = find_bounds(array.expr)
+    if bounds is not None and bounds[0] >= 0 and bounds[1] < least <= MOST:
+        return _sums(operands[0], operands[1:], least)[:-1]
     return defer_unsized("bincount", _count, operands, (least,), (None,), dtype)
 
 
