@@ -277,3 +277,13 @@ def test_lazy_programs_run_side_by_side():
 
     first, second = (wr.spmd(fill, out=wr.Spec(n, "i8", 2), members=ranks) for n, ranks in ((4, [0, 1]), (5, [2, 3])))
     assert [x.tolist() for x in wr.compute(first, second)] == [[0, 0, 1, 1], [0, 0, 1, 1, 1]]
+
+
+@pytest.mark.parametrize(("chunk", "aligned"), [(1000, True), (1001, False), (40_001, True)])
+def test_where_chunks_begin(chunk, aligned):
+    def begins(comm, x):
+        return [block.ctypes.data % 64 for block in x]
+
+    x = (wr.arange(5 * chunk, chunks=chunk) * 2.0).persist()
+    (found,) = wr.spmd(begins, x, members=1)
+    assert (not any(found)) == aligned, "as the guide to JAX says"
