@@ -1,6 +1,7 @@
 """From a function and arguments to a task's record: pickled when submitted, so that what can't travel fails there.
 
-Futures and lazy arrays among the arguments, however deep, are not pickled: the pickle has their numbers.
+Futures, lazy arrays and large NumPy arrays among the arguments, however deep, are not pickled: the pickle has their
+numbers.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from ...scheduler.tasks.future import Future
 from ...scheduler.tasks.record import Demand, Function, Record
 from ...workers.output import in_task
 from ...workers.shared_objects import note_use, noting, own_rank
-from ...workers.tasks.needs import fill_in
+from ...workers.tasks.lending import LARGE
+from ...workers.tasks.needs import fill_in, fill_in_own
 from ...workers.tasks.programs import run_program
 from ..base import ArrayBase
 from ..execution.compute import persist_array
@@ -99,12 +101,15 @@ def check_timeout(operation: str, timeout: Any) -> float | None:
 
 
 class Packed:
-    """A pickle, and what it names: futures, arrays, and what must live as long as it does."""
+    """A pickle, and what it names: futures, arrays, and what must live as long as it does.
 
-    def __init__(self, operation: str, name: str, value: Any) -> None:
+    Of what goes to a `board` time and again, large NumPy arrays are placed there, once.
+    """
+
+    def __init__(self, operation: str, name: str, value: Any, board: Dispatcher | None = None) -> None:
         try:
             with noting() as used:
-                self.pickled = _dumps(value)
+                self.pickled = _dumps(value, board)
         except Exception as error:
             raise ArgumentError(
                 f"{operation}: the function {name!r} with its arguments can't be pickled: {type(error).__name__}: "
@@ -135,11 +140,11 @@ class Packed:
                 )
 
 
-def pack_with_futures(operation: str, name: str, value: Any, futures: dict[int, Future]) -> Packed:
+def pack_with_futures(operation: str, board: Dispatcher, name: str, value: Any, futures: dict[int, Future]) -> Packed:
     """Return a pickle in which some objects, by their identity, stand for futures."""
     _threads.futures = futures
     try:
-        return Packed(operation, name, value)
+        return Packed(operation, name, value, board)
     finally:
         _threads.futures = {}
 
@@ -151,9 +156,11 @@ class _Taken:
         self.number, self.array = next(numbers), array
 
 
-def _dumps(value: Any) -> bytes:
+def _dumps(value: Any, board: Dispatcher | None) -> bytes:
     file = io.BytesIO()
-    _task_pickler()(file, protocol=5).dump(value)
+    made = _task_pickler()(file, protocol=5)
+    made.board = board
+    made.dump(value)
     return file.getvalue()
 
 
@@ -163,6 +170,7 @@ def _task_pickler() -> Any:
 
     class TaskPickler(base):  # type: ignore[misc, valid-type] # loaded when it is needed
         dispatch_table: ClassVar = ChainMap(random_states(), base.dispatch_table)
+        board: Dispatcher | None = None
 
         def reducer_override(self, obj: Any) -> Any:
             if isinstance(obj, ArrayBase):
@@ -173,16 +181,25 @@ def _task_pickler() -> Any:
             if stands is not None:
                 note_use(stands)
                 return fill_in, (stands._record.number,)
+            if self.board is not None and _is_large(obj):
+                placed = self.board.snapshots.find(obj, next(numbers))
+                note_use(placed)
+                return fill_in_own, (placed._record.number,)
             return super().reducer_override(obj)
 
     return TaskPickler
 
 
-def pack_arguments(operation: str, name: str, args: tuple[Any, ...]) -> Packed | bytes:
+def pack_arguments(operation: str, board: Dispatcher, name: str, args: tuple[Any, ...]) -> Packed | bytes:
     """Return the pickle of a call's arguments; that of plain values is quick."""
-    if all(type(a) in _PLAIN for a in args) and not any(type(a) is np.ndarray and a.dtype.hasobject for a in args):
+    if all(type(a) in _PLAIN and not (type(a) is np.ndarray and (a.dtype.hasobject or _is_large(a))) for a in args):
         return pickle.dumps((None, args, {}), 5)
-    return Packed(operation, name, (None, args, {}))
+    return Packed(operation, name, (None, args, {}), board)
+
+
+def _is_large(value: Any) -> bool:
+    """Whether a value is an array that is placed: one as large as what ranks lend each other."""
+    return type(value) is np.ndarray and value.nbytes >= LARGE and not value.dtype.hasobject
 
 
 def make_record(
@@ -228,12 +245,12 @@ def pack_call(
     """Return a call's pickle; where its function can't change, that is sent once, and returned beside it."""
     state = None if kwargs else find_state(called)
     if state is None:
-        return Packed(operation, name, (called, args, kwargs)), None
+        return Packed(operation, name, (called, args, kwargs), board), None
     known = board.functions.get(called)
     if known is None or len(known[0]) != len(state) or any(a is not b for a, b in zip(known[0], state, strict=True)):
         packed = Packed(operation, name, called)
         known = board.functions[called] = state, board.watch(Function(next(numbers), packed.pickled, name))
-    return pack_arguments(operation, name, args), known[1]
+    return pack_arguments(operation, board, name, args), known[1]
 
 
 def map_packed(
@@ -246,11 +263,11 @@ def map_packed(
     function = board.watch(Function(next(numbers), packed.pickled, name))
     with _nothing_collected():
         if packed.needs or packed.arrays:  # the function itself refers to what other tasks made
-            made = [Packed(operation, name, (called, args, {})) for args in calls]
+            made = [Packed(operation, name, (called, args, {}), board) for args in calls]
             records = [make_record(each, None, name, same, demand, where, active) for each in made]
         else:
             records = [
-                make_record(pack_arguments(operation, name, args), function, name, same, demand, where, active)
+                make_record(pack_arguments(operation, board, name, args), function, name, same, demand, where, active)
                 for args in calls
             ]
             for record in records if packed.used else ():

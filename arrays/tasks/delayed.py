@@ -280,7 +280,7 @@ def submit_graph(roots: list[Delayed]) -> list[Future]:
             name = name_of(call._args[0])
         given = {"cores": 1, "memory": 0, "retries": 0, "priority": 0} | call._demand
         demand = check_demand("delayed", given["cores"], given["memory"], given["retries"], given["priority"], board)
-        packed = pack_with_futures("compute", name, (function, call._args, call._kwargs), futures)
+        packed = pack_with_futures("compute", board, name, (function, call._args, call._kwargs), futures)
         (futures[id(call)],) = board.enter([make_record(packed, None, name, same, demand, where, active)])
     return [futures[id(root)] for root in roots]
 

@@ -39,6 +39,7 @@ from .board import Board
 from .errors import cancelled, deadly, read_error, unread
 from .future import THERE, Future, Watch
 from .record import NOBODY, Function, Record, State
+from .snapshots import Snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +72,7 @@ class Dispatcher:
         self._late: deque[tuple[float, Record]] = deque()
         self.functions: weakref.WeakKeyDictionary[Any, tuple[tuple[Any, ...], Function]] = weakref.WeakKeyDictionary()
         """What was sent of users' functions that can't change, as long as these live, with what tells that."""
+        self.snapshots = Snapshots(self)
         self.awaited: set[Future] = set()
         """What executors were given and hasn't ended: it is awaited before the process ends."""
         self._calls.serve(ENDED, self._on_ended)

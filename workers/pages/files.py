@@ -113,9 +113,9 @@ class Space:
         self.bytes: Bytes = np.frombuffer(memoryview(memory).cast("B"), np.uint8)
         self.bytes.flags.writeable = write or private
 
-    def map(self, at: int, nbytes: int, descriptor: int, offset: int) -> None:
-        """Map a part of a file."""
-        flags = mmap.MAP_SHARED | _FIXED
+    def map(self, at: int, nbytes: int, descriptor: int, offset: int, *, private: bool = False) -> None:
+        """Map a part of a file; what is written to a `private` one doesn't reach the file."""
+        flags = (mmap.MAP_PRIVATE if private else mmap.MAP_SHARED) | _FIXED
         _checked(_libc.mmap(self._address + at, nbytes, self._protection, flags, descriptor, offset))
 
 

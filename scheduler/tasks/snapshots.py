@@ -1,0 +1,83 @@
+"""Large arrays among the arguments of calls: each is placed once, and goes to a rank with the first call there."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...workers.tasks.snapshots import Snapshot
+from .record import Demand, Record
+
+if TYPE_CHECKING:
+    from .dispatcher import Dispatcher
+    from .future import Future
+
+Values = np.ndarray[Any, Any]
+MOST, MOST_BYTES = 16, 1 << 30
+"""Arrays, and their bytes, that are remembered at most, but for the last one."""
+TILE = 1 << 15
+
+
+class Snapshots:
+    """What the driver has placed of arrays, as they were when a call took them.
+
+    A call sees an array as it is when the call is submitted, as if it were pickled then: one whose bytes have changed
+    since is placed anew. A snapshot is forgotten with the memory that it was taken of.
+
+    Parameters
+    ----------
+    dispatcher : Dispatcher
+    """
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = weakref.ref(dispatcher)
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[Any, ...], tuple[Snapshot, Future]] = OrderedDict()
+
+    def find(self, array: Values, number: int) -> Future:
+        """Return a future of an array's elements; of `number` where they are placed now."""
+        key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
+        with self._lock:
+            snapshot, future = self._known.get(key, (None, None))
+            if snapshot is None or future is None or not _same_bytes(snapshot.kept, array):
+                snapshot, future = self._take(array, number)
+                self._known[key] = snapshot, future
+                weakref.finalize(_owner(array), self._known.pop, key, None).atexit = False
+            self._known.move_to_end(key)
+            self._forget_oldest()
+        return future
+
+    def _take(self, array: Values, number: int) -> tuple[Snapshot, Future]:
+        snapshot = Snapshot(array)
+        dispatcher = self._dispatcher()
+        assert dispatcher is not None
+        record = Record(number, "argument", b"", None, (), (), (), Demand(), "argument")
+        return snapshot, dispatcher.place(record, snapshot)
+
+    def _forget_oldest(self) -> None:
+        while len(self._known) > 1 and (
+            len(self._known) > MOST or sum(a.nbytes for a, _ in list(self._known.values())) > MOST_BYTES
+        ):
+            self._known.popitem(last=False)
+
+
+def _owner(array: Values) -> Values:
+    """Return the array that an array is a view of, itself where it is none."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _same_bytes(one: Values, other: Values) -> bool:
+    left, right = _bytes_of(one), _bytes_of(other)
+    return all(np.array_equal(left[at : at + TILE], right[at : at + TILE]) for at in range(0, len(left), TILE))
+
+
+def _bytes_of(array: Values) -> Values:
+    turned = array.T if array.flags.f_contiguous else array
+    raw = np.ascontiguousarray(turned).reshape(-1).view(np.uint8)
+    return raw if len(raw) % 8 else raw.view(np.uint64)

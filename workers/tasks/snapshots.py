@@ -1,0 +1,52 @@
+"""Arrays as they were when a call took them, in memory that every call has for itself without a copy."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import Any
+
+import numpy as np
+
+from ..pages.files import Space
+
+__all__ = ["Snapshot"]
+
+Values = np.ndarray[Any, Any]
+
+
+class Snapshot:
+    """The elements of an array, in a file without a name; it travels as an array, and is a file again elsewhere.
+
+    Parameters
+    ----------
+    array : numpy.ndarray
+        Not empty, and without Python objects.
+
+    Attributes
+    ----------
+    kept : numpy.ndarray
+        The elements, read-only; in Fortran's order where the array has it.
+    """
+
+    def __init__(self, array: Values) -> None:
+        self._descriptor = os.memfd_create("windrow-argument", os.MFD_CLOEXEC)
+        weakref.finalize(self, os.close, self._descriptor)
+        os.ftruncate(self._descriptor, array.nbytes)
+        self.nbytes, self._dtype, self._shape = array.nbytes, array.dtype, array.shape
+        self._turned = array.flags.f_contiguous and not array.flags.c_contiguous
+        self.kept = self._over(Space(self.nbytes, write=True), private=False)
+        np.copyto(self.kept, array)
+        self.kept.flags.writeable = False
+
+    def own(self) -> Values:
+        """Return the array for one call, which may write into it: what it writes to is copied, page by page."""
+        return self._over(Space(self.nbytes, private=True), private=True)
+
+    def _over(self, space: Space, *, private: bool) -> Values:
+        space.map(0, self.nbytes, self._descriptor, 0, private=private)
+        flat = space.bytes.view(self._dtype)
+        return flat.reshape(self._shape[::-1]).T if self._turned else flat.reshape(self._shape)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Snapshot, (self.kept,)
