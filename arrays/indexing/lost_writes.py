@@ -82,13 +82,15 @@ def is_blank(expr: Expr) -> bool:
     They hand them to functions in C that convert them, write into that, and return the array itself. Arrays that hold
     something are handed over to be read, and what is converted is the library's own, to change as it likes.
     """
-    left = [expr]
+    left, seen = [expr], {expr.token}
     while left:
         node = left.pop()
         cast = isinstance(node.op, Elementwise) and node.op.function in ("cast", "view")
         if not (cast or isinstance(node.op, Full | Move | Reshape | PutPoints)):
             return False
-        left.extend(node.operands)
+        fresh = {operand.token: operand for operand in node.operands if operand.token not in seen}
+        left.extend(fresh.values())
+        seen.update(fresh)
     return True
 
 

@@ -232,3 +232,10 @@ def test_libraries_that_write_are_right(name):
     for one, other in zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]:
         np.testing.assert_allclose(np.asarray(one), other, rtol=1e-6, atol=1e-9)
     np.testing.assert_array_equal(x.compute(), TABLE)
+
+
+def test_blank_arrays_joined_with_themselves_are_told_at_once():
+    x = wr.zeros(1)
+    for _ in range(64):
+        x = wr.concatenate([x, x])[:1]
+    assert not np.asarray(x).flags.writeable
