@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.errors import DTypeError, ShapeError, bad
+from ..graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ..graph.kinds.source import Full
 from .base import SCALARS, ArrayBase, make
 from .indexing.lost_writes import warn_apart
@@ -26,20 +26,25 @@ _OPERANDS = (*SCALARS, ArrayBase, np.ndarray, list, tuple, str, bytes)
 Binary = Callable[[Any, Any], Any]
 
 
-def _is_taken(other: Any) -> bool:
-    """Whether an operator takes an operand, or leaves it to the operand's own."""
+def _is_taken(operation: str, other: Any) -> bool:
+    """Whether an operator takes an operand, or leaves it to the operand's own; dask's would leave it to Windrow's."""
     if isinstance(other, _OPERANDS):
         return True
+    if type(other).__module__.startswith("dask.array."):
+        raise ArgumentError(
+            f"{operation}: an operand is a dask array; expected lazy arrays of one kind: windrow.from_dask(x) makes "
+            "one of Windrow's, x.to_dask() one of dask's"
+        )
     plain = hasattr(other, "__array__") or hasattr(other, "__arrow_c_array__")
     return plain and not any(hasattr(other, n) for n in ("__array_ufunc__", "__array_priority__"))
 
 
 def _both(function: Ufunc) -> tuple[Binary, Binary]:
     def forward(self: ArrayBase, other: Any) -> Any:
-        return function(self, other) if _is_taken(other) else NotImplemented
+        return function(self, other) if _is_taken(function.__name__, other) else NotImplemented
 
     def reflect(self: ArrayBase, other: Any) -> Any:
-        return function(other, self) if _is_taken(other) else NotImplemented
+        return function(other, self) if _is_taken(function.__name__, other) else NotImplemented
 
     return forward, reflect
 
@@ -48,7 +53,7 @@ def _in_place(function: Binary, symbol: str) -> Binary:
     """An operator that makes the name stand for a new array, of the shape and dtype that it has."""
 
     def forward(self: ArrayBase, other: Any) -> Any:
-        if not _is_taken(other):
+        if not _is_taken(symbol, other):
             return NotImplemented
         found = function(self, other)
         if not _same_places(found, self) and found.shape != self.shape:
@@ -78,7 +83,7 @@ def _equality(function: Ufunc, symbol: str) -> Binary:
         if self.dtype.names and getattr(getattr(other, "dtype", None), "names", None):
             compare = operator.eq if symbol == "__eq__" else operator.ne
             return apply(function.__name__, f"{function.__name__}_records", (self, other), compare)
-        if _is_taken(other):
+        if _is_taken(function.__name__, other):
             return function(self, other)
         if isinstance(other, Number):
             other = _as_plain(other)
@@ -157,13 +162,13 @@ class Operators(ArrayBase):
             return ew.square(self)
         if type(other) is float and other == 0.5 and self.dtype.kind in "fc":
             return ew.sqrt(self)
-        return ew.power(self, other) if _is_taken(other) else NotImplemented
+        return ew.power(self, other) if _is_taken("power", other) else NotImplemented
 
     def __matmul__(self, other: Any) -> Any:
-        return matmul(self, other) if _is_taken(other) else NotImplemented
+        return matmul(self, other) if _is_taken("matmul", other) else NotImplemented
 
     def __rmatmul__(self, other: Any) -> Any:
-        return matmul(other, self) if _is_taken(other) else NotImplemented
+        return matmul(other, self) if _is_taken("matmul", other) else NotImplemented
 
     def __hash__(self) -> int:
         raise TypeError(

@@ -268,7 +268,8 @@ def _check_entry(entry: Entry, n: int, axis: int) -> Entry:
             raise IndexingError(bad("indexing", "key", entry, "a slice of integers")) from error
         except ValueError as error:
             raise IndexingError(bad("indexing", "key", entry, "a slice whose step is not zero")) from error
-        return slice(start, len(range(start, stop, step)), step)
+        count = len(range(start, stop, step))
+        return slice(start, count, step if count > 1 else 1)  # else it may be beyond int64
     if isinstance(entry, int):
         low = high = entry
     else:

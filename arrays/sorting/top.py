@@ -30,19 +30,19 @@ def topk(a: Any, k: int, axis: int = -1) -> Array:
     a : array_like
         Numbers, bool, dates, times or strings.
     k : int
-        How many, at most the axis' length; -k: the k least elements, the least first.
+        How many; all, where the axis has fewer. -k: the k least elements, the least first.
     axis : int
         The axis along which to look.
 
     Returns
     -------
     Array
-        The shape of `a` with `abs(k)` elements along the axis, in its dtype.
+        The shape of `a` with so many elements along the axis, in its dtype.
 
     Raises
     ------
     ArgumentError
-        `a` can't be read as an array; `k` isn't an integer, or is more than the axis has; or `axis` isn't an integer.
+        `a` can't be read as an array; `k` isn't an integer; or `axis` isn't an integer.
     AxisError
         The array has no such axis.
     DTypeError
@@ -60,7 +60,8 @@ def topk(a: Any, k: int, axis: int = -1) -> Array:
     >>> wr.topk(x, 2).compute(), wr.topk(x, -2).compute()
     (array([9, 4]), array([3, 4]))
     """
-    array, count, at = _read("topk", a, k, axis)
+    array, k, at = _read("topk", a, k, axis)
+    count = abs(k)
     if _few(array, count, at) is None:
         return sort(array, at, descending=k > 0)[(slice(None),) * at + (slice(count),)]
     return _best(_leading("first_of", array, k, at, array.dtype), k, at)
@@ -74,19 +75,19 @@ def argtopk(a: Any, k: int, axis: int = -1) -> Array:
     a : array_like
         Numbers, bool, dates, times or strings.
     k : int
-        How many, at most the axis' length; -k: the k least elements, the least first.
+        How many; all, where the axis has fewer. -k: the k least elements, the least first.
     axis : int
         The axis along which to look.
 
     Returns
     -------
     Array of int64
-        The shape of `a` with `abs(k)` positions along the axis; equal elements keep their order.
+        The shape of `a` with so many positions along the axis; equal elements keep their order.
 
     Raises
     ------
     ArgumentError
-        `a` can't be read as an array; `k` isn't an integer, or is more than the axis has; or `axis` isn't an integer.
+        `a` can't be read as an array; `k` isn't an integer; or `axis` isn't an integer.
     AxisError
         The array has no such axis.
     DTypeError
@@ -103,7 +104,8 @@ def argtopk(a: Any, k: int, axis: int = -1) -> Array:
     >>> wr.argtopk(wr.asarray([3, 9, 4]), 2).compute()
     array([1, 2])
     """
-    array, count, at = _read("argtopk", a, k, axis)
+    array, k, at = _read("argtopk", a, k, axis)
+    count = abs(k)
     sizes = _few(array, count, at)
     if sizes is None:
         return argsort(array, at, descending=k > 0)[(slice(None),) * at + (slice(count),)]
@@ -120,8 +122,7 @@ def _read(operation: str, a: Any, k: Any, axis: Any) -> tuple[Array, int, int]:
     array = as_array(operation, "a", a)
     at = check_axis(operation, axis, array.ndim)
     n = array.shape[at]
-    k = check_integer(operation, "k", k, -n, n, expected=f"an integer from {-n} to {n}, the axis' length")
-    return coalesce.merge_small_chunks(array, at), abs(k), at
+    return coalesce.merge_small_chunks(array, at), max(-n, min(check_integer(operation, "k", k), n)), at
 
 
 def _few(array: Array, count: int, axis: int) -> Any:

@@ -190,7 +190,8 @@ def _edges(operation: str, x: Array, bins: Any, given: Any) -> Array:
         return as_array(operation, "range", np.linspace(first, last, count + 1))
     grid = Grid([Axis.whole(count + 1)])
     ends = (extremes.min(x), extremes.max(x))
-    return make(BlockFunction("histograms:even_edges", (count,), ((), ())), ends, grid, np.float64)
+    dtype = np.histogram_bin_edges(np.zeros(1, x.dtype), 1).dtype
+    return make(BlockFunction("histograms:even_edges", (count,), ((), ())), ends, grid, dtype)
 
 
 def _count(operation: str, columns: list[Array], edges: list[Array], even: tuple[bool, ...], weights: Any) -> Array:

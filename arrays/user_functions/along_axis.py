@@ -19,9 +19,10 @@ from ..ops.moving import expand_dims
 from .adapters import Along
 from .gufunc import apply_gufunc
 from .map_blocks import map_blocks
-from .pickling import infer_dtype, name_of, payload, refuse_captured
+from .pickling import call_on_samples, name_of, payload, refuse_captured
 
 if TYPE_CHECKING:
+    from ...graph.expr import DType
     from ..array import Array
 
 __all__ = [
@@ -216,11 +217,15 @@ class vectorize:
             return apply_gufunc(
                 self.pyfunc, self.signature, *arrays, output_dtypes=self._dtypes, vectorize=True, **kwargs
             )
-        if self._dtypes is not None and len(self._dtypes) > 1:
-            core = ",".join(["()"] * len(arrays)) + "->" + ",".join(["()"] * len(self._dtypes))
-            return apply_gufunc(self.pyfunc, core, *arrays, output_dtypes=self._dtypes, vectorize=True, **kwargs)
-        types = self._dtypes
-        if types is None:
-            samples = [np.ones((1,) * a.ndim, a.dtype) for a in arrays]
-            types = [infer_dtype("vectorize", np.vectorize(self.pyfunc), samples, (), kwargs)]
+        types = self._find_dtypes(arrays, kwargs) if self._dtypes is None else self._dtypes
+        if len(types) > 1:
+            core = ",".join(["()"] * len(arrays)) + "->" + ",".join(["()"] * len(types))
+            return apply_gufunc(self.pyfunc, core, *arrays, output_dtypes=types, vectorize=True, **kwargs)
         return map_blocks(np.vectorize(self.pyfunc, otypes=types), *arrays, dtype=types[0], **kwargs)
+
+    def _find_dtypes(self, arrays: list[Array], kwargs: dict[str, Any]) -> list[DType]:
+        """Return the dtypes of the results, which a call with ones tells."""
+        samples = [np.ones((1,) * a.ndim, a.dtype) for a in arrays]
+        found = call_on_samples("vectorize", np.vectorize(self.pyfunc), samples, (), kwargs, name_of(self.pyfunc))
+        results = found if isinstance(found, tuple) else (found,)
+        return [check_dtype("vectorize", "otypes", each.dtype) for each in results]

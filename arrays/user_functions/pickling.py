@@ -11,7 +11,9 @@ import inspect
 import io
 import sys
 from collections import ChainMap
+from concurrent.futures import Future
 from hashlib import blake2b
+from itertools import islice
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from ..array import Array
 
 WANTS = ("block_id", "block_info")
+FEW = 64
+"""So many entries of a collection that a function uses are looked at."""
 
 
 def name_of(function: Any) -> str:
@@ -192,7 +196,7 @@ def _globals_of(code: CodeType) -> tuple[str, ...]:
 
 
 def refuse_captured(operation: str, function: Any) -> None:
-    """Raise where a function uses a lazy array of its module's, or of the function it stands in."""
+    """Raise where a function uses a lazy array or a future of its module's, or of the function it stands in."""
     if not inspect.isfunction(function):
         return
     code, around = function.__code__, function.__globals__
@@ -206,6 +210,19 @@ def refuse_captured(operation: str, function: Any) -> None:
                 f"{operation}: the function {name_of(function)!r} uses the Windrow array {name!r}; expected NumPy's "
                 "only; hand it over among the arguments, or compute it beforehand"
             )
+        if _is_future(value):
+            raise ArgumentError(
+                f"{operation}: the function {name_of(function)!r} uses the future {name!r}; expected its value, since "
+                "futures stay with the script: take its result() beforehand, or hand it to submit() among the arguments"
+            )
+
+
+def _is_future(value: Any) -> bool:
+    """Whether something is a future, or holds some."""
+    if isinstance(value, list | tuple | set | dict):
+        held = islice(value.values() if isinstance(value, dict) else value, FEW)
+        return any(isinstance(each, Future) for each in held)
+    return isinstance(value, Future)
 
 
 @functools.lru_cache(maxsize=1024)

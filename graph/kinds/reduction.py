@@ -72,7 +72,7 @@ def partial_dtype(reduce: Reduce, source: DType, target: DType) -> DType:
     if reduce.head in ("var", "std", "nanvar", "nanstd"):
         real = np.dtype(target)
         wide = np.result_type(source, real)
-        return np.dtype([("n", "f8"), ("mean", wide), ("m2", real)])
+        return np.dtype([("n", "f8"), ("mean", wide), ("rest", wide), ("m2", real)])
     if reduce.head in ("argmin", "argmax"):
         return np.dtype([("value", source), ("index", "i8")])
     return target

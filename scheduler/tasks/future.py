@@ -288,7 +288,10 @@ class Future(concurrent.futures.Future[Any]):
         return await asyncio.wrap_future(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError(f"a future can't be pickled: {self.name}; it stands for its result as an argument of a task")
+        raise TypeError(
+            f"a future can't be pickled: {self.name}; it stands for its result among the arguments "
+            "of a task; elsewhere take its result() beforehand"
+        )
 
     def __repr__(self) -> str:
         return f"<Future {self.name} {self._record.state.value}>"

@@ -140,3 +140,15 @@ def test_names_of_dask_are_explained():
     x = wr.ones(3)
     with pytest.raises(AttributeError, match=r"x\.rechunk"):
         x.chunks = ((1, 2),)
+
+
+def test_operators_of_both_kinds_say_how_to_convert():
+    da = pytest.importorskip("dask.array")
+    x, y = wr.arange(4, chunks=2), da.arange(4, chunks=2)
+    for operate in (
+        lambda: x + y, lambda: y + x, lambda: x < y, lambda: x == y, lambda: y != x, lambda: x @ y, lambda: y @ x,
+        lambda: y**x, lambda: x**y, lambda: x.copy().__iadd__(y), lambda: divmod(x, y),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=r"an operand is a dask array; .*windrow\.from_dask\(x\).*to_dask\(\)"):
+            operate()
+    assert (x + wr.from_dask(y)).tolist() == [0, 2, 4, 6]

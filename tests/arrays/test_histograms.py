@@ -256,3 +256,31 @@ def test_edges_decide_in_kernels_too(limits, dtype, jit):
         wanted = np.bincount(np.minimum(np.searchsorted(edges, inside, "right") - 1, bins - 1), minlength=bins)
         with wr.config.set(jit=jit):
             assert np.array_equal(histograms.counts(data, edges, even=True)[0], wanted)
+
+
+def test_long_doubles_are_counted():
+    data = np.random.default_rng(0).random(500).astype("g")
+    lazy = wr.from_array(data, chunks=120)
+    for bins, between in ((4, None), (7, (0, 1)), (np.linspace(0, 1, 6, dtype="g"), None)):
+        expected, found = np.histogram(data, bins, between), wr.compute(*wr.histogram(lazy, bins, between))
+        for one, other in zip(expected, found, strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+    weighted = wr.histogram(lazy, 4, weights=np.ones(500))[0].compute()
+    np.testing.assert_array_equal(weighted, np.histogram(data, 4)[0])
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "g", "i4"])
+def test_edges_in_several_dimensions_have_numpys_dtype(dtype):
+    points = (np.random.default_rng(0).random((400, 2)) * 50).astype(dtype)
+    lazy = wr.from_array(points, chunks=(90, 1))
+    for bins, between in ((3, None), ([4, 2], ((0, 50), (0, 60))), ([3, np.arange(0, 60, 10)], None)):
+        counts, edges = np.histogramdd(points, bins, between)
+        found, own = wr.histogramdd(lazy, bins, between)
+        flat = wr.histogram2d(lazy[:, 0], lazy[:, 1], bins, between)
+        np.testing.assert_array_equal(found.compute(), counts)
+        np.testing.assert_array_equal(flat[0].compute(), counts)
+        for expected, one, other in zip(edges, own, flat[1:], strict=True):
+            assert one.dtype == expected.dtype == other.dtype
+            np.testing.assert_array_equal(one.compute(), expected)
+            np.testing.assert_array_equal(other.compute(), expected)

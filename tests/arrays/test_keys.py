@@ -192,3 +192,30 @@ def test_names_of_fields_stand_alone():
             x[key] = 1
         with pytest.raises(wr.IndexingError, match="no name beside others"):
             x[key]
+
+
+BEYOND = 10**30
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        slice(BEYOND, None, -BEYOND), slice(-BEYOND, BEYOND, BEYOND), slice(None, None, -BEYOND),
+        slice(3, None, 1 << 62),
+        slice(BEYOND, -BEYOND, -1), slice(-BEYOND, None, 2), (slice(BEYOND, None, -BEYOND), slice(None, None, BEYOND)),
+        (slice(None, None, BEYOND), [1, 2]), (None, slice(0, 0, BEYOND)),
+    ],
+)  # fmt: skip
+def test_slices_beyond_64_bits(key):
+    a = np.arange(42).reshape(6, 7)
+    x = wr.from_array(a, chunks=(4, 3))
+    assert np.array_equal(x[key].compute(), a[key])
+    x[key] = 100
+    a[key] = 100
+    assert np.array_equal(x.compute(), a)
+    x[key] += wr.ones(x[key].shape, int)
+    a[key] += 1
+    assert np.array_equal(x.compute(), a)
+    if not isinstance(key, tuple):
+        assert np.array_equal(x.flat[key].compute(), a.flat[key])
+        assert np.array_equal(wr.delete(x, key, 0).compute(), np.delete(a, key, 0))

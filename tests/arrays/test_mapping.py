@@ -310,3 +310,14 @@ def test_functions_warn_of_what_numpy_warns_of(call):
     np.asarray(call(lambda b: np.exp(np.multiply(b, -1000.0)), x))
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         np.asarray(call(lambda b: np.divide(1.0, b), x))
+
+
+def test_vectorize_finds_several_results() -> None:
+    a = np.arange(12.0).reshape(3, 4)
+    both = wr.vectorize(lambda x, y: (x + y, int(x) > 3))(wr.from_array(a, chunks=(2, 3)), 2)
+    expected = np.vectorize(lambda x, y: (x + y, int(x) > 3))(a, 2)
+    for one, other in zip(both, expected, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one.compute(), other)
+    with pytest.raises(wr.DTypeError, match="vectorize"):
+        wr.vectorize(lambda x: {"x": x})(wr.arange(3))

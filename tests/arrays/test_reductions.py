@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -222,3 +223,38 @@ def test_elements_of_the_other_byte_order(name, dtype):
     found = np.asarray(ours(wr.from_array(data, chunks=(3, 5, 2))))
     assert found.dtype == expected.dtype
     np.testing.assert_allclose(found, expected, rtol=1e-2 if dtype == "f2" else 1e-6)
+
+
+def _exact_variance(values: Any) -> float:
+    """The variance of the numbers, rounded once."""
+    numbers = [Fraction(float(v)) for v in values]
+    mean = sum(numbers) / len(numbers)
+    return float(sum((v - mean) ** 2 for v in numbers) / len(numbers))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, -1e9, 1e12, 1e15])
+@pytest.mark.parametrize("chunks", [3000, 400, 37])
+def test_variances_of_numbers_far_from_zero(offset: float, chunks: int) -> None:
+    a = np.random.default_rng(1).standard_normal(3000) + offset
+    exact = _exact_variance(a)
+    holed = np.insert(a, [5, 700, 2999], np.nan)
+    lazy, lost = wr.from_array(a, chunks=chunks), wr.from_array(holed, chunks=chunks)
+    for found in (lazy.var(), lazy.std() ** 2, wr.nanvar(lost), wr.nanstd(lost) ** 2):
+        np.testing.assert_allclose(found.compute(), exact, rtol=1e-14)
+    table = a.reshape(-1, 5)
+    columns = [_exact_variance(column) for column in table.T]
+    rows = wr.from_array(table, chunks=(max(1, chunks // 5), 2))
+    np.testing.assert_allclose(rows.var(0).compute(), columns, rtol=1e-14)
+    np.testing.assert_allclose(wr.nanvar(rows, 0).compute(), columns, rtol=1e-14)
+    turned = (rows * (1 + 2j)).var(0).compute()  # rounded once more, with the numbers
+    np.testing.assert_allclose(turned, np.multiply(5, columns), rtol=max(1e-14, abs(offset) * 1e-15))
+
+
+def test_variances_of_equal_numbers_and_of_extreme_ones() -> None:
+    for value in (0.1, 1e12 + 0.1, -1e150):
+        assert wr.full(1000, value, chunks=300).std().compute() < 1e-15 * abs(value)
+    with np.errstate(all="ignore"):
+        for data in ([1e200, -1e200, 3.0, 4.0], [np.inf, 1.0, 2.0, 3.0], [1e308, 1e308, 1e308, -1e308]):
+            for chunks in (4, 2, 1):
+                found, expected = wr.from_array(np.array(data), chunks=chunks).var().compute(), np.var(data)
+                assert np.isfinite(found) == np.isfinite(expected)

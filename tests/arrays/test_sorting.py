@@ -290,10 +290,21 @@ def test_nothing_is_computed_at_the_call_and_errors_are():
         (lambda: wr.sort(x, order="a"), "order"),
         (lambda: wr.sort(x, descending=3), "descending"),
         (lambda: wr.partition(x, 10), "kth"),
-        (lambda: wr.topk(x, 11), "k"),
-        (lambda: x.argtopk(-11), "k"),
+        (lambda: wr.topk(x, 1.5), "k"),
+        (lambda: x.argtopk("1"), "k"),
         (lambda: wr.lexsort(()), "keys"),
         (lambda: wr.lexsort((x, x[:3])), "keys"),
     ):
         with pytest.raises(wr.WindrowError, match=f"argument '{argument}'"):
             call()
+
+
+@pytest.mark.parametrize("k", [11, -11, 10**30, -(10**30)])
+def test_more_than_there_are_leading_elements_are_all(k):
+    x = np.random.default_rng(0).random((4, 10))
+    for chunks in ((2, 4), (4, 10)):
+        lazy = wr.from_array(x, chunks=chunks)
+        order = np.argsort(x, kind="stable")[:, :: 1 if k < 0 else -1]
+        assert np.array_equal(wr.argtopk(lazy, k).compute(), order)
+        assert np.array_equal(wr.topk(lazy, k).compute(), np.take_along_axis(x, order, 1))
+        assert wr.topk(lazy, k, axis=0).shape == (4, 10)

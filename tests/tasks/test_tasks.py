@@ -179,7 +179,7 @@ def test_what_a_task_takes_is_kept_as_it_is():
 def test_futures_travel_among_arguments_alone():
     future = wr.submit(add, 1)
     with pytest.raises(wr.ArgumentError, match="a future can't be pickled"):
-        wr.map_blocks(lambda b: b + future.result(), wr.arange(4), dtype=int)
+        wr.map_blocks(lambda b, f: b, wr.arange(4), f=future, dtype=int)
     with pytest.raises(wr.ArgumentError, match="a future can't be pickled"):
         wr.shared.object({"f": future})
 
@@ -462,3 +462,22 @@ def test_from_delayed_of_calls_that_take_arrays():
     np.testing.assert_array_equal(whole.compute(), np.outer(np.arange(12), np.arange(12) + 1))
     with pytest.raises(wr.ArgumentError, match="a future can't be pickled"):
         wr.from_delayed(wr.delayed(np.square)(wr.submit(np.arange, 5)), (5,), int)
+
+
+def test_functions_that_use_futures_are_refused():
+    future = wr.submit(add, 1)
+    held = [future, future]
+    x = wr.arange(4, chunks=2)
+    for call in (
+        lambda: wr.submit(lambda: future.result() + 1),
+        lambda: wr.submit(lambda: sum(f.result() for f in held)),
+        lambda: wr.map(lambda n: n + future.result(), [1, 2]),
+        lambda: wr.delayed(lambda: held[0])().compute(),
+        lambda: wr.map_blocks(lambda block: block + future.result(), x, dtype=int),
+        lambda: wr.blockwise(lambda block: block + held[0].result(), "i", x, "i", dtype=int),
+    ):
+        with pytest.raises(wr.ArgumentError, match=r"uses the future '(future|held)'; expected its value.*result\(\)"):
+            call()
+    value = future.result()
+    assert wr.map_blocks(lambda block: block + value, x).sum().compute() == 6 + 4 * value
+    assert wr.submit(lambda one, more: one + sum(more), future, [future, future]).result() == 3 * value

@@ -1,4 +1,8 @@
-"""Variances: count, mean and sum of squared deviations of each tile, merged by Chan, Golub and LeVeque's update."""
+"""Variances: count, mean and sum of squared deviations of each tile, merged by Chan, Golub and LeVeque's update.
+
+Where numbers lie close together far from zero, means differ by little more than their rounding. So a mean is two
+numbers, itself and the rest that its dtype can't hold.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +11,39 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.kinds.reduction import count_reduced
-from .sums import Squares, add_tile
+from ...graph.kinds.reduction import count_reduced, partial_dtype
+from .sums import Distances, Squares, add_tile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ...graph.kinds.reduction import Level
 
 Array = np.ndarray[Any, Any]
 
 
+CLOSE = 2.0**-10
+"""A variance below this part of the mean's square asks for the rest of the mean."""
+
+
 def moments_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
     """Count, mean and sum of squared deviations of a tile."""
-    dtype = np.dtype([("n", "f8"), ("mean", np.result_type(level.source, level.target)), ("m2", level.target)])
+    dtype = partial_dtype(level.reduce, level.source, level.target)
     x = x.astype(dtype["mean"], copy=False)
     shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
     out = np.empty(shape, dtype)
     count = math.prod(x.shape[a] for a in axes)
     out["n"] = count
     out["mean"] = mean = add_tile(x, axes) / max(count, 1)
-    out["m2"] = add_tile(x, axes, Squares(mean.astype(x.dtype, copy=False)))
+    mean = mean.astype(x.dtype, copy=False)
+    out["m2"] = add_tile(x, axes, Squares(mean))
+    _correct(out, lambda: add_tile(x, axes, Distances(mean)))
     return out
 
 
 def some_moments_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
     """The moments of what is not NaN."""
-    dtype = np.dtype([("n", "f8"), ("mean", np.result_type(level.source, level.target)), ("m2", level.target)])
+    dtype = partial_dtype(level.reduce, level.source, level.target)
     lost = np.isnan(x)
     x = np.where(lost, 0, x).astype(dtype["mean"], copy=False)
     shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
@@ -40,9 +52,26 @@ def some_moments_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Arr
     out["mean"] = add_tile(x, axes) / np.maximum(out["n"], 1).astype(level.target)
     deviation = np.subtract(x, out["mean"])
     deviation[lost] = 0
-    squares = _modulus(deviation) if x.dtype.kind == "c" else np.square(deviation, out=deviation)
-    out["m2"] = add_tile(squares, axes)
+    out["m2"] = add_tile(_modulus(deviation) if x.dtype.kind == "c" else np.square(deviation), axes)
+    _correct(out, lambda: add_tile(deviation, axes))
     return out
+
+
+def _correct(out: Array, add_deviations: Callable[[], Array]) -> None:
+    """Find the rest of the means that need it, and take it out of the sums of squares.
+
+    Each result goes by its own numbers, whatever else is computed with it.
+    """
+    count = np.maximum(out["n"], 1)
+    out["rest"] = 0
+    with np.errstate(all="ignore"):
+        close = out["m2"] < _square(out["mean"]) * count * CLOSE
+        if not close.any():
+            return
+        rest = add_deviations() / count
+        rest = np.where(close & np.isfinite(rest), rest, 0)
+        out["rest"] = rest
+        out["m2"] = np.where(close, np.maximum(out["m2"] - _square(rest) * count, 0), out["m2"])
 
 
 def some_moments_finish(partial: Array, level: Level) -> Array:
@@ -57,12 +86,20 @@ def moments_merge(a: Array, b: Array) -> Array:
     out = np.empty_like(a)
     n = a["n"] + b["n"]
     share = b["n"] / np.maximum(n, 1)
-    delta = b["mean"] - a["mean"]
+    apart, rests = b["mean"] - a["mean"], b["rest"] - a["rest"]
     out["n"] = n
-    out["mean"] = a["mean"] + delta * share
-    square = _modulus(delta) if delta.dtype.kind == "c" else delta * delta
-    out["m2"] = a["m2"] + b["m2"] + square * (a["n"] * share)
+    step = apart * share
+    out["mean"] = mean = a["mean"] + step
+    with np.errstate(invalid="ignore"):
+        whole = mean - a["mean"]
+        lost = (a["mean"] - (mean - whole)) + (step - whole)  # of the sum, exactly
+        out["rest"] = np.where(np.isfinite(lost), lost, 0) + (a["rest"] + rests * share)
+    out["m2"] = a["m2"] + b["m2"] + _square(apart + rests) * (a["n"] * share)
     return out
+
+
+def _square(x: Array) -> Array:
+    return _modulus(x) if x.dtype.kind == "c" else x * x
 
 
 def _modulus(x: Array) -> Array:

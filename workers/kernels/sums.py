@@ -46,12 +46,33 @@ class Squares(Terms):
         return np.asarray(np.add.reduce(_square(x, row), axis=1)) if made is None else made
 
 
+@dataclass(frozen=True)
+class Distances(Terms):
+    """Distances from such a mean: what they add up to is left of its rounding."""
+
+    mean: Array
+
+    def of(self, x: Array) -> Array:
+        """See `Terms`."""
+        return _distances(x, self.mean.reshape(len(x), 1) if x.ndim == 2 else self.mean)
+
+    def add_rows(self, x: Array) -> Array:
+        """See `Terms`."""
+        mean = self.mean.reshape(len(x), 1, -1)
+        return np.asarray(np.add.reduce(_distances(x, np.tile(mean, x.shape[2] // mean.shape[2])), axis=1))
+
+
 PLAIN = Terms()
+
+
+def _distances(x: Array, mean: Array) -> Array:
+    """Return distances, in memory that is valid until the next call."""
+    return np.subtract(x, mean, out=_scratch.lend("distance", x.shape, x.dtype))
 
 
 def _square(x: Array, mean: Array) -> Array:
     """Return squared distances, in memory that is valid until the next call."""
-    distance = np.subtract(x, mean, out=_scratch.lend("distance", x.shape, x.dtype))
+    distance = _distances(x, mean)
     if x.dtype.kind == "c":
         made: Array = np.square(np.real(distance)) + np.square(np.imag(distance))
         return made

@@ -25,8 +25,8 @@ def edges(low: Array, high: Array, bins: int) -> Array:
 
 
 def even_edges(low: Array, high: Array, bins: int) -> Array:
-    """Return such edges as float64."""
-    first, last = np.histogram_bin_edges(np.array([low, high]).astype(float), 1)
+    """Return such edges as NumPy's `histogramdd` finds them."""
+    first, last = np.histogram_bin_edges(np.array([low, high]), 1)
     return np.linspace(first, last, bins + 1)
 
 
@@ -135,7 +135,7 @@ class _Even:
         self._first, last = float(edges[0]), float(edges[-1])
         self._scale = self._n / (last - self._first) if last > self._first else np.inf
         # What the edges and the formula may be off by, in widths of a bin.
-        rounding = 16 * float(np.finfo(edges.dtype).eps)
+        rounding = 16 * float(max(np.finfo(edges.dtype).eps, np.finfo(np.float64).eps))  # places are float64
         self._doubt = rounding * (max(abs(self._first), abs(last)) * self._scale + self._n)
         self._place, self._found = np.empty(step, np.float64), np.empty(step, np.intp)
 
