@@ -13,11 +13,17 @@ from .grid import Axis, Index
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A run of one result block along an axis: `take` within block `block` of the source goes to `put`."""
+    """A run of one result block along an axis: `take` within block `block` of the source goes to `put`.
+
+    With `seen`, what lies at `put`, a slice, is seen as so many (turns, positions, copies): what is taken goes to the
+    positions `within`, in all turns and copies.
+    """
 
     block: int
     take: Pick
     put: Pick
+    seen: tuple[int, int, int] | None = None
+    within: slice | None = None
 
 
 class AxisMap(Protocol):
@@ -123,7 +129,7 @@ class Window:
         base = out.start(chunk)
         lo, hi = max(base, self.first) + self.shift, min(out.stop(chunk), self.stop) + self.shift
         found = []
-        for block, take, begin in _cut_run(lo, hi, source):
+        for block, take, begin in cut_run(lo, hi, source):
             put = begin - self.shift - base
             found.append(Segment(block, take, slice(put, put + take.stop - take.start)))
         return found
@@ -144,25 +150,6 @@ class Fixed:
         """See `AxisMap`."""
         block = source.find(self.index)
         return [Segment(block, self.index - source.start(block), 0)]
-
-
-@dataclass(frozen=True)
-class Take:
-    """Result position p is source position `index[p]`."""
-
-    index: Index
-
-    def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
-        """See `AxisMap`."""
-        start, stop = out.start(chunks), out.stop(chunks)
-        row = np.repeat(np.arange(len(chunks)), stop - start)
-        blocks = source.find(self.index[concatenate_ranges(start, stop - start)])
-        return Rows.from_pairs(row, blocks, len(chunks), source.count)
-
-    def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
-        """See `AxisMap`."""
-        index = self.index[out.start(chunk) : out.stop(chunk)]
-        return gather_segments(index, np.arange(len(index)), source)
 
 
 @dataclass(frozen=True)
@@ -191,7 +178,7 @@ class Place:
         """See `AxisMap`."""
         base = out.start(chunk)
         found = []
-        for block, take, begin in _cut_run(*self.span(base, out.stop(chunk), source.length), source):
+        for block, take, begin in cut_run(*self.span(base, out.stop(chunk), source.length), source):
             at = self.start + self.step * begin - base
             stop = at + self.step * (take.stop - take.start - 1) + 1
             found.append(Segment(block, take, slice(at, stop, self.step)))
@@ -220,67 +207,6 @@ class Spread:
             return []
         at = self.start + self.step * first - base
         return [Segment(0, slice(0, 1), slice(at, at + self.step * (last - first - 1) + 1, self.step))]
-
-
-@dataclass(frozen=True)
-class Runs:
-    """Runs of the source, one after the other: run i is `length[i]` positions from `start[i]` on."""
-
-    start: Index
-    length: Index
-
-    def _ends(self) -> Index:
-        return np.concatenate([[0], np.cumsum(self.length)])
-
-    def _parts(self, out: Axis, chunks: Index) -> tuple[Index, Index, Index, Index]:
-        """Return (row, first, last, result position) of the parts of runs that lie in each chunk."""
-        ends = self._ends()
-        lo, hi = out.start(chunks), out.stop(chunks)
-        begin = np.searchsorted(ends, lo, side="right") - 1
-        count = np.where(hi > lo, np.searchsorted(ends, hi, side="left") - begin, 0)
-        row, run = np.repeat(np.arange(len(chunks)), count), concatenate_ranges(begin, count)
-        at, stop = np.maximum(ends[run], lo[row]), np.minimum(ends[run + 1], hi[row])
-        some = stop > at
-        row, run, at, stop = row[some], run[some], at[some], stop[some]
-        first = self.start[run] + at - ends[run]
-        return row, first, first + stop - at, at
-
-    def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
-        """See `AxisMap`."""
-        row, first, last, _ = self._parts(out, chunks)
-        return run_rows(row, first, last, len(chunks), source)
-
-    def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
-        """See `AxisMap`."""
-        _, first, last, at = self._parts(out, np.array([chunk]))
-        base, found = out.start(chunk), []
-        for lo, hi, to in zip(first.tolist(), last.tolist(), at.tolist(), strict=True):
-            for block, take, begin in _cut_run(lo, hi, source):
-                put = to - base + begin - lo
-                found.append(Segment(block, take, slice(put, put + take.stop - take.start)))
-        return found
-
-
-def run_rows(row: Index, first: Index, last: Index, nrows: int, source: Axis) -> Rows:
-    """Return the source's chunks under ranges [first, last), each of which belongs to a row."""
-    some = last > first
-    row, first, last = row[some], first[some], last[some]
-    begin = source.find(first)
-    count = source.find(last - 1) - begin + 1
-    row, chunk = np.repeat(row, count), concatenate_ranges(begin, count)
-    full = source.size(chunk) > 0
-    return Rows.from_pairs(row[full], chunk[full], nrows, source.count)
-
-
-def _cut_run(first: int, last: int, source: Axis) -> list[tuple[int, slice, int]]:
-    """Cut a range of source positions by chunks: (chunk, slice within it, first position)."""
-    found = []
-    while first < last:
-        block = int(source.find(first))
-        begin, stop = int(source.start(block)), min(last, int(source.stop(block)))
-        found.append((block, slice(first - begin, stop - begin, 1), first))
-        first = stop
-    return found
 
 
 @dataclass(frozen=True)
@@ -346,6 +272,29 @@ class Halo:
             return np.clip(position, 0, n - 1)
         folded = position % (2 * n)
         return np.where(folded < n, folded, 2 * n - 1 - folded)
+
+
+def run_rows(row: Index, first: Index, last: Index, nrows: int, source: Axis) -> Rows:
+    """Return the source's chunks under ranges [first, last), each of which belongs to a row."""
+    some = last > first
+    row, first, last = row[some], first[some], last[some]
+    begin = source.find(first)
+    count = source.find(last - 1) - begin + 1
+    several = bool((count > 1).any())
+    row, chunk = (np.repeat(row, count), concatenate_ranges(begin, count)) if several else (row, begin)
+    full = source.size(chunk) > 0
+    return Rows.from_pairs(row[full], chunk[full], nrows, source.count)
+
+
+def cut_run(first: int, last: int, source: Axis) -> list[tuple[int, slice, int]]:
+    """Cut a range of source positions by chunks: (chunk, slice within it, first position)."""
+    found = []
+    while first < last:
+        block = int(source.find(first))
+        begin, stop = int(source.start(block)), min(last, int(source.stop(block)))
+        found.append((block, slice(first - begin, stop - begin, 1), first))
+        first = stop
+    return found
 
 
 def gather_segments(index: Index, put: Index, source: Axis) -> list[Segment]:

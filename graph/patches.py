@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .axismap import Place, Slice, Spread, Take, Window
+from .axismap import Place, Slice, Spread, Window
 from .kinds.move import Move, Route
+from .positions import Periodic, Take
 from .recurring import BLOCKS, recall, recurs
 
 if TYPE_CHECKING:
@@ -96,10 +97,18 @@ def _runs(axis_map: AxisMap, length: int, n: int) -> list[tuple[int, int, int]] 
         found = [(p, p + 1, -p) for p in (axis_map.start + axis_map.step * k for k in range(axis_map.count))]
     elif isinstance(axis_map, Take):
         index = axis_map.index
-        borders = [0, *(np.flatnonzero(np.diff(index) != 1) + 1).tolist(), len(index)]
-        if len(borders) > MOST + 1:
+        if np.count_nonzero(np.diff(index[: 4 * MOST]) != 1) >= MOST:  # of many positions a few tell
             return None
+        inner = np.flatnonzero(np.diff(index) != 1)
+        if len(inner) >= MOST:
+            return None
+        borders = [0, *(inner + 1).tolist(), len(index)]
         found = [(lo, hi, int(index[lo]) - lo) for lo, hi in itertools.pairwise(borders) if hi > lo]
+    elif isinstance(axis_map, Periodic):
+        runs = axis_map.runs(length, n, MOST)
+        if runs is None:
+            return None
+        found = runs
     else:
         return None
     return [run for run in found if run[1] > run[0]]

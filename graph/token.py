@@ -15,6 +15,9 @@ import numpy as np
 
 from .grid import Axis, Grid
 
+LARGE = 1 << 16
+"""Bytes of an array from which on it is named by a digest of its own."""
+
 
 def token_of(*parts: Any) -> str:
     """Return the name of a sequence of plain values, dtypes, grids, small arrays and frozen dataclasses."""
@@ -75,7 +78,12 @@ def _dtype(found: list[bytes], part: np.dtype[Any]) -> None:
 
 
 def _array(found: list[bytes], part: np.ndarray[Any, Any]) -> None:
-    found.append(_describe(part.dtype) + repr(part.shape).encode() + np.ascontiguousarray(part).tobytes())
+    found.append(_describe(part.dtype) + repr(part.shape).encode())
+    if part.nbytes < LARGE:
+        found.append(np.ascontiguousarray(part).tobytes())
+    else:  # it is read where it lies
+        data = np.ascontiguousarray(part).reshape(-1).view(np.uint8).data
+        found.append(blake2b(data, digest_size=32).digest())
 
 
 def _slice(found: list[bytes], part: slice) -> None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Runs, Slice
+from ...graph.axismap import Slice
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
+from ...graph.positions import Runs
 from ..base import check_axis, make
 from ..borrowed.documents import described
 from ..borrowed.scipy_calls import attempt, find, numbers

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import AxisMap, Slice, Take
+from ...graph.axismap import AxisMap, Slice
 from ...graph.errors import IndexingError, bad
 from ...graph.grid import Axis
+from ...graph.positions import Runs
 from ..ops.moving import Step, move
 
 if TYPE_CHECKING:
@@ -95,5 +96,4 @@ def _choose_blocks(item: Any, axis: Axis, number: int) -> tuple[AxisMap, Axis]:
     made = Axis.of_sizes(axis.size(found))
     if len(found) and bool((np.diff(found) == 1).all()):
         return Slice(axis.start(int(found[0]))), made
-    runs = [np.arange(axis.start(k), axis.stop(k)) for k in found.tolist()]
-    return Take(np.concatenate(runs) if runs else np.zeros(0, np.int64)), made
+    return Runs(axis.start(found), axis.size(found)), made

@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Runs, Slice
+from ...graph.access import distinct
+from ...graph.axismap import Slice
 from ...graph.errors import ArgumentError, DTypeError, IndexingError, ShapeError, bad
-from ...graph.grid import Axis
-from ..base import ArrayBase, as_array, check_axis
+from ...graph.grid import Axis, Grid
+from ...graph.kinds.move import Move, Route
+from ...graph.positions import Runs
+from ..base import ArrayBase, as_array, check_axis, make
 from ..execution.deferred import defer_unsized
 from .broadcasting import broadcast_to
 from .elementwise import astype
 from .elementwise_nodes import cast_values
 from .joining import concatenate
-from .moving import Step, move, moveaxis
+from .moving import moveaxis
 from .reshaping import ravel
-from .taking import take_positions
+from .taking import map_axis, points_step, take_positions
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -130,16 +133,25 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
             raise IndexingError(bad("delete", "obj", obj.dtype, "integers, or a mask"))
         shape = tuple(None if i == at else n for i, n in enumerate(array.shape))
         return defer_unsized("delete", _delete, (array, obj), (at,), shape, array.dtype)
-    n = array.shape[at]
-    keep = np.ones(n, bool)
-    positions = _read("delete", obj)
-    if isinstance(positions, np.ndarray) and positions.dtype == bool and positions.shape != (n,):
-        raise IndexingError(f"delete: boolean mask has shape {positions.shape}; expected {(n,)}")
-    try:
-        keep[positions] = False
-    except IndexError as error:
-        raise IndexingError(f"delete: {error}") from error
-    return _keep_runs(array, at, keep)
+    return _leave_out(array, at, _removed(_read("delete", obj), array.shape[at]))
+
+
+def _removed(where: Where, n: int) -> np.ndarray[Any, Any] | range:
+    """Return the positions that are left out of an axis, in order and each once."""
+    if isinstance(where, slice):
+        chosen = range(*where.indices(n))
+        chosen = chosen if chosen.step > 0 else chosen[::-1]
+        return chosen if chosen.step == 1 else np.arange(chosen.start, chosen.stop, chosen.step)
+    if isinstance(where, np.ndarray) and where.dtype == bool:
+        if where.shape != (n,):
+            raise IndexingError(f"delete: boolean mask has shape {where.shape}; expected {(n,)}")
+        return np.flatnonzero(where)
+    found = np.ravel(where).astype(np.int64)
+    beyond = found[(found < -n) | (found >= n)]
+    if beyond.size:
+        raise IndexingError(f"delete: index {beyond[0]} is out of bounds for axis with size {n}")
+    found = np.where(found < 0, found + n, found)
+    return found if (found[1:] > found[:-1]).all() else distinct(found)
 
 
 def _delete(array: Array, obj: Array, at: int) -> Generator[Any, Any, Array]:
@@ -148,22 +160,20 @@ def _delete(array: Array, obj: Array, at: int) -> Generator[Any, Any, Array]:
     return delete(array, positions, at)
 
 
-def _keep_runs(array: Array, at: int, keep: np.ndarray[Any, Any]) -> Array:
-    """Return what a mask along an axis keeps, as runs; chunks lose what is left out."""
+def _leave_out(array: Array, at: int, gone: np.ndarray[Any, Any] | range) -> Array:
+    """Return an array without positions along an axis: runs of what is kept; chunks lose what is left out."""
     own = array.expr.grid.axes[at]
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], keep, [False]]).astype(np.int8)))
-    start, stop = edges[::2], edges[1::2]
-    before = np.concatenate([[0], np.cumsum(keep)])
-    chunks = np.arange(own.count)
-    sizes = before[own.stop(chunks)] - before[own.start(chunks)]
+    bounds = np.append(own.start(np.arange(own.count)), own.length)
+    if isinstance(gone, range):
+        start, stop = np.array([0, gone.stop]), np.array([gone.start, own.length])
+        kept = bounds - np.clip(bounds - gone.start, 0, len(gone))
+    else:
+        start, stop = np.append(0, gone + 1), np.append(gone, own.length)
+        kept = bounds - np.searchsorted(gone, bounds)
+    some = stop > start
+    sizes = np.diff(kept)
     axis = Axis.of_sizes(sizes[sizes > 0])
-    if len(start) > own.length // 8 + 8:
-        return take_positions("delete", array, at, np.flatnonzero(keep), axis)
-    steps: list[Step] = [(i, Slice()) for i in range(array.ndim)]
-    steps[at] = (at, Runs(start, stop - start))
-    axes = list(array.expr.grid.axes)
-    axes[at] = axis
-    return move("delete", array, steps, axes)
+    return map_axis("delete", array, at, Runs(start[some], (stop - start)[some]), axis.length, axis)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
@@ -248,5 +258,17 @@ def _insert(array: Array, at: int, positions: np.ndarray[Any, Any], new: Array) 
     if len(positions) == 1:
         k = int(positions[0])
         return concatenate([array[(*before, slice(0, k))], new, array[(*before, slice(k, n))]], axis=at)
-    order = np.insert(np.arange(n), positions, n + np.arange(count))
-    return take_positions("insert", concatenate([array, new], axis=at), at, order)
+    order = np.argsort(positions, kind="stable")
+    positions = positions[order]
+    if (order[1:] < order[:-1]).any():
+        new = take_positions("insert", new, at, order)
+    first = np.flatnonzero(np.diff(positions, prepend=-1))
+    each, after = positions[first], np.append(first[1:], count)
+    start = np.append(0, each)  # of the array's own runs, each of which is moved on by what comes before it
+    old = Runs(start, np.append(each, n) - start, np.append(0, each + after))
+    put = Runs(first, after - first, each + first)
+    routes = [Route(tuple((i, m if i == at else Slice()) for i in range(array.ndim))) for m in (old, put)]
+    joined = concatenate([array, new], axis=at)
+    axes = list(joined.expr.grid.axes)
+    axes[at] = Axis.regular(n + count, points_step(joined, [at], axes, at, n + count))
+    return make(Move("insert", tuple(routes)), (array, new), Grid(axes), array.dtype)

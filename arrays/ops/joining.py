@@ -12,11 +12,12 @@ from ...graph.axismap import Slice
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid, merge_tiny_chunks
 from ...graph.kinds.move import Move, Route, join_operands
+from ...graph.positions import Periodic
 from ..base import ArrayBase, as_array, check_axis, check_dtype, check_shape, make
 from .elementwise import astype
 from .moving import expand_dims
 from .outputs import deliver
-from .taking import take_positions
+from .taking import map_axis, take_positions
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -345,6 +346,9 @@ def repeat(a: Any, repeats: Any, /, axis: int | None = None) -> Array:
         counts = counts.astype(np.int64)
     if counts.dtype.kind not in "iub" or (counts < 0).any():
         raise ShapeError(bad("repeat", "repeats", repeats, "integers that are not negative"))
+    if counts.size == 1 and counts.ndim < 2:
+        count = int(counts.reshape(()))
+        return map_axis("repeat", array, at, Periodic(count or 1), count * array.shape[at])
     try:
         index = np.repeat(np.arange(array.shape[at]), counts)
     except (ValueError, TypeError) as error:
@@ -448,5 +452,5 @@ def tile(A: Any, reps: int | Sequence[int], /) -> Array:
         array = array.reshape((1,) * (len(counts) - array.ndim) + array.shape)
     for at, count in enumerate((1,) * (array.ndim - len(counts)) + counts):
         if count != 1:
-            array = take_positions("tile", array, at, np.tile(np.arange(array.shape[at]), count))
+            array = map_axis("tile", array, at, Periodic(), count * array.shape[at])
     return array

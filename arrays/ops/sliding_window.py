@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import AxisMap, Runs, Slice
+from ...graph.axismap import AxisMap, Slice
 from ...graph.errors import BadValue, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Full
+from ...graph.positions import Runs
 from ..base import as_array, check_axis, check_shape, make
 from .moving import move
 

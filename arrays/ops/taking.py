@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Slice, Take
+from ...graph.axismap import Slice
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
+from ...graph.positions import Take
 from ...workers.config import config
 from ..base import ArrayBase, as_array, broadcast_shape, check_axes, check_axis, gives_view, make
 from ..chunking.coalesce import whole
@@ -21,6 +22,7 @@ from .moving import Step, move, slice_axis
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...graph.axismap import AxisMap
     from ..array import Array
 
 __all__ = [
@@ -279,9 +281,13 @@ def take_positions(
     name: str, array: ArrayBase, axis: int, index: np.ndarray[Any, Any], out: Axis | None = None
 ) -> Array:
     """Return the positions `index` (from 0 on) along an axis, in chunks about as large as the array's."""
+    return map_axis(name, array, axis, Take(np.ascontiguousarray(index, np.int64)), len(index), out)
+
+
+def map_axis(name: str, array: ArrayBase, axis: int, axis_map: AxisMap, count: int, out: Axis | None = None) -> Array:
+    """Return `count` positions that a map finds along an axis, in chunks about as large as the array's."""
     steps: list[Step] = [(i, Slice()) for i in range(array.ndim)]
-    steps[axis] = (axis, Take(np.ascontiguousarray(index, np.int64)))
+    steps[axis] = (axis, axis_map)
     axes = list(array.expr.grid.axes)
-    n = len(index)
-    axes[axis] = out if out is not None else Axis.regular(n, points_step(array, [axis], axes, axis, n))
+    axes[axis] = out if out is not None else Axis.regular(count, points_step(array, [axis], axes, axis, count))
     return move(name, array, steps, axes)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import DTypeError, ShapeError, bad
+from ...graph.positions import Periodic
 from ..base import as_array, broadcast_shape, check_axis, grid_for
 from .elementwise import astype
 from .extremes import any
@@ -14,7 +15,7 @@ from .joining import stack
 from .moving import expand_dims, moveaxis
 from .products import contract, matmul, tensordot
 from .reductions import sum
-from .taking import take_positions
+from .taking import map_axis
 from .ufuncs import conjugate, multiply, subtract
 
 if TYPE_CHECKING:
@@ -253,9 +254,9 @@ def kron(a: Any, b: Any) -> Array:
     grid = grid_for("kron", "auto", shape, np.result_type(left.dtype, right.dtype))
     for at, (n, m) in enumerate(zip(left.shape, right.shape, strict=True)):
         if m != 1:
-            left = take_positions("kron", left, at, np.repeat(np.arange(n), m), grid.axes[at])
+            left = map_axis("kron", left, at, Periodic(max(1, m)), n * m, grid.axes[at])
         if n != 1:
-            right = take_positions("kron", right, at, np.tile(np.arange(m), n), grid.axes[at])
+            right = map_axis("kron", right, at, Periodic(), n * m, grid.axes[at])
     return multiply(left, right)  # type: ignore[no-any-return]
 
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Runs, Slice
+from ...graph.axismap import Slice
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
+from ...graph.positions import Runs
 from ..base import make, wrap_host
 from ..chunking.rechunk import regrid
 from ..execution.deferred import defer

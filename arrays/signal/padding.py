@@ -11,13 +11,16 @@ from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
+from ...graph.positions import Periodic
 from ..base import ArrayBase, as_array, check_axis, make
 from ..chunking.coalesce import whole
 from ..ops.elementwise import astype
 from ..ops.extremes import max as greatest
 from ..ops.extremes import min as least
+from ..ops.joining import concatenate
+from ..ops.moving import slice_axis
 from ..ops.reductions import mean
-from ..ops.taking import take_positions
+from ..ops.taking import map_axis, take_positions
 from ..ops.ufuncs import rint
 from ..user_functions.map_blocks import map_blocks
 from ..values import assigned, hold
@@ -215,8 +218,7 @@ def _one_axis(x: Array, at: int, width: tuple[int, int], mode: str, value: Any) 
     if mode == "edge":
         return _join_margins(x, _spread_ends(x, at, width), at, width)
     if mode == "wrap":
-        outside = [np.arange(-width[0], 0), np.arange(n, n + width[1])]
-        return _join_margins(x, [take_positions("pad", x, at, i % n) for i in outside], at, width)
+        return _join_margins(x, [_turn(x, at, p, w, n) for p, w in zip((-width[0], n), width, strict=True)], at, width)
     if mode == "linear_ramp":
         return _join_margins(x, _ramps(x, at, width, _pairs("end_values", value, x.ndim)[at]), at, width)
     lengths: Sequence[Any] = (None, None) if value is None else _pairs("stat_length", value, x.ndim)[at]
@@ -225,17 +227,36 @@ def _one_axis(x: Array, at: int, width: tuple[int, int], mode: str, value: Any) 
 
 def _spread_ends(x: Array, at: int, width: tuple[int, int]) -> list[Array]:
     """Return both ends as wide as the margins."""
-    margins = []
-    for extra, place in zip(width, (0, x.shape[at] - 1), strict=True):
-        if extra <= NARROW:
-            margins.append(take_positions("pad", x, at, np.full(extra, place)))
-            continue
-        end = take_positions("pad", x, at, np.array([place]))
-        axes = list(end.expr.grid.axes)
-        axes[at] = Axis.whole(extra)
-        steps = tuple((i, Spread(0, 1, extra) if i == at else Slice()) for i in range(x.ndim))
-        margins.append(make(Move("pad", (Route(steps),)), (end,), Grid(axes), x.dtype))
-    return margins
+    places = (0, x.shape[at] - 1)
+    return [
+        take_positions("pad", x, at, np.full(extra, place))
+        if extra <= NARROW
+        else _spread(take_positions("pad", x, at, np.array([place])), at, extra)
+        for extra, place in zip(width, places, strict=True)
+    ]
+
+
+def _spread(end: Array, at: int, extra: int) -> Array:
+    """Return an array of length one along an axis so often."""
+    return map_axis("pad", end, at, Spread(0, 1, extra), extra)
+
+
+def _run(x: Array, at: int, start: int, count: int, step: int = 1) -> Array:
+    """Return so many positions from one on, by steps of one or backwards."""
+    if count <= NARROW:
+        return take_positions("pad", x, at, start + step * np.arange(count))
+    own = x.expr.grid.axes[at]
+    return map_axis("pad", x, at, Slice(start, step), count, slice_axis(own, start, step, count))
+
+
+def _turn(x: Array, at: int, start: int, count: int, period: int) -> Array:
+    """Return so many positions of what comes again after a period, from one on."""
+    start %= period
+    if start + count <= period:
+        return _run(x, at, start, count)
+    if count <= NARROW:
+        return take_positions("pad", x, at, (start + np.arange(count)) % period)
+    return map_axis("pad", x, at, Periodic(1, start), count)
 
 
 def _join_margins(x: Array, margins: Sequence[Array], at: int, width: tuple[int, int]) -> Array:
@@ -253,24 +274,27 @@ def _mirror(x: Array, at: int, width: tuple[int, int], mode: str, *, odd: bool, 
     n = x.shape[at]
     own = 0 if mode == "reflect" else 1
     period = 2 * (n - 1 + own)
-    before, after = np.arange(-width[0], 0), np.arange(n, n + width[1])
     if period == 0:
         return _join_margins(x, _spread_ends(x, at, width), at, width)
     if not odd:
-        index = [_fold_position(i % period, n, period - own) for i in (before, after)]
-        return _join_margins(x, [take_positions("pad", x, at, i) for i in index], at, width)
+        if max(width) <= n - 1 + own:
+            margins = _mirrored(x, at, width, own)
+        else:
+            both = concatenate([x, _run(x, at, n - 2 + own, period - n, -1)], axis=at)
+            margins = [_turn(both, at, p, w, period) for p, w in zip((-width[0], n), width, strict=True)]
+        return _join_margins(x, margins, at, width)
     unit = (once or n) - 1 + own  # a part of the pattern would set the next turn off at another place
     left, right = (min(w, (n - 1 + own) // unit * unit) for w in width)
     edges = [take_positions("pad", x, at, np.array([i])) for i in (0, n - 1)]
-    index = [np.arange(left, 0, -1) - own, np.arange(n - 2, n - 2 - right, -1) + own]
-    margins = [2 * edge - take_positions("pad", x, at, i) for edge, i in zip(edges, index, strict=True)]
+    margins = [2 * edge - part for edge, part in zip(edges, _mirrored(x, at, (left, right), own), strict=True)]
     made = _join_margins(x, margins, at, (left, right))
     rest = (width[0] - left, width[1] - right)
     return _mirror(made, at, rest, mode, odd=True, once=once or n) if any(rest) else made
 
 
-def _fold_position(position: Any, n: int, top: int) -> Any:
-    return np.where(position < n, position, top - position)
+def _mirrored(x: Array, at: int, width: tuple[int, int], own: int) -> list[Array]:
+    """Return what lies at both ends, the other way round."""
+    return [_run(x, at, width[0] - own, width[0], -1), _run(x, at, x.shape[at] - 2 + own, width[1], -1)]
 
 
 def _ramps(x: Array, at: int, width: tuple[int, int], ends: Any) -> list[Array]:
@@ -294,7 +318,7 @@ def _statistics(x: Array, at: int, width: tuple[int, int], mode: str, lengths: S
         found = _statistic(x[where], at, mode)
         if x.dtype.kind in "iu" and found.dtype.kind == "f":
             found = rint(found)
-        margins.append(take_positions("pad", astype(found, x.dtype), at, np.zeros(extra, np.int64)))
+        margins.append(_spread(astype(found, x.dtype), at, extra))
     return margins
 
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.axismap import Slice, Take
+from ...graph.axismap import Slice
 from ...graph.errors import ArgumentError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 from ...graph.kinds.source import Full
+from ...graph.positions import Runs
 from ..base import ArrayBase, as_array, make
 from ..chunking.halo import Depths, Margin, Trimmed, read_boundaries, read_depths, with_halo
 from ..ops.moving import Step, move
@@ -357,8 +358,7 @@ def _trim_margins(operation: str, argument: str, x: Array, depths: Depths, ends:
         if short or bool((sizes < 0).any()):
             expected = f"margins along axis {i} that all of its chunks have whole; they are {x.chunks[i]} with margins"
             raise ShapeError(bad(operation, argument, (before, after), expected))
-        taken = np.concatenate([np.arange(a, b) for a, b in zip(first.tolist(), last.tolist(), strict=True)])
-        steps.append((i, Take(taken)))
+        steps.append((i, Runs(first, sizes)))
         axes.append(Axis.of_sizes(sizes))
     if not all(a.length for a in axes):
         return make(Full(np.zeros((), x.dtype)[()]), (), Grid(axes), x.dtype)

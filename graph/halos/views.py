@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..axismap import Place, Slice, Spread, Take
+from ..axismap import Place, Slice, Spread
 from ..kinds.elementwise import Scalar
+from ..positions import Periodic, Take
 from .plan import Arg, Box, Item, Margins, Read, Single, Value
 
 if TYPE_CHECKING:
@@ -111,6 +112,11 @@ def runs_of(axis_map: Any, length: int, n: int) -> list[tuple[int, int, int | No
             else:
                 runs.append((p, p + 1, source - p))
         return runs
+    if isinstance(axis_map, Periodic):
+        if length == 1:
+            return [(0, n, 0 if n == 1 else None)]
+        if (few := axis_map.runs(length, n, MOST_PIECES)) is not None:
+            return list(few)
     raise NotLocal("elements are taken by steps, or in another order")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..access import Piece, Rows, concatenate_ranges, distinct, product_rows
+from ..access import Into, Piece, Rows, concatenate_ranges, distinct, product_rows
 from ..axismap import AxisMap, Fixed, Segment, Slice
 from ..expr import Op
 from ..grid import Axis, Grid, Index
@@ -105,12 +105,18 @@ class Move(Op):
             whole: list[Any] = [slice(None)] * domain.ndim
             for chosen in itertools.product(*segments):
                 put = whole.copy()
-                at = 0
+                at, seen = 0, False
                 for (a, _), segment, count in zip(route.axes, chosen, source.counts, strict=True):
                     at = at * count + segment.block
                     if a is not None:
                         put[a] = segment.put
-                found.append(Piece(number, at, tuple([s.take for s in chosen]), order, shape, tuple(put)))
+                        seen |= segment.seen is not None
+                take = tuple([s.take for s in chosen])
+                if seen:
+                    along = {a: s for (a, _), s in zip(route.axes, chosen, strict=True) if a is not None}
+                    found.append(_repeated(Piece(number, at, take, order, None, tuple(put)), along, domain, block))
+                else:
+                    found.append(Piece(number, at, take, order, shape, tuple(put)))
         return found
 
     @cached_property
@@ -198,6 +204,25 @@ class Move(Op):
             else:
                 return None
         return Move(f"{self.name}+{outer.name}", (Route(tuple(axes)),))
+
+
+def _repeated(piece: Piece, along: dict[int, Segment], domain: Grid, block: int) -> Piece:
+    """Return a piece that is put several times: each axis of the target is seen as turns, positions and copies."""
+    shape: list[int] = []
+    seen: list[int] = []
+    put: list[Any] = []
+    for a, (where, n) in enumerate(zip(piece.put, domain.block_shape(block), strict=True)):
+        segment = along.get(a)
+        assert isinstance(where, slice)
+        if segment is None or segment.seen is None:
+            shape.append(1 if segment is None else -1)
+            seen.append(len(range(*where.indices(n))))
+            put.append(slice(None))
+        else:
+            shape += (1, -1, 1)
+            seen += segment.seen
+            put += (slice(None), segment.within or slice(None), slice(None))
+    return piece._replace(shape=tuple(shape), put=tuple(put), into=Into(piece.put, tuple(seen)))  # type: ignore[arg-type]
 
 
 def _first_chunk(axis_map: Slice, out: Axis, source: Axis) -> int | None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..axismap import Fixed, Slice, Take
+from ..axismap import Fixed, Slice
+from ..positions import Periodic, Take
 from .move import Move
 from .points import TakePoints
 from .reshape import Reshape
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ..expr import Expr
     from ..grid import Index
 
-_LEADING = (Slice, Fixed, Take)
+_LEADING = (Slice, Fixed, Take, Periodic)
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,17 @@ class View(Source):
         still = np.zeros((1,) * positions[0].ndim, np.int64) if positions else np.zeros(1, np.int64)
         op = self.op
         if isinstance(op, Move):
-            return [_map_positions(axis_map, still if a is None else positions[a]) for a, axis_map in op.routes[0].axes]
+            return [
+                _map_positions(axis_map, still if a is None else positions[a], n)
+                for (a, axis_map), n in zip(op.routes[0].axes, self.shape, strict=True)
+            ]
         if isinstance(op, TakePoints):
             found: dict[int, Index] = {a: index[positions[op.at]] for a, index in zip(op.axes, op.index, strict=True)}
             others = iter([p for i, p in enumerate(positions) if i != op.at])
             axis_maps = iter(op.rest)
             return [
-                found[a] if a in found else _map_positions(next(axis_maps), next(others))
-                for a in range(len(self.shape))
+                found[a] if a in found else _map_positions(next(axis_maps), next(others), n)
+                for a, n in enumerate(self.shape)
             ]
         led = []
         for (slo, shi), (tlo, thi) in op.groups:
@@ -61,11 +65,15 @@ class View(Source):
         return led
 
 
-def _map_positions(axis_map: AxisMap, positions: Index) -> Index:
+def _map_positions(axis_map: AxisMap, positions: Index, length: int) -> Index:
+    """Lead positions back to an axis of a length."""
     if isinstance(axis_map, Take):
         return axis_map.index[positions]
     if isinstance(axis_map, Slice):
         return positions if axis_map == Slice() else axis_map.start + axis_map.step * positions
+    if isinstance(axis_map, Periodic):
+        found: Index = (axis_map.start + positions) // axis_map.copies % length
+        return found
     assert isinstance(axis_map, Fixed)
     return np.full_like(positions[(slice(0, 1),) * positions.ndim], axis_map.index)
 

@@ -13,10 +13,8 @@ from windrow.graph.axismap import (
     Fixed,
     Halo,
     Place,
-    Runs,
     Slice,
     Spread,
-    Take,
     Window,
     gather_segments,
     group_positions,
@@ -24,6 +22,7 @@ from windrow.graph.axismap import (
 from windrow.graph.grid import Axis, Grid
 from windrow.graph.kinds.move import Move, Route, rechunk
 from windrow.graph.kinds.reshape import Reshape, reshape_grid, reshape_groups
+from windrow.graph.positions import Periodic, Runs, Take
 
 FILL = -7
 
@@ -56,7 +55,10 @@ def apply(way, out: Axis, source: Axis) -> np.ndarray:
         for s in segments:
             block = x[source.start(s.block) : source.stop(s.block)]
             assert block[s.take].size, "a block is read for nothing"
-            target[s.put] = block[s.take]
+            if s.seen is None:
+                target[s.put] = block[s.take]
+            else:
+                target[s.put].reshape(s.seen)[:, s.within or slice(None)] = block[s.take][:, None]
     return result
 
 
@@ -126,6 +128,70 @@ def test_runs(data, source):
     expected = np.concatenate([np.zeros(0, np.int64), *runs])
     out = data.draw(axes(len(expected)))
     assert np.array_equal(apply(Runs(start, length), out, source), expected)
+
+
+@given(st.data(), axes(least=1))
+def test_runs_that_go_to_places(data, source):
+    """What lies between them comes from elsewhere."""
+    runs = data.draw(
+        st.lists(st.tuples(st.integers(0, source.length), st.integers(0, 4), st.integers(0, 3)), max_size=6)
+    )
+    start = np.array([s for s, _, _ in runs], np.int64)
+    length = np.array([min(n, source.length - s) for s, n, _ in runs], np.int64)
+    at = np.cumsum([gap for *_, gap in runs]).astype(np.int64) + np.cumsum(length) - length
+    out = data.draw(axes(int(at[-1] + length[-1]) + 2 if runs else 3))
+    expected = np.full(out.length, FILL)
+    for s, n, to in zip(start, length, at, strict=True):
+        expected[to : to + n] = np.arange(s, s + n)
+    assert np.array_equal(apply(Runs(start, length, at), out, source), expected)
+
+
+@given(st.data(), st.integers(1, 6), st.booleans(), st.booleans())
+def test_many_short_runs(data, most, ascend, apart):
+    """They are taken position by position, and not one after the other."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    length, gaps = rng.integers(0, most + 1, 300), rng.integers(0, most + 1, 300)
+    start = np.cumsum(length + gaps)
+    source = data.draw(axes(int((start + length).max())))
+    order = np.arange(300) if ascend else rng.permutation(300)
+    start, length = start[order], length[order]
+    at = np.cumsum(length) - length + (np.cumsum(rng.integers(0, 3, 300)) if apart else 0)
+    out = data.draw(axes(int(at[-1] + length[-1])))
+    expected = np.full(out.length, FILL)
+    for s, n, to in zip(start, length, at, strict=True):
+        expected[to : to + n] = np.arange(s, s + n)
+    assert np.array_equal(apply(Runs(start, length, at if apart else None), out, source), expected)
+
+
+@given(st.data(), axes(least=1), st.integers(1, 5), st.integers(0, 40), st.integers(0, 90))
+def test_periodic(data, source, copies, start, count):
+    out = data.draw(axes(count))
+    expected = (start + np.arange(count)) // copies % source.length
+    assert np.array_equal(apply(Periodic(copies, start), out, source), expected)
+    runs = Periodic(copies, start).runs(source.length, count, 8)
+    if runs is not None:
+        assert [p + by for lo, hi, by in runs for p in range(lo, hi)] == expected.tolist()
+
+
+@given(st.data(), st.integers(1, 4), st.integers(1, 4), st.integers(0, 7))
+def test_periodic_along_two_axes(data, first, second, start):
+    shape = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
+    source = data.draw(grids(shape))
+    out = data.draw(grids((shape[0] * first + 1, shape[1] * second)))
+    op = Move("tile", (Route(((0, Periodic(first, start)), (1, Periodic(second)))),))
+    x = np.arange(math.prod(shape)).reshape(shape)
+    rows = (start + np.arange(out.shape[0])) // first % shape[0]
+    columns = np.arange(out.shape[1]) // second % shape[1]
+    for block in range(out.nblocks):
+        target = np.full(out.block_shape(block), FILL)
+        for piece in op.pieces(out, (source,), block):
+            part = x[source.block_slices(piece.block)][piece.take]
+            if piece.shape is not None:
+                lengths = iter(part.shape)
+                part = part.reshape([next(lengths) if n == -1 else n for n in piece.shape])
+            where = target if piece.into is None else target[piece.into.where].reshape(piece.into.shape)
+            where[piece.put] = part
+        assert np.array_equal(target, x[np.ix_(rows, columns)][out.block_slices(block)])
 
 
 @given(st.data(), axes(least=1))

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.graph.axismap import Fixed, Slice, Take
+from windrow.graph.axismap import Fixed, Slice
 from windrow.graph.expr import Expr
 from windrow.graph.grid import Grid
 from windrow.graph.kinds.move import Move, Route
@@ -16,6 +16,7 @@ from windrow.graph.kinds.points import TakePoints
 from windrow.graph.kinds.reshape import Reshape, reshape_groups
 from windrow.graph.kinds.source import Ramp
 from windrow.graph.kinds.view import View, leads_back
+from windrow.graph.positions import Take
 
 shapes = st.lists(st.integers(1, 6), min_size=1, max_size=3).map(tuple)
 

@@ -7,6 +7,7 @@ whatever way it came, so that the bits are the same.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -264,8 +265,9 @@ class Frame:
         pieces, _ = self.pieces(number, value, 0)
         if len(pieces) != 1 or any(isinstance(t, np.ndarray) for t in pieces[0].put):
             return None
-        found = self.reader.piece(value.inputs, pieces[0])
-        own_shape = self._own_shape(number)
+        found, own_shape = self.reader.piece(value.inputs, pieces[0]), self._own_shape(number)
+        if pieces[0].into is not None and found.size != math.prod(own_shape):  # it is put several times
+            return None
         whole = np.broadcast_to(found, own_shape) if pieces[0].into is None else found.reshape(own_shape)
         return self._own_frame(value, whole)[None]
 

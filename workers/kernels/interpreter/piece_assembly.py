@@ -31,7 +31,7 @@ class AssembledPieces:
     @staticmethod
     def takes(pieces: list[Piece]) -> bool:
         """Whether all pieces go to plain rectangles."""
-        return all(isinstance(s, slice) and s.step in (None, 1) for p in pieces for s in p.put)
+        return all(p.into is None and all(isinstance(s, slice) and s.step in (None, 1) for s in p.put) for p in pieces)
 
     def fill(self, region: Region, out: Array) -> None:
         """Copy what lies in a region of the block to `out`, which has the region's shape."""
