@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ..graph.arguments import check_integer
 from ..graph.errors import ArgumentError, ClusterError, bad
 from ..workers.calls import fall_back
+from ..workers.compute import leave_calls_behind
 from ..workers.config import config
 from ..workers.embedded import EmbeddedTransport
 from ..workers.output import COMPUTE
@@ -323,6 +324,7 @@ def _close_all() -> None:
     finally:  # Ctrl-C ends the wait
         for each in _clusters.copy():  # closing takes it out
             each.close()
+        leave_calls_behind()
 
 
 def _forked() -> None:

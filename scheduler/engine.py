@@ -27,6 +27,7 @@ from ..workers.protocol import (
     Drop,
     Event,
     Failed,
+    Left,
     Output,
     Pong,
     Recall,
@@ -124,6 +125,7 @@ class Engine:
         self._recalled: set[tuple[int, bool]] = set()
         self._inbox: SimpleQueue[Request] = SimpleQueue()
         self._closing = False
+        self.over = False  # Thread.is_alive doesn't do: after a Ctrl-C within it Python takes the thread for ended
         setup = Setup(threads[0], spill_folder, tuple(sys.path), tuple(sys.argv), os.getcwd(), heartbeat)
         for rank in range(1, transport.size):
             transport.send(rank, setup)
@@ -142,14 +144,14 @@ class Engine:
 
     def ask(self, question: Any, limit: float = 10.0) -> Any:
         """Return `question(engine)`, computed on the engine's thread."""
-        if not self.thread.is_alive():
+        if self.over:
             raise ClusterError("the cluster is closed")
         answer: SimpleQueue[Any] = SimpleQueue()
         self.request(Ask(question, answer))
         try:
             found, error = answer.get(timeout=limit)
         except Empty:
-            state = "does not answer" if self.thread.is_alive() else "is closed"
+            state = "is closed" if self.over else "does not answer"
             raise ClusterError(f"the cluster {state}") from None
         if error is not None:
             raise error
@@ -177,6 +179,7 @@ class Engine:
                 job.fail(ClusterError(f"the engine ended: {type(error).__name__}: {error}"))
             raise
         finally:
+            self.over = True
             self._leave()
 
     def _note_ended(self) -> None:
@@ -287,7 +290,7 @@ class Engine:
                     self.delivery.deliver(job, number, record, np.flatnonzero(record.state == State.STORED))
 
     def _end(self, job: Job) -> None:
-        """Take a job's wishes back; what runs for it finishes and is dropped."""
+        """Take a job's wishes back; what runs for it alone is interrupted."""
         if job not in self.jobs:
             return
         self.jobs.finish(job)
@@ -309,7 +312,7 @@ class Engine:
         self.jobs.leave(job)
 
     def recall(self, batches: list[Batch], unwanted: bool = True) -> None:
-        """Have ranks give batches back, where they haven't begun, or wait for something that nobody wants."""
+        """Have ranks give batches back: those that haven't begun, and of what nobody wants those that run, too."""
         asked = [b for b in batches if (b.number, unwanted) not in self._recalled]
         self._recalled.update((b.number, unwanted) for b in asked)
         for rank in {b.rank for b in asked}:
@@ -335,10 +338,13 @@ class Engine:
             return
         assert isinstance(event, Event), event
         self.heartbeat.heard(event.rank, time.monotonic())
-        if isinstance(event, Done | Failed | Refused):
+        if isinstance(event, Done | Failed | Refused | Left):
             self._recalled -= {(event.batch, True), (event.batch, False)}
+            if not isinstance(event, Refused):
+                self._moved[event.rank] = time.monotonic()
+            if self.ledger.strays.end(self.ledger, event.batch):
+                return
         if isinstance(event, Done):
-            self._moved[event.rank] = time.monotonic()
             if event.returned and (run := self.ledger.gangs.of(event.batch)) is not None:
                 mine = self.returned.setdefault(run.record.stage.token, [b""] * len(run.ranks))
                 mine[run.ranks.index(event.rank)] = event.returned
@@ -346,11 +352,14 @@ class Engine:
             if done is not None:
                 self._on_stored(*done)
         elif isinstance(event, Failed):
-            self._on_failed(event)
+            if event.batch in self.ledger.batches and self.doubts.weigh(event):
+                self._believe(event)
         elif isinstance(event, Refused):
             self._refuse(event.batch)
         elif isinstance(event, Unmet):
             note_unmet(self, event.gang)
+        elif isinstance(event, Left):
+            self.ledger.strays.add(self.ledger, event.batch)
         elif isinstance(event, Spilled):
             self.spiller.on_spilled(event)
         elif isinstance(event, Output):
@@ -385,11 +394,6 @@ class Engine:
             job.finished = True
             self.jobs.finish(job)
             job.tell()
-
-    def _on_failed(self, event: Failed) -> None:
-        self._moved[event.rank] = time.monotonic()
-        if event.batch in self.ledger.batches and self.doubts.weigh(event):
-            self._believe(event)
 
     def _believe(self, event: Failed) -> None:
         batch = self.ledger.batches[event.batch]
@@ -465,7 +469,8 @@ class Engine:
             self._moved[0] = now
             self._start(batch)
         if any(late):
-            self._take_back([rank for rank, is_late in enumerate(late) if is_late])
+            if ahead := find_ahead(self.ledger, [rank for rank, is_late in enumerate(late) if is_late]):
+                self.recall(ahead, unwanted=False)  # idle ranks have it
             for mine, moved in zip(self.ledger.given, self._moved, strict=True):
                 if now - moved > TRIAL:
                     for batch in [b for b in mine.values() if b.record.stage.gang is None][:1]:
@@ -477,11 +482,6 @@ class Engine:
                 for rank, alive in enumerate(self.ledger.alive):
                     if alive:
                         self.send(rank, Drop(owner, source))
-
-    def _take_back(self, late: list[int]) -> None:
-        """Let idle ranks have what late ones have been given ahead."""
-        if ahead := find_ahead(self.ledger, late):
-            self.recall(ahead, unwanted=False)
 
     def _start(self, batch: Batch) -> None:
         if batch.record.stage.data is not None and batch.record.slow:

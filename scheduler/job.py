@@ -98,7 +98,7 @@ class Submit:
 
 @dataclass(frozen=True, slots=True)
 class EndJob:
-    """Request: drop a job; running blocks finish and are dropped."""
+    """Request: drop a job; what runs for it alone is interrupted."""
 
     job: Job
 

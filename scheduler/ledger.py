@@ -22,6 +22,7 @@ from .planning import Planner, Stopped, add_each, never
 from .readings import Readings, bytes_read
 from .ready_queue import SPARE
 from .record import Batch, Claim, Input, Loss, Record, State
+from .strays import Strays
 from .suspicion import Deadly, Suspicion
 from .timings import Timings
 
@@ -62,6 +63,7 @@ class Ledger(Planner):
         """Copies that aren't there yet, or were just made, and what makes the arrays from them: see `anchors`."""
         self.suspicion = Suspicion()
         self.timings = Timings()
+        self.strays = Strays()
         self._before = [0] * len(arenas)
         self._stages = self._number = 0
 
@@ -306,7 +308,8 @@ class Ledger(Planner):
         record.nrunning += len(tasks)
         return batch
 
-    def _end_batch(self, number: int) -> Batch | None:
+    def end_batch(self, number: int) -> Batch | None:
+        """Take a batch off the list of those that run; None where it isn't there."""
         batch = self.batches.pop(number, None)
         if batch is not None:
             del self.given[batch.rank][number]
@@ -327,7 +330,7 @@ class Ledger(Planner):
 
     def note_stored(self, number: int, seconds: float) -> tuple[Record, Index] | None:
         """Note that what a batch makes is there, and counts."""
-        batch = self._end_batch(number)
+        batch = self.end_batch(number)
         if batch is None:
             return None
         self.ended.append((number, True))
@@ -367,15 +370,12 @@ class Ledger(Planner):
 
     def refuse(self, number: int) -> None:
         """Note that what a batch was to make isn't there."""
-        batch = self._end_batch(number)
+        batch = self.end_batch(number)
         if batch is None:
             return
         self.ended.append((number, False))
-        record = batch.record
-        record.state[batch.tasks] = State.LOST
-        self.slabs.give(batch.rank, batch.offsets, record.bytes[batch.tasks])
-        self._refused.append((record, batch.tasks))
-        self._rest(record)
+        self.slabs.give(batch.rank, batch.offsets, batch.record.bytes[batch.tasks])
+        self.put_off(batch.record, batch.tasks)
         self.slabs.bury(self.batches, number)
 
     # ---------------------------------------------------------------- loss and spill
@@ -412,6 +412,7 @@ class Ledger(Planner):
                 lost += self.gangs.expel(self, record)
             if not record.nstored:
                 del self.holding[record]
+        self.strays.lose(self, rank)
         self.slabs.lose(rank, self.batches)
         self.gangs.rest(self)
         self._plan_again()
@@ -483,4 +484,5 @@ class Ledger(Planner):
 
     def readers(self, record: Record) -> set[int]:
         """Return the batches under way that may read what a record has stored."""
-        return {n for n, batch in self.batches.items() if any(edge.record is record for edge in batch.record.inputs)}
+        batches = self.batches | self.strays.batches
+        return {n for n, batch in batches.items() if any(edge.record is record for edge in batch.record.inputs)}

@@ -142,7 +142,7 @@ class Coordinator:
 
     def _closed(self) -> bool:
         engine = self._engine()
-        return engine is None or not engine.thread.is_alive()
+        return engine is None or engine.over
 
     def _make(self, entry: _Entry) -> None:
         """Make an array's memory, from what was kept of it; where a rank dies meanwhile, on the others."""
@@ -400,7 +400,7 @@ def make(engine: Engine, kind: type[Kind], shape: tuple[int, ...], dtype: Any, f
 def _drop(which: weakref.ref[Engine], token: bytes) -> None:
     """Wherever the last reference goes: nothing is waited for."""
     engine = which()
-    if engine is not None and engine.thread.is_alive():
+    if engine is not None and not engine.over:
         engine.request(Ask(partial(_drop_there, token), SimpleQueue()))
 
 

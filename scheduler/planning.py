@@ -144,6 +144,12 @@ class Planner:
         for record in touched:
             self._give_up(record, np.arange(record.ntasks))
 
+    def put_off(self, record: Record, tasks: Index) -> None:
+        """Note that tasks run no longer, and aren't stored; the next `plan` finds whether they are to run again."""
+        record.state[tasks] = State.LOST
+        self._refused.append((record, tasks))
+        self._rest(record)
+
     def _withdraw(self, record: Record, tasks: Index) -> None:
         """Let tasks wait or be ready no longer: they read nothing."""
         record.withdraw(tasks)

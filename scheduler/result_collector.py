@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextvars import ContextVar
 from queue import Empty
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from .job import Arrival, EndJob, Gathered, Job, Submit, Watch
 from .progress import Bar
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Sequence
 
     from ..graph.grid import Index
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 TICK = 0.1
+given_up: ContextVar[threading.Event | None] = ContextVar("windrow_given_up", default=None)
+"""What ends the computations of a context from outside: those of a thread that somebody awaits."""
 
 
 def insist(act: Callable[[], None]) -> None:
@@ -55,7 +59,7 @@ class ResultCollector:
 
         What stopped the job is raised.
         """
-        job = self.job
+        job, ending = self.job, given_up.get()
         check_loop()
         bar = Bar(config.progress, self.engine, job)
         if job.results is None and not job.finished:
@@ -63,6 +67,8 @@ class ResultCollector:
         try:
             while not job.finished or (job.error is None and self._open):
                 idle, arrival = False, None
+                if ending is not None and ending.is_set():
+                    raise ClusterError("the computation was cancelled")
                 left = TICK if deadline is None else deadline - time.monotonic()
                 if left <= 0:
                     return False
@@ -71,7 +77,7 @@ class ResultCollector:
                 except Empty:
                     idle = True
                 if idle:  # outside of except, so that what is raised here doesn't tell of Empty
-                    if not self.engine.thread.is_alive():
+                    if self.engine.over:
                         job.fail(ClusterError("the cluster was closed, or its engine ended, while it computed"))
                     bar.update()
                     continue

@@ -377,7 +377,7 @@ class Session:
                 "the cluster is that of the process from which this one was forked; make one here, or start processes "
                 "by multiprocessing.get_context('spawn')"
             )
-        if self.closed or not self.engine.thread.is_alive():
+        if self.closed or self.engine.over:
             raise ClusterError("the cluster is closed")
 
     def close(self) -> None:
@@ -389,7 +389,7 @@ class Session:
     def disown(self) -> None:
         """Let go of the engine in a forked child, which has none of its threads, and no right to end its ranks."""
         self._lock = threading.RLock()
-        self.closed = self._forked = True
+        self.closed = self._forked = self.engine.over = True
         self.engine.local.calls.disown()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from .arena import Arena
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ..graph.grid import Index
     from .record import Record
@@ -25,6 +25,8 @@ class Slabs:
         self.doomed: list[tuple[set[int], int, int, int]] = []
         """Ranges that are taken back when batches have ended: (these, rank, offset, bytes)."""
         self._files: dict[tuple[int, int], int] = {}
+        self._lent: dict[tuple[int, int], set[int]] = {}
+        self._strays: dict[int, list[tuple[int, int]]] = {}
 
     def place(self, rank: int, sizes: Index) -> Index:
         """Return where slabs go in a rank's arena: as many of them, the first ones, as fit."""
@@ -48,10 +50,37 @@ class Slabs:
         """Take back what tasks are stored in."""
         columns = (record.owner[tasks], record.offset[tasks], record.source[tasks], record.bytes[tasks])
         for rank, offset, source, nbytes in zip(*(c.tolist() for c in columns), strict=True):
-            if source < 0:
-                self.arenas[rank].give(offset, nbytes)
-            else:
+            if source >= 0:
                 self._leave(rank, source)
+            elif (rank, offset) in self._lent:
+                self.doomed.append((set(self._lent[rank, offset]), rank, offset, nbytes))
+            else:
+                self.arenas[rank].give(offset, nbytes)
+
+    def lend(self, number: int, read: Iterable[tuple[int, int]], own: Iterable[tuple[int, int, int]]) -> None:
+        """Keep what a batch reads and writes until it has ended, though nobody waits for it.
+
+        Parameters
+        ----------
+        number : int
+            The batch's; `restore` is told when it has ended.
+        read : iterable of (int, int)
+            Ranks and offsets of slabs in arenas; what is in files stays as long as it is mapped.
+        own : iterable of (int, int, int)
+            Ranks, offsets and bytes of what it writes.
+        """
+        self._strays[number] = places = list(read)
+        for place in places:
+            self._lent.setdefault(place, set()).add(number)
+        self.doomed += [({number}, *each) for each in own]
+
+    def restore(self, number: int, batches: Mapping[int, object]) -> None:
+        """Take back what was lent to a batch: it has ended."""
+        for place in self._strays.pop(number, ()):
+            self._lent[place].discard(number)
+            if not self._lent[place]:
+                del self._lent[place]
+        self.bury(batches, number)
 
     def expel(self, record: Record, tasks: Index, readers: set[int]) -> None:
         """Have what tasks are stored in taken back by `bury` when those batches have ended that may read it."""
@@ -82,7 +111,7 @@ class Slabs:
         rest = []
         for readers, rank, offset, nbytes in self.doomed:
             readers.discard(number)
-            readers &= batches.keys()
+            readers &= batches.keys() | self._strays.keys()
             if readers:
                 rest.append((readers, rank, offset, nbytes))
             else:

@@ -99,7 +99,8 @@ class Meet:
 class Recall:
     """Command: give these batches back; those that haven't begun are refused at once.
 
-    Where nobody wants them any more, those that have begun end what they wait for from others, and gangs do.
+    Where nobody wants them any more, those that have begun are interrupted, and end what they wait for from others, and
+    gangs do.
     """
 
     batches: tuple[int, ...]
@@ -183,6 +184,14 @@ class Unmet:
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """Event: a batch that nobody wants runs on, since its call can't be interrupted; how it ends is told, too."""
+
+    rank: int
+    batch: int
+
+
+@dataclass(frozen=True, slots=True)
 class Spilled:
     """Event: slabs are in file `source` (-1: the disk refused, `why`), at these offsets."""
 
@@ -230,4 +239,4 @@ class Answered:
 
 
 Command = Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Unshare | Ping | Stop | Asked | Answered
-Event = Done | Failed | Refused | Unmet | Spilled | Output | Pong
+Event = Done | Failed | Refused | Unmet | Left | Spilled | Output | Pong

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import math
 import pickle
-import threading
 import time
 import traceback
 from queue import SimpleQueue
@@ -18,18 +17,20 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import numpy as np
 
-from . import own_arena, shared_objects
+from . import shared_objects
 from .blas import BlasLimit
 from .boundary import trim_context
 from .calls import Calls, Recalled, attach, detach
+from .compute import ComputeThreads
 from .executor import Target, run_blocks, run_task
 from .formats import successors
 from .gangs.member import GangThreads
 from .host_copies import HostCopies
 from .inputs import Inputs
+from .interrupts import Interrupted
 from .kernels.interpreter.block_calls import BlockError
 from .one_sided.began import enter
-from .output import COMPUTE, finish_lines
+from .output import finish_lines
 from .pages_ahead import PagesAhead
 from .protocol import (
     Answered,
@@ -88,16 +89,10 @@ class Rank:
         self.calls.offer("tasks: ", lambda: _find_service("tasks.service").TaskService(self, threads))
         successors.serve(self.calls)
         self._folder = spill_folder
-        self._work: SimpleQueue[int | None] = SimpleQueue()
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._asked: SimpleQueue[tuple[int, Region, Bytes, Callable[[bool], None]]] = SimpleQueue()
         self._later: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._busy = [False] * threads
-        self._threads = [
-            threading.Thread(target=self._compute, args=(i,), name=f"{COMPUTE}{i}", daemon=True) for i in range(threads)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._compute = ComputeThreads(transport, threads, self._begin, self.emit)
         arena = transport.arena(self.rank)
         self._ahead = PagesAhead(arena, self._is_idle) if transport.size > 1 and arena is not None else None
         self.copies = HostCopies(transport, self.calls, self.fetch)
@@ -129,6 +124,8 @@ class Rank:
                 self.calls.recall(command.batches)
             for batch in command.batches:
                 self.give_back(batch)
+            if command.unwanted:
+                self._compute.end(command.batches)
         elif isinstance(command, Asked | Answered):
             self.calls.take(command)
         elif isinstance(command, Meet):
@@ -151,6 +148,7 @@ class Rank:
 
     def events(self) -> list[Event]:
         """Return what has happened since the last call; send what goes to other ranks."""
+        self._compute.leave()
         self.calls.send()
         while not self._asked.empty():
             self.transport.fetch(*self._asked.get())
@@ -176,8 +174,7 @@ class Rank:
         """End the compute threads once their present batch is through."""
         self.calls.close()
         detach(self.transport)
-        for _ in self._threads:
-            self._work.put(None)
+        self._compute.close()
         self._gangs.close()
         self.copies.close()
         for spill in self.spills.values():
@@ -242,7 +239,7 @@ class Rank:
             self.begin_soon(run.batch)
 
     def _is_idle(self) -> bool:
-        return not (self._waiting or any(self._busy))
+        return not (self._waiting or self._compute.busy)
 
     def begin_soon(self, batch: int) -> None:
         """Have a batch run whose inputs are at hand, unless it was given back meanwhile."""
@@ -251,7 +248,7 @@ class Rank:
             del self._waiting[batch]
             self._gangs.put(run, reader)
         elif run is not None:
-            self._work.put(batch)
+            self._compute.put(batch)
 
     def give_back(self, batch: int) -> None:
         """Refuse a batch, unless it has begun."""
@@ -262,25 +259,21 @@ class Rank:
             if found[0].gang is not None:  # the others wait for this rank
                 self._gangs.put(found[0], None)
 
-    def _compute(self, slot: int) -> None:
-        own_arena.enter(self.transport)
-        while (number := self._work.get()) is not None:
-            enter(self.calls.epoch)  # as long as the batch can be given back
-            item = self._waiting.pop(number, None)
-            if item is None:  # given back
-                continue
-            run, reader = item
-            told = self.rank == 0 and reader.stage.foreign
-            if told:
-                self.transport.note(slot, _describe_blocks(reader.stage, run.tasks))
-            self._busy[slot] = True
-            self.calls.enter(number)
-            self.emit(self._do(run, reader))
-            self.calls.leave(number)
-            self._busy[slot] = False
-            if told:
-                self.transport.note(slot, "")
-            item = run = reader = None  # type: ignore[assignment] # a batch keeps the user's arrays alive
+    def _begin(self, number: int, slot: int) -> Event | None:
+        """Run a batch on a compute thread; return what came of it."""
+        enter(self.calls.epoch)  # as long as the batch can be given back
+        run, reader = self._waiting.pop(number, (None, None))
+        if run is None or reader is None:  # given back
+            return None
+        noted = self.rank == 0 and reader.stage.foreign
+        if noted:
+            self.transport.note(slot, _describe_blocks(reader.stage, run.tasks))
+        self.calls.enter(number)
+        event = self._do(run, reader)
+        self.calls.leave(number)
+        if noted:
+            self.transport.note(slot, "")
+        return event
 
     def _do(self, run: Run, reader: Reader) -> Event:
         """Run a batch; return what came of it."""
@@ -291,6 +284,8 @@ class Rank:
             finally:  # before anybody hears of it: who computes anew reads anew; an error would keep them, too
                 reader.ahead.clear()
             return Done(self.rank, run.batch, time.perf_counter() - begin)
+        except Interrupted:
+            return Refused(self.rank, run.batch)
         except BlockError as error:
             if isinstance(error.error, Recalled):
                 return Refused(self.rank, run.batch)

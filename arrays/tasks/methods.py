@@ -68,6 +68,4 @@ class Awaitable(ArrayBase):
         return importlib.import_module("..interop.dask.arrays", __package__).to_dask(self)
 
     def __await__(self) -> Generator[Any, None, Any]:
-        asyncio = importlib.import_module("asyncio")
-        compute_array = importlib.import_module("..execution.compute", __package__).compute_array
-        return asyncio.to_thread(compute_array, self).__await__()  # type: ignore[no-any-return]
+        return importlib.import_module(".awaiting", __package__).compute(self).__await__()  # type: ignore[no-any-return]

@@ -144,7 +144,7 @@ class Asynchronous:
             try:
                 job, arrival = self._arrived.get(timeout=TICK)
             except Empty:
-                if not session().engine.thread.is_alive():
+                if session().engine.over:
                     raise ClusterError("the cluster was closed, or its engine ended, while it trained") from None
                 rows = 0.0
             else:

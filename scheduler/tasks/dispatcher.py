@@ -185,7 +185,7 @@ class Dispatcher:
 
     def wait_for_awaited(self) -> None:
         """Wait until all that executors were given has ended."""
-        while self.awaited and not self._closed and self._engine.thread.is_alive():
+        while self.awaited and not self._closed and not self._engine.over:
             wait(list(self.awaited), 1.0)
 
     def _watch_future(self, future: Future, record: Record) -> None:

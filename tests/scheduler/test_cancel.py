@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
 import os
 import signal
 import threading
@@ -132,3 +134,141 @@ def test_interrupts_at_any_moment():
             time.sleep(0.02)
         assert cluster._session.engine.ask(state) == [0, 0, 0, 0]
     signal.signal(signal.SIGUSR1, before)
+
+
+def loop(block):
+    while True:
+        pass
+
+
+def sleep(block):
+    time.sleep(2)
+    return block
+
+
+def call(block):
+    ctypes.CDLL(None).usleep(2_000_000)
+    return block
+
+
+def state(engine):
+    """What is under way, and in use."""
+    ledger = engine.ledger
+    used = sum(arena.used for arena in ledger.arenas)
+    return [
+        len(engine.jobs),
+        len(ledger.batches),
+        len(ledger.strays),
+        len(ledger.records),
+        len(ledger.slabs.doomed),
+        used,
+    ]
+
+
+def settle(cluster):
+    """Wait until nothing is under way any more."""
+    deadline = time.monotonic() + 20
+    while any(found := cluster._session.engine.ask(state)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert found == [0] * 6
+
+
+def give_up(interrupts, x):
+    """Ctrl-C when blocks run."""
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        x.compute()
+
+
+def time_out(interrupts, x):
+    """An awaited array whose time is over."""
+
+    async def wait():
+        async with asyncio.timeout(0.2):
+            await x
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(wait())
+
+
+def release(interrupts, x):
+    """A persisted array that nobody holds any more."""
+    kept = x.persist()
+    time.sleep(0.2)
+    del kept
+
+
+def fail(interrupts, x):
+    """Another block's error."""
+
+    def late(block):
+        time.sleep(0.2)
+        raise ValueError("this one")
+
+    with pytest.raises(ValueError, match="this one"):
+        wr.compute(x, wr.map_blocks(late, wr.ones(1), dtype=float))
+
+
+@pytest.mark.parametrize("function", [loop, sleep, call])
+@pytest.mark.parametrize("end", [give_up, time_out, release, fail])
+def test_what_runs_for_nobody_gives_its_threads_back(interrupts, end, function):
+    """At once: what is asked for next doesn't wait for blocks that run for 2 s, or for ever."""
+    before = threading.active_count()
+    with wr.Cluster(threads=2, memory="64 MiB") as cluster:
+        end(interrupts, wr.map_blocks(function, wr.ones(3 if end is fail else 8, chunks=1) + 1, dtype=float))
+        assert wr.map_blocks(np.sqrt, wr.full(8, 4.0, chunks=1), dtype=float).sum().compute() == 16
+        waits = cluster._session.engine.ask(lambda engine: len(engine.ledger.strays))
+        assert bool(waits) == (function is not loop)  # they still slept when that was through
+        settle(cluster)
+    deadline = time.monotonic() + 10
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert threading.active_count() <= before
+
+
+def test_interrupts_of_running_blocks_leave_nothing_behind(interrupts):
+    def either(block):
+        time.sleep(0.3) if block[0] % 2 else loop(block)
+        return block
+
+    with wr.Cluster(threads=2, memory="64 MiB") as cluster:
+        x = wr.map_blocks(either, wr.arange(8, chunks=1) + 1, dtype=float)
+        for k in range(100):
+            timer = threading.Timer(0.02 + 0.001 * (k % 10), os.kill, (os.getpid(), signal.SIGUSR1))
+            try:
+                timer.start()
+                x.compute()
+                pytest.fail("it ended")
+            except KeyboardInterrupt:  # maybe before it computes
+                timer.join()
+        assert wr.ones(10, chunks=1).sum().compute() == 10
+        settle(cluster)
+        names = [thread.name for thread in threading.enumerate() if thread.name.startswith("windrow-compute")]
+        deadline = time.monotonic() + 10
+        while len(names) > 2 and time.monotonic() < deadline:
+            time.sleep(0.02)
+            names = [thread.name for thread in threading.enumerate() if thread.name.startswith("windrow-compute")]
+        assert len(names) == 2, names
+
+
+def test_ctrl_c_while_the_engine_is_looked_at(monkeypatch, interrupts):
+    """Python takes a thread for ended after a Ctrl-C amid `Thread.is_alive`: nobody asks that of the engine's."""
+    with wr.Cluster(threads=1, memory="64 MiB") as cluster:
+        monkeypatch.setattr(cluster._session.engine.thread, "is_alive", lambda: pytest.fail("it was asked"))
+        assert wr.map_blocks(lambda b: time.sleep(0.3) or b, wr.ones(1), dtype=float).compute() == 1
+
+
+EXIT = """
+import os, signal, threading, time
+import numpy as np, windrow as wr
+wr.map_blocks(lambda b: np.linalg.svd(np.ones((1500, 1500)))[1][:1], wr.ones(4, chunks=1), dtype=float).persist()
+time.sleep(0.3)
+raise SystemExit(7)
+"""
+
+
+def test_a_process_ends_amid_a_call_of_a_library(launch):
+    """OpenBLAS would wait at C's own exit for what runs in a thread that has ended."""
+    for _ in range(2):
+        assert launch(0, "-c", EXIT, limit=40).status == 7

@@ -93,6 +93,7 @@ class Simulation:
         self.memory: list[dict[int, tuple[int, Name]]] = [{} for _ in range(ranks)]
         self.files: dict[tuple[int, int], dict[int, Name]] = {}
         self.flights: dict[int, Flight] = {}
+        self.strays: dict[int, Flight] = {}
         self.spills: list[tuple[int, Record, np.ndarray, np.ndarray]] = []
         self.copies: list[tuple[Claim, int, Place, Name]] = []
         self.jobs: list[Job] = []
@@ -111,7 +112,7 @@ class Simulation:
     def write(self, rank: int, offset: int, nbytes: int, name: Name) -> None:
         end = offset + nbytes
         assert end <= self.ledger.arenas[rank].size
-        for flight in self.flights.values():
+        for flight in [*self.flights.values(), *self.strays.values()]:
             for (owner, source, start), read in flight.reads:
                 if owner == rank and source < 0 and start in self.memory[rank]:
                     stop = self.memory[rank][start][0]
@@ -218,10 +219,29 @@ class Simulation:
         self.ledger.note_refused(number)
         self.ledger.plan()
 
+    def leave(self) -> None:
+        """A batch is left to its thread: nobody waits for it, but it reads and writes on."""
+        number = self.rng.choice(list(self.flights))
+        flight = self.strays[number] = self.flights.pop(number)
+        flight.reads = [(place, name) for place, name in flight.reads if place[1] < 0]  # a file stays mapped
+        token, rank = flight.batch.record.stage.token, flight.batch.rank
+        for task, offset in zip(flight.batch.tasks.tolist(), flight.batch.offsets.tolist(), strict=True):
+            if flight.batch.record.bytes[task]:
+                flight.reads.append(((rank, -1, offset), (token, task)))
+        self.ended.add(number)
+        self.ledger.strays.add(self.ledger, number)
+
+    def come_home(self) -> None:
+        number = self.rng.choice(list(self.strays))
+        for place, name in self.strays.pop(number).reads:
+            assert self.holds(place) == name
+        assert self.ledger.strays.end(self.ledger, number)
+
     def die(self) -> None:
         rank = self.rng.choice([r for r, ok in enumerate(self.ledger.alive) if ok and r])
         self.ended |= {n for n, f in self.flights.items() if f.batch.rank == rank}
         self.flights = {n: f for n, f in self.flights.items() if f.batch.rank != rank}
+        self.strays = {n: f for n, f in self.strays.items() if f.batch.rank != rank}
         self.spills = [s for s in self.spills if s[0] != rank]
         self.ledger.lose(rank)
 
@@ -304,7 +324,7 @@ class Simulation:
 
     def run(self, steps: int) -> None:
         """Let things happen at random; then let all that is under way come to its end, and take all back."""
-        rng, jobs, deaths, refusals = self.rng, 6, 2, 4
+        rng, jobs, deaths, refusals, strays = self.rng, 6, 2, 4, 4
         for _ in range(steps):
             choices = [self.dispatch] * 4
             choices += [self.finish] * 4 if self.flights else []
@@ -312,16 +332,19 @@ class Simulation:
             choices += [self.spilled] * 2 if self.spills else []
             choices += [self.submit] if jobs else []
             choices += [self.late] if self.ended else []
+            choices += [self.come_home] if self.strays else []
             choices += [self.drop, self.ledger.evict]
             if rng.random() < 0.25:
                 choices = [self.spill] * 4 if not self.spills else [self.dispatch]
                 choices += [self.end] if self.jobs else []
                 choices += [self.refuse] if self.flights and refusals else []
+                choices += [self.leave] if self.flights and strays else []
                 choices += [self.die] if deaths and any(self.ledger.alive[1:]) else []
             act = rng.choice(choices)
             jobs -= act == self.submit
             deaths -= act == self.die
             refusals -= act == self.refuse
+            strays -= act == self.leave
             act()
             if rng.random() < 0.5:
                 self.check()
@@ -338,6 +361,8 @@ class Simulation:
         assert not self.ledger.records
 
     def drain(self) -> None:
+        while self.strays:
+            self.come_home()
         while not all(self.satisfied(job) for job in self.jobs) or self.flights or self.spills or self.copies:
             moved = self.dispatch()
             for act, things in (

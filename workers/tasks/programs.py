@@ -10,6 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import MissingFile
+from ..interrupts import Interrupted
 from ..mpi.exits import before_end
 
 if TYPE_CHECKING:
@@ -19,10 +20,6 @@ _threads = threading.local()
 _running: dict[int, subprocess.Popen[Any]] = {}
 _stopped: set[int] = set()
 _own = os.getpid()
-
-
-class Interrupted(BaseException):
-    """Ends a task that runs, in its thread; a `BaseException`, so that functions don't take it for an error."""
 
 
 @contextlib.contextmanager

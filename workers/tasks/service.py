@@ -6,17 +6,18 @@ told together, as many as there are when the I/O thread comes by.
 
 from __future__ import annotations
 
-import ctypes
 import pickle
 import threading
 import time
 from collections import deque
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ClusterError
 from .. import own_arena
+from ..interrupts import GRACE, Interrupted, forget, interrupt, interruptible
 from ..output import COMPUTE, finish_lines
 from .lending import Lending
 from .needs import Held, with_needs
@@ -37,7 +38,7 @@ from .orders import (
     Unread,
 )
 from .packing import pack_error, pack_small, size_of
-from .programs import Interrupted, ended_by_us, stop_program
+from .programs import ended_by_us, stop_program
 
 if TYPE_CHECKING:
     from ..calls import Question
@@ -63,7 +64,7 @@ class TaskService:
         self._rank, self._calls = rank, rank.calls
         self._queue: SimpleQueue[int | None] = SimpleQueue()
         self._waiting: dict[int, TaskOrder] = {}
-        self._running: dict[int, int] = {}
+        self._running: dict[int, tuple[threading.Thread, TaskOrder]] = {}
         self._functions: dict[int, Any] = {}
         self._kept: dict[int, Any] = {}
         self._ended: deque[TaskEnd] = deque()
@@ -93,9 +94,12 @@ class TaskService:
             self._waiting[order.number] = order
             self._queue.put(order.number)
         while len(self._threads) < self._most and len(self._threads) < len(self._waiting) + len(self._running):
-            name = f"{COMPUTE}task-{len(self._threads)}"
-            self._threads.append(threading.Thread(target=self._loop, name=name, daemon=True))
-            self._threads[-1].start()
+            self._begin()
+
+    def _begin(self) -> None:
+        thread = threading.Thread(target=self._loop, name=f"{COMPUTE}task-{len(self._threads)}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def _take_back(self, question: Question) -> None:
         """Answer with those of some tasks that hadn't begun; they don't any more."""
@@ -114,10 +118,23 @@ class TaskService:
         """End a task that runs, if it can be: its program, or its function at its next line of Python."""
         (number,) = question.what
         with self._lock:
-            thread = self._running.get(number)
-            if thread is not None and not stop_program(number):
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Interrupted))
-        question.reply(thread is not None)
+            running = self._running.get(number)
+            if running is not None and running[0].ident is not None and not stop_program(number):
+                interrupt(running[0].ident, number)
+                timer = threading.Timer(GRACE, self._rank.do_later, [lambda: self._leave(*running)])
+                timer.daemon = True
+                timer.start()
+        question.reply(running is not None)
+
+    def _leave(self, thread: threading.Thread, order: TaskOrder) -> None:
+        """Leave a thread to a call that wasn't interrupted: the task has ended, and another thread takes its place."""
+        with self._lock:
+            if self._running.get(order.number) != (thread, order):
+                return
+            del self._running[order.number]
+            self._threads.remove(thread)
+            self._ended.append(TaskEnd(order.number, order.run, RAISED, INTERRUPTED, 0, 0.0))
+        self._begin()
 
     def _drop(self, question: Question) -> None:
         values, functions = question.what
@@ -167,59 +184,56 @@ class TaskService:
     def _loop(self) -> None:
         own_arena.enter(self._rank.transport)
         going = True
-        while going:
-            with suppress(Interrupted):
-                going = self._next()
+        while going and (number := self._queue.get()) is not None:
+            order = self._waiting.pop(number, None)
+            if order is not None:  # it wasn't taken back
+                going = self._perform(order)
 
-    def _next(self) -> bool:
-        number = self._queue.get()
-        if number is None:
-            return False
-        order = self._waiting.pop(number, None)
-        if order is None:  # it was taken back
-            return True
-        ended: tuple[str, bytes, int, float] = RAISED, INTERRUPTED, 0, 0.0
-        with suppress(Interrupted):
-            with self._lock:
-                self._running[number] = threading.get_ident()
-            ended = self._run(order)
-        told = False
-        while not told:
-            with suppress(Interrupted):  # it came when the task was through
-                self._end(order, *ended)
-                told = True
-        return True
-
-    def _end(self, order: TaskOrder, how: str, packed: bytes, nbytes: int, seconds: float) -> None:
+    def _perform(self, order: TaskOrder) -> bool:
+        """Run a task and note how it ended; tell whether that was waited for."""
+        mine = threading.current_thread(), order
         with self._lock:
-            self._running.pop(order.number, None)
+            self._running[order.number] = mine
+        end, value = self._run(order)
+        forget(threading.get_ident())
+        with self._lock:
+            waited_for = self._running.get(order.number) == mine
+            if waited_for:
+                del self._running[order.number]
+                if end.how == KEPT:
+                    self._kept[order.number] = value
         finish_lines()
-        self._ended.append(TaskEnd(order.number, order.run, how, packed, nbytes, seconds))
-        self._rank.transport.wake()
+        if waited_for:
+            self._ended.append(end)
+            self._rank.transport.wake()
+        return waited_for
 
-    def _run(self, order: TaskOrder) -> tuple[str, bytes, int, float]:
-        """Run a task; return how it ended, the pickle, bytes and seconds."""
+    def _run(self, order: TaskOrder) -> tuple[TaskEnd, Any]:
+        """Run a task; return how it ended, and what it returned where that stays here."""
         begin = time.perf_counter()
+
+        def end(how: str, packed: bytes, nbytes: int = 0) -> TaskEnd:
+            return TaskEnd(order.number, order.run, how, packed, nbytes, time.perf_counter() - begin)
+
         try:
             needs = {number: need.load(self._rank) for number, need in order.needs}
         except Unread:
-            return UNREAD, b"", 0, 0.0
+            return end(UNREAD, b""), None
         except BaseException as error:
-            return RAISED, pack_error(error), 0, 0.0
+            return end(RAISED, pack_error(error)), None
         try:
             with ended_by_us(order.number):
                 function, args, keywords = with_needs(order.call, needs)
                 if order.function:
                     function = self._function(order.function)
-                value = function(*args, **keywords)
+                value = interruptible(order.number, partial(function, *args, **keywords))
             del function, args, keywords, needs
             packed = None if isinstance(order.call, Held) else pack_small(value)
         except BaseException as error:
-            return RAISED, pack_error(error), 0, time.perf_counter() - begin
+            return end(RAISED, pack_error(error)), None
         if packed is None:
-            self._kept[order.number] = value
-            return KEPT, b"", size_of(value), time.perf_counter() - begin
-        return RETURNED, packed, len(packed), time.perf_counter() - begin
+            return end(KEPT, b"", size_of(value)), value
+        return end(RETURNED, packed, len(packed)), None
 
     def _function(self, number: int) -> Any:
         found = self._functions[number]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import numpy as np
 from ....graph.errors import ShapeError
 from ....graph.kinds.mapping import BlockFunction, MapBlocks
 from ... import shared_objects
+from ...calls import current_batch
+from ...interrupts import interruptible
 from ...pages.additions import collecting
 from ..blocks import block_function, fills
 from ..user_results import check_kept, plain, usual_warnings
@@ -107,7 +110,8 @@ def call_function(value: Call, args: list[Array | list[Array]], stage: Stage, bl
             keywords["block_id"] = stage.domain.index(block)
         try:
             with usual_warnings(), collecting(op.adds, block):
-                made = plain(op.label, function(*args, *extra, **keywords))
+                returned = interruptible(current_batch(), partial(function, *args, *extra, **keywords))
+                made = plain(op.label, returned)
         except Exception as error:
             if isinstance(error, ValueError) and "read-only" in str(error):
                 error.add_note(f"{op.label}: the blocks a function is given are read-only; write to a copy of them")

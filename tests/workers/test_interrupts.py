@@ -1,0 +1,120 @@
+"""Users' functions are interrupted in their threads, nothing else is; what takes no notice is left to its thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from windrow.workers.compute import ComputeThreads
+from windrow.workers.embedded import EmbeddedTransport
+from windrow.workers.interrupts import Interrupted, forget, interrupt, interruptible
+from windrow.workers.protocol import Done, Left
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def test_a_loop_is_interrupted_wherever_it_is():
+    ended, begun = [], [-1]  # an interrupt amid an Event's method would leave its lock closed
+
+    def loop(k):
+        while True:
+            begun[0] = k
+
+    def run():
+        for k in range(100):
+            try:
+                interruptible(k, lambda k=k: loop(k))
+            except Interrupted:
+                forget(threading.get_ident())
+                ended.append(k)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    for k in range(100):
+        wait_for(lambda k=k: begun[0] == k)
+        interrupt(thread.ident, k)
+        wait_for(lambda k=k: len(ended) > k)
+    thread.join(20)
+    assert ended == list(range(100))
+
+
+def test_an_interrupt_never_reaches_what_comes_after():
+    """Functions are through at about the time when they are interrupted: the rest of the thread sees nothing of it."""
+    number, stray, outcomes, over = [0], [], set(), False
+
+    def short():
+        for _ in range(20):
+            pass
+        return 1
+
+    def run():
+        try:
+            for k in range(300):
+                number[0] = k
+                try:
+                    outcomes.add(interruptible(k, short))
+                except Interrupted:
+                    outcomes.add("interrupted")
+                for _ in range(20):
+                    pass
+        except Interrupted:
+            stray.append(number[0])
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while not over:
+        interrupt(thread.ident, number[0])
+        over = not thread.is_alive()
+    thread.join(20)
+    assert not stray
+    assert number == [299]
+
+
+def test_what_was_interrupted_before_it_is_called_isn_t_called():
+    own = threading.get_ident()
+    interrupt(own, 7)
+    with pytest.raises(Interrupted):
+        interruptible(7, lambda: pytest.fail("it is called"))
+    assert interruptible(8, lambda: 8) == 8
+    forget(own)
+    assert interruptible(7, lambda: 7) == 7
+
+
+def test_a_call_that_takes_no_notice_is_left_and_another_thread_goes_on():
+    transport = EmbeddedTransport(1 << 16)
+    events, go_on = [], threading.Event()
+
+    def run(batch, slot):
+        if batch == 1:
+            go_on.wait(30)
+        return Done(0, batch, float(slot))
+
+    compute = ComputeThreads(transport, 1, run, events.append)
+    compute.put(1)
+    compute.put(2)
+    wait_for(lambda: compute.busy)
+    compute.end([1, 5])
+    compute.end([1])  # twice
+    compute.leave()
+    assert not events  # it has some time to take notice
+    wait_for(lambda: compute.leave() or len(events) == 2)
+    assert events == [Left(0, 1), Done(0, 2, 1.0)]  # on a thread with another slot
+    go_on.set()
+    wait_for(lambda: len(events) == 3)
+    assert events[2] == Done(0, 1, 0.0)
+    wait_for(lambda: not compute.busy)
+    compute.put(3)
+    wait_for(lambda: len(events) == 4)
+    assert events[3].seconds == 1.0  # the thread that was left has ended
+    compute.close()
+    assert np.size(transport.arena(0)) == 1 << 16
