@@ -32,7 +32,9 @@ def exception_of(event: Failed, stage: Stage, peer: Peer) -> BaseException:
     if event.error:
         with contextlib.suppress(Exception):  # a class that only the rank could import
             error = pickle.loads(event.error)
-    block = f" block {stage.grid.index(event.block)}" if event.block >= 0 else ""
+    block = ""
+    if event.block >= 0:
+        block = f" block {stage.grid.index(event.block)}" if stage.gang is None else f" member {event.block}"
     error.add_note(f"in operation {stage.name},{block} on rank {event.rank} (host {peer.host}, pid {peer.pid})")
     if stage.origin:
         error.add_note(f"the operation was created at {stage.origin}")

@@ -60,8 +60,9 @@ class GangRun:
         assert gang is not None
         if self.broken or gang.timeout is None or time.monotonic() - self.begun < gang.timeout:
             return None
-        late = [str(k) for k, batch in enumerate(self.batches) if batch.number not in self.arrived]
-        who = f"member{'s' if len(late) > 1 else ''} {', '.join(late)} of {len(self.batches)}"
+        late = [k for k, batch in enumerate(self.batches) if batch.number not in self.arrived]
+        s, places = "s" * (len(late) > 1), ", ".join(str(self.ranks[k]) for k in late)
+        who = f"member{s} {', '.join(map(str, late))} of {len(self.batches)} (rank{s} {places})"
         if len(self.batches) == 1:
             who = "it"
         return WaitTimeout(

@@ -157,7 +157,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Event: a block raised. `error` is the pickled exception (empty when it can't be), `text` its traceback."""
+    """Event: a block raised. `error` is the pickled exception (empty when it can't be), `text` its traceback.
+
+    Of a rank program `block` is the member's number.
+    """
 
     rank: int
     batch: int

@@ -96,7 +96,7 @@ class Rank:
         arena = transport.arena(self.rank)
         self._ahead = PagesAhead(arena, self._is_idle) if transport.size > 1 and arena is not None else None
         self.copies = HostCopies(transport, self.calls, self.fetch)
-        self._gangs = GangThreads(transport, self.calls, self.emit, _fail_member, self.do_later)
+        self._gangs = GangThreads(transport, self.calls, self.emit, _failure, self.do_later)
 
     @property
     def pages(self) -> PageService:
@@ -367,10 +367,6 @@ def _describe_blocks(stage: Stage, tasks: Index) -> str:
     first, last = (stage.grid.index(int(task)) for task in (tasks[0], tasks[-1]))
     blocks = f"block {first}" if len(tasks) == 1 else f"one of the blocks {first} to {last}"
     return f"{stage.name} on {blocks}" + (f", created at {stage.origin}" if stage.origin else "")
-
-
-def _fail_member(rank: int, batch: int, error: BaseException) -> Failed:
-    return _failure(rank, batch, -1, error)
 
 
 def _words(error: BaseException) -> str:

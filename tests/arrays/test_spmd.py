@@ -287,3 +287,15 @@ def test_where_chunks_begin(chunk, aligned):
     x = (wr.arange(5 * chunk, chunks=chunk) * 2.0).persist()
     (found,) = wr.spmd(begins, x, members=1)
     assert (not any(found)) == aligned, "as the guide to JAX says"
+
+
+def test_an_error_names_the_member():
+    def fails(comm):
+        comm.Barrier()
+        if comm.rank == 2:
+            raise KeyError("here")
+        comm.Barrier()
+
+    with pytest.raises(KeyError, match="here") as caught:
+        wr.spmd(fails, members=4)
+    assert caught.value.__notes__[0].startswith("in operation spmd(fails), member 2 on rank 0 (host ")

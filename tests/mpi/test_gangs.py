@@ -35,6 +35,8 @@ def test_rank_programs(launch, nothing_left):
     kind, text, *notes = found["errors"]["own"]
     assert (kind, text) == ("LookupError", "of the member's own")
     assert any("in wrong" in note for note in notes), "the member's line"
+    assert notes[0].startswith("in operation spmd(wrong), member 1 on rank 1 (host ")
+    assert found["errors"]["placed"][2].startswith("in operation spmd(wrong), member 1 on rank 0 (host ")
     kind, text, *_ = found["errors"]["mpi"]
     assert kind == "Exception"
     assert "RANK" in text.upper()
@@ -49,7 +51,8 @@ def test_a_member_that_alone_is_late_stops_waiting(launch, nothing_left):
     *found, left = json.loads(ended.last)
     assert left == 3, "nobody takes what was put later"
     assert found[1::2] == [[3, 3, 3]] * 4
-    assert found[::2] == ["member 0 of 3", "member 2 of 3", "member 0 of 3", "members 0, 1, 2 of 3"]
+    one, all_ = ("member {0} of 3 (rank {0})".format, "members 0, 1, 2 of 3 (ranks 0, 1, 2)")
+    assert found[::2] == [one(0), one(2), one(0), all_]
 
 
 def test_what_a_rank_program_leaves_or_raises_harms_no_other(launch, nothing_left):

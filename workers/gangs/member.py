@@ -21,7 +21,7 @@ from ...graph.errors import ClusterError
 from ...graph.kinds.gang import share
 from .. import own_arena
 from ..calls import Recalled, computing
-from ..kernels.interpreter.block_calls import read_only
+from ..kernels.interpreter.block_calls import BlockError, read_only
 from ..kernels.user_results import usual_warnings
 from ..one_sided.began import enter
 from ..output import COMPUTE
@@ -92,7 +92,7 @@ class GangThreads:
         transport: Transport,
         calls: Calls,
         emit: Callable[[Event], None],
-        fail: Callable[[int, int, BaseException], Event],
+        fail: Callable[[int, int, int, BaseException], Event],
         later: Callable[[Callable[[], None]], None],
     ) -> None:
         self.transport, self.rank, self.meeting = transport, transport.rank, transport.meeting
@@ -205,8 +205,9 @@ class GangThreads:
             done = Done(self.rank, batch, time.perf_counter() - begin, returned)
             self.emit(Refused(self.rank, batch) if harmed else done)
         except BaseException as trouble:
-            lost = self._is_lost(batch, trouble)
-            self.emit(Refused(self.rank, batch) if lost else self.fail(self.rank, batch, trouble))
+            member, cause = (trouble.block, trouble.error) if isinstance(trouble, BlockError) else (-1, trouble)
+            lost = self._is_lost(batch, cause)
+            self.emit(Refused(self.rank, batch) if lost else self.fail(self.rank, batch, member, cause))
         self.calls.leave(batch)
         return harmed
 
@@ -221,7 +222,13 @@ class GangThreads:
         return bool(told) or (told is None and batch in self._recalled)
 
     def _run(self, run: Run, reader: Reader, comms: list[Any]) -> bytes:
-        """Run the members of this rank, each with its own tasks; return what they returned, pickled."""
+        """Run the members of this rank, each with its own tasks; return what they returned, pickled.
+
+        Raises
+        ------
+        BlockError
+            A member has raised; the block is the member's number.
+        """
         stage = reader.stage
         gang = stage.gang
         assert gang is not None
@@ -229,20 +236,21 @@ class GangThreads:
         function, extra, keywords = pickle.loads(gang.payload.pickled)
         parts = np.array_split(np.arange(len(run.tasks)), len(comms))
         found: list[Any] = [None] * len(comms)
-        errors: list[BaseException] = []
+        errors: list[BlockError] = []
 
         def member(number: int) -> None:
             own_arena.enter(self.transport)
             computing(run.batch)
             enter(run.gang.epoch if run.gang is not None else 0, number, len(comms))
             tasks, offsets = run.tasks[parts[number]], run.offsets[parts[number]]
+            place = number
             try:
-                given = [*operands(stage, gang, reader, tasks), *self._outs(gang, tasks, offsets)]
                 place = comms[number].Get_rank()
+                given = [*operands(stage, gang, reader, tasks), *self._outs(gang, tasks, offsets)]
                 with usual_warnings(), collecting(gang.adds, place, attempt):
                     found[number] = function(comms[number], *given, *extra, **keywords)
             except BaseException as error:
-                errors.append(error)
+                errors.append(BlockError(place, error))
                 if len(comms) > 1:
                     self.meeting.revoke(comms, error)
             finally:
@@ -262,7 +270,7 @@ class GangThreads:
             thread.join()
         reader.ahead.clear()  # as in `Rank._compute`
         if errors:
-            raise next((e for e in errors if not self.meeting.is_loss(e)), errors[0])
+            raise next((each for each in errors if not self.meeting.is_loss(each.error)), errors[0])
         return b"" if gang.outs else _pickle(found, gang.label)
 
     def _outs(self, gang: Gang, tasks: Index, offsets: Index) -> list[LocalChunks]:

@@ -19,8 +19,8 @@ def talk(comm):
 
 interrupts = 0
 for k in range(int(sys.argv[1])):
-    threading.Timer(0.01 + 0.01 * (k % 8), os.kill, (os.getpid(), signal.SIGINT)).start()
-    try:
+    try:  # on a busy machine it may come while the timer begins
+        threading.Timer(0.01 + 0.01 * (k % 8), os.kill, (os.getpid(), signal.SIGINT)).start()
         wr.spmd(talk)
     except KeyboardInterrupt:
         interrupts += 1

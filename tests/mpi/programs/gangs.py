@@ -63,9 +63,9 @@ found["halo"] = wr.spmd(halo, x, out=wr.Spec(x.shape, "f8", (4, 4, 4, 4, 4, 4)))
 found["two members"] = wr.spmd(sums, x, members=2)
 found["cart"] = wr.spmd(cart)
 errors = {}
-for name, program in (("own", wrong), ("mpi", misused)):
+for name, program, members in (("own", wrong, None), ("mpi", misused, None), ("placed", wrong, [2, 0])):
     try:
-        wr.spmd(program)
+        wr.spmd(program, members=members)
     except Exception as error:
         errors[name] = [type(error).__name__, str(error), *error.__notes__]
 found["errors"] = errors
