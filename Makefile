@@ -92,6 +92,7 @@ docs: .venv/.test ## write docs/operations.md from the definitions
 site: .venv/.site ## the documents in build/site; every warning is an error
 	rm -rf docs/api/generated build/site
 	TF_CPP_MIN_LOG_LEVEL=3 $(BIN)/sphinx-build -W --keep-going -n -q -j auto docs build/site $(ARGS)
+	@echo "the site is there: file://$(CURDIR)/build/site/index.html"
 
 conformance: .venv/.test ## the array API's test suite, SUITE=its checkout; ARGS="--chunks", ARGS="--ranks 3"
 	$(BIN)/pip install -q -r $(SUITE)/requirements.txt pytest-xdist

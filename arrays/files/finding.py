@@ -18,7 +18,7 @@ from ...workers.formats.uploads import MOVING
 from .aside import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 Options = tuple[tuple[str, Any], ...]
 _KINDS = {
@@ -151,18 +151,34 @@ def _list(path: str, endings: Sequence[str]) -> list[str]:
         return _choose(inside, path, endings)
     if not _is_pattern(path):
         return [path]
-    return sorted((p for p in glob.glob(path, recursive=True) if os.path.isfile(p)), key=natural)
+    return _expand(glob.glob(path, recursive=True), os.path.isfile, lambda one: _list(one, endings), endings)
 
 
 def _list_url(path: str, options: Options, endings: Sequence[str]) -> list[str]:
     system, inner = file_system(path, options)
     system.invalidate_cache()
     if _is_pattern(inner):
-        names = [name for name in system.glob(inner) if system.isfile(name)]
-        return [system.unstrip_protocol(name) for name in sorted(names, key=natural)]
+
+        def within(one: str) -> list[str]:
+            return _choose(system.find(one), one, endings)
+
+        return [system.unstrip_protocol(one) for one in _expand(system.glob(inner), system.isfile, within, endings)]
     if not system.isdir(inner):
         return [path]
     return [system.unstrip_protocol(name) for name in _choose(system.find(inner), inner, endings)]
+
+
+def _expand(
+    matches: Sequence[str], is_file: Callable[[str], bool], within: Callable[[str], list[str]], endings: Sequence[str]
+) -> list[str]:
+    """Return the files that matches of a pattern mean, each once; those of folders where endings tell which count."""
+    found: dict[str, None] = {}
+    for one in sorted(matches, key=natural):
+        if is_file(one):
+            found[one] = None
+        elif endings and not os.path.basename(one.rstrip("/")).startswith((".", "_")):
+            found |= dict.fromkeys(within(one))
+    return sorted(found, key=natural)
 
 
 def _choose(paths: Any, root: str, endings: Sequence[str]) -> list[str]:

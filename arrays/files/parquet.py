@@ -38,8 +38,9 @@ def read_parquet(
     Parameters
     ----------
     path : str or os.PathLike, or a list of them
-        Files, patterns such as ``2013-*.parquet``, or folders: the files that end with ".parquet", also in folders
-        within, in the order of their names, in which numbers count as numbers. URLs that fsspec opens, too.
+        Files, folders, or patterns of them such as ``2013-*.parquet``. Of folders the files that end with ".parquet",
+        also in folders within, in the order of their names, in which numbers count as numbers. URLs that fsspec opens,
+        too.
     columns : sequence of str, optional
         The columns to read; None: all. Names of folders as "year=2013" are columns, too.
     nulls : {None, "raise", "nan", "mask"}

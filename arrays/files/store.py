@@ -83,7 +83,7 @@ def store(
     single = isinstance(sources, ArrayBase)
     if single:
         sources, targets = [sources], [targets]
-        regions = None if regions is None else [regions]
+        regions = regions if regions is None or isinstance(regions, list) else [regions]
     elif not isinstance(sources, Sequence) or not all(isinstance(s, ArrayBase) for s in sources):
         raise ArgumentError(bad("store", "sources", sources, "a Windrow array, or a sequence of them"))
     if isinstance(regions, tuple) and regions and all(isinstance(r, slice) for r in regions):

@@ -167,6 +167,14 @@ def test_store(chunks):
     np.testing.assert_allclose(both[1], DATA.sum(0))
 
 
+def test_one_array_and_a_list_of_its_region():
+    target = np.zeros(6)
+    wr.store(wr.arange(3, chunks=2), target, regions=[(slice(2, 5),)])
+    assert target.tolist() == [0, 0, 0, 1, 2, 0]
+    with pytest.raises(wr.ArgumentError, match="a tuple of slices for each of 1 sources"):
+        wr.store(wr.arange(3), target, regions=[(slice(0, 3),), (slice(3, 6),)])
+
+
 def test_store_in_several_goes_computes_once(tmp_path):
     path = str(tmp_path / "calls")  # since functions are pickled
 

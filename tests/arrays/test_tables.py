@@ -122,10 +122,21 @@ def test_folders_patterns_urls_and_names_of_folders(tmp_path, form):
     expected = {"x": [0.5, None, 1, 2], "y": [2013, 2013, 2014, 2014]}
     for path in (tmp_path / "h", f"{tmp_path}/h/*/*", f"file://{tmp_path}/h", "memory://h", f"memory://h/*/*.{ending}"):
         assert values(read(path)) == expected
+    for path in (f"{tmp_path}/h/y=*", f"{tmp_path}/h/y=*/**", f"{tmp_path}/*", "memory://h/y=*"):  # folders, each file once
+        assert values(read(path)) == expected
     assert values(read(tmp_path / "h", ["y"])) == {"y": expected["y"]}
     (tmp_path / "empty").mkdir()
     with pytest.raises(wr.MissingFile, match=rf"no file that ends with .*\.{ending}"):
         read(tmp_path / "empty")
+
+
+def test_a_pattern_of_folders_that_were_written(tmp_path):
+    for day in (10, 9):
+        wr.to_parquet(tmp_path / f"day-{day}", {"n": wr.arange(4, chunks=3) + 10 * day})
+    found = wr.read_parquet(tmp_path / "day-*")["n"]
+    assert (found.compute().tolist(), found.chunks) == ([90, 91, 92, 93, 100, 101, 102, 103], ((3, 1, 3, 1),))
+    with pytest.raises(wr.MissingFile, match="no file that it matches"):
+        wr.read_parquet(tmp_path / "night-*")
 
 
 def test_files_in_the_order_of_their_numbers(tmp_path, form):
