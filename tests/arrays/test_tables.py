@@ -122,7 +122,7 @@ def test_folders_patterns_urls_and_names_of_folders(tmp_path, form):
     expected = {"x": [0.5, None, 1, 2], "y": [2013, 2013, 2014, 2014]}
     for path in (tmp_path / "h", f"{tmp_path}/h/*/*", f"file://{tmp_path}/h", "memory://h", f"memory://h/*/*.{ending}"):
         assert values(read(path)) == expected
-    for path in (f"{tmp_path}/h/y=*", f"{tmp_path}/h/y=*/**", f"{tmp_path}/*", "memory://h/y=*"):  # folders, each file once
+    for path in (f"{tmp_path}/h/y=*", f"{tmp_path}/h/y=*/**", f"{tmp_path}/*", "memory://h/y=*"):  # each file once
         assert values(read(path)) == expected
     assert values(read(tmp_path / "h", ["y"])) == {"y": expected["y"]}
     (tmp_path / "empty").mkdir()
