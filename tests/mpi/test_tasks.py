@@ -22,7 +22,7 @@ def test_tasks_on_ranks(launch, nothing_left):
     assert (found["large"], found["array"], found["host"]) == (1_000_000, 999_000, 9.0)
     assert found["threads"] == [k * k for k in range(50)]
     assert (found["ended"], found["program"], found["losses"]) == (True, True, 0)
-    assert (found["stuck"], found["then"]) == (True, 1), "what stays in compiled code ends with its rank"
+    assert (found["asleep"], found["left"]) == (True, [0, 32]), "what stays in compiled code is left to its thread"
     assert "ranks died" in found["deadly"] or "rank died" in found["deadly"]
     assert found["unpicklable"].startswith("allocate_lock-"), found["unpicklable"]
     assert "can't be pickled, so it can't leave rank" in found["unpicklable"]

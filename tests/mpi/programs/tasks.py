@@ -4,7 +4,6 @@ import concurrent.futures
 import gc
 import json
 import os
-import signal
 import sys
 import threading
 import time
@@ -81,8 +80,7 @@ def forever():
         time.sleep(0.001)
 
 
-def stuck():
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+def asleep():
     time.sleep(30)
 
 
@@ -93,10 +91,10 @@ program = wr.submit(["sleep", "30"])
 time.sleep(0.2)
 found["program"] = program.cancel(running=True)
 found["losses"] = len(wr.cluster().losses)
-held = wr.submit(stuck)
+held = wr.submit(asleep)
 time.sleep(0.2)
-found["stuck"] = held.cancel(running=True)
-found["then"] = len(wr.cluster().losses)
+found["asleep"] = held.cancel(running=True)
+found["left"] = [len(wr.cluster().losses), wr.submit(pow, 2, 5).result(10)]
 
 
 def deadly():
