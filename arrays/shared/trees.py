@@ -1,4 +1,8 @@
-"""SciPy's k-d trees, once a host, asked over lazy arrays of points."""
+"""SciPy's k-d trees, once a host, asked over lazy arrays of points, and changed between computations.
+
+Points that come in lie in a second, small tree, and points that go are listed. Both are shared anew with each change,
+and what was made before keeps those of then. When they are many, one tree is built of all.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.arguments import is_integer
-from ...graph.errors import ArgumentError, ShapeError, bad
+from ...graph.errors import ArgumentError, BadValue, IndexingError, ShapeError, bad
 from ...scheduler.sharing import share
+from ...workers.changed_tree import ChangedTree, Part
 from ..base import ArrayBase, plain_array
 from ..execution.compute import compute_array
 from ..user_functions.gufunc import apply_gufunc
@@ -18,11 +23,16 @@ from ..user_functions.gufunc import apply_gufunc
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+FEW = 4096
+"""Points that may have come in, or gone, before one tree is built of all; an eighth of a larger tree."""
+
 
 class KDTree:
     """SciPy's k-d tree where all ranks see it: built once, its memory shared by all ranks of a host.
 
-    In functions that run on ranks it is SciPy's `KDTree`. In the script it answers for lazy arrays of points, lazily.
+    In functions that run on ranks it is SciPy's `KDTree`; once it has been changed it answers `query` and
+    `query_ball_point` as that does. In the script it answers for lazy arrays of points, lazily. What is lazy sees the
+    points that were there when it was made.
 
     Parameters
     ----------
@@ -34,7 +44,7 @@ class KDTree:
     Attributes
     ----------
     n : int
-        Number of points.
+        Number of indexes: of points that are there or were erased. `len(tree)` is the number of those that are there.
     m : int
         Number of coordinates.
     nbytes : int
@@ -57,31 +67,171 @@ class KDTree:
     """
 
     def __init__(self, points: Any, **options: Any) -> None:
-        try:
-            from scipy.spatial import KDTree as Tree
-        except ImportError:
-            raise ArgumentError("KDTree: SciPy is not installed; pip install scipy") from None
-        given = compute_array(points) if isinstance(points, ArrayBase) else plain_array("KDTree", "points", points)
-        _check_points("KDTree", "points", given.dtype)
-        try:
-            tree = Tree(given, **options)
-        except (TypeError, ValueError) as error:
-            came = f"of shape {given.shape} and dtype {given.dtype}"
-            came += f", with {', '.join(f'{name}={value!r}' for name, value in options.items())}" if options else ""
-            raise ArgumentError(f"KDTree: argument 'points' is {came}: SciPy says: {error}") from error
-        self.n, self.m = int(tree.n), int(tree.m)
-        self._shared = share(tree)
+        given = _read_points("KDTree", points)
+        self._options = options
+        self._there = np.ones(len(given), bool)
+        self._beside = self._erased = np.zeros(0, np.intp)
+        self._shared = share(self._build("KDTree", given))
+        self._more: Any = None
+        self._gone: Any = None
+        self._indexes: Any = None
+        self.m = int(self._shared.value.m)
+
+    @property
+    def n(self) -> int:
+        """Number of indexes: of points that are there or were erased."""
+        return len(self._there)
 
     @property
     def nbytes(self) -> int:
         """What it takes, once a host."""
-        return self._shared.nbytes
+        return sum(each.nbytes for each in (self._shared, self._more, self._gone, self._indexes) if each is not None)
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self._there))
 
     def __reduce__(self) -> Any:
-        return self._shared.__reduce__()
+        if self._is_plain:
+            return self._shared.__reduce__()
+        return _changed_tree, (self._shared, self._indexes, self._more, self._gone, self.n)
 
     def __repr__(self) -> str:
-        return f"<shared KDTree: {self.n} points of {self.m} coordinates>"
+        return f"<shared KDTree: {len(self)} points of {self.m} coordinates>"
+
+    @property
+    def _is_plain(self) -> bool:
+        return self._more is None and self._gone is None and self._indexes is None
+
+    @property
+    def _view(self) -> Any:
+        """What answers in the script."""
+        if self._is_plain:
+            return self._shared.value
+        indexes, more, gone = (None if each is None else each.value for each in (self._indexes, self._more, self._gone))
+        return _changed_tree(self._shared.value, indexes, more, gone, self.n)
+
+    def insert(self, points: Any) -> np.ndarray[Any, Any]:
+        """Add points.
+
+        Parameters
+        ----------
+        points : array_like or Array
+            Coordinates, a row for each point. A lazy array is computed.
+
+        Returns
+        -------
+        numpy.ndarray
+            Their indexes, which follow those that there were.
+
+        Raises
+        ------
+        ArgumentError
+            They are no real numbers, or SciPy takes no such points.
+        ShapeError
+            They have another number of coordinates.
+
+        Notes
+        -----
+        Many points at once take little longer than one.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> tree = wr.shared.KDTree([[0.0], [5.0]])
+        >>> tree.insert([[2.4]])
+        array([2])
+        >>> tree.query(wr.arange(4.0, chunks=2)[:, None])[1].compute()
+        array([0, 0, 2, 2])
+        """
+        given = _read_points("insert", points)
+        if given.ndim != 2 or given.shape[1] != self.m:
+            raise ShapeError(bad("insert", "points", given.shape, f"a row of {self.m} coordinates for each point"))
+        fresh = np.arange(self.n, self.n + len(given))
+        if len(given):
+            there = np.concatenate([self._there, np.ones(len(given), bool)])
+            coordinates = np.concatenate([self._coordinates_beside(), given])
+            self._change("insert", there, np.concatenate([self._beside, fresh]), coordinates, self._erased)
+        return fresh
+
+    def erase(self, indexes: Any) -> None:
+        """Take points out; other points keep their indexes.
+
+        Parameters
+        ----------
+        indexes : array_like or Array
+            Indexes of points, each once. A lazy array is computed.
+
+        Raises
+        ------
+        ArgumentError
+            They are no integers.
+        IndexingError
+            There is no such point, or it is erased already.
+        BadValue
+            An index is there twice.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> tree = wr.shared.KDTree([[0.0], [1.0], [5.0]])
+        >>> tree.erase([1])
+        >>> tree.query(wr.arange(4.0, chunks=2)[:, None])[1].compute(), len(tree)
+        (array([0, 0, 0, 2]), 2)
+        """
+        given = compute_array(indexes) if isinstance(indexes, ArrayBase) else plain_array("erase", "indexes", indexes)
+        if given.size and given.dtype.kind not in "iu":
+            raise ArgumentError(bad("erase", "indexes", given.dtype, "integers"))
+        given = given.reshape(-1).astype(np.intp)
+        odd = given[(given < 0) | (given >= self.n)]
+        odd = odd if len(odd) else given[~self._there[given]]
+        if len(odd):
+            raise IndexingError(bad("erase", "indexes", int(odd[0]), f"one of the {len(self)} points that are there"))
+        if len(np.unique(given)) < len(given):
+            raise BadValue(bad("erase", "indexes", "an index twice", "each once"))
+        if len(given):
+            there = self._there.copy()
+            there[given] = False
+            erased = np.union1d(self._erased, given)
+            self._change("erase", there, self._beside, self._coordinates_beside(), erased)
+
+    def _build(self, operation: str, points: np.ndarray[Any, Any]) -> Any:
+        """Return SciPy's tree of some points."""
+        try:
+            from scipy.spatial import KDTree as Tree
+        except ImportError:
+            raise ArgumentError("KDTree: SciPy is not installed; pip install scipy") from None
+        try:
+            return Tree(points, **self._options)
+        except (TypeError, ValueError) as error:
+            came = f"of shape {points.shape} and dtype {points.dtype}"
+            options = ", ".join(f"{name}={value!r}" for name, value in self._options.items())
+            came += f", with {options}" if options else ""
+            raise ArgumentError(f"{operation}: argument 'points' is {came}: SciPy says: {error}") from error
+
+    def _coordinates_beside(self) -> np.ndarray[Any, Any]:
+        return np.zeros((0, self.m)) if self._more is None else np.asarray(self._more.value.tree.data)
+
+    def _change(
+        self,
+        operation: str,
+        there: np.ndarray[Any, Any],
+        beside: np.ndarray[Any, Any],
+        coordinates: np.ndarray[Any, Any],
+        erased: np.ndarray[Any, Any],
+    ) -> None:
+        """Have these points there: by a second tree and a list, or where these are large by one tree of all."""
+        main = self._shared.value
+        if len(beside) + len(erased) > max(FEW, main.n // 8):
+            indexes = np.concatenate([np.arange(main.n) if self._indexes is None else self._indexes.value, beside])
+            kept = there[indexes]
+            tree = self._build(operation, np.concatenate([main.data, coordinates])[kept])
+            self._shared, self._indexes, self._more, self._gone = share(tree), share(indexes[kept]), None, None
+            beside = erased = np.zeros(0, np.intp)
+        elif len(beside) > len(self._beside):
+            self._more = share(Part(self._build(operation, coordinates), beside))
+        else:
+            self._gone = share(erased)
+        self._there, self._beside, self._erased = there, beside, erased
 
     def query(
         self, x: Any, k: int = 1, eps: float = 0.0, p: float = 2.0, distance_upper_bound: float = np.inf
@@ -127,7 +277,7 @@ class KDTree:
         x = self._check("query", x)
         ask = _Ask(self, "query", keywords)
         if not isinstance(x, ArrayBase):
-            found: tuple[Any, Any] = self._shared.value.query(x, **keywords)
+            found: tuple[Any, Any] = self._view.query(x, **keywords)
             return found
         signature = "(d)->(),()" if k == 1 else "(d)->(k),(k)"
         lazily: Callable[..., Any] = partial(apply_gufunc, output_sizes={} if k == 1 else {"k": int(k)})
@@ -167,7 +317,7 @@ class KDTree:
         x = self._check("count_neighbors", x)
         _check_reals("count_neighbors", r=r, p=p, eps=eps)
         if not isinstance(x, ArrayBase):
-            return self._shared.value.query_ball_point(x, **keywords)
+            return self._view.query_ball_point(x, **keywords)
         ask = _Ask(self, "query_ball_point", keywords)
         return apply_gufunc(ask, "(d)->()", x, output_dtypes=[np.intp])
 
@@ -180,6 +330,18 @@ class KDTree:
                 "last axis"
             )
         return found
+
+
+def _changed_tree(tree: Any, indexes: Any, more: Any, erased: Any, n: int) -> ChangedTree:
+    """Return what answers for a tree that has changed, of parts that are shared; called by pickles."""
+    parts = (Part(tree, indexes), *(() if more is None else (more,)))
+    return ChangedTree(parts, np.zeros(0, np.intp) if erased is None else erased, n, int(tree.m))
+
+
+def _read_points(operation: str, points: Any) -> np.ndarray[Any, Any]:
+    given = compute_array(points) if isinstance(points, ArrayBase) else plain_array(operation, "points", points)
+    _check_points(operation, "points", given.dtype)
+    return given
 
 
 def _check_points(operation: str, name: str, dtype: np.dtype[Any]) -> None:
