@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -225,6 +226,19 @@ class Reader:
         if memory is None:
             return None
         return view_strided(memory, place.offset + self.at(number, first), step, len(blocks), producer.dtype, shape)
+
+    def runs(self, number: int, blocks: Index, keys: Index) -> Iterator[tuple[slice, Array]]:
+        """Yield blocks of one shape as `(blocks, *shape)`, with a slice of keys: as long as both follow each other."""
+        task = blocks // self.producers[number].blocks_per_task
+        borders = np.flatnonzero((np.diff(blocks) != 1) | (np.diff(keys) != 1) | (np.diff(task) > 0)) + 1
+        for first, stop in itertools.pairwise([0, *borders.tolist(), len(blocks)]):
+            mine, at = blocks[first:stop].tolist(), int(keys[first])
+            run = self.run(number, mine) if len(mine) > 1 else None
+            if run is not None:
+                yield slice(at, at + len(mine)), run
+                continue
+            for k, each in enumerate(mine, at):
+                yield slice(k, k + 1), self.block(number, each)[None]
 
     def _taken(self, number: int, piece: Piece) -> Array:
         """Return what a piece takes of a block that can be read in place, or from files."""

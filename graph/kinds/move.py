@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 ONE = Axis.whole(1)
 """Stands for the result's axis where a map fixes one position of the source."""
 
+MOST_JOINED = 64
+"""Chunks of an operand along the axis of a join that are looked at one by one."""
+
 
 @dataclass(frozen=True)
 class Route:
@@ -51,6 +54,19 @@ class Route:
         """How what is taken from this operand is transposed; None: not at all."""
         found = tuple(sorted(range(len(self.targets)), key=self.targets.__getitem__))
         return None if found == tuple(range(len(found))) else found
+
+
+@dataclass(frozen=True)
+class WholePart:
+    """Blocks of an operand that are parts of blocks of the result: `numbers[i]` of the one that was asked `mine[i]`th.
+
+    `put` is where they lie along the axis of a join; None: they are all of it.
+    """
+
+    operand: int
+    numbers: Index
+    mine: Index
+    put: slice | None = None
 
 
 @dataclass(frozen=True)
@@ -139,6 +155,47 @@ class Move(Op):
             return None
         return tuple(-1 if a in targets else 1 for a in range(domain.ndim))
 
+    def whole_parts(self, domain: Grid, sources: tuple[Grid, ...], blocks: Index) -> list[WholePart] | None:
+        """Return the whole blocks of operands that blocks are made of, found for all of them at once.
+
+        None where some are put together otherwise, or where telling would take as long as that.
+        """
+        if self.fill is not None or (self.joins is None and len(self.routes) > 1):
+            return None
+        index = domain.indices(blocks)
+        if self.joins is None:
+            at = _whole_blocks(self.routes[0], domain, sources[0], index)
+            return None if at is None else [WholePart(0, at, np.arange(len(blocks)))]
+        first = domain.axes[self.joins].start(index[self.joins])
+        operand = np.searchsorted(self._starts, first, side="right") - 1
+        found = []
+        for k in distinct(operand).tolist():
+            mine = np.flatnonzero(operand == k)
+            at = _whole_blocks(self.routes[k], domain, sources[k], [i[mine] for i in index])
+            if at is None:
+                return self._joined_parts(domain, sources, index)
+            found.append(WholePart(k, at, mine))
+        return found
+
+    def _joined_parts(self, domain: Grid, sources: tuple[Grid, ...], index: list[Index]) -> list[WholePart] | None:
+        """Return the same where blocks are several of the operands' that follow each other."""
+        assert self.joins is not None
+        out, found = domain.axes[self.joins], []
+        for j in distinct(index[self.joins]).tolist():
+            mine = np.flatnonzero(index[self.joins] == j)
+            inside = [i[mine] for i in index]
+            for k in self._leading(domain, (j,) * domain.ndim):
+                axis, begin = sources[k].axes[self.joins], int(self._starts[k])
+                if axis.count > MOST_JOINED or begin < out.start(j) or begin + axis.length > out.stop(j):
+                    return None
+                for c in np.flatnonzero(axis.size(np.arange(axis.count))).tolist():
+                    at = _whole_blocks(self.routes[k], domain, sources[k], inside, (self.joins, c))
+                    if at is None:
+                        return None
+                    lo = begin + axis.start(c) - out.start(j)
+                    found.append(WholePart(k, at, mine, slice(lo, lo + axis.size(c))))
+        return found
+
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
         """See `graph.access.Access`."""
         return domain.block_shape(block)
@@ -223,6 +280,36 @@ def _repeated(piece: Piece, along: dict[int, Segment], domain: Grid, block: int)
             seen += segment.seen
             put += (slice(None), segment.within or slice(None), slice(None))
     return piece._replace(shape=tuple(shape), put=tuple(put), into=Into(piece.put, tuple(seen)))  # type: ignore[arg-type]
+
+
+def _whole_blocks(
+    route: Route, domain: Grid, source: Grid, index: list[Index], at: tuple[int, int] | None = None
+) -> Index | None:
+    """Return the blocks of an operand that blocks of the result are as a whole; None where some are not.
+
+    `at` is an axis, and the operand's chunk along it, of which the result's block has more than that one.
+    """
+    targets = route.targets
+    if len(targets) != len(route.axes) or route.order is not None:
+        return None
+    if any((domain.axes[i].size(index[i]) != 1).any() for i in range(domain.ndim) if i not in targets):
+        return None
+    chunks: list[Any] = []
+    for (i, (_, axis_map)), axis in zip(zip(targets, route.axes, strict=True), source.axes, strict=True):
+        if not isinstance(axis_map, Slice) or axis_map.step != 1:
+            return None
+        if at is not None and at[0] == i:
+            chunks.append(at[1])
+            continue
+        first = domain.axes[i].start(index[i]) + axis_map.start
+        stop = domain.axes[i].stop(index[i]) + axis_map.start
+        if len(first) and (first.min() < 0 or stop.max() > axis.length or (first == stop).any()):
+            return None
+        chunk = axis.find(first)
+        if (axis.start(chunk) != first).any() or (axis.stop(chunk) != stop).any():
+            return None
+        chunks.append(chunk)
+    return np.broadcast_to(np.asarray(source.number(chunks), np.int64), index[0].shape if index else (1,))
 
 
 def _first_chunk(axis_map: Slice, out: Axis, source: Axis) -> int | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.graph.kinds.move import Move
 from windrow.graph.lower import lower
 from windrow.graph.simplify import JOINED
 
@@ -84,3 +87,47 @@ def test_what_has_no_elements_leaves_the_others_as_they_are():
                 parts = [*others[:k], empty, *others[k:]]
                 expected = np.concatenate([np.asarray(p) for p in parts])
                 np.testing.assert_array_equal(wr.concatenate(parts).compute(), expected)
+
+
+@hypothesis.given(st.data())
+def test_joins_of_small_chunks(data):
+    """Blocks that are whole blocks of what is joined, several of them, and parts; of arrays of each kind."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    shape = data.draw(st.lists(st.integers(1, 60), min_size=1, max_size=3))
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    chunks = [data.draw(st.integers(1, n)) for n in shape]
+    arrays, lazy = [], []
+    for _ in range(data.draw(st.integers(1, 6))):
+        own = list(shape)
+        own[axis] = data.draw(st.integers(0, 60))
+        mine = list(chunks)
+        if data.draw(st.integers(0, 3)) == 0:
+            mine[axis] = data.draw(st.integers(1, 60))
+        arrays.append(rng.random(own))
+        made = wr.from_array(arrays[-1], chunks=tuple(mine))
+        kind = data.draw(st.sampled_from(["host", "stored", "computed"]))
+        lazy.append(made if kind == "host" else made.persist() if kind == "stored" else made * 1)
+    expected = np.concatenate(arrays, axis)
+    joined = wr.concatenate(lazy, axis)
+    np.testing.assert_array_equal(joined.compute(), expected)
+    np.testing.assert_array_equal((joined.rechunk(joined.chunks) + 1).persist().compute(), expected + 1)
+    stacked, order = [a for a in lazy if a.shape == lazy[0].shape], data.draw(st.integers(0, len(shape)))
+    expected = np.stack([a for a in arrays if a.shape == arrays[0].shape], order)
+    np.testing.assert_array_equal(wr.stack(stacked, order).compute(), expected)
+
+
+@pytest.mark.parametrize("how", ["concatenate", "stack", "columns"])
+def test_small_chunks_are_joined_many_at_once(how, monkeypatch):
+    """What is put together piece by piece takes Python some ten microseconds for each piece."""
+    asked, pieces = [], Move.pieces
+    monkeypatch.setattr(Move, "pieces", lambda self, *args: asked.append(1) or pieces(self, *args))
+    data = [np.arange(k, k + 4000.0) for k in range(20)]
+    if how == "columns":
+        data = [x.reshape(2000, 2) for x in data]
+    arrays = [wr.from_array(x, chunks=10).persist() for x in data]
+    if how == "stack":
+        np.testing.assert_array_equal(wr.stack(arrays).compute(), np.stack(data))
+    else:
+        axis = int(how == "columns")
+        np.testing.assert_array_equal(wr.concatenate(arrays, axis).compute(), np.concatenate(data, axis))
+    assert len(asked) < 500  # of 4000 or 8000 blocks

@@ -137,7 +137,7 @@ def test_bad_bytes(text):
 def test_chunks_are_cut_within_their_borders(sizes, pieces):
     axis = Axis.of_sizes(sizes)
     cut = axis.cut(pieces)
-    borders = set(np.cumsum(cut.sizes()).tolist())
+    borders = {0, *np.cumsum(cut.sizes()).tolist()}  # the border of an empty chunk at the beginning is gone
     assert cut.length == axis.length
     assert set(np.cumsum(axis.sizes()).tolist()) <= borders
     assert cut.largest <= -(-max(axis.largest, 1) // pieces)

@@ -194,8 +194,12 @@ class Frame:
         """Return the shape that a value has in each block of the frame."""
         value = self.program.values[number]
         if isinstance(value, Load) and value.frame is not None:
-            (shape,) = {value.frame.block_shape(k) for k in set(self._within(number, value))}
-            return shape
+            own = self._within(number, value)
+            if len(own) == 1:
+                return value.frame.block_shape(own[0])
+            shapes = value.frame.block_shapes(np.asarray(own))
+            assert (shapes == shapes[0]).all()
+            return tuple(shapes[0].tolist())
         return self.shape
 
     def _within(self, number: int, value: Load) -> list[int]:
@@ -282,6 +286,8 @@ class Frame:
     def _make(self, number: int, out: Array) -> None:
         """Compute a whole-block value into `out` (blocks, *own shape)."""
         value = self.program.values[number]
+        if isinstance(value, Load) and len(self.blocks) > 1 and self._copy_whole(number, value, out):
+            return
         for i, block in enumerate(self.blocks):
             if isinstance(value, Load):
                 self._assemble(number, value, i, out[i, ...])
@@ -296,6 +302,20 @@ class Frame:
                 made = call_function(value, args, self.stage, block, target)
                 if made is not target:
                     np.copyto(target, made, casting="unsafe")
+
+    def _copy_whole(self, number: int, value: Load, out: Array) -> bool:
+        """Copy blocks of a moved value that are whole blocks of inputs, runs of them at once; tell whether all are."""
+        access = value.access
+        if not isinstance(access, Move) or value.frame is None or self.reader.fetched or self.reader.ahead:
+            return False
+        grids = tuple([self.stage.input_grids[k] for k in value.inputs])
+        parts = access.whole_parts(value.frame, grids, np.asarray(self._within(number, value)))
+        for part in parts or ():
+            where = (slice(None),) * (access.joins or 0) + (part.put or slice(None),)
+            for mine, whole in self.reader.runs(value.inputs[part.operand], part.numbers, part.mine):
+                target = out[(mine, *where)]
+                target[...] = whole.reshape(target.shape)
+        return parts is not None
 
     def _assemble(self, number: int, value: Load, i: int, out: Array) -> None:
         """Bring a moved value's block i of the frame together."""
