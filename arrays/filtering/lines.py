@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.arguments import check_integer
+from ...graph.arguments import check_integer, is_integer
 from ...graph.errors import ArgumentError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ..base import check_axis, make
 from ..borrowed.documents import described
-from ..borrowed.scipy_calls import attempt, find, numbers, settled
+from ..borrowed.scipy_calls import attempt, find, numbers, plain_value, settled
 from ..chunking.rechunk import regrid
 from .about import ABOUT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from ..array import Array
 
 __all__ = [
@@ -31,8 +34,26 @@ __all__ = [
     "upfirdn",
 ]
 
-SHORT = 64
+SHORT = 1 << 12
+"""Elements of a line on which a function is tried, and some for each that its arguments speak of."""
 LINES = "Lazy: what SciPy makes of each line, which is brought into one chunk; other axes keep their chunks."
+
+
+def try_line(
+    name: str, dtypes: Mapping[str, Any], shape: tuple[int, ...], at: int, keywords: dict[str, Any], full: bool = False
+) -> tuple[Any, int]:
+    """Return what a function makes of ones, and the length of their lines: a part of long ones tells dtypes and errors.
+
+    `shape` is the arrays', of one line; with `full` it is tried as it is.
+    """
+    sizes = [np.size(v) if isinstance(v, np.ndarray | tuple) else abs(v) for v in keywords.values() if _counts(v)]
+    length = shape[at] if full else min(shape[at], SHORT + 4 * max(sizes, default=0))
+    ones = {n: np.ones(tuple(length if i == at else m for i, m in enumerate(shape)), d) for n, d in dtypes.items()}
+    return attempt(name, getattr(find("signal", name), name), **ones, **keywords), length
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, int | np.integer | np.ndarray | tuple)
 
 
 def along(
@@ -40,31 +61,37 @@ def along(
     arrays: dict[str, Any],
     axis: Any,
     given: dict[str, Any],
-    length: int | None = None,
+    length: Callable[[int], int] | None = None,
     part: int | None = None,
+    tried: dict[str, Any] | None = None,
 ) -> Array:
     """Return what a function makes of whole lines along an axis.
 
-    `length` is the result's along the axis; None: the lines' own. `part` tells which of several results is taken.
+    `length` tells the result's length along the axis by that of the lines; None: it is that of what is made of a part
+    of a line. `part` tells which of several results is taken. What is `tried` stands for large arguments at first.
     """
     found = {n: numbers(name, n, value) for n, value in arrays.items()}
     x = next(iter(found.values()))
     at = check_axis(name, axis, x.ndim)
-    keywords = (*settled(name, given), ("axis", at))
-    size = x.shape[at]
-    shape = tuple(size if i == at else 1 for i in range(x.ndim))
-    module = find("signal", name)
-    made = attempt(
-        name, getattr(module, name), **{n: np.ones(shape, f.dtype) for n, f in found.items()}, **dict(keywords)
-    )
+    fixed = settled(name, given)
+    n, line = x.shape[at], tuple(m if i == at else 1 for i, m in enumerate(x.shape))
+    keywords = {**dict(fixed), **(tried or {}), "axis": at}
+    dtypes = {name: f.dtype for name, f in found.items()}
+    made, short = try_line(name, dtypes, line, at, keywords)
     made = np.asarray(made if part is None else made[part])
-    if length is not None and made.shape[at] != length:
-        raise ArgumentError(bad(name, "x", x.shape, f"a length that gives {length} elements, not {made.shape[at]}"))
+    size = made.shape[at] if length is None else length(n)
+    if short < n and not tried and length is not None and length(short) != made.shape[at]:
+        made, _ = try_line(name, dtypes, line, at, keywords, full=True)
+        size = np.asarray(made if part is None else made[part]).shape[at]
     grid = Grid([Axis.whole(a.length) if i == at else a for i, a in enumerate(x.expr.grid.axes)])
-    out = Grid([Axis.whole(made.shape[at]) if i == at else a for i, a in enumerate(grid.axes)])
-    tail = tuple(made.shape[at] if i == at else None for i in range(x.ndim))
-    op = BlockFunction("filtering:lines", (name, tuple(found), keywords, part, made.dtype.str, tail))
+    out = Grid([Axis.whole(size) if i == at else a for i, a in enumerate(grid.axes)])
+    tail = tuple(size if i == at else None for i in range(x.ndim))
+    op = BlockFunction("filtering:lines", (name, tuple(found), (*fixed, ("axis", at)), part, made.dtype.str, tail))
     return make(op, [regrid(f, grid) for f in found.values()], out, made.dtype)
+
+
+def _own(n: int) -> int:
+    return n
 
 
 @described(ABOUT, LINES)
@@ -83,7 +110,12 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
         if x.size:
             found: Array = x - x.mean(axis=at, keepdims=True)
             return found
-    return along("detrend", {"data": data}, axis, {"type": type, "bp": bp})
+    x = numbers("detrend", "data", data)
+    n, breaks = x.shape[check_axis("detrend", axis, x.ndim)], plain_value("detrend", "bp", bp)
+    if np.any(np.asarray(breaks) > n):
+        raise ArgumentError(bad("detrend", "bp", bp, f"positions in lines of {n} elements"))
+    tried = {"bp": 0} if n > SHORT else None
+    return along("detrend", {"data": x}, axis, {"type": type, "bp": breaks}, _own, tried=tried)
 
 
 @described(ABOUT, LINES)
@@ -104,7 +136,7 @@ def filtfilt(
     array([0., 1., 2.])
     """
     given = {"b": b, "a": a, "padtype": padtype, "padlen": padlen, "method": method, "irlen": irlen}
-    return along("filtfilt", {"x": x}, axis, given)
+    return along("filtfilt", {"x": x}, axis, given, _own)
 
 
 @described(ABOUT, LINES)
@@ -115,7 +147,7 @@ def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: 
     >>> wr.signal.sosfiltfilt([[0.5, 0.5, 0, 1, 0, 0]], wr.arange(12.0, chunks=4)).compute()[:3].round(3)
     array([-0.,  1.,  2.])
     """
-    return along("sosfiltfilt", {"x": x}, axis, {"sos": sos, "padtype": padtype, "padlen": padlen})
+    return along("sosfiltfilt", {"x": x}, axis, {"sos": sos, "padtype": padtype, "padlen": padlen}, _own)
 
 
 @described(ABOUT, LINES)
@@ -136,7 +168,7 @@ def savgol_filter(
     array([-0.333,  1.667,  4.667,  9.667, 16.667, 24.667])
     """
     given = {"window_length": window_length, "polyorder": polyorder, "deriv": deriv, "delta": delta}
-    return along("savgol_filter", {"x": x}, axis, given | {"mode": mode, "cval": cval})
+    return along("savgol_filter", {"x": x}, axis, given | {"mode": mode, "cval": cval}, _own)
 
 
 @described(ABOUT, LINES)
@@ -147,7 +179,9 @@ def hilbert(x: Any, N: Any = None, axis: int = -1) -> Array:
     >>> abs(wr.signal.hilbert(wr.asarray([1.0, 0, -1, 0], chunks=2))).compute()
     array([1., 1., 1., 1.])
     """
-    return along("hilbert", {"x": x}, axis, {"N": N})
+    large = N is not None and is_integer(N) and N > SHORT
+    tried = {"N": SHORT} if large else None
+    return along("hilbert", {"x": x}, axis, {"N": N}, _own if N is None else lambda _: int(N), tried=tried)
 
 
 @described(ABOUT, LINES)
@@ -169,7 +203,8 @@ def resample_poly(
     for name, value in (("up", up), ("down", down)):
         check_integer("resample_poly", name, value, 1)
     given = {"up": up, "down": down, "window": window, "padtype": padtype, "cval": cval}
-    return along("resample_poly", {"x": x}, axis, given)
+    common = math.gcd(int(up), int(down))
+    return along("resample_poly", {"x": x}, axis, given, lambda n: -(-n * (int(up) // common) // (int(down) // common)))
 
 
 @described(ABOUT | {"window": "str, tuple or array_like, optional: A window over frequencies."}, LINES)
@@ -182,7 +217,9 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
     """
     if t is not None:
         raise ArgumentError(bad("resample", "t", t, "None; times follow from num"))
-    return along("resample", {"x": x}, axis, {"num": num, "window": window, "domain": domain})
+    given = {"num": num, "window": window, "domain": domain}
+    tried = {"num": SHORT} if is_integer(num) and num > SHORT else None
+    return along("resample", {"x": x}, axis, given, lambda _: int(num), tried=tried)
 
 
 @described(ABOUT, LINES)
@@ -195,7 +232,8 @@ def decimate(x: Any, q: int, n: Any = None, ftype: Any = "iir", axis: int = -1, 
     """
     if not isinstance(ftype, str):
         raise ArgumentError(bad("decimate", "ftype", ftype, "'iir' or 'fir'"))
-    return along("decimate", {"x": x}, axis, {"q": q, "n": n, "ftype": ftype, "zero_phase": zero_phase})
+    given = {"q": q, "n": n, "ftype": ftype, "zero_phase": zero_phase}
+    return along("decimate", {"x": x}, axis, given, lambda length: -(-length // int(q)))
 
 
 @described(ABOUT | {"mode": "str: What lies beyond the ends, as in SciPy."}, LINES)
@@ -208,4 +246,7 @@ def upfirdn(
     >>> wr.signal.upfirdn([1, 1, 1], wr.asarray([1, 1, 1], chunks=2)).compute()
     array([1, 2, 3, 2, 1])
     """
-    return along("upfirdn", {"x": x}, axis, {"h": h, "up": up, "down": down, "mode": mode, "cval": cval})
+    weights = plain_value("upfirdn", "h", h)
+    given = {"h": weights, "up": up, "down": down, "mode": mode, "cval": cval}
+    more = np.size(weights) - 1
+    return along("upfirdn", {"x": x}, axis, given, lambda n: ((n - 1) * int(up) + more) // int(down) + 1)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.arguments import is_integer
 from ...graph.axismap import Slice
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
@@ -15,7 +16,7 @@ from ..borrowed.documents import described
 from ..borrowed.scipy_calls import attempt, find, numbers, settled
 from ..ops.moving import move
 from .about import ABOUT
-from .lines import along
+from .lines import SHORT, along, try_line
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -53,7 +54,21 @@ def periodogram(
     (array([0.  , 0.25, 0.5 ]), array([0., 0., 4.]))
     """
     given = {"fs": fs, "window": window, "nfft": nfft, "detrend": detrend}
-    return _whole("periodogram", {"x": x}, axis, given | {"return_onesided": return_onesided, "scaling": scaling})
+    given |= {"return_onesided": return_onesided, "scaling": scaling}
+    signal = numbers("periodogram", "x", x)
+    n = signal.shape[check_axis("periodogram", axis, signal.ndim)]
+    count = n if nfft is None else nfft
+    if not is_integer(count) or min(n, count) <= SHORT or not isinstance(window, str | tuple | float | int):
+        return _whole("periodogram", {"x": signal}, axis, given)
+    one = return_onesided and signal.dtype.kind != "c"
+    tried = None if nfft is None else {"nfft": SHORT}
+
+    def length(n: int) -> int:
+        size = n if nfft is None else int(count)
+        return size // 2 + 1 if one else size
+
+    found = along("periodogram", {"x": signal}, axis, given, length, part=1, tried=tried)
+    return (np.fft.rfftfreq if one else np.fft.fftfreq)(int(count), 1 / fs), found
 
 
 @spectrum
@@ -134,9 +149,12 @@ def spectrogram(
     (9, [8.0, 24.0, 40.0, 56.0], (9, 4))
     """
     given = {"fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend}
-    return _segments(
-        "spectrogram", x, axis, given | {"return_onesided": return_onesided, "scaling": scaling, "mode": mode}
-    )
+    given |= {"return_onesided": return_onesided, "scaling": scaling, "mode": mode}
+    signal = numbers("spectrogram", "x", x)
+    n = signal.shape[check_axis("spectrogram", axis, signal.ndim)]
+    freqs, step, found = _segments("spectrogram", signal, axis, given)
+    size = _length(given, n)
+    return freqs, np.arange(size / 2, n - size / 2 + 1, step) / float(fs), found
 
 
 @spectrum
@@ -185,26 +203,26 @@ def _length(given: dict[str, Any], n: int) -> int:
 
 
 def _whole(name: str, arrays: dict[str, Any], axis: Any, given: dict[str, Any]) -> tuple[Any, Array]:
-    found = along(name, arrays, axis, given, part=1)
-    keywords = dict(settled(name, given))
-    at = check_axis(name, axis, found.ndim)
     x = numbers(name, "x", arrays["x"])
-    line = np.ones(x.shape[at], x.dtype)
-    freqs, _ = getattr(find("signal", name), name)(*[line] * len(arrays), **keywords)
-    return freqs, found
+    at = check_axis(name, axis, x.ndim)
+    dtypes = {n: numbers(name, n, value).dtype for n, value in arrays.items()}
+    line = tuple([n if i == at else 1 for i, n in enumerate(x.shape)])
+    (freqs, _), _ = try_line(name, dtypes, line, at, dict(settled(name, given)) | {"axis": at})
+    return freqs, along(name, arrays | {"x": x}, at, given, part=1)
 
 
-def _segments(name: str, x: Any, axis: Any, given: dict[str, Any]) -> tuple[Any, Any, Array]:
-    """Return frequencies, times, and the spectra of segments: each task reads those of its own."""
+def _segments(name: str, x: Any, axis: Any, given: dict[str, Any]) -> tuple[Any, int, Array]:
+    """Return frequencies, how far segments are apart, and the spectra of segments: each task reads those of its own."""
     signal = numbers(name, "x", x)
     at = check_axis(name, axis, signal.ndim)
     n = signal.shape[at]
     function = find("signal", name).spectrogram
     keywords = dict(settled(name, given))
-    freqs, times, sample = attempt(name, function, np.ones(n, signal.dtype), **keywords)
-    count, dtype = len(times), sample.dtype
     size = _length(given, n)
+    freqs, _, sample = attempt(name, function, np.ones(min(n, 2 * size), signal.dtype), **keywords)
+    dtype = sample.dtype
     step = size - (int(keywords["noverlap"]) if keywords["noverlap"] is not None else size // 8)
+    count = (n - size) // step + 1
     per = max(1, min(count, max(signal.chunksize[at], PER_TASK // max(1, size)) // max(1, step)))
     per = count if given["mode"] in ("phase",) else per
     segments = Axis.regular(count, per)
@@ -222,4 +240,4 @@ def _segments(name: str, x: Any, axis: Any, given: dict[str, Any]) -> tuple[Any,
     out = [Axis.whole(len(freqs)) if i == at else a for i, a in enumerate(signal.expr.grid.axes)]
     places = (tuple(signal.ndim if i == at else i for i in range(signal.ndim)),)
     op = BlockFunction("filtering:segments", ("spectrogram", fixed, dtype.str, len(freqs)), places, where=True)
-    return freqs, times, make(op, (window,), Grid([*out, segments]), dtype)
+    return freqs, step, make(op, (window,), Grid([*out, segments]), dtype)

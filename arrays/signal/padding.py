@@ -46,6 +46,9 @@ KEYWORDS: dict[str, dict[str, Any]] = {
 NARROW = 8
 """Ends that are repeated so often are taken so often, which loops on ranks read as rims; more are one run."""
 
+MARGIN = 1 << 12
+"""Chunks of a margin at most: those of an array that is tiny beside it would be very many."""
+
 Widths = list[tuple[int, int]]
 
 
@@ -182,7 +185,7 @@ def _wider(axis: Axis, width: tuple[int, int]) -> Axis:
         if extra <= largest:
             sizes[at] += extra
         else:
-            margin = Axis.regular(extra, largest).sizes()
+            margin = Axis.regular(extra, max(largest, -(-extra // MARGIN))).sizes()
             sizes = [*margin, *sizes] if at == 0 else [*sizes, *margin]
     return Axis.of_sizes(sizes)
 

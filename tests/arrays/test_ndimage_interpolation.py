@@ -140,3 +140,12 @@ def test_what_is_refused():
     for matrix in ([[1, 2, 3, 4]], np.ones((3, 2)), [[np.nan, 0], [0, 1]]):
         with pytest.raises(wr.WindrowError, match="affine_transform"):
             wr.ndimage.affine_transform(x, matrix)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "grid-mirror", "constant", "grid-constant", "nearest", "mirror", "wrap"])
+def test_places_of_long_blocks_follow_from_their_ends(mode):
+    line = np.random.default_rng(4).random(10_000)
+    x = wr.from_array(line, chunks=5_000)
+    for by in (0.4, -17.3, 6_000, -17_000.5):
+        want = ndimage.shift(line, by, mode=mode)
+        np.testing.assert_allclose(wr.ndimage.shift(x, by, mode=mode).compute(), want, atol=1e-9)

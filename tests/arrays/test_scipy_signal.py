@@ -120,3 +120,55 @@ def test_long_lines_in_many_chunks():
     for name in ("welch", "spectrogram"):
         for keywords in ({}, {"nperseg": 100, "noverlap": 90}, {"nperseg": 600}, {"detrend": "linear", "nperseg": 64}):
             same("signal", name, [LINE], 33, **keywords)
+
+
+LONG = RNG.random(30_007)
+OF_LONG = [
+    ("detrend", (), {}),
+    ("detrend", (), {"bp": [3, 9_000]}),
+    ("filtfilt", (), {}),
+    ("sosfiltfilt", (), {"padlen": 6_000}),
+    ("savgol_filter", (5_001, 2), {}),
+    ("hilbert", (), {}),
+    ("hilbert", (9_999,), {}),
+    ("resample", (9_999,), {}),
+    ("resample", (301,), {}),
+    ("resample_poly", (6, 4), {}),
+    ("resample_poly", (3, 7), {}),
+    ("decimate", (9,), {}),
+    ("decimate", (3,), {"ftype": "fir", "zero_phase": False}),
+    ("upfirdn", (), {"up": 3, "down": 7}),
+    ("upfirdn", (), {"up": 2, "down": 5, "mode": "line"}),
+    ("periodogram", (), {}),
+    ("periodogram", (), {"nfft": 20_001, "return_onesided": False}),
+    ("periodogram", (), {"nfft": 5_000, "fs": 3.0}),
+    ("welch", (), {"nperseg": 1_001, "noverlap": 7}),
+    ("welch", (), {"average": "median"}),
+    ("spectrogram", (), {"nperseg": 300, "noverlap": 17, "fs": 2.5}),
+    ("spectrogram", (), {"window": np.hanning(64)}),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "keywords"), OF_LONG, ids=str)
+def test_lines_longer_than_what_is_tried(name, args, keywords, monkeypatch):
+    before = {"filtfilt": (B2, A2), "sosfiltfilt": (SOS,), "upfirdn": (RNG.random(50),)}.get(name, ())
+    want = getattr(signal, name)(*before, LONG, *args, **keywords)
+    lengths = []
+    own = getattr(signal, name)
+
+    def noted(*args, **keywords):
+        lengths.append(max(map(np.size, [*args, *keywords.values()])))
+        return own(*args, **keywords)
+
+    monkeypatch.setattr(signal, name, noted)
+    got = getattr(wr.signal, name)(*before, wr.from_array(LONG, chunks=4_000), *args, **keywords)
+    monkeypatch.undo()
+    assert max(lengths, default=0) < 30_007
+    for w, g in zip(want, wr.compute(*got), strict=True) if isinstance(want, tuple) else [(want, got.compute())]:
+        assert w.dtype == g.dtype
+        np.testing.assert_allclose(g, w, rtol=1e-8, atol=1e-12)
+
+
+def test_breaks_beyond_a_long_line():
+    with pytest.raises(wr.ArgumentError, match=r"detrend.*'bp'"):
+        wr.signal.detrend(wr.zeros(10_000), bp=[10_001])
