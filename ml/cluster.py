@@ -18,7 +18,7 @@ from ..graph.kinds.mapping import MapBlocks
 from ..workers.boundary import publish, warn
 from .fitted import Lazily
 from .lloyd import costs, distances, farthest, nearest, sums
-from .rows import by_block, finite, is_lazy, samples, some_weight, total, weights
+from .rows import by_block, finite, is_lazy, learn_names, samples, some_weight, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -109,6 +109,7 @@ class KMeans(Lazily, own.KMeans):
             message = f"KMeans: no convergence in max_iter={self.max_iter} iterations"
             warn(message, ConvergenceWarning)
         self.cluster_centers_ = centres.astype(rows.dtype)
+        learn_names(self, X)
         self.n_features_in_, self._n_features_out, self._n_threads = rows.shape[1], self.n_clusters, 1
         origin = centres.mean(axis=0)
         packed = payload("KMeans", nearest, (centres - origin, origin), {})

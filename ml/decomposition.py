@@ -14,7 +14,7 @@ from ..graph.errors import ArgumentError, bad
 from ..workers.boundary import publish
 from .directions import EXACT, Directions, Random, exact_directions, random_directions
 from .fitted import Lazily
-from .rows import finite, is_lazy, samples
+from .rows import finite, is_lazy, learn_names, samples
 
 if TYPE_CHECKING:
     from typing import Self
@@ -95,6 +95,7 @@ class PCA(Lazily, own.PCA):
         mean = np.asarray(rows.astype(np.float64).mean(axis=0).compute())
         finite("PCA.fit", X=mean)
         directions = self._find(rows, mean)
+        learn_names(self, X)
         variance, whole = directions.squares / (n - 1), directions.total / (n - 1)
         count = self._count(variance, whole, min(n, d))
         self.n_samples_, self.n_features_in_, self.n_components_, own = n, d, count, rows.dtype
@@ -193,6 +194,7 @@ class TruncatedSVD(Lazily, own.TruncatedSVD):
             directions = random_directions("TruncatedSVD.fit", rows, np.zeros(d), count, how)
         else:
             directions = exact_directions("TruncatedSVD.fit", rows, np.zeros(d), count)
+        learn_names(self, X)
         own, self.n_features_in_ = rows.dtype, d
         means, spread = compute(rows.astype(np.float64).mean(axis=0), rows.astype(np.float64).var(axis=0).sum())
         shares = directions.squares / n - (directions.vectors @ np.asarray(means)) ** 2

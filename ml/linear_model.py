@@ -14,7 +14,19 @@ from ..workers.boundary import publish
 from .averaging.fits import FitsByAveraging
 from .fitted import Supervised
 from .logistic import LogisticRegression
-from .rows import beside, check_signs, check_weights, finite, is_lazy, samples, some_weight, total, weights
+from .rows import (
+    beside,
+    check_numbers,
+    check_signs,
+    check_weights,
+    finite,
+    is_lazy,
+    learn_names,
+    samples,
+    some_weight,
+    total,
+    weights,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -56,7 +68,9 @@ class _Normal:
 
 def _normal(name: str, model: Any, X: Any, y: Any, sample_weight: Any) -> _Normal:
     rows = samples(f"{name}.fit", X)
-    target = beside(f"{name}.fit", "y", y, rows, wide=True).astype(np.float64)
+    target = beside(f"{name}.fit", "y", y, rows, wide=True)
+    check_numbers(f"{name}.fit", target)
+    target = target.astype(np.float64)
     weight = weights(f"{name}.fit", sample_weight, rows)
     k, single = rows.shape[1], target.ndim == 1
     x_mean, y_mean = np.zeros(k), np.zeros(1 if single else target.shape[1])
@@ -74,6 +88,7 @@ def _normal(name: str, model: Any, X: Any, y: Any, sample_weight: Any) -> _Norma
         some_weight(f"{name}.fit", weight, negative=False)
     made = total(_products, [rows, target, weight], (k, k + len(y_mean)), x_mean, y_mean[0] if single else y_mean)
     finite(f"{name}.fit", X=made[:, :k], y=made[:, k:])
+    learn_names(model, X)
     return _Normal(made[:, :k], made[:, k:], x_mean, y_mean, single, rows.dtype, noise)
 
 

@@ -14,7 +14,7 @@ from ..arrays.execution.compute import persist
 from ..graph.errors import ArgumentError, bad
 from ..workers.boundary import publish, warn
 from .fitted import Supervised
-from .rows import beside, check_weights, finite, is_lazy, labels_of, samples, some_weight, total, weights
+from .rows import beside, check_weights, finite, is_lazy, labels_of, learn_names, samples, some_weight, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -140,6 +140,7 @@ class LogisticRegression(Supervised, own.LogisticRegression):
         earlier = getattr(self, "coef_", None), getattr(self, "intercept_", None)
         self.classes_ = labels_of(NAME, target)
         self._minimise(rows, target, weight, penalty, earlier if self.warm_start else (None, None))
+        learn_names(self, X)
         return self
 
     def _minimise(

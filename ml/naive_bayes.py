@@ -14,7 +14,7 @@ from ..arrays.execution.compute import compute, persist
 from ..graph.errors import ArgumentError, BadValue, bad
 from ..workers.boundary import publish
 from .fitted import Supervised
-from .rows import beside, check_weights, finite, is_lazy, labels_of, same_features, samples, total, weights
+from .rows import beside, check_weights, finite, is_lazy, labels_of, learn_names, same_features, samples, total, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -93,7 +93,9 @@ class _ByClass(Supervised):
             super().fit(X, y, sample_weight)  # type: ignore[misc]
             return self
         name = f"{type(self).__name__}.fit"
-        return self._learn(name, _Rows.of(name, X, y, sample_weight, None, floats=self._floats), first=True)
+        self._learn(name, _Rows.of(name, X, y, sample_weight, None, floats=self._floats), first=True)
+        learn_names(self, X)
+        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further rows, as if they had come with those before.

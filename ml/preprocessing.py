@@ -14,7 +14,7 @@ from ..arrays.ops.ufuncs import isnan
 from ..graph.errors import BadValue, bad
 from ..workers.boundary import publish
 from .fitted import Lazily
-from .rows import check_weights, finite, is_lazy, same_features, samples, weights
+from .rows import check_weights, finite, is_lazy, learn_names, same_features, samples, weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -93,6 +93,7 @@ class StandardScaler(Lazily, own.StandardScaler):
         # scikit-learn's own takes what it knows of no scale from the state of one more (empty) step.
         super().fit(np.nan_to_num(np.stack([mean, mean])))
         self._learn(mean, variance, seen)
+        learn_names(self, X)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

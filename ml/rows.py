@@ -6,6 +6,7 @@ are added in the order of the blocks, so that the result depends on the chunks a
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,8 @@ def is_lazy(*values: Any) -> bool:
 
 def samples(operation: str, X: Any, *, floats: bool = True) -> Array:
     """Return X as an array of (rows, features), of float32 or float64, whose rows are whole in their chunks."""
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise ArgumentError(bad(operation, "X", f"a sparse {type(X).__name__}", "a dense array: X.toarray()"))
     array = as_array_nocopy(operation, "X", X)
     if array.ndim != 2:
         reshape = ". Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
@@ -59,8 +62,15 @@ def samples(operation: str, X: Any, *, floats: bool = True) -> Array:
     return regrid(array, Grid([rows, Axis.whole(features.length)]))
 
 
+def learn_names(model: Any, X: Any) -> None:
+    """Have a model keep the names of X's columns, and forget those of rows that it was fitted with before."""
+    importlib.import_module("sklearn.utils.validation")._check_feature_names(model, X, reset=True)
+
+
 def labels_as(y: Any) -> Any:
-    """Return labels that are Python objects, such as words, as an array of their own dtype."""
+    """Return labels that are Python objects, such as words, or a table's column as an array of their own dtype."""
+    if hasattr(y, "__array__") and hasattr(y, "iloc"):
+        y = np.asarray(y)
     return np.asarray(y.tolist()) if isinstance(y, np.ndarray) and y.dtype.kind == "O" else y
 
 
@@ -80,6 +90,12 @@ def beside(operation: str, argument: str, value: Any, X: Array, *, wide: bool = 
         raise ShapeError(bad(operation, argument, array.shape, f"one for each of {X.shape[0]} rows"))
     rest = [Axis.whole(n) for n in array.shape[1:]]
     return regrid(array, Grid([X.expr.grid.axes[0], *rest]))
+
+
+def check_numbers(operation: str, target: Array) -> None:
+    """Raise where what a regression is to learn is no real numbers."""
+    if target.dtype.kind not in "biuf":
+        raise DTypeError(bad(operation, "y", target.dtype, "real numbers, which a regression learns"))
 
 
 def weights(operation: str, value: Any, X: Array) -> Array:

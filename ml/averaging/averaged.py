@@ -12,7 +12,7 @@ from ...arrays.base import ArrayBase
 from ...graph.errors import ArgumentError, BadValue, bad
 from ...workers.boundary import publish
 from ..fitted import METHODS, of_model, over_rows, score, tags_of
-from ..rows import is_lazy
+from ..rows import is_lazy, learn_names
 from .averageable import averageable
 from .training import train_averaged
 from .validation import FLOATS, check_rows
@@ -211,15 +211,16 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
             raise ArgumentError(bad(operation, "shuffle", self.shuffle, "True or False"))
         if (check := getattr(self.estimator, "_validate_params", None)) is not None:  # as scikit-learn's `fit` does
             check()
-        if not is_lazy(X, y, sample_weight):
+        lazily = is_lazy(X, y, sample_weight)
+        if not lazily:
             first = operation == "fit" or how["start"] is None
             X, y, sample_weight = check_rows(self, X, y, sample_weight, reset=first, classes=how.get("classes"))
         how |= {"shards": self.shards, "shuffle": self.shuffle, "seed": self.seed, "average": self.average}
         how["outer"] = (self.outer_momentum, self.outer_learning_rate, self.outer_nesterov)
         fitted, self.history_ = train_averaged(self.estimator, X, y, sample_weight, operation=operation, **how)
         self.estimator_ = fitted
-        if is_lazy(X):
-            self.__dict__.pop("feature_names_in_", None)
+        if lazily:
+            learn_names(self, X)
         self.n_features_in_, self.n_iter_ = X.shape[1], fitted.n_iter_
         if hasattr(fitted, "classes_"):
             self.classes_ = fitted.classes_

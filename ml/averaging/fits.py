@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ...graph.errors import ArgumentError, bad
 from ..fitted import Supervised, of_model
-from ..rows import is_lazy
+from ..rows import is_lazy, learn_names
 from .averaged import find_classes
 from .training import train_averaged
 
@@ -88,6 +88,8 @@ class FitsByAveraging(Supervised):
         fitted, self.history_ = train_averaged(self, X, y, sample_weight, **how)
         learnt = {k: v for k, v in vars(fitted).items() if k not in given}
         vars(self).update(learnt)
+        if operation == "fit":
+            learn_names(self, X)
         return self
 
 

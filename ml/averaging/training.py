@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.class_weight import compute_class_weight
 
 from ...arrays.execution.compute import compute
@@ -16,7 +16,7 @@ from ...graph.arguments import check_integer
 from ...graph.errors import BadValue, bad
 from ...workers.boundary import warn
 from ..progress import Progress
-from ..rows import beside, same_features, samples, some_weight
+from ..rows import beside, check_numbers, same_features, samples, some_weight
 from ..training import History, add_epoch, is_async, period_of
 from .asynchronous import PUSHES, Asynchronous
 from .averageable import Averageable, averageable, balanced_weights, is_balanced, partial_fit
@@ -248,6 +248,8 @@ def _arrays(name: str, estimator: Any, X: Any, y: Any, sample_weight: Any, known
         target = beside(name, "y", y, rows, wide=wide)
         if target.shape[1:] == (1,) and estimator.__sklearn_tags__().target_tags.single_output:
             target = beside(name, "y", target, rows)  # says that it was a column
+        if is_regressor(estimator):
+            check_numbers(name, target)
         if is_classifier(estimator):
             labels = np.asarray(target.compute())
             classes = _classes(name, estimator, labels) if known is None else _among(name, labels, known)
