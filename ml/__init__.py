@@ -1,6 +1,7 @@
 """Training and estimators on chunks: `windrow.ml`, loaded when it is first used.
 
-Importing it makes the joblib backend "windrow" known, where joblib is installed.
+Importing it makes the joblib backend "windrow" known, where joblib is installed, and has TensorFlow begin with one
+thread for a task; import it before the first model.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 from ..graph.keywords import near
 from .fitted import Fitted, over_rows
 from .plots import plot_history
+from .threads import set_threads
 from .training import History, train
 
 __all__ = [
@@ -77,6 +79,7 @@ class _Lacking:
             raise ImportError(f"{name} needs scikit-learn: pip install 'windrow[ml]'", name=name)
 
 
+set_threads()
 if find_spec("sklearn") is None:
     sys.meta_path.insert(0, _Lacking())
 if find_spec("joblib") is not None:

@@ -18,7 +18,7 @@ from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
 from .alternatives import suggest_alternative
 from .state import Layout
 
-__all__ = ["Averageable", "averageable", "balanced_weights", "is_balanced", "partial_fit"]
+__all__ = ["NOTHING", "Averageable", "averageable", "balanced_weights", "is_balanced", "partial_fit"]
 
 Values = np.ndarray[Any, Any]
 NOTHING = 1e-300
@@ -76,10 +76,11 @@ class Averageable:
         """Return how many rows the estimators have counted, from which they take their learning rates."""
         return [getattr(one, "t_", 0) for one in self.models(estimator)]
 
-    def set_rates(self, estimator: Any) -> None:
-        """Set the learning rates of optimisers by what has been counted."""
+    def set_rates(self, estimator: Any, factor: float = 1.0) -> None:
+        """Set the learning rates of optimisers: by a factor, and by what has been counted."""
         for one in self.models(estimator):
             if (optimizer := getattr(one, "_optimizer", None)) is not None:
+                optimizer.learning_rate_init = optimizer.learning_rate = one.learning_rate_init * factor
                 optimizer.iteration_ends(one.t_)
 
     def count_all(self, estimator: Any, before: list[Any], mine: int, rows: int) -> None:

@@ -62,6 +62,10 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         are as many steps as with one shard. "gradient", for MLPClassifier and MLPRegressor: at each such batch
         gradients are averaged, and one optimiser steps, as in one process. "async": without waiting for each other,
         16 times an epoch, see `windrow.ml.train`.
+    scale_learning_rate : {"auto", True, False}
+        Of networks: whether the learning rate is larger on shards, each of which takes so many times fewer steps.
+        "auto": times their number, but not so large that training would diverge, reached over the first 8 steps; not
+        where they share each batch. True: times their number.
     outer_momentum : float
         Momentum of the averages, each of which is a step from the weights before (BMUF; Chen and Huo, 2016). It wants a
         short period: over whole epochs it tends to oscillate.
@@ -104,6 +108,7 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         shuffle: bool = True,
         seed: int = 0,
         average: str | int | tuple[str, int] = "epoch",
+        scale_learning_rate: bool | str = "auto",
         outer_momentum: float = 0.0,
         outer_learning_rate: float = 1.0,
         outer_nesterov: bool = False,
@@ -114,6 +119,7 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         self.shuffle = shuffle
         self.seed = seed
         self.average = average
+        self.scale_learning_rate = scale_learning_rate
         self.outer_momentum = outer_momentum
         self.outer_learning_rate = outer_learning_rate
         self.outer_nesterov = outer_nesterov
@@ -216,6 +222,7 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
             first = operation == "fit" or how["start"] is None
             X, y, sample_weight = check_rows(self, X, y, sample_weight, reset=first, classes=how.get("classes"))
         how |= {"shards": self.shards, "shuffle": self.shuffle, "seed": self.seed, "average": self.average}
+        how["scale"] = self.scale_learning_rate
         how["outer"] = (self.outer_momentum, self.outer_learning_rate, self.outer_nesterov)
         fitted, self.history_ = train_averaged(self.estimator, X, y, sample_weight, operation=operation, **how)
         self.estimator_ = fitted

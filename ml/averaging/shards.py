@@ -19,11 +19,15 @@ from ...graph.arguments import check_integer
 from ...graph.errors import ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...scheduler.cluster import cluster
+from ...workers.boundary import warn
 
 if TYPE_CHECKING:
     from ...arrays.array import Array
 
-__all__ = ["Shards", "cut_shards"]
+__all__ = ["Shards", "cut_shards", "warn_of_few_steps"]
+
+FEW_STEPS = 8
+"""Of a shard in an epoch: with fewer a network learns less than from one shard."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,14 @@ def cut_shards(
     else:
         moved = [regrid(a, Grid([axis, *_whole(a).expr.grid.axes[1:]])) for a in found]
     return Shards(persist(*moved), tuple(sizes))
+
+
+def warn_of_few_steps(operation: str, shards: Shards, size: int, advice: str) -> None:
+    """Warn where shards have few batches in an epoch."""
+    steps = min(shards.sizes) // size
+    if len(shards) > 1 and steps < FEW_STEPS:
+        taken = f"each of {len(shards)} shards takes only {max(steps, 1)} steps an epoch, and learns the less"
+        warn(f"{operation}: {taken}; {advice}")
 
 
 def _whole(array: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,11 +20,12 @@ from ..progress import Progress
 from ..rows import beside, check_numbers, same_features, samples, some_weight
 from ..training import History, add_epoch, is_async, period_of
 from .asynchronous import PUSHES, Asynchronous
-from .averageable import Averageable, averageable, balanced_weights, is_balanced, partial_fit
+from .averageable import NOTHING, Averageable, averageable, balanced_weights, is_balanced, partial_fit
 from .gradients import check_gradient, gradient_rounds, rows_of
 from .outer import check_outer, outer_update
+from .rates import ADAPTIVE, PLAIN, WARM, check_scale, rate_factor
 from .rounds import Rounds
-from .shards import cut_shards
+from .shards import cut_shards, warn_of_few_steps
 from .shuffling import in_order, order_of, shuffle_rows
 from .slots import keep_slots, mean_slots, restore_slots
 from .stopping import ByLoss, ByScore
@@ -40,15 +42,14 @@ __all__ = ["train_averaged"]
 Values = np.ndarray[Any, Any]
 BATCH = 200
 """Rows of a batch, as scikit-learn's networks take them."""
-FEW_STEPS = 8
-"""Of a shard in an epoch: with fewer a network learns less than from one shard."""
 
 
 @dataclass(frozen=True)
 class _Epoch:
     """One epoch of a shard, or one of its rounds: its rows in a new order, once through `partial_fit`.
 
-    `sizes` are the rows of the shards, `size` those of a batch; None: the estimator knows.
+    `sizes` are the rows of the shards, `size` those of a batch; None: the estimator knows. `factor` is that of the
+    rates of networks.
     """
 
     template: Any
@@ -59,6 +60,7 @@ class _Epoch:
     sizes: tuple[int, ...]
     rounds: int
     size: int | None = None
+    factor: float = 1.0
 
     def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
         if self.rounds > 1:
@@ -67,7 +69,7 @@ class _Epoch:
             return state, own, RoundMetrics(0.0)
         estimator = copy.deepcopy(self.template)
         self.kind.put(estimator, state, own)
-        sums = self._score(estimator, rows) if self.scored else np.zeros(0)
+        sums = self._score(estimator, rows) if self.scored else np.zeros(2 if self.kind.loss else 0)
         if self.kind.steps == "batches":  # it draws numbers in each step
             names = [at.seed, at.epoch, at.shard, *([at.number] if self.rounds > 1 else [])]
             estimator.set_params(random_state=np.random.RandomState(names))
@@ -75,12 +77,14 @@ class _Epoch:
             self.kind.deal(estimator, min(self.size, len(rows[0])))
         before = copy.deepcopy(self.kind.state(estimator)) if self.classes is not None else None
         counts = self.kind.counts(estimator)
-        self.kind.set_rates(estimator)
-        for some in self._passes(rows, at):
+        for some, factor in self._pace(self._passes(rows, at), warm=not any(counts)):
+            if not len(some[0]):
+                continue
+            self.kind.set_rates(estimator, factor)
             partial_fit(estimator, self.classes, some)
-        if self.kind.loss:
-            weight = float(rows[2].sum()) if len(rows) > 2 else float(len(rows[0]))
-            sums = np.array([weight * estimator.loss_, weight])
+            if self.kind.loss:
+                weight = float(some[2].sum()) if len(some) > 2 else float(len(some[0]))
+                sums = sums + [weight * estimator.loss_, weight]
         self.kind.count_all(estimator, counts, len(rows[0]), rows_of(self.sizes, at.number, self.rounds))
         if before is not None and self.kind.inner is None:
             _keep_absent(estimator, before, self.classes, rows[1])
@@ -104,6 +108,15 @@ class _Epoch:
             return tuple(r[part] for r in rows)
         order = order_of(at, count)[part]
         return tuple(np.take(r, order, axis=0) for r in rows)
+
+    def _pace(self, passes: Iterator[list[Values]], *, warm: bool) -> Iterator[tuple[list[Values], float]]:
+        """Yield rows with the factor of the rate, which grows over the first batches."""
+        if warm and self.factor != 1.0:
+            size, first = self.size or _batch(self.template), next(passes)
+            for step in range(WARM):
+                yield [r[step * size : (step + 1) * size] for r in first], 1 + (self.factor - 1) * step / WARM
+            passes = itertools.chain([[r[WARM * size :] for r in first]], passes)
+        yield from ((some, self.factor) for some in passes)
 
     def _passes(self, rows: tuple[Values, ...], at: Round) -> Iterator[list[Values]]:
         """Yield what each call of `partial_fit` gets."""
@@ -145,6 +158,7 @@ def train_averaged(
     patience: int = 5,
     average: str | int | tuple[str, int] = "epoch",
     outer: tuple[float, float, bool] = (0.0, 1.0, False),
+    scale: bool | str = "auto",
     start: Any = None,
     classes: Any = None,
     operation: str = "fit",
@@ -160,6 +174,7 @@ def train_averaged(
     epochs = check_integer(name, "epochs", epochs, 1)
     period_of(name, average, 1)
     check_outer(name, average, *outer)
+    check_scale(name, scale)
     gradient = isinstance(average, str) and average == "gradient"
     if gradient:
         check_gradient(name, estimator, kind)
@@ -177,15 +192,20 @@ def train_averaged(
         _warn_of_absent(name, labels, classes, parts.sizes)
     template = kind.template(estimator, classes, _few(arrays, labels), seed)
     first = 0 if start is None else kind.go_on(name, template, start)
+    factor = _rate_factor(estimator, scale, average, len(parts))
     size, count = None, 1
-    if (is_async(average) or average == "epoch") and (kind.inner or kind).steps != "rows" and len(parts) > 1:
-        _warn_of_few_steps(name, len(parts), min(parts.sizes) // _batch(estimator))
+    if (is_async(average) or average == "epoch") and (kind.inner or kind).steps != "rows":
+        advice = (
+            "windrow.ml.Averaged(…, average='batch') deals each batch out among the shards, so that there are as many "
+            "steps as with one; else give fewer shards, or a smaller batch_size"
+        )
+        warn_of_few_steps(name, parts, _batch(estimator), advice)
     if average != "epoch":
         size = -(-_batch(estimator) // (1 if is_async(average) else len(parts)))
         batches = -(-max(parts.sizes) // size)
         count = PUSHES if average == "async" else -(-batches // min(period_of(name, average, batches), batches))
     scored = tol is not None and not kind.loss
-    work = _Epoch(template, kind, classes, shuffle, scored, parts.sizes, count, size)
+    work = _Epoch(template, kind, classes, shuffle, scored, parts.sizes, count, size, factor)
     sums = 2 if scored or kind.loss else 0
     given = (work, kind.state(template), kind.own(template), parts, seed, ())
     run = range(first, first + epochs)
@@ -221,20 +241,24 @@ def train_averaged(
     return template, history
 
 
+def _rate_factor(estimator: Any, scale: bool | str, average: Any, shards: int) -> float:
+    """Return the factor of a network's learning rate on so many shards.
+
+    Where averages come after batches these are dealt out among the shards, which take as many steps as one would.
+    """
+    if scale == "auto" and not (is_async(average) or average == "epoch"):
+        return 1.0
+    inner = getattr(estimator, "estimator", estimator)
+    rate = getattr(inner, "learning_rate_init", 1.0)
+    if getattr(inner, "solver", "") == "sgd":
+        return rate_factor(scale, average, shards, rate / max(1 - inner.momentum, NOTHING), PLAIN)
+    return rate_factor(scale, average, shards, rate, ADAPTIVE)
+
+
 def _batch(estimator: Any) -> int:
     """Return the rows of a batch: an estimator's own, or 200 as scikit-learn's networks take."""
     sizes = [v for k, v in estimator.get_params().items() if k.rpartition("__")[2] == "batch_size"]
     return next((int(v) for v in sizes if isinstance(v, int | np.integer)), BATCH)
-
-
-def _warn_of_few_steps(name: str, shards: int, steps: int) -> None:
-    if steps < FEW_STEPS:
-        text = (
-            f"{name}: each of {shards} shards takes only {max(steps, 1)} steps an epoch, and learns the less; "
-            "windrow.ml.Averaged(…, average='batch') deals each batch out among the shards, so that there are as many "
-            "steps as with one; else give fewer shards, or a smaller batch_size"
-        )
-        warn(text)
 
 
 def _arrays(name: str, estimator: Any, X: Any, y: Any, sample_weight: Any, known: Any) -> tuple[list[Array], Any, Any]:

@@ -37,8 +37,12 @@ class Backend(ABC):
         """Set up a process before its first model: a rank's threads are its tasks."""
 
     @abstractmethod
-    def unfit(self, model: Any, mode: str) -> str | None:
-        """Return why a mode is not to be tried with a model, or None."""
+    def take(self, rows: Values) -> Any:
+        """Return rows as a model takes them; texts become tensors where the backend has such."""
+
+    @abstractmethod
+    def unfit(self, model: Any, rows: tuple[Values, ...], mode: str) -> str | None:
+        """Return why a mode is not to be tried with a model on such rows, or None."""
 
     @abstractmethod
     def batches(self, model: Any, size: int, mode: str) -> Callable[..., dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...scheduler.cluster import session
 from ..averaging.batching import double_batch, most_rows
 from .replicas import borrow_replica
 
@@ -27,14 +28,14 @@ def measure_batch_size(recipe: Recipe, shards: Shards, state: Any, own: Any) -> 
     It is tried on the driver, on copies of some rows, by a copy of the model with the weights that it has: nothing
     remains of it.
     """
-    most = most_rows(shards)
+    most = session().once("fit", (), lambda: most_rows(shards))
     few = tuple(np.asarray(a[: min(most, shards.sizes[0])].compute()) for a in shards.arrays)
 
     def seconds(size: int) -> float:
         rows = tuple(np.resize(r, (size, *r.shape[1:])) for r in few)
         return _seconds(recipe, rows, size, state, own)
 
-    return double_batch(seconds, most)
+    return int(session().once("fit", (), lambda: double_batch(seconds, most)))
 
 
 def _seconds(recipe: Recipe, rows: tuple[Values, ...], size: int, state: Any, own: Any) -> float:

@@ -14,10 +14,10 @@ from ...graph.errors import ArgumentError, BadValue, ShapeError, bad
 if TYPE_CHECKING:
     from ..averaging.shards import Shards
 
-__all__ = ["check_callbacks", "check_labels", "check_model", "check_rows", "count_of", "held_out"]
+__all__ = ["check_callbacks", "check_compiled", "check_labels", "check_model", "check_rows", "count_of", "held_out"]
 
 BATCH = tuple(f"on_{part}batch_{end}" for part in ("", "train_") for end in ("begin", "end"))
-BY_EPOCH = {"ModelCheckpoint": "save_freq", "TensorBoard": "update_freq"}
+BY_EPOCH = {"ModelCheckpoint": "save_freq", "TensorBoard": "update_freq", "TerminateOnNaN": ""}
 """Keras's callbacks that have methods for batches and don't need them where this argument is "epoch"."""
 
 
@@ -26,15 +26,22 @@ def count_of(name: str, value: Any, operation: str = "fit", *, least: int = 1) -
     return check_integer(operation, name, value, least)
 
 
-def check_model(model: Any) -> None:
+def check_compiled(model: Any, operation: str) -> None:
     """Raise for what is no compiled Keras model with one input, one output and a loss."""
+    check_model(model, operation)
     expected = "a compiled Keras model, with a loss"
-    if not hasattr(model, "train_step") or getattr(model, "optimizer", None) is None:
-        raise ArgumentError(bad("distribute", "model", type(model).__name__, expected))
+    if getattr(model, "optimizer", None) is None:
+        raise ArgumentError(bad(operation, "model", f"{type(model).__name__} that isn't compiled", expected))
     keras = importlib.import_module("keras")
     own = any(getattr(type(model), n) is not getattr(keras.Model, n) for n in ("train_step", "compute_loss"))
     if getattr(model, "loss", None) is None and not own:
-        raise ArgumentError(bad("distribute", "model", f"{type(model).__name__} compiled without a loss", expected))
+        raise ArgumentError(bad(operation, "model", f"{type(model).__name__} compiled without a loss", expected))
+
+
+def check_model(model: Any, operation: str = "distribute") -> None:
+    """Raise for what is no Keras model with one input and one output."""
+    if not hasattr(model, "train_step"):
+        raise ArgumentError(bad(operation, "model", type(model).__name__, "a Keras model"))
     for name in ("inputs", "outputs"):
         try:
             found = getattr(model, name, None)
@@ -42,7 +49,7 @@ def check_model(model: Any) -> None:
             continue
         if isinstance(found, list | tuple | dict) and len(found) > 1:
             came = f"{type(model).__name__} of {len(found)} {name}"
-            raise ArgumentError(bad("distribute", "model", came, "a model with one input and one output"))
+            raise ArgumentError(bad(operation, "model", came, "a model with one input and one output"))
 
 
 def check_rows(name: str, value: Any) -> None:
@@ -100,9 +107,6 @@ def check_callbacks(callbacks: Any) -> list[Any]:
     for callback in found:
         if not isinstance(callback, base):
             raise ArgumentError(bad("fit", "callbacks", type(callback).__name__, "Keras's callbacks"))
-        if type(callback).__name__ == "SwapEMAWeights":
-            expected = "callbacks that leave weights alone: the optimizers' moving averages lie on the shards"
-            raise ArgumentError(bad("fit", "callbacks", "SwapEMAWeights", expected))
         names = [n for n in BATCH if n in vars(callback) or getattr(type(callback), n) is not getattr(base, n)]
         frequency = BY_EPOCH.get(type(callback).__name__)
         if names and (frequency is None or getattr(callback, frequency, "epoch") != "epoch"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +13,22 @@ from ...graph.errors import ArgumentError, bad
 from ...workers.boundary import publish, warn
 from ..averaging.asynchronous import STALENESS, Asynchronous
 from ..averaging.outer import check_outer, outer_update
+from ..averaging.rates import check_scale
 from ..averaging.rounds import Rounds
-from ..averaging.shards import Shards, cut_shards
+from ..averaging.shards import Shards, cut_shards, warn_of_few_steps
 from ..progress import Progress
 from ..rows import some_weight
+from ..threads import warn_of_threads
 from ..training import is_async, period_of
 from .arguments import check_part, refuse, split, weights_of
 from .batches import measure_batch_size
 from .checkpoints import Progressed, check_path, read_checkpoint, write_checkpoint
-from .checks import check_callbacks, check_labels, check_model, check_rows, count_of, held_out
+from .checks import check_callbacks, check_compiled, check_labels, check_model, check_rows, count_of, held_out
 from .epochs import Epoch, collect_metrics, names_of
 from .gradients import gradient_rounds
 from .inference import build, column, evaluate_rows, list_metrics, predict
+from .listeners import build_metrics, listen, watch_loss
+from .pace import choose_pace, find_innermost
 from .recipe import Recipe
 from .state import Variables
 
@@ -37,6 +40,8 @@ __all__ = ["Distributed", "distribute"]
 Values = np.ndarray[Any, Any]
 LARGE = 4096
 """Rows of a batch where a model predicts or evaluates."""
+LEFT = ("moments", "average", "rate")
+"""What outer steps leave alone."""
 HELD_OUT = 1024
 """Rows of a batch where validation data is evaluated, at least."""
 
@@ -50,7 +55,7 @@ class Distributed:
     Parameters
     ----------
     model : keras.Model
-        Compiled, with one input and one output.
+        With one input and one output; compiled, but for `predict`.
 
     Attributes
     ----------
@@ -105,7 +110,7 @@ class Distributed:
         outer_momentum: float = 0.0,
         outer_learning_rate: float = 1.0,
         outer_nesterov: bool = False,
-        scale_learning_rate: bool = False,
+        scale_learning_rate: bool | str = "auto",
         checkpoint: str | Path | None = None,
         checkpoint_every: int = 1,
         resume: str | Path | None = None,
@@ -160,9 +165,10 @@ class Distributed:
             Of these steps: by how much of the way to the average they go.
         outer_nesterov : bool
             Whether they are Nesterov's: each shard goes on from where the momentum will lead.
-        scale_learning_rate : bool
-            Train with the learning rate times the number of shards, each of which takes so many times fewer steps.
-            The model's own stays as it is.
+        scale_learning_rate : {"auto", True, False}
+            Whether the learning rate is larger on shards, each of which takes so many times fewer steps; the model's
+            own stays as it is. "auto": times their number, but not so large that training would diverge, reached over
+            the first 8 steps; not with "gradient". True: times their number.
         checkpoint : path, optional
             File ending in ".keras", which Keras can load, too.
         checkpoint_every : int
@@ -207,7 +213,7 @@ class Distributed:
         >>> history.history["loss"][-1] < history.history["loss"][0]
         True
         """
-        check_model(self.model)
+        check_compiled(self.model, "fit")
         refuse(others)
         for name, value in (("x", x), ("y", y)):
             check_rows(name, value)
@@ -225,6 +231,7 @@ class Distributed:
         checkpoint_every = count_of("checkpoint_every", checkpoint_every)
         size = None if isinstance(batch_size, str) and batch_size == "auto" else count_of("batch_size", batch_size)
         period_of("fit", average, 1)
+        check_scale("fit", scale_learning_rate)
         check_outer("fit", average, outer_momentum, outer_learning_rate, outer_nesterov)
         if checkpoint is not None:
             check_path("checkpoint", checkpoint)
@@ -233,28 +240,29 @@ class Distributed:
             some_weight("fit", parts.arrays[2])
         build(self.model, parts.arrays[0])
         check_labels(self.model, parts)
+        pace = choose_pace(self.model, scale_learning_rate, average, len(parts))  # a checkpoint's rate may be another
         before = None if resume is None else read_checkpoint(self.model, resume)
-        mine, recipe = Variables(self.model), Recipe.of(self.model)
-        if scale_learning_rate and mine.rate is None:
-            raise ArgumentError(bad("fit", "scale_learning_rate", True, "False with a learning rate schedule"))
+        mine = Variables(self.model)
+        recipe = Recipe.of(self.model, pace)
         state, own, lost = mine.shared(), mine.own(fresh=True), False
         size = self.batch_size_ = measure_batch_size(recipe, parts, state, own) if size is None else size
         whole = max(max(parts.sizes) // size, 1)
+        warn_of_few_steps("fit", parts, size, "give fewer shards, or a smaller batch_size")
         period = min(period_of("fit", average, whole), whole)
-        scale = float(len(parts)) if scale_learning_rate else 1.0
         some = tuple(np.asarray(a[: min(size, parts.sizes[0])].compute()) for a in parts.arrays)
         names, count = names_of(recipe, some, state, own), -(-whole // period)
         _warn_of_apart(names.apart)
-        work = Epoch(recipe, size, period, shuffle, scale, names.means)
+        warn_of_threads()
+        work = Epoch(recipe, size, period, shuffle, names.means)
         done = initial_epoch if before is None else before.epochs
         rounds: Rounds | Asynchronous
         if is_async(average):
             run = range(done, epochs)
             rounds = Asynchronous(work, state, own, parts, seed, names.means, run, count, staleness, names.sums)
         elif isinstance(average, str) and average == "gradient":
-            rounds, count = gradient_rounds(recipe, mine, parts, seed, size, shuffle, scale, names)
+            rounds, count = gradient_rounds(recipe, mine, parts, seed, size, shuffle, names)
         else:
-            outer = outer_update(state, outer_momentum, outer_learning_rate, outer_nesterov, ("moments", "rate"))
+            outer = outer_update(state, outer_momentum, outer_learning_rate, outer_nesterov, LEFT)
             rounds = Rounds(work, state, own, parts, seed, names.means, names.sums, outer)
             if before is not None and outer is not None and before.speed:
                 rounds.kept = before.speed
@@ -263,7 +271,9 @@ class Distributed:
         bar = Progress("fit", epochs, sum(parts.sizes), done, shown=verbose not in (0, 2))
         seconds: list[float] = []
         rate = mine.rate
-        listeners = _listeners(given, self.model, epochs, verbose)
+        if given:
+            build_metrics(self.model, some)
+        listeners = listen(given, self.model, epochs, verbose)
         listeners.on_train_begin()
         self.model.history.seconds = seconds
         try:
@@ -281,6 +291,7 @@ class Distributed:
                     seconds.append(time.perf_counter() - begin)
                     bar.epoch(epoch, logs)
                     bar.hide()
+                    watch_loss(given, logs, whole)
                     listeners.on_epoch_end(epoch, logs)
                     last = epoch + 1 == epochs or self.model.stop_training
                     if last or keeps:
@@ -291,6 +302,8 @@ class Distributed:
             with contextlib.suppress(Exception):  # what failed may be what makes them
                 Variables(self.model).put(rounds.state)
             raise
+        else:
+            self.model.optimizer.finalize_variable_values(self.model.trainable_variables)
         finally:
             listeners.on_train_end()
         return self.model.history
@@ -366,7 +379,7 @@ class Distributed:
         Raises
         ------
         ArgumentError
-            `batch_size` is no positive integer, or the model can't be copied.
+            `batch_size` is no positive integer, or the model isn't compiled or can't be copied.
         ShapeError
             `y` or `sample_weight` hasn't one entry for each row.
         BadValue
@@ -382,6 +395,7 @@ class Distributed:
         >>> wr.ml.distribute(model).evaluate(X, X * 3, return_dict=True)
         {'loss': 4.0, 'mae': 2.0}
         """
+        check_compiled(self.model, "evaluate")
         size = count_of("batch_size", LARGE if batch_size is None else batch_size, "evaluate")
         told = evaluate_rows(self.model, x, y, size, sample_weight)
         return told if return_dict else list_metrics(told)
@@ -393,7 +407,7 @@ def distribute(model: Any) -> Distributed:
     Parameters
     ----------
     model : keras.Model
-        Compiled with a loss, with one input and one output; on the backend of TensorFlow or JAX.
+        With one input and one output, compiled with a loss but for `predict`; on the backend of TensorFlow or JAX.
 
     Returns
     -------
@@ -403,7 +417,7 @@ def distribute(model: Any) -> Distributed:
     Raises
     ------
     ArgumentError
-        It is no compiled Keras model, has no loss, or several inputs or outputs.
+        It is no Keras model, or has several inputs or outputs.
 
     Examples
     --------
@@ -466,6 +480,8 @@ def _keep(model: Any, rounds: Rounds | Asynchronous, path: str | Path | None, ep
     else:
         Variables(model).put_own(first)
     if path is not None:
+        if getattr(find_innermost(model.optimizer), "use_ema", False):  # a callback may have swapped the weights
+            Variables(model).put(rounds.state)
         write_checkpoint(model, path, Progressed(epochs, kept, speed))
 
 
@@ -475,22 +491,6 @@ def _take_rate(rounds: Rounds | Asynchronous, model: Any, before: float | None) 
     if rate is not None and rate != before:
         rounds.state = {**rounds.state, "rate": np.float64(rate)}
     return rate
-
-
-def _listeners(given: list[Any], model: Any, epochs: int, verbose: int | str) -> Any:
-    callback: Any = importlib.import_module("keras.callbacks")
-    model.stop_training = False
-    params = {"epochs": epochs, "steps": None, "verbose": verbose}
-    lines = [callback.LambdaCallback(on_epoch_end=_say(epochs))] if verbose == 2 else []
-    return callback.CallbackList([*given, *lines], add_history=True, add_progbar=False, model=model, **params)
-
-
-def _say(epochs: int) -> Any:
-    def line(epoch: int, logs: Any) -> None:
-        told = " - ".join(f"{name}: {value:.4g}" for name, value in (logs or {}).items())
-        print(f"Epoch {epoch + 1}/{epochs} - {told}", flush=True)
-
-    return line
 
 
 publish(__name__)

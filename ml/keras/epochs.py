@@ -10,6 +10,7 @@ import numpy as np
 from ..averaging.shuffling import order_of
 from ..averaging.tasks import RoundMetrics
 from .backends import backend
+from .metrics import plain_logs
 from .replicas import borrow_replica
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ class Epoch:
         Batches of a round. The rest of a shard's rows, less than a batch, belongs to its last round.
     shuffle : bool
         Whether whole batches change places from epoch to epoch.
-    scale : float
-        Of the learning rate.
     means : tuple of str
         Names of what is told as means over rows.
     """
@@ -45,7 +44,6 @@ class Epoch:
     size: int
     period: int
     shuffle: bool
-    scale: float
     means: tuple[str, ...]
 
     def __call__(self, state: Any, mine: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
@@ -62,7 +60,7 @@ class Epoch:
 
             def begin() -> None:
                 copy.variables.put(state, mine)
-                copy.variables.set_rate(float(state["rate"]) * self.scale)
+                copy.variables.set_rate(float(state["rate"]))
                 if mine["fresh"]:
                     copy.variables.reseed(at.shard)
 
@@ -80,7 +78,7 @@ def names_of(recipe: Recipe, some: tuple[Values, ...], state: Any, own: Any) -> 
         backend().find_metrics(copy.model, some)  # it builds the metrics
         apart = copy.apart(some)
         copy.model.reset_metrics()
-        return copy.counters.names(backend().find_metrics(copy.model, some), apart)
+        return copy.counters.names(plain_logs(backend().find_metrics(copy.model, some)), apart)
 
 
 def collect_metrics(recipe: Recipe, names: Names, told: RoundMetrics, some: tuple[Values, ...]) -> dict[str, Any]:

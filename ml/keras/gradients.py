@@ -31,7 +31,7 @@ Values = np.ndarray[Any, Any]
 
 
 def gradient_rounds(
-    recipe: Recipe, mine: Variables, parts: Shards, seed: int, size: int, shuffle: bool, scale: float, names: Names
+    recipe: Recipe, mine: Variables, parts: Shards, seed: int, size: int, shuffle: bool, names: Names
 ) -> tuple[Rounds, int]:
     """Return the rounds, and how many make an epoch.
 
@@ -44,7 +44,7 @@ def gradient_rounds(
         raise ArgumentError(bad("fit", "average", "gradient", "another value for an optimizer that scales the loss"))
     state = mine.shared()
     zero = _given(mine, [np.zeros_like(w) for w in state["weights"][: mine.trained]])
-    update = Update(ApplyGradient(recipe, scale), mine.slots(), zero)
+    update = Update(ApplyGradient(recipe), mine.slots(), zero)
     work = Gradient(recipe, size, shuffle, names.means, zero)
     rounds = Rounds(work, state, mine.own_apart(fresh=True), parts, seed, names.means, names.sums, update)
     return rounds, -(-max(parts.sizes) // size)
@@ -90,14 +90,13 @@ class ApplyGradient:
     """The optimiser's step; see `Update`."""
 
     recipe: Recipe
-    scale: float
 
     def __call__(self, state: Any, slots: list[Values], mean: Any) -> tuple[Any, list[Values]]:
         with borrow_replica(self.recipe) as copy:
             variables = copy.variables
             weights = [*state["weights"][: variables.trained], *mean["rest"]]
-            variables.put({"weights": weights, "moments": mean["moments"]})
+            variables.put({**state, "weights": weights, "moments": mean["moments"]})
             variables.put_slots(slots)
-            variables.set_rate(float(state["rate"]) * self.scale)
+            variables.set_rate(float(state["rate"]))
             copy.apply(mean["gradients"])
             return {**variables.shared(), "rate": state["rate"]}, variables.slots()

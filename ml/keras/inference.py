@@ -17,9 +17,10 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
 from ...workers.boundary import warn
 from ..rows import some_weight, total
+from .backends import backend
 from .recipe import Recipe
 from .replicas import borrow_replica
-from .state import Variables
+from .state import Variables, build_optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +42,8 @@ def column(y: Any) -> Any:
 def build(model: Any, X: Any) -> None:
     """Give a model its variables where it has none yet, as the first batch would."""
     if not all(layer.built for layer in model._flatten_layers()):
-        model(np.zeros((1, *np.shape(X)[1:]), getattr(X, "dtype", np.float32)), training=False)
-    if not model.optimizer.built:
-        model.optimizer.build(model.trainable_variables)
+        model(backend().take(np.zeros((1, *np.shape(X)[1:]), getattr(X, "dtype", np.float32))), training=False)
+    build_optimizer(model)
 
 
 def predict(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> Any:
@@ -52,7 +52,8 @@ def predict(model: Any, X: Any, batch_size: int, verbose: int | str = 0) -> Any:
         return model.predict(X, batch_size=batch_size, verbose=verbose)
     rows = _rows("predict", X)
     build(model, rows)
-    told = model.compute_output_spec(importlib.import_module("keras").KerasTensor(rows.shape, str(rows.dtype)))
+    kind = "string" if rows.dtype.kind in "SU" else str(rows.dtype)
+    told = model.compute_output_spec(importlib.import_module("keras").KerasTensor(rows.shape, kind))
     shape, name = told.shape[1:], str(told.dtype)
     dtype = np.dtype("float32" if name == "bfloat16" else name)  # which arrays don't hold
     task = _Predict(Recipe.of(model), Variables(model).shared(), batch_size, dtype)
@@ -153,7 +154,7 @@ class _Predict:
         with borrow_replica(self.recipe) as copy:
             copy.variables.put(self.weights)
             starts = range(0, max(len(rows), 1), self.size)
-            parts = [copy.model(rows[i : i + self.size], training=False) for i in starts]
+            parts = [copy.model(backend().take(rows[i : i + self.size]), training=False) for i in starts]
             found = np.concatenate([np.asarray(part) for part in parts])
         if not np.can_cast(found.dtype, self.dtype, "same_kind"):
             raise DTypeError(bad("predict", "model", found.dtype, f"{self.dtype}, which its output is said to have"))

@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Counters", "Names", "plain"]
+__all__ = ["Counters", "Names", "plain", "plain_logs"]
 
 Values = np.ndarray[Any, Any]
 
@@ -83,7 +83,7 @@ class Counters:
         self.sums()
         assert self._fresh is not None
         self._write(self._fresh + sums)
-        return {name: plain(value) for name, value in self.model.get_metrics_result().items()}
+        return plain_logs(self.model.get_metrics_result())
 
     def of_users(self) -> Iterator[Any]:
         """Yield the metrics whose classes are the user's: only Keras's own are known to add up."""
@@ -123,6 +123,14 @@ class Counters:
 
 def _numbers(variables: Any) -> Values:
     return np.concatenate([*(np.array(v, np.float64).ravel() for v in variables), np.zeros(0)])
+
+
+def plain_logs(logs: dict[str, Any]) -> dict[str, Any]:
+    """Return what a step has told as numbers; what lies in dicts within, as Keras's `fit` does, by its own names."""
+    found: dict[str, Any] = {}
+    for name, value in logs.items():
+        found |= plain_logs(value) if isinstance(value, dict) else {name: plain(value)}
+    return found
 
 
 def plain(value: Any) -> Any:

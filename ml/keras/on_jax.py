@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.errors import DTypeError, bad
 from .backends import Backend, replace_step, take_gradients
 
 if TYPE_CHECKING:
@@ -30,7 +31,13 @@ class Jax(Backend):
         if "jax" not in sys.modules:
             os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}".strip()
 
-    def unfit(self, model: Any, mode: str) -> str | None:
+    def take(self, rows: Values) -> Any:
+        """See `Backend.take`."""
+        if rows.dtype.kind in "SU":
+            raise DTypeError(bad("distribute", "x", rows.dtype, "numbers, as JAX has no texts"))
+        return rows
+
+    def unfit(self, model: Any, rows: tuple[Values, ...], mode: str) -> str | None:
         """See `Backend.unfit`."""
         return (
             "it was compiled with jit_compile=False" if model.get_compile_config().get("jit_compile") is False else None

@@ -30,7 +30,7 @@ class TensorFlow(Backend):
     modes = ("xla", "graph")
 
     def prepare(self) -> None:
-        """Give each task one thread, as far as TensorFlow hasn't begun."""
+        """Give each task one thread, as far as TensorFlow hasn't begun; see `windrow.ml.threads`."""
         tf = importlib.import_module("tensorflow")
         try:
             tf.config.threading.set_intra_op_parallelism_threads(1)
@@ -38,10 +38,20 @@ class TensorFlow(Backend):
             _log.debug("TensorFlow runs already; its threads stay as they are")
         tf.get_logger().addFilter(_not_retracing)
 
-    def unfit(self, model: Any, mode: str) -> str | None:
-        """Leave out XLA for convolutions, whose gradients it computes 5 to 20 times slower on CPUs than TensorFlow."""
+    def take(self, rows: Values) -> Any:
+        """See `Backend.take`."""
+        return importlib.import_module("tensorflow").constant(rows) if rows.dtype.kind in "SU" else rows
+
+    def unfit(self, model: Any, rows: tuple[Values, ...], mode: str) -> str | None:
+        """Leave out XLA for texts, and for convolutions.
+
+        An attempt with texts ends the process at a later compilation. The gradients of convolutions take XLA 5 to 20
+        times as long on CPUs as TensorFlow.
+        """
         if mode != "xla":
             return None
+        if any(r.dtype.kind in "SU" for r in rows):
+            return "XLA takes no texts"
         layers = importlib.import_module("keras.layers")
         kinds = tuple(getattr(layers, n) for n in dir(layers) if "Conv" in n and not n.startswith("ConvLSTM"))
         convolves = any(isinstance(layer, kinds) for layer in model._flatten_layers(recursive=True))
@@ -143,7 +153,7 @@ def _tensor(rows: Values) -> Any:
     """
     tf = importlib.import_module("tensorflow")
     address = rows.__array_interface__["data"][0]
-    if address % ALIGNED or not rows.flags.c_contiguous or not rows.size:
+    if address % ALIGNED or not rows.flags.c_contiguous or not rows.size or rows.dtype.kind in "SU":
         return tf.constant(rows)
     # NumPy exports no read-only memory in the form that TensorFlow takes; nothing writes into it.
     memory: Any = (ctypes.c_char * rows.nbytes).from_address(address)

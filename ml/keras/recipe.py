@@ -12,12 +12,18 @@ from hashlib import blake2b
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from ...graph.errors import ArgumentError
+import numpy as np
+
+from ...arrays.user_functions.fingerprints import fingerprint
+from ...graph.errors import ArgumentError, BadValue, bad
+from ...graph.names import agreed
+from ...scheduler.cluster import session
+from .pace import Pace, find_innermost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Recipe", "custom_objects", "find_innermost", "name_functions", "under_policy"]
+__all__ = ["Recipe", "custom_objects", "name_functions", "under_policy"]
 
 _naming = threading.Lock()
 
@@ -26,8 +32,8 @@ _naming = threading.Lock()
 class Recipe:
     """A model, pickled, with what the user defined for it.
 
-    Its name follows from its configuration and the user's code, not from weights, the learning rate or the numbers
-    that Keras gives layers: models of the same name share what is compiled.
+    Its name follows from its configuration, the user's code and its pace, not from weights, the learning rate or the
+    numbers that Keras gives layers: models of the same name share what is compiled.
     """
 
     name: bytes
@@ -35,14 +41,19 @@ class Recipe:
     policy: str
     custom: bytes
     pickled: bytes
+    pace: Pace
+    content: bytes = b""
+    """Of its configuration, the user's code and its weights, where several processes have the model; else empty."""
 
     @classmethod
-    def of(cls, model: Any) -> Recipe:
-        """Return the recipe of a compiled model."""
+    def of(cls, model: Any, pace: Pace | None = None) -> Recipe:
+        """Return the recipe of a model, whose copies train at a pace."""
+        pace = pace or Pace()
         keras = importlib.import_module("keras")
         dumps = importlib.import_module("cloudpickle").dumps
         with name_functions(model) as names:
-            custom: bytes = dumps((custom_objects(model), names))
+            objects = custom_objects(model)
+            custom: bytes = dumps((objects, names))
             config = keras.saving.serialize_keras_object(model)
             pickled: bytes = dumps(model)
         rate = ((config.get("compile_config") or {}).get("optimizer") or {}).get("config", {})
@@ -50,9 +61,14 @@ class Recipe:
             rate["learning_rate"] = 0.0
         rate.pop("name", None)
         names = {layer.name: f"layer {i}" for i, layer in enumerate(model._flatten_layers(recursive=True))}
-        told = json.dumps(_rename(config, names), sort_keys=True, default=repr).encode()
-        name = blake2b(told + custom, digest_size=16).digest()
-        return cls(name, keras.backend.backend(), model.dtype_policy.name, custom, pickled)
+        told = json.dumps(_rename(config, names, {}), sort_keys=True, default=repr).encode()
+        name = blake2b(told + custom + repr(pace).encode(), digest_size=16).digest()
+        content = _name_content(told, objects, model) if agreed() else b""
+        return cls(name, keras.backend.backend(), model.dtype_policy.name, custom, pickled, pace, content)
+
+    def _named_by(self) -> tuple[Any, ...]:
+        """Tell by what a function is named that holds this: pickles differ between processes."""
+        return self.content, self.backend, self.policy, self.pace
 
     def load(self) -> Any:
         """Return a copy of the model."""
@@ -62,6 +78,7 @@ class Recipe:
                 made = pickle.loads(self.pickled)
             for name, before in names.items():
                 custom[name].__name__ = before
+            self.pace.set(made)
             return made
         except Exception as error:
             expected = "one that Keras can save and load, with a get_config() that fits its constructor"
@@ -70,11 +87,30 @@ class Recipe:
             raise ArgumentError(f"distribute: argument 'model' is {came}; expected {expected}") from error
 
 
-def _rename(value: Any, names: dict[str, str]) -> Any:
+def _name_content(told: bytes, objects: dict[str, Any], model: Any) -> bytes:
+    """Return what names a model with its weights in all processes that run this program.
+
+    Raises
+    ------
+    BadValue
+        Its weights are others than in the first process.
+    """
+    weights = fingerprint([np.asarray(v) for v in model.variables])
+    if weights != session().once("model", (), lambda: weights):
+        expected = "the same on all ranks: keras.utils.set_random_seed before it is built, or set_weights"
+        raise BadValue(bad("fit", "model", "one whose weights are others than on rank 0", expected))
+    return fingerprint((told, objects, weights))
+
+
+def _rename(value: Any, names: dict[str, str], shared: dict[int, int]) -> Any:
+    """Return a configuration without what differs from model to model, and the ids of what it has several times."""
     if isinstance(value, dict):
-        return {key: _rename(one, names) for key, one in value.items()}
+        found = {key: _rename(one, names, shared) for key, one in value.items()}
+        if "shared_object_id" in found:
+            found["shared_object_id"] = shared.setdefault(found["shared_object_id"], len(shared))
+        return found
     if isinstance(value, list | tuple):
-        return [_rename(one, names) for one in value]
+        return [_rename(one, names, shared) for one in value]
     return names.get(value, value) if isinstance(value, str) else value
 
 
@@ -133,8 +169,8 @@ def _is_keras(function: Any) -> bool:
 
 def _parts(model: Any) -> Iterator[Any]:
     """Yield a model, its layers, what it was compiled with, and the functions and objects that these have."""
-    compiled = [model.optimizer, find_innermost(model.optimizer), *_leaves(model.loss)]
-    metrics = getattr(model, "_compile_metrics", None)
+    optimizer, metrics = getattr(model, "optimizer", None), getattr(model, "_compile_metrics", None)
+    compiled = [optimizer, find_innermost(optimizer), *_leaves(model.loss)] if optimizer is not None else []
     if metrics is not None:
         compiled += _leaves([metrics._user_metrics, metrics._user_weighted_metrics])
     for value in (*model._flatten_layers(include_self=True, recursive=True), *compiled):
@@ -143,13 +179,6 @@ def _parts(model: Any) -> Iterator[Any]:
             # Keras puts functions of its own around a layer's methods, which bear the names of the user's.
             own = (one for name, one in vars(value).items() if not hasattr(type(value), name))
             yield from (one for one in own if isinstance(one, FunctionType) or _is_part(one))
-
-
-def find_innermost(optimizer: Any) -> Any:
-    """Return the optimiser that takes the steps, which one that scales the loss has within."""
-    while hasattr(optimizer, "inner_optimizer"):
-        optimizer = optimizer.inner_optimizer
-    return optimizer
 
 
 def _is_part(value: Any) -> bool:

@@ -20,8 +20,8 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, bad
 from .backends import Backend, backend
-from .metrics import Counters, Names, plain
-from .state import Variables
+from .metrics import Counters, Names, plain_logs
+from .state import Variables, build_optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -55,8 +55,7 @@ class Replica:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        if not model.optimizer.built:
-            model.optimizer.build(model.trainable_variables)
+        build_optimizer(model)
         self.variables = Variables(model)
         self.counters = Counters(model)
         self.mode = len(backend().modes) if model.run_eagerly else 0
@@ -75,7 +74,7 @@ class Replica:
         while self.mode < len(modes):
             begin()
             self.model.reset_metrics()
-            reason = backend().unfit(self.model, modes[self.mode])
+            reason = backend().unfit(self.model, rows, modes[self.mode])
             try:
                 if reason is None:
                     return self._by(backend(), modes[self.mode], rows, size, blocks, rest)
@@ -92,7 +91,7 @@ class Replica:
         self.model.reset_metrics()
         step = self._function(("gradients",), lambda: backend().gradients(self.model))
         logs, found = step(rows)
-        return {name: plain(value) for name, value in logs.items()}, [np.asarray(g) for g in found]
+        return plain_logs(logs), [np.asarray(g) for g in found]
 
     def apply(self, gradients: list[Values]) -> None:
         """Let the optimiser step by some gradients."""
@@ -116,7 +115,7 @@ class Replica:
                     given = tuple(_as_keras(r) for r in rows)
                     for i in range(0, len(given[0]), size):
                         logs = test(tuple(r[i : i + size] for r in given))
-                return {name: plain(value) for name, value in logs.items()}
+                return plain_logs(logs)
             except Exception as error:
                 self._tests_compiled = False
                 _log.info("evaluation can't be compiled for this model (%s)", type(error).__name__)
@@ -124,7 +123,7 @@ class Replica:
         weights = {"sample_weight": parts[2]} if len(parts) > 2 else {}
         how = {"batch_size": size, "verbose": 0, "return_dict": True}
         told: dict[str, Any] = self.model.evaluate(*parts[:2], **weights, **how)
-        return {name: plain(value) for name, value in told.items()}
+        return plain_logs(told)
 
     def tells(self, rows: tuple[Values, ...], some: Callable[[], tuple[Values, ...]]) -> Names:
         """Return the names of what `test` tells of such rows, of zeros; `some` returns others, should these be needed.
@@ -165,7 +164,7 @@ class Replica:
         if rest is not None:
             batch = self._function(("batch",), lambda: by.batch(self.model, mode))
             logs = batch(tuple(r[rest] for r in rows))
-        return {name: plain(value) for name, value in logs.items()}
+        return plain_logs(logs)
 
     def _function(self, key: Any, make: Callable[[], Any]) -> Callable[..., Any]:
         if key not in self._compiled:

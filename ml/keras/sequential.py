@@ -130,7 +130,7 @@ class Sequential(keras.Sequential):
         Raises
         ------
         ArgumentError
-            With Windrow arrays: `batch_size` is no positive integer.
+            With Windrow arrays: `batch_size` is no positive integer, or the model isn't compiled.
         ShapeError
             With Windrow arrays: `y` hasn't a row for each of x's.
 

@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .recipe import find_innermost
+from .pace import find_innermost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Variables"]
+__all__ = ["Variables", "build_optimizer"]
 
 Values = np.ndarray[Any, Any]
 
 
 class Variables:
-    """The variables of a compiled and built model, read and written as plain arrays.
+    """The variables of a built model, read and written as plain arrays.
 
-    Averaged are the weights and the moments of each batch normalisation: its mean and its mean square. The variance of
-    all rows is the mean square less the square of the mean, so that averaging both gives it whole; the mean of shards'
-    variances would leave out how far their means lie apart. Optimiser slots, step counts and the states of random
-    numbers stay with their shard.
+    Averaged are the weights, their moving averages where an optimiser keeps such (`use_ema`), and the moments of each
+    batch normalisation: its mean and its mean square. The variance of all rows is the mean square less the square of
+    the mean, so that averaging both gives it whole; the mean of shards' variances would leave out how far their means
+    lie apart. Optimiser slots, step counts and the states of random numbers stay with their shard.
 
     Attributes
     ----------
@@ -38,14 +38,17 @@ class Variables:
         moving = {id(v) for pair in self._moving for v in pair}
         rest = [v for v in model.non_trainable_variables if id(v) not in moving and _is_float(v)]
         self._weights = [*model.trainable_variables, *rest]
-        slots = [v for v in model.optimizer.variables if v.path.rpartition("/")[2] != "learning_rate"]
-        known = {id(v) for v in slots}
-        self._slots = slots
+        inner = find_innermost(getattr(model, "optimizer", None))
+        self._average = [v for v in getattr(inner, "_model_variables_moving_average", []) if v is not None]
+        every = [] if inner is None else model.optimizer.variables
+        known = {id(v) for v in every}
+        apart = {id(v) for v in self._average}
+        self._slots = [v for v in every if id(v) not in apart and v.path.rpartition("/")[2] != "learning_rate"]
         self._apart = [v for v in model.variables if not _is_float(v) and id(v) not in known]
-        self._kept = slots + self._apart
+        self._kept = self._slots + self._apart
         self.trained = len(model.trainable_variables)
-        self.scales_loss = hasattr(model.optimizer, "inner_optimizer")
-        rate = find_innermost(model.optimizer)._learning_rate
+        self.scales_loss = inner is not getattr(model, "optimizer", None)
+        rate = getattr(inner, "_learning_rate", None)
         self._rate = rate if hasattr(rate, "assign") else None
         self._read: dict[int, Values] = {}
 
@@ -59,7 +62,8 @@ class Variables:
         pairs = [(self._get(m).astype(np.float64), self._get(v).astype(np.float64)) for m, v in self._moving]
         moments = [[mean, variance + mean**2] for mean, variance in pairs]
         rate = np.float64(0.0 if self.rate is None else self.rate)
-        return {"weights": [self._get(v) for v in self._weights], "moments": moments, "rate": rate}
+        weights, average = ([self._get(v) for v in some] for some in (self._weights, self._average))
+        return {"weights": weights, "average": average, "moments": moments, "rate": rate}
 
     def own(self, *, fresh: bool = False) -> dict[str, Any]:
         """Return what a shard keeps; `fresh` before its first round, which begins with random numbers of its own."""
@@ -68,6 +72,8 @@ class Variables:
     def put(self, state: dict[str, Any], mine: dict[str, Any] | None = None) -> None:
         """Write what is averaged, and what a shard keeps."""
         for variable, value in zip(self._weights, state["weights"], strict=True):
+            self._set(variable, value)
+        for variable, value in zip(self._average, state["average"], strict=True):
             self._set(variable, value)
         for (mean, variance), (first, second) in zip(self._moving, state["moments"], strict=True):
             self._set(mean, first)
@@ -122,6 +128,13 @@ class Variables:
         known = self._read.get(id(variable))
         if known is None or known.dtype != value.dtype or known.tobytes() != value.tobytes():
             variable.assign(value)
+
+
+def build_optimizer(model: Any) -> None:
+    """Give a model's optimiser its variables, where it has one."""
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is not None and not optimizer.built:
+        optimizer.build(model.trainable_variables)
 
 
 def _is_float(variable: Any) -> bool:

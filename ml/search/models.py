@@ -13,12 +13,12 @@ import numpy as np
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
 from ..averaging.state import Layout
-from ..keras.checks import check_model
+from ..keras.checks import check_compiled
 from ..keras.distribute import distribute
 from ..keras.inference import build, column
 from ..keras.recipe import Recipe
 from ..keras.replicas import borrow_replica
-from ..keras.state import Variables
+from ..keras.state import Variables, build_optimizer
 from .learners import pack_arrays
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Built:
         """Return a model that has learnt nothing."""
         importlib.import_module("keras.utils").set_random_seed(self.seed)
         model = self.build(**params)
-        check_model(model)
+        check_compiled(model, "search")
         build(model, np.zeros((1, *self.shape), self.dtype))
         variables = Variables(model)
         return Recipe.of(model), variables.shared(), variables.own(fresh=True)
@@ -83,8 +83,7 @@ class Built:
         """Return what the user gets of a model: it, distributed."""
         recipe, state, own = model
         made = recipe.load()
-        if not made.optimizer.built:
-            made.optimizer.build(made.trainable_variables)
+        build_optimizer(made)
         variables = Variables(made)
         variables.put(state, own)
         variables.set_rate(float(state["rate"]))

@@ -9,8 +9,10 @@ import windrow as wr
 ONE_COPY = {
     "test_keras",
     "test_keras_arguments",
+    "test_keras_fit",
     "test_keras_limits",
     "test_keras_metrics",
+    "test_keras_shards",
     "test_keras_travel",
     "test_search_keras",
 }

@@ -138,13 +138,14 @@ def test_batches_are_dealt_out_among_the_shards():
     lazy = wr.from_array(X / 16, chunks=(200, 64))
 
     def made(shards, average, **more):
-        model = MLPClassifier((32,), learning_rate_init=0.005, random_state=0, **more)
-        return Averaged(model, epochs=4, shards=shards, average=average).fit(lazy, y).score(X / 16, y)
+        model = MLPClassifier((32,), learning_rate_init=0.005, random_state=0)
+        return Averaged(model, epochs=4, shards=shards, average=average, **more).fit(lazy, y).score(X / 16, y)
 
     alone = made(1, "epoch")
     with pytest.warns(UserWarning, match=r"each of 8 shards takes only 1 steps an epoch.*average='batch'"):
-        slow = made(8, "epoch")
+        slow, scaled = (made(8, "epoch", scale_learning_rate=scale) for scale in (False, "auto"))
     assert slow < alone - 0.2
+    assert slow + 0.1 < scaled
     assert made(8, "batch") > alone - 0.08
     assert made(8, 3) > alone - 0.08
 

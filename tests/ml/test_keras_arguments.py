@@ -19,7 +19,7 @@ import keras
 from windrow.ml import Sequential, distribute
 
 layers = keras.layers
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*steps an epoch:UserWarning")
 ROWS = 500
 
 

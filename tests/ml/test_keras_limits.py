@@ -20,7 +20,7 @@ from windrow.ml import distribute
 from windrow.ml.keras.replicas import Replica
 
 layers, callbacks = keras.layers, keras.callbacks
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*steps an epoch:UserWarning")
 on_tensorflow = pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="of TensorFlow's backend")
 
 
@@ -180,7 +180,6 @@ class PerBatch(callbacks.Callback):
     [
         PerBatch(),
         callbacks.LambdaCallback(on_train_batch_begin=print),
-        callbacks.TerminateOnNaN(),
         callbacks.ModelCheckpoint("never.keras", save_freq=10),
     ],
 )
@@ -210,12 +209,12 @@ def not_compiled():
         (two_outputs, "of 2 outputs.*; expected"),
         (not_compiled, "expected a compiled Keras model, with a loss"),
         (lambda: linear(loss=None), "compiled without a loss.*; expected"),
-        (lambda: "model", "'model' is 'str'; expected a compiled"),
+        (lambda: "model", "'model' is 'str'; expected a Keras model"),
     ],
 )
-def test_models_that_can_not_be_trained_are_refused(make, match):
+def test_models_that_can_not_be_trained_are_refused(data, make, match):
     with pytest.raises(wr.ArgumentError, match=match):
-        distribute(make())
+        distribute(make()).fit(*data)
 
 
 @pytest.mark.parametrize(
@@ -257,11 +256,10 @@ def test_a_model_that_can_not_be_copied_is_refused(data):
         distribute(compiled(Closed())).fit(*data)
 
 
-def test_a_schedule_of_the_rate_is_taken_but_not_scaled(data):
+@pytest.mark.parametrize("scale", ["auto", True, False])
+def test_a_schedule_of_the_rate_is_taken(data, scale):
     rate = keras.optimizers.schedules.ExponentialDecay(0.05, 10, 0.9)
-    learns(linear(optimizer=keras.optimizers.SGD(rate)), data)
-    with pytest.raises(wr.ArgumentError, match="learning rate schedule"):
-        distribute(linear(optimizer=keras.optimizers.SGD(rate))).fit(*data, scale_learning_rate=True)
+    learns(linear(optimizer=keras.optimizers.SGD(rate)), data, scale_learning_rate=scale)
 
 
 def test_averages_without_waiting(data):

@@ -19,7 +19,7 @@ from windrow.ml import distribute
 from windrow.ml.keras.recipe import Recipe
 from windrow.ml.keras.replicas import Replica
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*steps an epoch:UserWarning")
 ROWS, CLASSES = 700, 4
 
 ONE = {

@@ -75,3 +75,94 @@ def test_ranks_and_a_kill_give_the_same_weights(launch, tmp_path, backend):
     assert a == b == c
     assert losses == "1"
     assert "killed in epoch 1" in killed.out
+
+
+CONVOLVES = """
+import os
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import keras
+import numpy as np
+import windrow.ml
+
+layers = keras.layers
+X = np.random.default_rng(1).random((128, 12, 12, 1), dtype="f4")
+keras.utils.set_random_seed(1)
+stack = [layers.Conv2D(16, 3, activation="relu"), layers.Conv2D(16, 3), layers.Flatten(), layers.Dense(1)]
+model = keras.Sequential([keras.Input((12, 12, 1)), *stack])
+model.compile("adam", "mse")
+windrow.ml.distribute(model).fit(X, X.mean((1, 2, 3)), batch_size=8, shards=2, verbose=0)
+print(b"".join(w.tobytes() for w in model.get_weights()).hex())
+"""
+
+
+@pytest.mark.ranks
+@pytest.mark.skipif("tensorflow" not in BACKENDS, reason="of TensorFlow's threads")
+@pytest.mark.timeout(320)
+def test_convolutions_have_the_same_bits_in_one_process_and_on_ranks(launch, tmp_path):
+    script = tmp_path / "s.py"
+    script.write_text(CONVOLVES)
+    ended = [launch(0, script, limit=120), launch(2, script, limit=180)]
+    assert [done.status for done in ended] == [0, 0], [done.err for done in ended]
+    assert len({done.last for done in ended}) == 1
+
+
+@pytest.mark.ranks
+@pytest.mark.skipif("tensorflow" not in BACKENDS, reason="of TensorFlow's threads")
+def test_tensorflow_that_began_before_is_warned_of(launch, tmp_path):
+    lines = [line for line in CONVOLVES.splitlines() if line != "import windrow.ml"]
+    script = tmp_path / "s.py"
+    script.write_text("\n".join([*lines[:-2], "import windrow.ml", *lines[-2:]]))
+    done = launch(0, script, limit=120)
+    assert done.status == 0, done.err
+    assert "import windrow.ml before the first model" in done.err
+
+
+SPMD = """
+import os, sys
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import keras
+import numpy as np
+import windrow as wr
+from windrow.ml import Sequential
+
+if "seed" in sys.argv:
+    keras.utils.set_random_seed(1)
+X = wr.random.default_rng(1).random((400, 3), dtype="float32", chunks=(100, 3))
+y = X[:, 0] - X[:, 1]
+
+
+class Twice(keras.layers.Layer):
+    def call(self, x):
+        return 2 * x
+
+
+layers = [keras.Input((3,)), Twice(), keras.layers.Dense(4, lambda x: keras.ops.tanh(x)), keras.layers.Dense(1)]
+model = Sequential(layers)
+model.compile("sgd", "mse", metrics=["mae"])
+history = model.fit(X, y, epochs=2, shards=2, batch_size=16, verbose=0).history
+bits = b"".join(w.tobytes() for w in model.get_weights()).hex()
+print("end", wr.rank(), bits, float(model.predict(X).sum()), history, model.evaluate(X, y), flush=True)
+"""
+
+
+@pytest.mark.ranks
+@pytest.mark.timeout(320)
+@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_spmd_scripts_train_and_predict(launch, tmp_path, ranks):
+    script = tmp_path / "s.py"
+    script.write_text(SPMD)
+    alone, together = launch(0, script, "seed", limit=120), launch(ranks, "--spmd", script, "seed", limit=180)
+    assert alone.status == together.status == 0, (alone.err, together.err)
+    lines = [line for line in (alone.out + together.out).splitlines() if line.startswith("end")]
+    assert len(lines) == 1 + ranks
+    assert len({line.split(maxsplit=2)[2] for line in lines}) == 1
+
+
+@pytest.mark.ranks
+def test_spmd_scripts_are_told_of_weights_that_differ(launch, tmp_path):
+    script = tmp_path / "s.py"
+    script.write_text(SPMD)
+    done = launch(2, "--spmd", script, limit=120)
+    assert done.status != 0
+    assert "weights are others than on rank 0" in done.err
+    assert "set_random_seed" in done.err

@@ -17,7 +17,7 @@ import keras
 
 from windrow.ml import distribute
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*steps an epoch:UserWarning")
 SCALE = 2.0
 
 

@@ -209,7 +209,7 @@ def test_7_slots_stay_with_their_shards(data):
     """Adam's moments are a shard's own, through all epochs; only weights are averaged."""
     X, t = data[0][:400], data[1][:400]
     network = MLPRegressor(hidden_layer_sizes=(4,), random_state=0, batch_size=50, shuffle=False)
-    ours = Averaged(network, epochs=3, shards=2, shuffle=False).fit(X, t).estimator_
+    ours = Averaged(network, epochs=3, shards=2, shuffle=False, scale_learning_rate=False).fit(X, t).estimator_
     alone = [MLPRegressor(hidden_layer_sizes=(4,), random_state=0, batch_size=50, shuffle=False) for _ in range(2)]
     for _ in range(3):
         for i, one in enumerate(alone):

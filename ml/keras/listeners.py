@@ -1,0 +1,46 @@
+"""Callbacks of Keras's that are called by epochs, on the driver."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from typing import Any
+
+import numpy as np
+
+from .backends import backend
+
+__all__ = ["build_metrics", "listen", "watch_loss"]
+
+Values = np.ndarray[Any, Any]
+
+
+def listen(given: list[Any], model: Any, epochs: int, verbose: int | str) -> Any:
+    """Return what calls callbacks, those of the user and the model's history."""
+    callback: Any = importlib.import_module("keras.callbacks")
+    model.stop_training = False
+    params = {"epochs": epochs, "steps": None, "verbose": verbose}
+    lines = [callback.LambdaCallback(on_epoch_end=_say(epochs))] if verbose == 2 else []
+    return callback.CallbackList([*given, *lines], add_history=True, add_progbar=False, model=model, **params)
+
+
+def build_metrics(model: Any, some: tuple[Values, ...]) -> None:
+    """Give a model's metrics their names, by which callbacks tell whether more is better."""
+    with contextlib.suppress(Exception):  # a model that can't be is one whose callbacks have to say it themselves
+        model._symbolic_build(data_batch=tuple(backend().take(rows) for rows in some))
+
+
+def watch_loss(given: list[Any], logs: dict[str, Any], batches: int) -> None:
+    """Show TerminateOnNaN the epoch's loss, as that of its last batch."""
+    kind: Any = importlib.import_module("keras.callbacks").TerminateOnNaN
+    for callback in given:
+        if isinstance(callback, kind):
+            callback.on_batch_end(batches - 1, logs)
+
+
+def _say(epochs: int) -> Any:
+    def line(epoch: int, logs: Any) -> None:
+        told = " - ".join(f"{name}: {value:.4g}" for name, value in (logs or {}).items())
+        print(f"Epoch {epoch + 1}/{epochs} - {told}", flush=True)
+
+    return line

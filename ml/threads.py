@@ -1,0 +1,41 @@
+"""The threads of TensorFlow: one for each task, and so the same bits in the script's process as on ranks.
+
+How many threads share a convolution decides in which order its gradients are added up. TensorFlow reads their number
+once, when it begins: with the first variable of the first model.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from typing import Any
+
+from ..workers.boundary import warn
+
+__all__ = ["set_threads", "warn_of_threads"]
+
+NAME = "TF_NUM_INTRAOP_THREADS"
+_late = False
+
+
+def set_threads() -> None:
+    """Have TensorFlow begin with one thread for a task; it isn't imported for that."""
+    global _late
+    context: Any = sys.modules.get("tensorflow.python.eager.context")
+    begun = context is not None and context._context is not None and context._context._initialized
+    _late = begun and os.environ.get(NAME) != "1"
+    if not begun:
+        os.environ.setdefault(NAME, "1")
+
+
+@functools.cache
+def warn_of_threads() -> None:
+    """Warn, once, where TensorFlow had begun before, with threads of its own."""
+    if _late:
+        text = (
+            "fit: TensorFlow had begun before windrow.ml was imported, with threads of its own, by whose number the "
+            f"last bits of weights differ from machine to machine; import windrow.ml before the "
+            f"first model, or set {NAME}=1"
+        )
+        warn(text)
