@@ -77,14 +77,17 @@ class _Epoch:
             self.kind.deal(estimator, min(self.size, len(rows[0])))
         before = copy.deepcopy(self.kind.state(estimator)) if self.classes is not None else None
         counts = self.kind.counts(estimator)
-        for some, factor in self._pace(self._passes(rows, at), warm=not any(counts)):
+        warm = self.factor != 1.0 and not any(counts)
+        for some, factor in self._pace(self._passes(rows, at), warm=warm):
             if not len(some[0]):
                 continue
+            if warm:
+                self.kind.deal(estimator, min(self.size or _batch(self.template), len(some[0])))
             self.kind.set_rates(estimator, factor)
             partial_fit(estimator, self.classes, some)
             if self.kind.loss:
                 weight = float(some[2].sum()) if len(some) > 2 else float(len(some[0]))
-                sums = sums + [weight * estimator.loss_, weight]
+                sums = sums + np.array([weight * estimator.loss_, weight])
         self.kind.count_all(estimator, counts, len(rows[0]), rows_of(self.sizes, at.number, self.rounds))
         if before is not None and self.kind.inner is None:
             _keep_absent(estimator, before, self.classes, rows[1])
@@ -111,7 +114,7 @@ class _Epoch:
 
     def _pace(self, passes: Iterator[list[Values]], *, warm: bool) -> Iterator[tuple[list[Values], float]]:
         """Yield rows with the factor of the rate, which grows over the first batches."""
-        if warm and self.factor != 1.0:
+        if warm:
             size, first = self.size or _batch(self.template), next(passes)
             for step in range(WARM):
                 yield [r[step * size : (step + 1) * size] for r in first], 1 + (self.factor - 1) * step / WARM
