@@ -82,6 +82,11 @@ class Reshape(Op):
 class ReshapeBlocks(Op):
     """Each block under a shape of its own: block k, counted in C order, is the source's block k."""
 
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return "reshape"
+
     def target_shape(self, domain: Grid, block: int) -> tuple[int, ...]:
         """See `graph.access.Access`."""
         return domain.block_shape(block)
