@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -299,3 +300,25 @@ def test_an_error_names_the_member():
     with pytest.raises(KeyError, match="here") as caught:
         wr.spmd(fails, members=4)
     assert caught.value.__notes__[0].startswith("in operation spmd(fails), member 2 on rank 0 (host ")
+
+
+def test_memory_goes_to_disk_beside_a_program():
+    """It holds back nothing that it doesn't read."""
+    with wr.Cluster(threads=2, memory="8 MiB"), ThreadPoolExecutor() as pool:
+        space = wr.shared.space()
+        x = wr.arange(1 << 17).persist()
+        wr.wait(x)
+
+        def waits(comm, x):
+            space.put("runs", comm.rank)
+            space.read("goes on", timeout=60)
+            return int(x[0].sum()) if len(x) else 0
+
+        program = pool.submit(wr.spmd, waits, x, members=1)
+        space.get("runs", timeout=60)
+        kept = [(wr.arange(1 << 18, chunks=1 << 16) + k).persist() for k in range(8)]
+        sums = [int(each.sum()) for each in kept]
+        space.put("goes on", True)
+        n = 1 << 18
+        assert sums == [n * (n - 1) // 2 + k * n for k in range(8)]
+        assert program.result() == [(n // 2) * (n // 2 - 1) // 2]
