@@ -143,7 +143,7 @@ class Averageable:
             first.set_params(**{prefix + where.rate: NOTHING})
             if where.steps == "shard":
                 first.set_params(**{prefix + "batch_size": "auto"})
-        partial_fit(first, classes, rows)
+        partial_fit(first, classes, rows[:2])  # without weights, which may all be zero
         first.set_params(**rates)
         for one in self.models(first):
             where._restart(one, {k.removeprefix(prefix): v for k, v in rates.items()})
@@ -190,6 +190,8 @@ def partial_fit(estimator: Any, classes: Any, rows: list[Values]) -> None:
     X, *rest = rows
     keywords: dict[str, Any] = {} if classes is None else {"classes": classes}
     if len(rest) > 1:
+        if not rest[1].any():  # scikit-learn refuses such rows, of which there is nothing to learn
+            return
         keywords["sample_weight"] = rest[1]
     estimator.partial_fit(X, *rest[:1], **keywords)
 

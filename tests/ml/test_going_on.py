@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("sklearn")
 from sklearn.datasets import load_digits
 from sklearn.linear_model import PassiveAggressiveClassifier, SGDClassifier, SGDRegressor
-from sklearn.neural_network import MLPClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 import windrow as wr
 from windrow.ml import Averaged, train
@@ -173,6 +173,18 @@ def test_weights_must_weigh_something(data, weight):
         for model in (Averaged(SGDRegressor(), epochs=1), OursRegressor(max_iter=1)):
             with pytest.raises(wr.BadValue, match=r"SGDRegressor.fit: argument 'sample_weight' is"):
                 model.fit(lazy, numbers, sample_weight=weights)
+
+
+@pytest.mark.filterwarnings("ignore:shard .* has no rows", "ignore:.*takes only . steps")
+@pytest.mark.parametrize("average", ["epoch", 2, "gradient"])
+@pytest.mark.parametrize("estimator", [SGDRegressor(), MLPRegressor(hidden_layer_sizes=(3,), batch_size=500)])
+def test_shards_of_rows_that_weigh_nothing_are_left_out(data, estimator, average):
+    if average == "gradient" and isinstance(estimator, SGDRegressor):
+        return
+    lazy, X, _, numbers = data
+    weight = np.where(np.arange(3000) < 2000, 0.0, 1.0)
+    model = Averaged(estimator, epochs=2, shards=3, shuffle=False, average=average)
+    assert np.isfinite(model.fit(lazy, numbers, sample_weight=weight).score(X, numbers))
 
 
 @pytest.mark.parametrize("patience", [1, 3])
