@@ -69,8 +69,12 @@ class Runs:
         """Where each run goes."""
         return np.cumsum(self.length) - self.length if self.at is None else self.at
 
-    def _parts(self, out: Axis, chunks: Index) -> tuple[Index, Index, Index, Index]:
-        """Return (row, first, last, result position) of the parts of runs that lie in each chunk."""
+    @cached_property
+    def _ascends(self) -> bool:
+        return bool((self.start[1:] >= self.start[:-1] + self.length[:-1]).all() and (self.length > 0).all())
+
+    def _parts(self, out: Axis, chunks: Index) -> tuple[Index, Index, Index]:
+        """Return (row, first, last) of the parts of runs that lie in each chunk."""
         lo, hi = out.start(chunks), out.stop(chunks)
         places = self.places
         begin = np.maximum(np.searchsorted(places, lo, side="right") - 1, 0)
@@ -81,17 +85,46 @@ class Runs:
         some = stop > at
         row, run, at, stop, own = row[some], run[some], at[some], stop[some], own[some]
         first = self.start[run] + at - own
-        return row, first, first + stop - at, at
+        return row, first, first + stop - at
 
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
         """See `AxisMap`."""
-        row, first, last, _ = self._parts(out, chunks)
+        if self._ascends:
+            return self._ascending_rows(out, source, chunks)
+        row, first, last = self._parts(out, chunks)
         return run_rows(row, first, last, len(chunks), source)
+
+    def _ascending_rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
+        """Find rows by the borders of chunks alone, of which each but the outer ones is looked up among the runs."""
+        lo, hi, places, ends = out.start(chunks), out.stop(chunks), self.places, self.start + self.length
+        begin = np.searchsorted(places + self.length, lo, side="right")
+        stop = np.searchsorted(places, hi, side="left")
+        row = np.flatnonzero(stop > begin)
+        run, end = begin[row], stop[row] - 1
+        first = self.start[run] + np.maximum(lo[row] - places[run], 0)
+        last = self.start[end] + np.minimum(self.length[end], hi[row] - places[end])
+        block = source.find(first)
+        count = source.find(last - 1) - block + 1
+        each = np.repeat(np.arange(len(row)), count)
+        block = concatenate_ranges(block, count)
+        low, high = np.maximum(source.start(block), first[each]), np.minimum(source.stop(block), last[each])
+        at = np.minimum(np.searchsorted(ends, low, side="right"), len(ends) - 1)
+        some = (high > low) & (self.start[at] < high)
+        return Rows(np.searchsorted(row[each[some]], np.arange(len(chunks) + 1)), block[some])
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
         """See `AxisMap`."""
-        _, first, last, at = self._parts(out, np.array([chunk]))
-        base, length = out.start(chunk), last - first
+        base, stop, places = out.start(chunk), out.stop(chunk), self.places
+        mine = slice(max(0, int(np.searchsorted(places, base, side="right")) - 1), int(np.searchsorted(places, stop)))
+        at, first, length = places[mine], self.start[mine], self.length[mine]
+        if len(at):  # the outer runs are cut off
+            by = np.zeros((2, len(at)), np.int64)
+            by[0, 0], by[1, -1] = max(0, base - int(at[0])), max(0, int(at[-1] + length[-1]) - stop)
+            at, first, length = at + by[0], first + by[0], length - by[0] - by[1]
+            if (length <= 0).any():
+                some = length > 0
+                at, first, length = at[some], first[some], length[some]
+        last = first + length
         if len(first) > SHORT and int(length.sum()) < SHORT * len(first):
             index = _expand(first, last)
             follow = bool((at[1:] == at[:-1] + length[:-1]).all())

@@ -258,14 +258,15 @@ def _insert(array: Array, at: int, positions: np.ndarray[Any, Any], new: Array) 
     if len(positions) == 1:
         k = int(positions[0])
         return concatenate([array[(*before, slice(0, k))], new, array[(*before, slice(k, n))]], axis=at)
-    order = np.argsort(positions, kind="stable")
-    positions = positions[order]
-    if (order[1:] < order[:-1]).any():
-        new = take_positions("insert", new, at, order)
+    if (positions[1:] < positions[:-1]).any():
+        order = np.argsort(positions, kind="stable")
+        positions, new = positions[order], take_positions("insert", new, at, order)
     first = np.flatnonzero(np.diff(positions, prepend=-1))
     each, after = positions[first], np.append(first[1:], count)
     start = np.append(0, each)  # of the array's own runs, each of which is moved on by what comes before it
-    old = Runs(start, np.append(each, n) - start, np.append(0, each + after))
+    length, begin = np.append(each, n) - start, np.append(0, each + after)
+    some = length > 0
+    old = Runs(start[some], length[some], begin[some])
     put = Runs(first, after - first, each + first)
     routes = [Route(tuple((i, m if i == at else Slice()) for i in range(array.ndim))) for m in (old, put)]
     joined = concatenate([array, new], axis=at)

@@ -164,3 +164,56 @@ def test_by_numpys_names(x):
     same(np.flatnonzero(x), np.flatnonzero(DATA))
     same(np.take(x, [1], axis=0, mode="wrap"), DATA[1:2])
     same(np.compress([True], x, axis=0), DATA[:1])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_insert_and_delete_of_many(axis):
+    """Runs of a few elements, and of one, are taken position by position."""
+    rng = np.random.default_rng(6)
+    a = rng.random((500, 7) if axis == 0 else (3, 600))
+    n = a.size if axis is None else a.shape[axis]
+    few, many, double = rng.integers(0, n, 9), rng.choice(n, n // 2, replace=False), rng.integers(-n, n + 1, n)
+    for chunks in (-1, 50, ((11, 1, *(n - 12 for n in a.shape[:1])), -1) if axis == 0 else (2, (7, 93, 500))):
+        x = wr.from_array(a, chunks=chunks)
+        for where in (few, many, np.sort(many), slice(1, -1, 3), slice(None, 5, -2), np.arange(n) % 3 == 0, [-1], []):
+            got, want = wr.delete(x, where, axis), np.delete(a, where, axis)
+            assert np.array_equal(got.compute(), want)
+            assert np.array_equal((got + 1).persist().compute(), want + 1)
+        for where in (few, many, np.sort(double), double):
+            got, want = wr.insert(x, where, 5.0, axis), np.insert(a, where, 5.0, axis)
+            assert np.array_equal(got.compute(), want)
+        values = rng.random(len(double)) if axis != 0 else rng.random((len(double), 1))
+        assert np.array_equal(wr.insert(x, double, values, axis).compute(), np.insert(a, double, values, axis))
+
+
+@pytest.mark.parametrize("mode", ["reflect", "symmetric", "wrap", "edge", "mean"])
+@pytest.mark.parametrize("kind", ["even", "odd"])
+def test_wide_margins(mode, kind):
+    """Narrow ones, wide ones, and those that turn several times."""
+    more = {"reflect_type": kind} if mode in ("reflect", "symmetric") else {}
+    for n in (1, 2, 7, 60):
+        a = np.random.default_rng(n).random((n, 3))
+        for width in (3, 9, 59, 200):
+            want = np.pad(a, ((width, 2 * width), (0, 1)), mode, **more)
+            for chunks in (-1, 5):
+                got = wr.pad(wr.from_array(a, chunks=chunks), ((width, 2 * width), (0, 1)), mode, **more)
+                np.testing.assert_allclose(got.compute(), want, rtol=1e-9, atol=1e-9)
+
+
+def test_repeated_and_tiled():
+    a = np.arange(60.0).reshape(5, 12)
+    for chunks in (-1, (2, 5), ((1, 0, 4), (3, 9))):
+        x = wr.from_array(a, chunks=chunks)
+        for count in (0, 1, 2, 5, 40):
+            for axis in (None, 0, 1):
+                assert np.array_equal(wr.repeat(x, count, axis).compute(), np.repeat(a, count, axis))
+                assert np.array_equal(
+                    (wr.repeat(x + 1, count, axis) * 2).sum().compute(), np.repeat(a + 1, count).sum() * 2
+                )
+            for reps in (count, (count, 2), (2, 1, count)):
+                assert np.array_equal(wr.tile(x, reps).compute(), np.tile(a, reps))
+                assert np.array_equal(
+                    wr.sort(wr.tile(x, reps), axis=None).compute(), np.sort(np.tile(a, reps), axis=None)
+                )
+        made = wr.repeat(wr.arange(12, chunks=5), 7)  # of a source positions are led back
+        assert np.array_equal(made[3:40:5].compute(), np.repeat(np.arange(12), 7)[3:40:5])

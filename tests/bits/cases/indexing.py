@@ -42,6 +42,10 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
         "extract": wr.extract(y > 1.45, y),
         "delete": wr.delete(y, [3, 4, 5, 200, -1], 0),
         "insert": wr.insert(y, [7, 100], f[:2], 0),
+        "insert-many": wr.insert(y, np.arange(0, 180, 2), f[:1], 0),
+        "delete-many": wr.delete(y, np.arange(0, 180, 2), 0),
+        "repeat": wr.repeat(y, 3, 1),
+        "tile": wr.tile(y[:90], (3, 2)),
         "append": wr.append(y, f, 1),
     }
     for name, key, value in (
