@@ -55,6 +55,7 @@ run: .venv/.run ## the example examples/land.py; RANKS=4 runs it on 4 MPI ranks
 ifeq ($(RANKS),)
 	$(TIMEOUT) $(PY) examples/land.py $(ARGS)
 else
+	@command -v $(MPIRUN) >/dev/null || { echo "make run: there is no $(MPIRUN) on PATH: install an MPI library, or leave out MPI=system"; exit 1; }
 	$(TIMEOUT) $(MPIRUN) $(MPIFLAGS) -n $(RANKS) $(PY) -m windrow examples/land.py $(ARGS)
 endif
 

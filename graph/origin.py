@@ -6,10 +6,14 @@ Everything that users see (reprs, plans, errors, progress) is named by these, wh
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import sys
+import sysconfig
 import threading
 from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -67,9 +71,6 @@ def _number_prompt(file: str) -> str:
     return f"prompt input {found[1]}" if found else ""
 
 
-_BETWEEN = {"concurrent", "dask", "joblib", "keras", "numpy", "scipy", "sklearn", "threading"}
-"""What calls Windrow in the user's name: no line of theirs is the user's."""
-
 _named: dict[int, tuple[CodeType, Naming]] = {}
 """Public functions by the identity of their code: their name, or what makes it from the frame of a call."""
 
@@ -97,6 +98,16 @@ def say(*words: str) -> None:
     _words.update(words)
 
 
+@lru_cache(4096)
+def _is_installed(file: str) -> bool:
+    """Tell whether a file is a library's: no line of theirs is the user's, in whose name they call Windrow."""
+    folders = Path(file).parts
+    if "site-packages" in folders or "dist-packages" in folders:
+        return True
+    return file.startswith((_STANDARD_LIBRARY, "<frozen "))
+
+
+_STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"] + os.sep
 _inherited = threading.local()
 
 
@@ -125,10 +136,10 @@ def find_origin() -> Origin:
         if known is not None:
             naming, at = known[1], frame
         elif id(code) not in _ours:
-            package = str(frame.f_globals.get("__name__")).partition(".")[0]
-            if package == PACKAGE:
+            module = str(frame.f_globals.get("__name__"))
+            if module.partition(".")[0] == PACKAGE:
                 _ours[id(code)] = code
-            elif package not in _BETWEEN:
+            elif module == "__main__" or not _is_installed(code.co_filename):
                 break
         frame = frame.f_back
     call = naming if isinstance(naming, str) else naming(at)

@@ -19,7 +19,7 @@ from ..workers.shared_objects import count_bytes as count_objects
 from .cli.launch import check_launch, end_ranks, start_ranks
 from .engine import Engine
 from .html import cluster_html
-from .resources import read_memory, usable_cores
+from .resources import check_memory, check_spill_folder, read_memory, usable_cores
 from .session import Session
 
 if TYPE_CHECKING:
@@ -185,6 +185,8 @@ class Cluster:
 
 def _start(transport: Transport, arena: int, threads: int) -> Session:
     size = transport.size
+    check_spill_folder("Cluster", config.spill_dir)
+    check_memory("Cluster", arena, sum(peer.same_node for peer in transport.peers))
     return Session(Engine(transport, [arena] * size, [threads] * size, config.heartbeat, config.spill_dir))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..graph.errors import ClusterError, OutOfMemory, WindrowError
 from ..graph.origin import name_prompt
+from .html import size_text
 
 if TYPE_CHECKING:
     from ..graph.stage import Stage
@@ -58,8 +59,9 @@ def deadly_function(stage: Stage, deadly: Deadly) -> ClusterError:
 def out_of_memory(stage: Stage, needed: int, free: int, size: int, why: str) -> OutOfMemory:
     """Return the exception for a slab that no arena can take."""
     error = OutOfMemory(
-        f"{stage.name}: a block needs {needed:,} bytes; the arena of {size:,} bytes has {free:,} free and {why}. "
-        "Use smaller chunks, release() persisted arrays, or give the cluster more memory"
+        f"{stage.name}: a block needs {size_text(needed)}; the arena of {size_text(size)} has {size_text(free)} free "
+        f"and {why}. Use smaller chunks, release() persisted arrays, or give the cluster more memory "
+        "(Cluster(memory=), --memory, WINDROW_MEMORY)"
     )
     if stage.origin:
         error.add_note(f"the operation was created at {stage.origin}")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
 from ..graph.chunks import parse_bytes
 from ..graph.errors import ArgumentError, OutOfMemory, bad
-from ..workers.config import config
+from ..workers.config import ConfigError, config
+from .html import size_text
+
+log = logging.getLogger("windrow")
 
 SHARE = 0.5
 LEAST_MEMORY = 1 << 16
@@ -67,3 +71,27 @@ def read_memory(operation: str, memory: int | str | None, ranks_on_node: int) ->
     if found < LEAST_MEMORY:
         raise ArgumentError(bad(operation, "memory", memory, f"at least {LEAST_MEMORY >> 10} KiB"))
     return found
+
+
+def check_memory(operation: str, arena: int, ranks_here: int) -> None:
+    """Say that the arenas of a machine's ranks are larger than its memory; until they fill they do no harm."""
+    most = usable_memory()
+    if arena * ranks_here > most:
+        each = f" for each of {ranks_here} ranks" if ranks_here > 1 else ""
+        log.warning(
+            f"{operation}: memory={size_text(arena)!r}{each} is more than the {size_text(most)} of this machine: when "
+            "it fills the system may end a process, where less memory would spill to disk"
+        )
+
+
+def check_spill_folder(operation: str, folder: str | None) -> None:
+    """Raise where spill files can't be written.
+
+    Raises
+    ------
+    ConfigError
+        The folder isn't there, or can't be written to.
+    """
+    if folder is not None and not (os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)):
+        why = "can't be written to" if os.path.isdir(folder) else "is no folder"
+        raise ConfigError(f"{operation}: setting 'spill_dir' is {folder!r}, which {why}")

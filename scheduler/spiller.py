@@ -41,14 +41,18 @@ class Spiller:
         room = Arena.pad_size(needed)
         sizes = [a.size for a, ok in zip(ledger.arenas, ledger.alive, strict=True) if ok]
         if room > max(sizes):
-            rounded = "" if needed > max(sizes) else f", rounded up to {room:,},"
+            rounded = "" if needed > max(sizes) else f", rounded up to {room:,} bytes,"
             self._give_up(stuck, needed, f"that{rounded} is more than the whole")
             return
         if ledger.evict():
             self.engine.transport.wake()
             return
         if self.why:
-            self._give_up(stuck, needed, f"the disk refused what was to be spilled ({self.why})")
+            self._give_up(
+                stuck,
+                needed,
+                f"the disk refused what was to be spilled ({self.why}; setting 'spill_dir' names the folder)",
+            )
             self.why = ""
             return
         self._taken = False

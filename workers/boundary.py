@@ -96,7 +96,7 @@ def cut(error: BaseException, inner: bool = False) -> None:
 
     What was caught inside and told anew, with no code of the user's in between, isn't told twice.
     """
-    if config.full_traceback:
+    if not config.cuts_tracebacks:
         return
     seen: set[int] = set()
     hidden = 0

@@ -6,6 +6,7 @@ variable for each setting: WINDROW_CHUNK_BYTES, WINDROW_THREADS and so on.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -101,21 +102,33 @@ def _none_or(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _positive_int(value: Any) -> int:
-    if isinstance(value, bool) or int(value) != float(value) or int(value) < 1:
-        raise ValueError(f"{value!r} is no positive integer")
-    return int(value)
+    return _integer(value, 1, "positive integer")
 
 
 def _count(value: Any) -> int:
-    if isinstance(value, bool) or int(value) != float(value) or int(value) < 0:
-        raise ValueError(f"{value!r} is no integer of 0 or more")
-    return int(value)
+    return _integer(value, 0, "integer of 0 or more")
+
+
+def _integer(value: Any, least: int, what: str) -> int:
+    number = math.nan if isinstance(value, bool) else _number(value)
+    if not (number >= least and number == number // 1 < math.inf):
+        raise ValueError(f"{value!r} is no {what}")
+    return int(value) if isinstance(value, int) else int(number)
 
 
 def _seconds(value: Any) -> float:
-    if isinstance(value, bool) or not float(value) > 0:
+    number = math.nan if isinstance(value, bool) else _number(value)
+    if not number > 0:
         raise ValueError(f"{value!r} is no positive number of seconds")
-    return float(value)
+    return number
+
+
+def _number(value: Any) -> float:
+    """Return a number; NaN for what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _one_of(*choices: str) -> Callable[[Any], str]:
@@ -163,7 +176,7 @@ def _read(source: str, values: Mapping[str, Any]) -> dict[str, Any]:
         try:
             found[name] = _READ[name](value)
         except (ValueError, TypeError) as error:
-            raise ConfigError(f"{source}: setting {name!r} is {value!r}: {error}") from error
+            raise ConfigError(f"{source}: setting {name!r} is {value!r}: {error}") from None
     return found
 
 
@@ -246,6 +259,14 @@ class Config:
             if self._settings is None:
                 self._settings = load()
             return self._settings
+
+    @property
+    def cuts_tracebacks(self) -> bool:
+        """Whether Windrow's frames are left out of tracebacks, also where what is wrong is another setting."""
+        try:
+            return not self.full_traceback
+        except ConfigError:
+            return True
 
     def __getattr__(self, name: str) -> Any:
         if name not in _READ:

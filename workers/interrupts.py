@@ -9,12 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-T = TypeVar("T")
 
 GRACE = 0.1
 """Seconds after which a call that was interrupted, and goes on, is left to its thread; another one takes its place."""
@@ -28,31 +22,37 @@ class Interrupted(BaseException):
     """Ends what a user's function does; a `BaseException`, so that functions don't take it for an error."""
 
 
-def interruptible(number: int, function: Callable[[], T]) -> T:
-    """Return what a function returns, unless this thread is interrupted meanwhile.
+class interruptible:
+    """A context in which this thread can be interrupted; it has no frame of its own in tracebacks.
 
     Parameters
     ----------
     number : int
-        What the function is called for: a batch, or a task.
-    function : callable
-        The function.
+        What it computes: a batch, or a task.
 
     Raises
     ------
     Interrupted
-        By `interrupt`, now or before.
+        By `interrupt`, now or before; where that comes while the context is left, too.
     """
-    try:
-        _enter(number)
-        return function()
-    finally:
-        left = False
-        while not left:
-            try:
-                left = _leave()
-            except Interrupted:  # it came when the function was through
-                continue
+
+    __slots__ = ("_number",)
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __enter__(self) -> None:
+        with _lock:
+            if _asked.get(threading.get_ident()) == self._number:
+                raise Interrupted
+            _running[threading.get_ident()] = self._number
+
+    def __exit__(self, *_: object) -> None:
+        """Let nothing be raised in this thread any more, also not what was asked for and hasn't come yet."""
+        thread = threading.get_ident()
+        with _lock:
+            if _running.pop(thread, None) is not None and thread in _asked:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
 
 
 def interrupt(thread: int, number: int) -> None:
@@ -69,20 +69,3 @@ def forget(thread: int) -> None:
     """Note that a thread is through with what it was interrupted for."""
     with _lock:
         _asked.pop(thread, None)
-
-
-def _enter(number: int) -> None:
-    thread = threading.get_ident()
-    with _lock:
-        if _asked.get(thread) == number:
-            raise Interrupted
-        _running[thread] = number
-
-
-def _leave() -> bool:
-    """Let nothing be raised in this thread any more, also not what was asked for and hasn't come yet."""
-    thread = threading.get_ident()
-    with _lock:
-        if _running.pop(thread, None) is not None and thread in _asked:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
-    return True

@@ -88,14 +88,14 @@ def _refuse(options: Options, job: Job | None) -> int | None:
     if job is not None and not options.words:
         _say(f"no script to run; a prompt on {job.size} ranks is {PROGRAM} -n {job.size}, without a launcher")
         return MISUSED
-    if options.words in (["env"], ["doctor"]):
+    if options.words == ["doctor"]:  # tells it among others
         return None
     try:
         options.arena(1)
     except WindrowError as error:
         _say(str(error))
         return MISUSED
-    return check(options.words) if job is None else None
+    return check(options.words) if job is None and options.words != ["env"] else None
 
 
 def _print_exports() -> int:

@@ -27,6 +27,15 @@ commands:
             eval "$(python -m windrow env)"
   doctor    show what was found here, how ranks reach each other, and what to do about problems
 """
+COMMANDS = {
+    "env": """usage: eval "$(python -m windrow env)"
+
+Print what to export so that a plain mpirun's job survives the death of a rank.""",
+    "doctor": """usage: python -m windrow doctor
+       mpirun -n 2 python -m windrow doctor
+
+Show what was found here, how ranks reach each other, and what to do about problems.""",
+}
 TAKING = ("-n", "--threads", "--memory", "--transport")
 
 
@@ -75,6 +84,9 @@ def parse(arguments: list[str], version: str) -> Options:
     if rest[:1] == ["--"]:
         rest.pop(0)
     found = parser.parse_args(own)
+    if len(rest) == 2 and rest[0] in COMMANDS and rest[1] in ("-h", "--help"):
+        print(COMMANDS[rest[0]])
+        raise SystemExit(0)
     if rest[:1] in (["-m"], ["-c"]) and len(rest) == 1:
         parser.error(f"argument expected for the {rest[0]} option")
     return Options(found.n, found.threads, found.memory, found.transport, found.spmd, rest)

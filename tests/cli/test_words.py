@@ -124,3 +124,50 @@ def test_one_rank_speaks_for_all(jobs):
     assert "--nope" in jobs.run(PYTHON, "--nope").stderr
     assert "leave out" in jobs.run(PYTHON, "-n", "4", "script.py").stderr
     assert "python -m windrow -n 4" in jobs.run(PYTHON).stderr
+
+
+@pytest.mark.parametrize("word", ["env", "doctor"])
+def test_commands_have_help(jobs, word):
+    told = jobs.run(PYTHON, word, "--help")
+    assert told.returncode == 0
+    assert told.stdout.startswith("usage: ")
+    assert f"python -m windrow {word}" in told.stdout
+
+
+BAD_SETTINGS = [("THREADS", "abc"), ("MEMORY", "lots"), ("HEARTBEAT", "soon")]
+
+
+@pytest.mark.parametrize(
+    ("words", "setting"), list(zip([["-c", "1"], ["env"], ["-n", "2", "-c", "1"]], BAD_SETTINGS, strict=True)), ids=str
+)
+def test_a_bad_setting_is_one_line(jobs, monkeypatch, words, setting):
+    name, value = setting
+    monkeypatch.setitem(jobs.environment, f"WINDROW_{name}", value)
+    done = jobs.run(PYTHON, *words)
+    assert done.returncode
+    (line,) = done.stderr.strip().splitlines()
+    assert f"WINDROW_{name}: setting {name.lower()!r} is {value!r}: {value!r} is no " in line
+
+
+def test_a_bad_setting_is_one_error_in_plain_python(jobs, monkeypatch):
+    monkeypatch.setitem(jobs.environment, "WINDROW_THREADS", "abc")
+    monkeypatch.delitem(jobs.environment, "WINDROW_FULL_TRACEBACK", raising=False)
+    done = jobs.run([sys.executable], "-c", "import windrow as wr\nwr.ones(3).sum().compute()")
+    assert done.stderr.count("Traceback") == 1, done.stderr
+    assert done.stderr.rstrip().endswith("WINDROW_THREADS: setting 'threads' is 'abc': 'abc' is no positive integer")
+    assert len(done.stderr.splitlines()) <= 8
+
+
+def test_memory_beyond_the_machine_is_said(jobs):
+    done = jobs.run(PYTHON, "--memory", "64 TiB", "-c", "import windrow as wr; print(wr.ones(3).sum().compute())")
+    assert done.stdout == "3.0\n"
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("Cluster: memory='64.0 TiB' is more than the ")
+
+
+def test_a_bad_spill_folder_is_found_at_the_start(jobs, monkeypatch):
+    monkeypatch.setitem(jobs.environment, "WINDROW_SPILL_DIR", "/nowhere/at/all")
+    done = jobs.run(PYTHON, "--memory", "1 MiB", "-c", "print('begun')")
+    assert done.returncode
+    assert done.stdout == ""
+    assert "Cluster: setting 'spill_dir' is '/nowhere/at/all', which is no folder" in done.stderr.splitlines()[0]

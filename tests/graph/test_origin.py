@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import sys
 from types import SimpleNamespace
 
@@ -51,10 +52,10 @@ def test_where_and_short():
     assert Origin("f", "script.py", 3).short == "script.py:3"
 
 
-def package(*functions, name=origin.PACKAGE):
+def package(*functions, name=origin.PACKAGE, file="<string>"):
     """Functions as if a module of a package had them."""
     module = {"__name__": f"{name}.some", "found": find_origin, "standing": standing}
-    exec("\n".join(functions), module)
+    exec(compile("\n".join(functions), file, "exec"), module)
     return SimpleNamespace(**{k: v for k, v in module.items() if not k.startswith("__")})
 
 
@@ -83,9 +84,13 @@ def test_a_name_may_follow_from_the_call():
 def test_other_packages_call_in_the_users_name():
     ours = package("def f(): return found()")
     publish(ours.f, "f_word")
-    library = package("def fit(f): return f()", name="sklearn")
-    line = sys._getframe().f_lineno + 1
-    assert library.fit(ours.f) == Origin("f_word", __file__, line)
+    for file in (
+        "/any/lib/python3.13/site-packages/xarray/core.py",
+        concurrent.futures.__file__,
+    ):  # installed, Python's
+        library = package("def fit(f): return f()", name="library", file=file)
+        line = sys._getframe().f_lineno + 1
+        assert library.fit(ours.f) == Origin("f_word", __file__, line)
     own = package("def fit(f): return f()", name="mine")
     assert own.fit(ours.f) == Origin("f_word", "<string>", 1), "a user's package is the user's"
 

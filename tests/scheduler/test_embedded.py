@@ -58,10 +58,10 @@ def test_results_beyond_the_arena():
 
 def test_a_block_larger_than_the_arena_is_refused():
     with cluster("1 MiB"):
-        told = r"ones: .*8,000,000 bytes.*1,048,576 bytes has 1,048,576 free and that is more than the whole"
+        told = r"ones: a block needs 7.6 MiB; the arena of 1.0 MiB has 1.0 MiB free and that is more than .*--memory"
         with pytest.raises(wr.OutOfMemory, match=told):
             wr.wait(wr.ones((1000, 1000), chunks=1000).persist())
-        told = r"needs 1,048,576 bytes.*and that, rounded up to 1,069,120, is more than the whole"
+        told = r"needs 1.0 MiB.*and that, rounded up to 1,069,120 bytes, is more than the whole"
         with pytest.raises(wr.OutOfMemory, match=told):
             wr.wait(wr.ones(1 << 17).persist())
 

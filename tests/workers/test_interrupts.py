@@ -16,6 +16,11 @@ from windrow.workers.protocol import Done, Left
 pytestmark = pytest.mark.timeout(60)
 
 
+def call(number, function):
+    with interruptible(number):
+        return function()
+
+
 def wait_for(condition):
     deadline = time.monotonic() + 20
     while not condition():
@@ -33,7 +38,7 @@ def test_a_loop_is_interrupted_wherever_it_is():
     def run():
         for k in range(100):
             try:
-                interruptible(k, lambda k=k: loop(k))
+                call(k, lambda k=k: loop(k))
             except Interrupted:
                 forget(threading.get_ident())
                 ended.append(k)
@@ -62,7 +67,7 @@ def test_an_interrupt_never_reaches_what_comes_after():
             for k in range(300):
                 number[0] = k
                 try:
-                    outcomes.add(interruptible(k, short))
+                    outcomes.add(call(k, short))
                 except Interrupted:
                     outcomes.add("interrupted")
                 for _ in range(20):
@@ -84,10 +89,10 @@ def test_what_was_interrupted_before_it_is_called_isn_t_called():
     own = threading.get_ident()
     interrupt(own, 7)
     with pytest.raises(Interrupted):
-        interruptible(7, lambda: pytest.fail("it is called"))
-    assert interruptible(8, lambda: 8) == 8
+        call(7, lambda: pytest.fail("it is called"))
+    assert call(8, lambda: 8) == 8
     forget(own)
-    assert interruptible(7, lambda: 7) == 7
+    assert call(7, lambda: 7) == 7
 
 
 def test_a_call_that_takes_no_notice_is_left_and_another_thread_goes_on():

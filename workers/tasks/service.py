@@ -11,7 +11,6 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
-from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -226,7 +225,8 @@ class TaskService:
                 function, args, keywords = with_needs(order.call, needs)
                 if order.function:
                     function = self._function(order.function)
-                value = interruptible(order.number, partial(function, *args, **keywords))
+                with interruptible(order.number):
+                    value = function(*args, **keywords)
             del function, args, keywords, needs
             packed = None if isinstance(order.call, Held) else pack_small(value)
         except BaseException as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import threading
 from collections import OrderedDict
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,7 +109,8 @@ def call_function(value: Call, args: list[Array | list[Array]], stage: Stage, bl
             keywords["block_id"] = stage.domain.index(block)
         try:
             with usual_warnings(), collecting(op.adds, block):
-                returned = interruptible(current_batch(), partial(function, *args, *extra, **keywords))
+                with interruptible(current_batch()):
+                    returned = function(*args, *extra, **keywords)
                 made = plain(op.label, returned)
         except Exception as error:
             if isinstance(error, ValueError) and "read-only" in str(error):
