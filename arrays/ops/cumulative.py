@@ -94,12 +94,13 @@ def _in_parts(ufunc: str, x: Array, at: int, dtype: np.dtype[Any]) -> Array:
     count = axes[at].count
     axes[at] = Axis.regular(count, 1)
     if ufunc == "multiply" and dtype.kind in "fc":
+        scaled = np.result_type(dtype, np.float64)
         axes[at] = Axis.regular(2 * count, 2)
-        totals = make(BlockFunction("scans:total_scaled", (at, dtype, carried)), (x,), Grid(axes), carried)
+        totals = make(BlockFunction("scans:total_scaled", (at, scaled)), (x,), Grid(axes), scaled)
         lines = whole(totals, {at})
         axes[at] = Axis.whole(count)
         grid = Grid([a if i == at else b for i, (a, b) in enumerate(zip(axes, lines.expr.grid.axes, strict=True))])
-        sums = make(BlockFunction("scans:scan_scaled", (at,)), (lines,), grid, carried)
+        sums = make(BlockFunction("scans:scan_scaled", (at, dtype)), (lines,), grid, dtype)
         axes[at] = Axis.regular(count, 1)
     else:
         totals = make(BlockFunction("scans:total", params), (x,), Grid(axes), carried)
@@ -113,8 +114,9 @@ def _carried(ufunc: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype in which parts are scanned.
 
     That of totals, added in another order, would differ from a long chunk's last element by more than neighbours do.
+    Products are scanned as they are: what has left the range of a dtype doesn't come back.
     """
-    if ufunc in ("add", "multiply") and dtype.kind in "fc":
+    if ufunc == "add" and dtype.kind in "fc":
         return np.result_type(dtype, np.float64)
     return dtype
 

@@ -187,20 +187,20 @@ def test_what_cannot_be_is_said_at_the_call(call, error, words):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f2", "c8"])
-@pytest.mark.parametrize("name", ["cumsum", "nancumsum", "cumulative_sum", "cumprod", "nancumprod", "cumulative_prod"])
+@pytest.mark.parametrize("name", ["cumsum", "nancumsum", "cumulative_sum"])
 def test_small_floats_make_no_step_at_chunk_borders(name, dtype):
     """Each element is the true one, rounded once; so the running sum of what isn't negative never falls."""
     n, size = (200_000, 25_000) if dtype != "f2" else (4000, 500)
     generator = np.random.default_rng(3)
-    x = generator.random(n) if "sum" in name else np.exp(generator.normal(0, 1e-3, n))
-    x = (x / 100 if dtype == "f2" and "sum" in name else x).astype(dtype)
-    exact = (np.cumsum if "sum" in name else np.cumprod)(x.astype(np.result_type(dtype, "f8")))
+    x = generator.random(n)
+    x = (x / 100 if dtype == "f2" else x).astype(dtype)
+    exact = np.cumsum(x.astype(np.result_type(dtype, "f8")))
     for lazy in (wr.from_array(x, chunks=size), wr.from_array(np.stack([x, x]), chunks=(1, size))):
         running = getattr(wr, name)(lazy, axis=lazy.ndim - 1).compute()
         assert running.dtype == dtype
         for line in running.reshape(-1, n):
             assert (np.abs(line - exact) <= 0.75 * np.finfo(dtype).eps * np.abs(exact)).all()
-            if "sum" in name and dtype != "c8":
+            if dtype != "c8":
                 assert (line[1:] >= line[:-1]).all()
 
 
@@ -209,4 +209,5 @@ def test_small_floats_that_leave_their_range():
     with np.errstate(all="ignore"):
         assert wr.cumsum(wr.from_array(x, chunks=2)).compute().tolist()[1] == np.inf
     x = np.array([1e-30, 1e-30, 1e30, 1e30], "f4")
-    assert np.allclose(wr.cumprod(wr.from_array(x, chunks=2)).compute(), [1e-30, 0, 1e-30, 1])
+    for chunks in (1, 2, 4):
+        np.testing.assert_allclose(wr.cumprod(wr.from_array(x, chunks=chunks)).compute(), np.cumprod(x))

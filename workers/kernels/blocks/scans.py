@@ -24,19 +24,19 @@ def total(x: Array, ufunc: str, axis: int, dtype: np.dtype[Any], carried: np.dty
     return np.asarray(getattr(np, ufunc).reduce(cast, axis=axis, keepdims=True, dtype=_loop(carried)))
 
 
-def total_scaled(x: Array, axis: int, dtype: np.dtype[Any], carried: np.dtype[Any]) -> Array:
+def total_scaled(x: Array, axis: int, dtype: np.dtype[Any]) -> Array:
     """Return the product along an axis as a number of moderate size and a power of two, one behind the other.
 
     So a product beyond the range of floats isn't infinite, and zero times it isn't NaN.
     """
-    lines = np.moveaxis(_cast(_cast(x, dtype), carried), axis, 0)
+    lines = np.moveaxis(x.astype(dtype, copy=False), axis, 0)
     with np.errstate(all="ignore"):
         product = np.multiply.reduce(lines, axis=0)
-        if (np.isfinite(product) & (np.abs(product) >= np.finfo(carried).tiny)).all():
+        if (np.isfinite(product) & (np.abs(product) >= np.finfo(dtype).tiny)).all():
             found, powers = _scale(product)
         else:
             found, powers = _product(lines)
-    return np.stack([found, powers.astype(carried)], axis)
+    return np.stack([found, powers.astype(dtype)], axis)
 
 
 def _product(lines: Array) -> tuple[Array, Array]:
@@ -67,7 +67,7 @@ def _times_power(x: Array, powers: Array) -> Array:
     return out
 
 
-def scan_scaled(totals: Array, axis: int) -> Array:
+def scan_scaled(totals: Array, axis: int, dtype: np.dtype[Any]) -> Array:
     """Return the running products of what `total_scaled` gave; what has left the range of floats doesn't come back."""
     lines = np.moveaxis(totals, axis, 0)
     found, powers = lines[0::2], lines[1::2].real.astype(np.int64)
@@ -76,9 +76,9 @@ def scan_scaled(totals: Array, axis: int) -> Array:
         so_far = np.ones(out.shape[1:], totals.dtype)
         for number, (one, power) in enumerate(zip(found, powers, strict=True)):
             begun, had = _scale(so_far)
-            so_far = np.asarray(_times_power(begun * one, had + power))
+            so_far = np.asarray(_times_power(begun * one, had + power)).astype(dtype).astype(totals.dtype)
             out[number] = so_far
-        return np.moveaxis(out, 0, axis)
+        return np.moveaxis(out.astype(dtype), 0, axis)
 
 
 @filling
