@@ -177,7 +177,8 @@ class Cluster:
             return "<Cluster: closed>"
         size = self.size
         kind = "embedded" if size == 1 else f"{self._session.ranks} of {size} ranks"
-        return f"<Cluster: {kind}, {self.threads} threads each>"
+        each = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        return f"<Cluster: {kind}, {each} each>"
 
     def _repr_html_(self) -> str:
         return cluster_html(self)

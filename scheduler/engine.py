@@ -54,6 +54,7 @@ from .job_index import Jobs
 from .ledger import Ledger
 from .orders import order
 from .planning import Stopped
+from .progress import warn_beside_bars
 from .readings import find_ahead
 from .record import Batch, Record, State
 from .services import offer_services
@@ -418,9 +419,8 @@ class Engine:
                 continue
             loss, peer = self.ledger.lose(rank), self.transport.peers[rank]
             cost = f"{loss.lost} chunks lost, {loss.recomputed} recomputed"
-            text = f"rank {rank} (host {peer.host}, pid {peer.pid}) was lost: {cost}"
-            self.losses.append(text)
-            log.warning(text)
+            self.losses.append(f"rank {rank} (host {peer.host}, pid {peer.pid}) was lost: {cost}")
+            warn_beside_bars(self.losses[-1])
         self.local.lose(ranks)
         self.doubts.lose(ranks)
         self.spiller.on_lost(ranks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import os
 import sys
 import threading
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .engine import Engine
     from .job import Job
 
+log = logging.getLogger("windrow")
 DELAY = 1.0
 EVERY = 0.1
 LATE = 5.0
@@ -102,6 +104,16 @@ class State(NamedTuple):
     note: str = ""
 
 
+_shown: set[Display] = set()
+
+
+def warn_beside_bars(text: str) -> None:
+    """Log a warning on a line of its own: what is drawn is erased, and drawn again by its next step."""
+    for display in list(_shown):
+        display.hide(0.3)
+    log.warning(text)
+
+
 class Display:
     """A bar that is drawn over, and erased at the end; from any thread.
 
@@ -137,6 +149,7 @@ class Display:
             done, total, name, note = state()
             if self._bar is None:
                 self._bar = self._make_bar(now - self._begin)
+                _shown.add(self)
             bar = self._bar
             bar.total = max(total, done, 1)
             bar.set_description_str(name if len(name) <= NAME else f"{name[: NAME - 1]}…", refresh=False)
@@ -160,15 +173,19 @@ class Display:
         bar.start_t -= seconds
         return bar
 
-    def hide(self) -> None:
-        """Erase the bar until it is drawn again."""
-        with self._lock:
-            if self._bar is not None:
-                self._bar.clear()
+    def hide(self, limit: float = -1) -> None:
+        """Erase the bar until it is drawn again; not if it is being drawn for longer than the limit, in seconds."""
+        if self._lock.acquire(timeout=limit):
+            try:
+                if self._bar is not None:
+                    self._bar.clear()
+            finally:
+                self._lock.release()
 
     def close(self) -> None:
         """Erase the bar; it is not drawn again."""
         self._show = False
+        _shown.discard(self)
         with self._lock:
             if self._bar is not None:
                 self._bar.close()

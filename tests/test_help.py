@@ -66,3 +66,9 @@ def test_all_names_come_with_a_star(tmp_path):
 def test_a_misspelt_name_is_told_with_what_was_meant(space, name, meant):
     with pytest.raises(AttributeError, match=f"did you mean '{meant}'"):
         attrgetter(f"{space}.{name}".lstrip("."))(wr)
+
+
+@pytest.mark.parametrize("space", ["linalg", "random", "fft", "signal", "stats", "ndimage"])
+def test_spaces_show_their_public_names_alone(space):
+    module = getattr(wr, space)
+    assert dir(module) == sorted(module.__all__)

@@ -102,9 +102,9 @@ class Update:
 class Task:
     """One shard's round: bytes to state, the work, what it gives to bytes.
 
-    `work(state, own, Round, *rows) -> (given, own, Told)` works on one shard's rows. Averaged is what it gives, a
-    state unless there is an `Update`; the shard keeps `own` (optimiser slots). Told are the means that `metrics` names,
-    and as many `sums`. A task makes a row of bytes: what it tells, its own, what it gives.
+    `work(state, own, Round, *rows) -> (given, own, RoundMetrics)` works on one shard's rows. Averaged is what it gives,
+    a state unless there is an `Update`; the shard keeps `own` (optimiser slots). Metrics have the means that `metrics`
+    names, and as many `sums`. A task makes a row of bytes: what it tells, its own, what it gives.
     """
 
     work: Callable[..., Any]

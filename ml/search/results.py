@@ -24,7 +24,7 @@ class Entry:
     candidate, bracket, iteration : int
     epochs : int
         That it was trained in all.
-    told : list of Told
+    told : list of FoldMetrics
         Of each fold; times are those of all its epochs.
     worth : list of float
         Of each fold.

@@ -102,8 +102,10 @@ class GridSearch(Search):
     ArgumentError
         There is no parameter of such a name. What they may be is looked at in `fit`.
 
-    Notes ----- Unlike with scikit-learn's GridSearchCV, all trials are trained side by side, rows stay where they are,
-    and scores are means over chunks. `resume` goes on with a search that was stopped.
+    Notes
+    -----
+    Unlike with scikit-learn's GridSearchCV, all trials are trained side by side, rows stay where they are, and scores
+    are means over chunks. `resume` goes on with a search that was stopped.
 
     References
     ----------

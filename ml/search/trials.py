@@ -217,7 +217,7 @@ class Trials:
         Returns
         -------
         models : as they came in, after training
-        told : list of list of Told
+        told : list of list of FoldMetrics
             For each trial and fold; empty where a fold has nothing to test on.
         """
         least = max(len(p) for trial in models for fold in trial for p in fold) + HEAD + SPARE

@@ -72,8 +72,10 @@ class MemberSession(Session):
     ----------
     rank : Rank
         This process's.
-    told : Told
-        What rank 0 has told all.
+    arenas : sequence of int
+        Bytes of each rank's.
+    threads : int
+        Compute threads of a rank.
     comm : object
         The script's own communicator.
     leader : Leader, optional

@@ -204,6 +204,8 @@ def _load_space(name: str) -> _types.ModuleType:
     _sys.modules[f"{__name__}.{name}"] = found
     _publish(found.__name__, plain=True)
     vars(found).setdefault("__getattr__", _functools.partial(_missing, name))
+    if hasattr(found, "__all__"):
+        vars(found).setdefault("__dir__", lambda: sorted(found.__all__))
     return found
 
 

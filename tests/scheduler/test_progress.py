@@ -160,3 +160,21 @@ def test_status_of_an_idle_engine():
     found = session().engine.ask(progress.status)
     assert found.busy == []
     assert 8000 <= found.used <= found.size
+
+
+def test_a_warning_stands_on_a_line_of_its_own(capsys, caplog):
+    display = progress.Display("on", 0.0, "task")
+    time.sleep(0.001)
+    display.show(lambda: progress.State(1, 4, "sum"))
+    assert "sum" in capsys.readouterr().err.rpartition("\r")[2]
+    progress.warn_beside_bars("rank 2 was lost")
+    assert not capsys.readouterr().err.rpartition("\r")[2].strip(), "the bar is erased"
+    assert caplog.messages == ["rank 2 was lost"]
+    display.close()
+    progress.warn_beside_bars("nothing is drawn")
+    assert capsys.readouterr().err.rpartition("\r")[2].strip() in ("", "nothing is drawn")
+
+
+def test_one_thread_is_one():
+    with wr.Cluster(threads=1) as cluster:
+        assert repr(cluster) == "<Cluster: embedded, 1 thread each>"
