@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import pickle
 import threading
 from contextlib import AbstractContextManager, contextmanager
@@ -23,8 +24,9 @@ from .pace import Pace, find_innermost
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Recipe", "custom_objects", "name_functions", "under_policy"]
+__all__ = ["LOG_LEVEL", "Recipe", "custom_objects", "name_functions", "under_policy"]
 
+LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 _naming = threading.Lock()
 
 
@@ -42,6 +44,8 @@ class Recipe:
     custom: bytes
     pickled: bytes
     pace: Pace
+    log_level: str = ""
+    """What the script has set for TensorFlow's messages."""
     content: bytes = b""
     """Of its configuration, the user's code and its weights, where several processes have the model; else empty."""
 
@@ -64,7 +68,16 @@ class Recipe:
         told = json.dumps(_rename(config, names, {}), sort_keys=True, default=repr).encode()
         name = blake2b(told + custom + repr(pace).encode(), digest_size=16).digest()
         content = _name_content(told, objects, model) if agreed() else b""
-        return cls(name, keras.backend.backend(), model.dtype_policy.name, custom, pickled, pace, content)
+        return cls(
+            name,
+            keras.backend.backend(),
+            model.dtype_policy.name,
+            custom,
+            pickled,
+            pace,
+            os.environ.get(LOG_LEVEL, ""),
+            content,
+        )
 
     def _named_by(self) -> tuple[Any, ...]:
         """Tell by what a function is named that holds this: pickles differ between processes."""

@@ -21,6 +21,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from .backends import Backend, backend
 from .metrics import Counters, Names, plain_logs
+from .recipe import LOG_LEVEL
 from .state import Variables, build_optimizer
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ def borrow_replica(recipe: Recipe) -> Iterator[Replica]:
         found = idle.pop() if idle else None
     if found is None:
         with _building:
-            _prepare(recipe.backend)
+            _prepare(recipe.backend, recipe.log_level)
             found = Replica(recipe.load())
     yield found
     with _lock:  # not after an error, which may have left it in any state
@@ -230,9 +231,11 @@ def borrow_replica(recipe: Recipe) -> Iterator[Replica]:
 
 
 @functools.cache
-def _prepare(wanted: str) -> None:
+def _prepare(wanted: str, log_level: str) -> None:
     if "keras" not in sys.modules:  # on a rank that runs none of the user's lines
         os.environ["KERAS_BACKEND"] = wanted
+        if log_level:
+            os.environ.setdefault(LOG_LEVEL, log_level)
     by = backend()
     by.prepare()
     keras = sys.modules["keras"]

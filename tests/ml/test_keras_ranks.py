@@ -91,7 +91,8 @@ stack = [layers.Conv2D(16, 3, activation="relu"), layers.Conv2D(16, 3), layers.F
 model = keras.Sequential([keras.Input((12, 12, 1)), *stack])
 model.compile("adam", "mse")
 windrow.ml.distribute(model).fit(X, X.mean((1, 2, 3)), batch_size=8, shards=2, verbose=0)
-print(b"".join(w.tobytes() for w in model.get_weights()).hex())
+levels = windrow.zeros(8, chunks=1).map_blocks(lambda b: b + float(os.environ.get("TF_CPP_MIN_LOG_LEVEL", -1)))
+print(b"".join(w.tobytes() for w in model.get_weights()).hex(), set(levels.compute().tolist()))
 """
 
 
@@ -104,6 +105,7 @@ def test_convolutions_have_the_same_bits_in_one_process_and_on_ranks(launch, tmp
     ended = [launch(0, script, limit=120), launch(2, script, limit=180)]
     assert [done.status for done in ended] == [0, 0], [done.err for done in ended]
     assert len({done.last for done in ended}) == 1
+    assert ended[1].last.endswith(" {3.0}")  # the script's level of messages
 
 
 @pytest.mark.ranks
