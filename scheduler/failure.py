@@ -39,7 +39,8 @@ def exception_of(event: Failed, stage: Stage, peer: Peer) -> BaseException:
     error.add_note(f"in operation {stage.name},{block} on rank {event.rank} (host {peer.host}, pid {peer.pid})")
     if stage.origin:
         error.add_note(f"the operation was created at {stage.origin}")
-    error.add_note("remote traceback:\n" + _LINE.sub(_where, event.text.rstrip()))
+    if event.text:
+        error.add_note("remote traceback:\n" + _LINE.sub(_where, event.text.rstrip()))
     return error
 
 

@@ -106,7 +106,7 @@ def cut(error: BaseException, inner: bool = False) -> None:
         if each is None or id(each) in seen:
             continue
         seen.add(id(each))
-        if isinstance(each, WindrowError) and not _of_users(each.__cause__) and not _of_users(each.__context__):
+        if isinstance(each, WindrowError) and not is_of_users(each.__cause__) and not is_of_users(each.__context__):
             each.__cause__, each.__suppress_context__ = None, True
         hidden = max(hidden, _shorten(each, inner and each is error))
         several += [each.__cause__, None if each.__suppress_context__ else each.__context__]
@@ -117,11 +117,11 @@ def cut(error: BaseException, inner: bool = False) -> None:
 
 def trim_context(error: BaseException) -> None:
     """Leave out of an error of a user's function all that came before it was called."""
-    if _of_users(error):
+    if is_of_users(error):
         cut(error, inner=True)
 
 
-def _of_users(error: BaseException | None) -> bool:
+def is_of_users(error: BaseException | None) -> bool:
     """Whether an error has passed through code that is neither Windrow's nor of what Windrow calls."""
     trace = None if error is None else error.__traceback__
     while trace is not None:

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import numpy as np
 
+from ..graph.errors import WindrowError
 from . import shared_objects
 from .blas import BlasLimit
-from .boundary import trim_context
+from .boundary import is_of_users, trim_context
 from .calls import Calls, Recalled, attach, detach
 from .compute import ComputeThreads
+from .config import config
 from .executor import Target, run_blocks, run_task
 from .formats import successors
 from .gangs.member import GangThreads
@@ -379,7 +381,8 @@ def _words(error: BaseException) -> str:
 
 def _failure(rank: int, batch: int, block: int, error: BaseException) -> Failed:
     trim_context(error)
-    text = "".join(traceback.format_exception(error))
+    tells = not isinstance(error, WindrowError) or is_of_users(error) or not config.cuts_tracebacks
+    text = "".join(traceback.format_exception(error)) if tells else ""  # what we found out ourselves is said in words
     error.__traceback__ = None  # told by the text; some libraries have pickles keep it
     try:
         # A script's own exceptions exist on rank 0 alone: this pickles by value, and rank 0 knows them again.

@@ -264,3 +264,11 @@ def test_a_pickled_function_keeps_the_file_that_it_stands_in():
     pickler()(file).dump(space["user"])
     user = pickle.loads(file.getvalue())
     assert [user.__code__.co_filename, user().__code__.co_filename] == ["a notebook's cell"] * 2
+
+
+@pytest.mark.parametrize(("function", "said"), [(lambda b: b[:1], "returned shape"), (lambda b: b + 1j, "complex")])
+def test_a_wrong_result_of_a_function_is_said_once(function, said):
+    """What Windrow finds wrong is no error of a function's: there is no traceback of it."""
+    error = raised(lambda: wr.map_blocks(function, X, dtype=float).compute())
+    assert said in str(error)
+    assert [note.partition(" ")[0] for note in error.__notes__] == ["in", "the"]

@@ -111,3 +111,18 @@ def test_processes_that_a_foreign_launcher_starts_run_no_script_each(jobs, mpi, 
     done = jobs.run([sys.executable, "-m", "windrow", *how.split()], jobs.write("print('run')"), **more)
     assert (done.returncode, done.stdout) == (1, ""), done.stderr
     assert "the launcher has started 3 processes, of which MPI knows this one alone" in done.stderr
+
+
+NAMES = """
+import windrow as wr
+print([open(f"/proc/{each['pid']}/comm").read().strip() for each in wr.cluster().info()])
+"""
+
+
+@pytest.mark.parametrize("started", [2, 0])
+def test_processes_have_names(launch, started):
+    """`top` shows which rank is which; the process that starts ranks by itself keeps its own name."""
+    ended = launch(started, "-c", NAMES) if started else launch(0, "-m", "windrow", "-n", "2", "-c", NAMES)
+    names = eval(ended.last)
+    assert names[1] == "windrow 1 of 2"
+    assert (names[0] == "windrow 0 of 2") == bool(started)

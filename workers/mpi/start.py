@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .link import MpiLink
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
 _FINALIZE_LIMIT = 5.0
 _STOPPING_LIMIT = 3.0
 _LAUNCHER_GRACE = 1.5
@@ -324,7 +325,13 @@ def _make_link(comm: Intracomm, arena_bytes: int, transport: str, guarding: bool
         doors.confine([*_listening, *doors.doors(launchers())])
     elif shares and not near and _interface and _interface in (name for _, name in socket.if_nameindex()):
         doors.confine(_listening, _interface)
+    _name_process(f"windrow {link.rank} of {link.size}")
     return link
+
+
+def _name_process(name: str) -> None:
+    """Have `top` and `ps` show the rank; the kernel keeps 15 letters."""
+    ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0)
 
 
 def _die_with_parent() -> None:
