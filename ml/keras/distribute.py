@@ -75,8 +75,8 @@ class Distributed:
     >>> model.compile("sgd", "mse")
     >>> spread = wr.ml.Distributed(model)
     >>> X = wr.random.default_rng(1).random((400, 2), dtype="float32", chunks=(100, 2))
-    >>> spread.fit(X, X[:, 0], epochs=2, shards=2, verbose=0).epoch, spread.batch_size_
-    ([0, 1], 32)
+    >>> spread.fit(X, X[:, 0], 16, epochs=2, shards=2, verbose=0).epoch, spread.batch_size_
+    ([0, 1], 16)
     """
 
     batch_size_: int

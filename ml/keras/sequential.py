@@ -71,7 +71,7 @@ class Sequential(keras.Sequential):
         >>> model = wr.ml.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
         >>> model.compile("sgd", "mse")
         >>> X = wr.random.default_rng(1).random((400, 2), dtype="float32", chunks=(100, 2))
-        >>> model.fit(X, X[:, 0], epochs=2, shards=2, verbose=0).epoch
+        >>> model.fit(X, X[:, 0], batch_size=16, epochs=2, shards=2, verbose=0).epoch
         [0, 1]
         """
         given = [*args, *keywords.values()]
