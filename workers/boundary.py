@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 HIDDEN = "frames of Windrow's own are left out here; WINDROW_FULL_TRACEBACK=1 shows them"
 
-_BENEATH = {origin.PACKAGE, "cloudpickle", "mpi4py", "numpy", "pyarrow", "sklearn"}
+_BENEATH = {origin.PACKAGE, "cloudpickle", "mpi4py", "numpy", "pyarrow", "sklearn", "tqdm"}
 """Whose frames say nothing that an error of Windrow's doesn't."""
 
 _OPERATORS = {"__getitem__": "getitem", "__setitem__": "setitem", "__delitem__": "setitem"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import time
 import traceback
 import warnings
 
@@ -272,3 +273,14 @@ def test_a_wrong_result_of_a_function_is_said_once(function, said):
     error = raised(lambda: wr.map_blocks(function, X, dtype=float).compute())
     assert said in str(error)
     assert [note.partition(" ")[0] for note in error.__notes__] == ["in", "the"]
+
+
+def test_ctrl_c_while_a_bar_is_drawn_shows_none_of_it(monkeypatch):
+    tqdm = pytest.importorskip("tqdm")
+    drawing = {"__name__": "tqdm.std"}
+    exec("def refresh(self): raise KeyboardInterrupt", drawing)
+    monkeypatch.setattr(tqdm.tqdm, "refresh", drawing["refresh"])
+    monkeypatch.setattr("windrow.scheduler.progress.DELAY", 0.0)
+    with wr.config.set(progress="on"), pytest.raises(KeyboardInterrupt) as caught:
+        wr.map_blocks(lambda b: time.sleep(0.2) or b, X, dtype=float).compute()
+    assert not [each for each in caught.traceback if each.frame.f_globals.get("__name__") == "tqdm.std"]
