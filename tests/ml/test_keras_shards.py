@@ -134,11 +134,15 @@ def test_moving_averages_of_the_weights_are_those_of_keras(waves):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
+def minus(y, found):
+    return -found
+
+
 def lagging(shards, average):
     """Return a weight that grows by .01 a step, in all, and its moving average."""
     layer = layers.Dense(1, use_bias=False, kernel_initializer="ones")
     optimizer = keras.optimizers.SGD(0.01, use_ema=True, ema_momentum=0.9)
-    model = compiled(lambda: [keras.Input((1,)), layer], optimizer, lambda y, p: -p)
+    model = compiled(lambda: [keras.Input((1,)), layer], optimizer, minus)
     raw = []
     look = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: raw.append(model.get_weights()[0].item()))
     how = {"batch_size": 4, "shards": shards, "average": average, "scale_learning_rate": True}
