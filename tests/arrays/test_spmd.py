@@ -322,3 +322,14 @@ def test_memory_goes_to_disk_beside_a_program():
         n = 1 << 18
         assert sums == [n * (n - 1) // 2 + k * n for k in range(8)]
         assert program.result() == [(n // 2) * (n // 2 - 1) // 2]
+
+
+def test_members_that_compute_are_interrupted():
+    def turns(comm):
+        end, turn = time.monotonic() + 300, 0
+        while time.monotonic() < end:
+            turn += 1
+
+    with pytest.raises(wr.WaitTimeout, match="spmd"):
+        wr.spmd(turns, members=2, timeout=0.2)
+    assert wr.spmd(lambda comm: comm.allreduce(1), members=2, timeout=30) == [2, 2]

@@ -3,7 +3,8 @@
 Each gang that the scheduler gives out comes to every rank, also to those that have no part in it: all ranks make its
 communicator together, of one gang after the other, in the scheduler's order. Then members run side by side. What ends
 a member's waiting from outside (a rank's death, another member's error, a computation that nobody wants any more) is
-`recall`: the communicator is revoked, every call that waits raises, and the batch is refused.
+`recall`: the communicator is revoked, every call that waits raises, what computes is interrupted, and the batch is
+refused.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import pickle
 import threading
 import time
+from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +23,7 @@ from ...graph.errors import ClusterError
 from ...graph.kinds.gang import share
 from .. import own_arena
 from ..calls import Recalled, computing
+from ..interrupts import GRACE, Interrupted, forget, interrupt, interruptible
 from ..kernels.interpreter.block_calls import BlockError, read_only
 from ..kernels.user_results import usual_warnings
 from ..one_sided.began import enter
@@ -32,7 +35,7 @@ from ..urgency import begin_apart
 from .local_chunks import LocalChunks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ...graph.grid import Index
     from ...graph.kinds.gang import Gang
@@ -107,6 +110,8 @@ class GangThreads:
         """The communicators of each batch that hasn't been answered for; None: not there yet. Where this rank has no
         part it is the gang's number."""
         self._recalled: set[int] = set()
+        self._computing: dict[int, set[int]] = {}
+        """The threads that are in users' functions, by batch."""
         self._unmet = 0
 
     def put(self, command: Run | Meet, reader: Reader | None) -> None:
@@ -133,8 +138,11 @@ class GangThreads:
         """End what a batch waits for, after some seconds; `met` tells whether it had a communicator then."""
         if seconds <= 0:
             self._revoke(batch, met)
-            return
-        timer = threading.Timer(seconds, self.later, [lambda: self._revoke(batch, met)])
+        else:
+            self._act_in(seconds, lambda: self._revoke(batch, met))
+
+    def _act_in(self, seconds: float, act: Callable[[], None]) -> None:
+        timer = threading.Timer(seconds, self.later, [act])
         timer.daemon = True
         timer.start()
 
@@ -145,8 +153,32 @@ class GangThreads:
             self.meeting.give_up()
         elif met:
             self.meeting.revoke(comms)
+            self._act_in(GRACE, lambda: self._interrupt(batch))
         else:
             self._revoke_in(self.meeting.unsettled(), batch, True)
+
+    def _interrupt(self, batch: int) -> None:
+        """End what members of a batch compute, which wait for nothing: at their next line of Python."""
+        with self._lock:
+            for thread in self._computing.get(batch, ()):
+                interrupt(thread, batch)
+
+    @contextmanager
+    def _computes(self, batch: int) -> Iterator[None]:
+        """Note that this thread is in a user's function, which may be interrupted meanwhile."""
+        thread = threading.get_ident()
+        with self._lock:
+            self._computing.setdefault(batch, set()).add(thread)
+            if batch in self._recalled:
+                interrupt(thread, batch)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._computing[batch].discard(thread)
+                if not self._computing[batch]:
+                    del self._computing[batch]
+                forget(thread)
 
     def close(self) -> None:
         """End the threads when their gangs are through."""
@@ -215,7 +247,7 @@ class GangThreads:
         """Tell whether an error comes from what happened to others, of which the scheduler may not have heard yet."""
         if isinstance(error, Unmet):
             return self._unmet <= _TRIES
-        told = isinstance(error, Recalled) or self.meeting.is_loss(error)
+        told = isinstance(error, Recalled | Interrupted) or self.meeting.is_loss(error)
         deadline = time.monotonic() + _GRACE
         while told is None and batch not in self._recalled and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -247,7 +279,12 @@ class GangThreads:
             try:
                 place = comms[number].Get_rank()
                 given = [*operands(stage, gang, reader, tasks), *self._outs(gang, tasks, offsets)]
-                with usual_warnings(), collecting(gang.adds, place, attempt):
+                with (
+                    usual_warnings(),
+                    collecting(gang.adds, place, attempt),
+                    self._computes(run.batch),
+                    interruptible(run.batch),
+                ):
                     found[number] = function(comms[number], *given, *extra, **keywords)
             except BaseException as error:
                 errors.append(BlockError(place, error))
