@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import logging
 import os
 import sys
@@ -114,6 +113,34 @@ def warn_beside_bars(text: str) -> None:
     log.warning(text)
 
 
+class _Output:
+    """An output of a notebook's cell that tqdm writes to as to a terminal's line, and that a saved notebook has empty.
+
+    The bar of ipywidgets leaves its first text in the saved file, and so does what is drawn over on stderr.
+    """
+
+    encoding = "utf-8"
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._text = ""
+
+    def write(self, text: str) -> None:
+        """Show the text in place of what is shown, where it is a line."""
+        line = text.strip("\r\n ")
+        if "\r" not in text or line == self._text:
+            return
+        self._text = line
+        if self._handle is None:
+            display: Any = sys.modules["IPython.display"].display
+            self._handle = display({"text/plain": line}, raw=True, display_id=True)
+        else:
+            self._handle.update({"text/plain": line}, raw=True)
+
+    def flush(self) -> None:
+        """Do nothing: all is shown at once."""
+
+
 class Display:
     """A bar that is drawn over, and erased at the end; from any thread.
 
@@ -165,7 +192,7 @@ class Display:
                 unit=self._unit,
                 unit_scale=self._unit != "task",
                 leave=False,
-                file=None if in_notebook() else sys.stderr,
+                file=_Output() if in_notebook() else sys.stderr,
                 ncols=None if in_notebook() else max(20, _columns() - 1),
                 smoothing=0,
                 delay=1e-9,  # what it is made with isn't drawn
@@ -193,15 +220,13 @@ class Display:
 
 
 def _bars() -> Any:
-    """Return tqdm's class of bars for a notebook or a terminal; None where tqdm isn't installed."""
+    """Return tqdm's class of bars; None where tqdm isn't installed."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of widgets that a notebook lacks: the bar is text then
-            kind = importlib.import_module("tqdm.auto" if in_notebook() else "tqdm").tqdm
+        from tqdm import tqdm
     except ImportError:
         return None
-    kind.monitor_interval = 0  # no thread of its own: bars are drawn when there is something new
-    return kind
+    tqdm.monitor_interval = 0  # no thread of its own: bars are drawn when there is something new
+    return tqdm
 
 
 class Busy(NamedTuple):
