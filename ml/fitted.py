@@ -157,29 +157,28 @@ def over_rows(estimator: Any, method: str, X: Any) -> Array:
     return make(MapBlocks(packed, ((0, None),)), (array,), grid, probe.dtype)
 
 
-def score(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-    """Return an estimator's score as an array without axes.
+def score(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    """Compute an estimator's score: a number, as scikit-learn's pipelines and searches hand it on.
 
     R² for a regressor, the accuracy for a classifier; the mean of `score_samples` for what has it (KernelDensity: the
     sum), the negative inertia for what has clusters.
     """
     kind = getattr(estimator, "_estimator_type", None) or _kind(estimator)
     if kind not in ("classifier", "regressor"):
-        return _score_unsupervised(estimator, X, sample_weight)
+        return float(_score_unsupervised(estimator, X, sample_weight))
     found = over_rows(estimator, "predict", X)
     truth = beside("score", "y", y, samples("score", X, floats=False), wide=found.ndim == 2)
     weight = None if sample_weight is None else beside("score", "sample_weight", sample_weight, truth)
     if kind == "classifier":
         same = equal(regrid(found, truth.expr.grid), truth)
         same = (same.all(axis=1) if same.ndim == 2 else same).astype(np.float64)
-        share: Array = same.mean() if weight is None else (same * weight).sum() / weight.sum()
-        return share
+        return float(same.mean() if weight is None else (same * weight).sum() / weight.sum())
     w: Any = 1.0 if weight is None else weight if truth.ndim == 1 else weight[:, None]
     centre = truth.mean(axis=0) if weight is None else (truth * w).sum(axis=0) / w.sum(axis=0)
     off, spread = ((truth - found) ** 2 * w).sum(axis=0), ((truth - centre) ** 2 * w).sum(axis=0)
     some = spread > 0  # of a constant target all or nothing is explained
     explained: Array = where(some, 1.0 - off / where(some, spread, 1.0), equal(off, 0.0).astype(np.float64))
-    return explained.mean() if truth.ndim == 2 else explained
+    return float(explained.mean() if truth.ndim == 2 else explained)
 
 
 def _score_unsupervised(estimator: Any, X: Any, sample_weight: Any) -> Array:
@@ -287,8 +286,8 @@ class Fitted:
 
     Notes
     -----
-    The methods predict, predict_proba, predict_log_proba, decision_function, transform, inverse_transform,
-    score_samples and score are lazy; all other attributes are the estimator's own.
+    The methods predict, predict_proba, predict_log_proba, decision_function, transform, inverse_transform and
+    score_samples are lazy, and score computes a number; all other attributes are the estimator's own.
 
     Examples
     --------
@@ -318,8 +317,8 @@ class Fitted:
 
         return of_model(call)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Return R² of a regressor, the accuracy of a classifier, or what else is its score.
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Compute R² of a regressor, the accuracy of a classifier, or what else is its score.
 
         Parameters
         ----------
@@ -332,8 +331,8 @@ class Fitted:
 
         Returns
         -------
-        Array
-            0-d, of float64, lazy.
+        float
+            The score.
 
         Raises
         ------
@@ -352,8 +351,8 @@ class Fitted:
         >>> from windrow.ml import Fitted
         >>> X = np.arange(6.0).reshape(3, 2)
         >>> model = Fitted(LinearRegression().fit(X, X[:, 0]))
-        >>> model.score(wr.from_array(X, chunks=2), X[:, 0]).compute().round(6)
-        np.float64(1.0)
+        >>> round(model.score(wr.from_array(X, chunks=2), X[:, 0]), 6)
+        1.0
         """
         return score(self.estimator, X, y, sample_weight)
 

@@ -96,7 +96,7 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
     >>> from windrow.ml import Averaged
     >>> X = wr.random.default_rng(1).normal(size=(10_000, 3), chunks=(1000, 3))
     >>> model = Averaged(SGDRegressor(), epochs=5, shards=2).fit(X, X[:, 0] - X[:, 2])
-    >>> round(float(model.score(X, X[:, 0] - X[:, 2])), 3)
+    >>> round(model.score(X, X[:, 0] - X[:, 2]), 3)
     1.0
     """
 
@@ -247,8 +247,8 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
 
         return of_model(call)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Return R² of a regressor, or the accuracy of a classifier.
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Compute R² of a regressor, or the accuracy of a classifier.
 
         Parameters
         ----------
@@ -261,8 +261,8 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
 
         Returns
         -------
-        float or Array
-            A number; where an argument is a Windrow array, a lazy 0-d array.
+        float
+            The score; it is computed at once.
 
         Raises
         ------
@@ -279,8 +279,8 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
         >>> from windrow.ml import Averaged
         >>> X = wr.random.default_rng(1).normal(size=(4000, 2), chunks=(1000, 2))
         >>> model = Averaged(SGDRegressor(), epochs=5, shards=2).fit(X, X[:, 0])
-        >>> model.score(X, X[:, 0]).compute().round(2)
-        np.float64(1.0)
+        >>> round(model.score(X, X[:, 0]), 2)
+        1.0
         """
         check_is_fitted(self, "estimator_")
         if is_lazy(X, y, sample_weight):

@@ -224,9 +224,9 @@ class Search(MetaEstimatorMixin, BaseEstimator):
 
         Returns
         -------
-        float or Array
-            The accuracy of a classifier, R² of a regressor; where an argument is a Windrow array, a lazy 0-d array. Of
-            a Keras model its loss and metrics, as its `evaluate` returns them.
+        float
+            The accuracy of a classifier, R² of a regressor. Of a Keras model its loss and metrics, as its `evaluate`
+            returns them.
 
         Raises
         ------

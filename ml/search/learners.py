@@ -116,7 +116,7 @@ class PartialFit:
 
     @staticmethod
     def score_best(model: Any, X: Any, y: Any) -> Any:
-        """Return the score of the best model, a lazy one of Windrow arrays."""
+        """Compute the score of the best model."""
         lazy = isinstance(X, ArrayBase) or isinstance(y, ArrayBase)
         return score(model, X, y) if lazy else model.score(X, y)
 

@@ -119,7 +119,7 @@ class GridSearch(Search):
     >>> search = wr.ml.search.GridSearch(SGDRegressor(), {"eta0": [1e-6, 0.01]}, epochs=3)
     >>> search.fit(X, X[:, 0] - X[:, 2]).best_params_
     {'eta0': 0.01}
-    >>> round(float(search.score(X, X[:, 0] - X[:, 2])), 3)
+    >>> round(search.score(X, X[:, 0] - X[:, 2]), 3)
     1.0
     """
 

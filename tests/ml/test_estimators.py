@@ -30,7 +30,7 @@ from sklearn.utils import all_estimators
 from sklearn.utils.estimator_checks import check_estimator
 
 import windrow as wr
-from windrow.ml import Averaged, Fitted
+from windrow.ml import Averaged, Fitted, preprocessing
 from windrow.ml.averaging.averageable import _KNOWN, _SEVERAL, averageable
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*steps an epoch:UserWarning")
@@ -246,6 +246,23 @@ def test_methods_are_there_as_the_estimator_has_them(data):
     for made in (Averaged(smooth, epochs=2), ours(loss="log_loss", max_iter=2, tol=None)):
         assert isinstance(made.fit(lazy, k).predict_proba(lazy), wr.Array)
         assert isinstance(made.predict_proba(X), np.ndarray)
+
+
+@pytest.mark.parametrize(
+    "last", ["linear_model.Ridge", "linear_model.LogisticRegression", "cluster.KMeans", "Averaged"]
+)
+def test_scores_of_lazy_rows_are_numbers(data, last):
+    X, t, k, lazy = data
+    module, _, name = last.rpartition(".")
+    model = getattr(importlib.import_module(f"windrow.ml.{module}".rstrip(".")), name)
+    model = model(SGDRegressor(), shards=2) if last == "Averaged" else model()
+    y = k if "Logistic" in last else t
+    pipe = make_pipeline(preprocessing.StandardScaler(), model).fit(lazy, y)
+    found = pipe.score(lazy, wr.from_array(y, chunks=70))
+    assert type(found) is float
+    assert found == pytest.approx(pipe.score(X, y), rel=1e-6)
+    if last != "cluster.KMeans":
+        assert type(Fitted(pipe).score(lazy, y)) is float
 
 
 def test_it_is_an_estimator(data):

@@ -147,7 +147,7 @@ def test_methods_of_models_bear_their_names():
     y = X[:, 0]
     made = {
         "KMeans.predict": KMeans(2, random_state=0, n_init=1).fit(LAZY).predict(LAZY),
-        "KMeans.score": KMeans(2, random_state=0, n_init=1).fit(LAZY).score(LAZY),
+        "KMeans.transform": KMeans(2, random_state=0, n_init=1).fit(LAZY).transform(LAZY),
         "StandardScaler.fit_transform": StandardScaler().fit_transform(LAZY),
         "Averaged.predict": Averaged(Plain(), epochs=1, shards=1).fit(LAZY, y).predict(LAZY),
         "Fitted.predict": Fitted(Plain().fit(X, y)).predict(LAZY),
