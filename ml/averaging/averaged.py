@@ -287,7 +287,7 @@ class Averaged(MetaEstimatorMixin, BaseEstimator):
             return score(self.estimator_, X, y, sample_weight)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         rows = validate_data(self, X, reset=False, dtype=FLOATS, order="C")
-        return self.estimator_.score(rows, y, **weights)
+        return float(self.estimator_.score(rows, y, **weights))
 
     def __sklearn_tags__(self) -> Any:
         tags = tags_of(super().__sklearn_tags__(), self.estimator)
