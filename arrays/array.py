@@ -107,6 +107,13 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         Array
             The same elements. It returns at once; `windrow.wait` waits.
 
+        Raises
+        ------
+        ArgumentError
+            `spread` is no bool.
+        ClusterError
+            The cluster is closed.
+
         Examples
         --------
         >>> import windrow as wr
