@@ -75,7 +75,7 @@ class WaitTimeout(WindrowError, TimeoutError):
 
 
 class SourceChanged(WindrowError, RuntimeError):
-    """A file behind an array has changed since the array was made."""
+    """A file, or memory of the user's, behind an array has changed since the array was made."""
 
 
 class FileError(WindrowError, OSError):

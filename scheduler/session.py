@@ -145,7 +145,9 @@ class Session:
             return []
         unique = {root.token: root for root in roots}
         gather = self._see_through(list(unique.values()))
-        return [gather.results[root.token] for root in roots]
+        values = [gather.results[root.token] for root in roots]
+        first = {id(value): place for place, value in reversed(list(enumerate(values)))}
+        return [value if first[id(value)] == place else value.copy() for place, value in enumerate(values)]
 
     def _see_through(self, roots: list[Expr]) -> ResultCollector:
         gather = self._gather(roots)

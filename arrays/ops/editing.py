@@ -140,7 +140,7 @@ def _removed(where: Where, n: int) -> np.ndarray[Any, Any] | range:
     """Return the positions that are left out of an axis, in order and each once."""
     if isinstance(where, slice):
         chosen = range(*where.indices(n))
-        chosen = chosen if chosen.step > 0 else chosen[::-1]
+        chosen = range(0) if not chosen else chosen if chosen.step > 0 else chosen[::-1]
         return chosen if chosen.step == 1 else np.arange(chosen.start, chosen.stop, chosen.step)
     if isinstance(where, np.ndarray) and where.dtype == bool:
         if where.shape != (n,):
@@ -232,18 +232,16 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
         positions = np.arange(*positions.indices(n))
     elif isinstance(positions, np.ndarray) and positions.dtype == bool:
         positions = np.flatnonzero(positions)
-    single = not isinstance(positions, np.ndarray)
+    if np.size(positions) == 1 and new.ndim < array.ndim:
+        new = new.reshape((1,) * (array.ndim - new.ndim) + new.shape)
     if not isinstance(positions, np.ndarray):
-        if new.ndim < array.ndim:
-            new = new.reshape((1,) * (array.ndim - new.ndim) + new.shape)
-        if np.ndim(obj) == 0:
-            new = moveaxis(new, 0, at)  # NumPy has it so for a single position
+        new = moveaxis(new, 0, at)  # NumPy has it so for a single position
         positions = np.array([positions])
     if positions.ndim != 1:
         raise IndexingError(bad("insert", "obj", obj, "positions along one axis"))
     if positions.size and not -n <= int(positions.min()) <= int(positions.max()) <= n:
         raise IndexingError(bad("insert", "obj", obj, f"positions within an axis of length {n}, or {n}"))
-    count = new.shape[at] if single or (len(positions) == 1 and new.ndim == array.ndim) else len(positions)
+    count = new.shape[at] if len(positions) == 1 and new.ndim == array.ndim else len(positions)
     wide = tuple(count if i == at else m for i, m in enumerate(array.shape))
     if new.ndim > array.ndim or any(m not in (1, w) for m, w in zip(new.shape[::-1], wide[::-1], strict=False)):
         raise ShapeError(bad("insert", "values", new.shape, f"a shape that broadcasts to {wide}"))

@@ -75,3 +75,14 @@ def test_bincount_of_what_goes_beyond_is_numpys(values):
             wr.bincount(x, minlength=5).compute()
     else:
         np.testing.assert_array_equal(wr.bincount(x, minlength=5).compute(), np.bincount(values, minlength=5))
+
+
+@pytest.mark.parametrize("weights", [None, [0.5, 1, 2]])
+def test_bincount_says_that_memory_was_changed(weights):
+    values = np.array([0, 1, 1])
+    counts = wr.bincount(wr.from_array(values, chunks=2), weights, minlength=3)
+    values[0] = 2
+    np.testing.assert_array_equal(counts.compute(), np.bincount(values, weights, 3))
+    values[0] = 7
+    with pytest.raises(wr.SourceChanged, match="bincount: argument 'x'"):
+        counts.compute()

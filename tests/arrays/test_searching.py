@@ -114,9 +114,12 @@ def test_choose(x):
         wr.choose(x * 1.0, lazy)
 
 
+EMPTY = [slice(-1, 2), slice(2, 1), slice(1, 4, -1), slice(9, 9)]
+
+
 def test_delete(x):
     for axis in (0, 1, 2, None):
-        for obj in (1, -1, [0, 2], slice(1, 4, 2), slice(None, None, -2), [1, 1, -4], [], np.int8(2)):
+        for obj in (1, -1, [0, 2], slice(1, 4, 2), slice(None, None, -2), [1, 1, -4], [], np.int8(2), *EMPTY):
             same(wr.delete(x, obj, axis), np.delete(DATA, obj, axis))
         same(wr.delete(x, wr.from_array([1, 2]), axis), np.delete(DATA, [1, 2], axis))
     mask = np.arange(7) % 3 == 0
@@ -137,6 +140,9 @@ def test_insert(x):
             same(wr.insert(x, obj, 9, axis), np.insert(DATA, obj, 9, axis))
     same(wr.insert(x, [0, 2], wide, 1), np.insert(DATA, [0, 2], wide, 1))
     same(wr.insert(x, 2, DATA[:, 0], 1), np.insert(DATA, 2, DATA[:, 0], 1))
+    for one in (np.array([2]), [2], np.arange(5) == 2, slice(2, 3)):
+        same(wr.insert(x, one, [[1], [2], [3]], 1), np.insert(DATA, one, [[1], [2], [3]], 1))
+        same(wr.insert(x[0].T, one, [1, 2], -1), np.insert(DATA[0].T, one, [1, 2], -1))
     same(wr.insert(x, [2], DATA[:, :2], 1), np.insert(DATA, [2], DATA[:, :2], 1))
     same(wr.insert(x, 5, x[:, 1], axis=1), np.insert(DATA, 5, DATA[:, 1], axis=1))
     same(wr.insert(x, DATA[:, 0, 1] > 1, 1.9, 0), np.insert(DATA, DATA[:, 0, 1] > 1, 1.9, 0))

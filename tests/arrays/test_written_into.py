@@ -239,3 +239,12 @@ def test_blank_arrays_joined_with_themselves_are_told_at_once():
     for _ in range(64):
         x = wr.concatenate([x, x])[:1]
     assert not np.asarray(x).flags.writeable
+
+
+def test_results_that_are_equal_have_memory_of_their_own():
+    x = lazy()
+    for pair in ((x, x), (x, x.rechunk(1)), (wr.zeros(3), wr.zeros(3)), ([x, x],)):
+        first, second = wr.compute(*pair)
+        before = second.copy()
+        first += 1
+        np.testing.assert_array_equal(second, before)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ....graph.errors import SourceChanged
 from ..compiled.counting import count_below
 
 Array = np.ndarray[Any, Any]
@@ -35,3 +36,13 @@ def count_within(x: Array, *rest: Any) -> Array:
             part, mine = part[keep], None if mine is None else mine[keep]
         total[:-1] += np.bincount(part, mine, length)
     return total[None]
+
+
+def counted(sums: Array) -> Array:
+    """Return such a row's counts or sums, without how many lie beyond: none, as was known when the array was made."""
+    if sums[-1]:
+        raise SourceChanged(
+            "bincount: argument 'x' is an array in memory that was below minlength, and has been changed since; "
+            "expected one that stays as it is until it is computed"
+        )
+    return sums[:-1]
