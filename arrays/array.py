@@ -13,8 +13,9 @@ from ..graph.errors import ArgumentError, ShapeError, bad
 from ..graph.travel import is_travelling
 from ..workers.boundary import guard, warn
 from ..workers.config import config
+from .as_methods import method
 from .base import ArrayBase, alias, check_device, check_own, note_view, packed, register, unpacked
-from .creation.arrow import elements, to_arrow
+from .creation import arrow
 from .display.methods import Looks
 from .execution import compute as verbs
 from .execution.again import compute_value
@@ -34,7 +35,7 @@ from .operators import Operators
 from .tasks.methods import Awaitable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     import pyarrow
 
@@ -123,17 +124,9 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
         """
         return verbs.persist_array(self, spread)
 
-    def release(self) -> None:
-        """See `windrow.release`."""
-        verbs.release(self)
-
-    def owners(self) -> np.ndarray[Any, Any]:
-        """See `windrow.owners`."""
-        return verbs.owners(self)
-
-    def to_arrow(self, names: Sequence[str] | None = None) -> pyarrow.Array | pyarrow.Table:
-        """See `windrow.to_arrow`."""
-        return to_arrow(self, names)
+    release = method(verbs.release)
+    owners = method(verbs.owners)
+    to_arrow = method(arrow.to_arrow)
 
     @property
     def blocks(self) -> BlockView:
@@ -476,7 +469,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
     # ------------------------------------------------------------------ Arrow's PyCapsules
 
     def __arrow_array__(self, type: Any = None) -> pyarrow.Array:
-        found = elements(self)
+        found = arrow.elements(self)
         return found if type is None or type == found.type else found.cast(type)
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:

@@ -1,18 +1,16 @@
-"""Methods of arrays that are functions of the same name; these hold the documentation."""
+"""Methods of arrays that are functions of the same name, with their documentation."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
+from .as_methods import documented, method, second
 from .base import ArrayBase, check_axis, check_own, wrap
-from .chunking.rechunk import rechunk
+from .chunking import rechunk as rechunking
 from .creation import diagonals
+from .files import npy
 from .files import store as storing
 from .files.folder import save
-from .files.npy import to_npy
 from .files.parquet import to_parquet
 from .indexing import nonzero as searching
 from .indexing import points
@@ -29,153 +27,111 @@ from .user_functions import overlap, reduction
 if TYPE_CHECKING:
     from .array import Array
 
-Axes = int | Sequence[int] | None
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def second(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[ArrayBase, Callable[..., Any], P], R]:
-    """Return the method of a function whose array comes after another function."""
-
-    @functools.wraps(function)
-    def method(self: ArrayBase, func: Callable[..., Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return cast("Callable[..., R]", function)(func, self, *args, **kwargs)
-
-    found = inspect.signature(function)
-    self = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    vars(method)["__signature__"] = found.replace(parameters=[self, *found.parameters.values()])
-    return method
-
 
 class Methods(ArrayBase):
     """NumPy's methods, and those that users of chunked arrays expect.
 
-    A function whose first argument is the array is a method as it stands; those of others say which one.
+    A function whose first argument is the array is a method as it stands; the others are called here.
     """
 
     __slots__ = ()
 
     map_blocks = second(mapping.map_blocks)  # type: ignore[arg-type]
     map_overlap = second(overlap.map_overlap)  # type: ignore[arg-type]
-    topk = top.topk
-    argtopk = top.argtopk
-    reduction = reduction.reduction
-    moment = central.moment
-    shuffle = points.shuffle
-    store = storing.store
-
-    def sum(
-        self,
-        axis: Axes = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = True,
-        **unknown: Any,
-    ) -> Array:
-        """See `windrow.sum`."""
-        return red.sum(self, axis, dtype, out, keepdims, initial, where, **unknown)
-
-    def prod(
-        self,
-        axis: Axes = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = True,
-        **unknown: Any,
-    ) -> Array:
-        """See `windrow.prod`."""
-        return red.prod(self, axis, dtype, out, keepdims, initial, where, **unknown)
-
-    def cumsum(
-        self, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
-    ) -> Array:
-        """See `windrow.cumsum`."""
-        return cumulative.cumsum(self, axis, dtype, out, method=method)
-
-    def cumprod(
-        self, axis: int | None = None, dtype: Any = None, out: Any = None, *, method: str = "sequential"
-    ) -> Array:
-        """See `windrow.cumprod`."""
-        return cumulative.cumprod(self, axis, dtype, out, method=method)
-
-    def mean(
-        self, axis: Axes = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
-    ) -> Array:
-        """See `windrow.mean`."""
-        return red.mean(self, axis, dtype, out, keepdims, **options)
-
-    def var(
-        self,
-        axis: Axes = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        **options: Any,
-    ) -> Array:
-        """See `windrow.var`."""
-        return spreads.var(self, axis, dtype, out, ddof, keepdims, **options)
-
-    def std(
-        self,
-        axis: Axes = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        **options: Any,
-    ) -> Array:
-        """See `windrow.std`."""
-        return spreads.std(self, axis, dtype, out, ddof, keepdims, **options)
-
-    def min(self, axis: Axes = None, out: Any = None, keepdims: bool = False, *more: Any, **options: Any) -> Array:
-        """See `windrow.min`."""
-        return extremes.min(self, axis, out, keepdims, *more, **options)
-
-    def max(self, axis: Axes = None, out: Any = None, keepdims: bool = False, *more: Any, **options: Any) -> Array:
-        """See `windrow.max`."""
-        return extremes.max(self, axis, out, keepdims, *more, **options)
-
-    def any(self, axis: Axes = None, out: Any = None, keepdims: bool = False, **options: Any) -> Array:
-        """See `windrow.any`."""
-        return extremes.any(self, axis, out, keepdims, **options)
-
-    def all(self, axis: Axes = None, out: Any = None, keepdims: bool = False, **options: Any) -> Array:
-        """See `windrow.all`."""
-        return extremes.all(self, axis, out, keepdims, **options)
-
-    def argmin(self, axis: int | None = None, out: Any = None, **options: Any) -> Array:
-        """See `windrow.argmin`."""
-        return extremes.argmin(self, axis, out, **options)
-
-    def argmax(self, axis: int | None = None, out: Any = None, **options: Any) -> Array:
-        """See `windrow.argmax`."""
-        return extremes.argmax(self, axis, out, **options)
-
-    def ptp(self, axis: Axes = None, out: Any = None, keepdims: bool = False) -> Array:
-        """See `windrow.ptp`."""
-        return extremes.ptp(self, axis, out, keepdims)
+    topk = method(top.topk)
+    argtopk = method(top.argtopk)
+    reduction = method(reduction.reduction)
+    moment = method(central.moment)
+    shuffle = method(points.shuffle)
+    store = method(storing.store)
+    sum = method(red.sum)
+    prod = method(red.prod)
+    cumsum = method(cumulative.cumsum)
+    cumprod = method(cumulative.cumprod)
+    mean = method(red.mean)
+    var = method(spreads.var)
+    std = method(spreads.std)
+    min = method(extremes.min)
+    max = method(extremes.max)
+    any = method(extremes.any)
+    all = method(extremes.all)
+    argmin = method(extremes.argmin)
+    argmax = method(extremes.argmax)
+    ptp = method(extremes.ptp)
+    round = method(ew.round)
+    clip = method(ew.clip)
+    argsort = method(sorts.argsort)
+    argpartition = method(sorts.argpartition)
+    searchsorted = method(search.searchsorted)
+    swapaxes = method(moving.swapaxes)
+    squeeze = method(moving.squeeze)
+    ravel = method(reshaping.ravel)
+    rechunk = method(rechunking.rechunk)
+    take = method(taking.take)
+    choose = method(taking.choose)
+    nonzero = method(searching.nonzero)
+    repeat = method(joining.repeat)
+    dot = method(products.dot)
+    trace = method(diagonals.trace)
+    diagonal = method(diagonals.diagonal)
+    to_npy = method(npy.to_npy)
+    flatten = method(reshaping.flatten)
 
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Array:
-        """See `windrow.astype`."""
+        """Return the array with its elements cast to a dtype.
+
+        Parameters
+        ----------
+        dtype : dtype
+            To cast to.
+        order : str
+            Accepted for NumPy and ignored: chunks are in C order.
+        casting : {"no", "equiv", "safe", "same_kind", "unsafe"}
+            What may be cast, by NumPy's rules.
+        subok : bool
+            Accepted for NumPy and ignored: there are no other classes.
+        copy : bool
+            Accepted for NumPy and ignored: setting elements of the result never changes the array.
+
+        Returns
+        -------
+        Array
+            Lazy, of the same shape.
+
+        Raises
+        ------
+        DTypeError
+            `dtype` is not a NumPy dtype, or one of Python objects. `casting` doesn't allow the cast.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.arange(3).astype(float).compute()
+        array([0., 1., 2.])
+        """
         return ew.astype(self, dtype, copy=copy, casting=casting)
 
-    def round(self, decimals: int = 0, out: Any = None) -> Array:
-        """See `windrow.round`."""
-        return ew.round(self, decimals, out)
-
-    def clip(self, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Array:
-        """See `windrow.clip`."""
-        return ew.clip(self, min, max, out, **options)
-
     def conj(self) -> Array:
-        """See `windrow.conj`."""
+        """Return the complex conjugate of each element.
+
+        Returns
+        -------
+        Array
+            Lazy; real elements stay as they are.
+
+        Raises
+        ------
+        DTypeError
+            The elements are no numbers.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.asarray([1 + 2j]).conj().compute()
+        array([1.-2.j])
+        """
         return ufuncs.conjugate(self)  # type: ignore[no-any-return]
 
     conjugate = conj
@@ -212,12 +168,6 @@ class Methods(ArrayBase):
         check_own("sort", self)
         self.expr = sorts.sort(self, check_axis("sort", axis, self.ndim), kind, order, stable=stable).expr
 
-    def argsort(
-        self, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = True
-    ) -> Array:
-        """See `windrow.argsort`."""
-        return sorts.argsort(self, axis, kind, order, stable=stable)
-
     def partition(self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
         """Reorder the elements along an axis around some positions, in place; see `windrow.partition`.
 
@@ -249,14 +199,6 @@ class Methods(ArrayBase):
         """
         check_own("partition", self)
         self.expr = sorts.partition(self, kth, check_axis("partition", axis, self.ndim), kind, order).expr
-
-    def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
-        """See `windrow.argpartition`."""
-        return sorts.argpartition(self, kth, axis, kind, order)
-
-    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Array:
-        """See `windrow.searchsorted`."""
-        return search.searchsorted(self, v, side, sorter)
 
     @property
     def real(self) -> Array:
@@ -388,90 +330,137 @@ class Methods(ArrayBase):
         """The array with its last two axes swapped."""
         return moving.matrix_transpose(self)
 
+    @documented(moving.transpose)
     def transpose(self, *axes: Any) -> Array:
-        """See `windrow.transpose`."""
         given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return moving.transpose(self, given or None)
 
-    def swapaxes(self, axis1: int, axis2: int) -> Array:
-        """See `windrow.swapaxes`."""
-        return moving.swapaxes(self, axis1, axis2)
-
-    def squeeze(self, axis: Axes = None) -> Array:
-        """See `windrow.squeeze`."""
-        return moving.squeeze(self, axis)
-
+    @documented(reshaping.reshape)
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None, chunks: Any = None) -> Array:
-        """See `windrow.reshape`."""
         given = shape[0] if len(shape) == 1 else shape
         return reshaping.reshape(self, given, order, copy=copy, chunks=chunks)
 
-    def ravel(self, order: str = "C") -> Array:
-        """See `windrow.ravel`."""
-        return reshaping.ravel(self, order)
-
-    flatten = reshaping.flatten
-
-    def rechunk(self, chunks: Any = "auto") -> Array:
-        """See `windrow.rechunk`."""
-        return rechunk(self, chunks)
-
-    def take(self, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Array:
-        """See `windrow.take`."""
-        return taking.take(self, indices, axis, out, mode)
-
-    def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Array:
-        """See `windrow.choose`."""
-        return taking.choose(self, choices, out, mode)
-
+    @documented(searching.compress)
     def compress(self, condition: Any, axis: int | None = None, out: None = None) -> Array:
-        """See `windrow.compress`."""
         return searching.compress(condition, self, axis, out)
 
-    def nonzero(self) -> tuple[Array, ...]:
-        """See `windrow.nonzero`."""
-        return searching.nonzero(self)
-
-    def repeat(self, repeats: Any, axis: int | None = None) -> Array:
-        """See `windrow.repeat`."""
-        return joining.repeat(self, repeats, axis)
-
-    def dot(self, b: Any, out: Any = None) -> Any:
-        """See `windrow.dot`."""
-        return products.dot(self, b, out)
-
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
-        """See `windrow.trace`."""
-        return diagonals.trace(self, offset, axis1, axis2, dtype, out)
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-        """See `windrow.diagonal`."""
-        return diagonals.diagonal(self, offset, axis1, axis2)
-
+    @documented(save)
     def save(self, path: Any, *, overwrite: bool | None = None) -> None:
-        """See `windrow.save`."""
         save(path, self, overwrite=overwrite)
 
-    def to_npy(self, path: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
-        """See `windrow.to_npy`."""
-        to_npy(self, path, overwrite=overwrite, storage_options=storage_options)
-
+    @documented(to_parquet)
     def to_parquet(self, path: Any, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None) -> None:
-        """See `windrow.to_parquet`."""
         to_parquet(path, self, overwrite=overwrite, storage_options=storage_options)
 
     def to_hdf5(self, filename: Any, datapath: str, **kwargs: Any) -> Any:
-        """See `windrow.to_hdf5`."""
+        """Compute the array and write it to a data set of an HDF5 file; `windrow.to_hdf5` writes several at once.
+
+        Parameters
+        ----------
+        filename : str or os.PathLike
+            The file, or a URL that fsspec opens.
+        datapath : str
+            The data set's name.
+        **kwargs
+            Those of `windrow.to_hdf5`: chunks, overwrite, compute, storage_options, and those of h5py's
+            `create_dataset`, such as compression.
+
+        Returns
+        -------
+        None or Stored
+            None; with `compute=False` what writes when asked.
+
+        Raises
+        ------
+        ArgumentError
+            `filename` is no path, or h5py doesn't take an argument.
+        DTypeError
+            HDF5 has no type for the elements: dates, texts of NumPy's.
+        FileExists
+            There is a data set of this name, one in the place of a group that it needs, or a file that isn't HDF5's.
+        MissingFile
+            The folder to write in doesn't exist.
+        FileError
+            The file can't be written.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import windrow as wr
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "x.h5")
+        ...     wr.ones(4, chunks=2).to_hdf5(path, "ones", compression="gzip")
+        ...     wr.from_hdf5(path, "ones").sum().compute()
+        np.float64(4.0)
+        """
         from .files.hdf5 import to_hdf5
 
         return to_hdf5(filename, datapath, self, **kwargs)
 
     def to_zarr(self, *args: Any, **kwargs: Any) -> Any:
-        """See `windrow.to_zarr`."""
+        """Compute the array and write it as one of zarr's, which all ranks write.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Those of `windrow.to_zarr` after the array: url, component, storage_options, region, compute,
+            return_stored, mode, overwrite, and those that zarr makes arrays with.
+
+        Returns
+        -------
+        None, Stored or Array
+            None; with `compute=False` what writes when asked, with `return_stored=True` the array that is read back.
+
+        Raises
+        ------
+        ArgumentError
+            An argument isn't what zarr takes.
+        FileExists
+            There is an array, and `overwrite` is False.
+        FileError
+            It can't be written.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import windrow as wr
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "x.zarr")
+        ...     wr.ones(4, chunks=2).to_zarr(path)
+        ...     wr.from_zarr(path).sum().compute()
+        np.float64(4.0)
+        """
         from .files.zarr import to_zarr
 
         return to_zarr(self, *args, **kwargs)
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
-        """See `windrow.put`."""
+        """Set elements given by their flat index, in place.
+
+        Parameters
+        ----------
+        indices : array_like of int
+            Flat indices in C order; negative ones count from the end.
+        values : array_like
+            The values: repeated where there are fewer than indices, cut off where more.
+        mode : {"raise", "wrap", "clip"}
+            What indices out of bounds do: raise, count on from the start, or become the first or last.
+
+        Raises
+        ------
+        ArgumentError
+            `indices` or `values` can't be read as an array, or `mode` is unknown.
+        DTypeError
+            `indices` are not integers.
+        IndexingError
+            An index is out of bounds: at the call, or for lazy indices when the result is computed.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> x = wr.zeros(3, int)
+        >>> x.put([1, -1], [7, 8])
+        >>> x.compute()
+        array([0, 7, 8])
+        """
         put(self, indices, values, mode)

@@ -6,7 +6,6 @@ import doctest
 import importlib
 import importlib.util
 import inspect
-import operator
 import pkgutil
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -93,17 +92,9 @@ def parameters(value: Any) -> list[inspect.Parameter]:
     return [p for p in given if p.name != "self" and not (p.kind in catches and p.name in ("unknown", "_"))]
 
 
-def refers(text: str) -> bool:
-    """Whether a method says whose document is its own, as NumPy's methods do."""
-    return text.startswith("See `windrow.") and "\n" not in text.strip()
-
-
 def missing(name: str, value: Any) -> list[str]:
     """What a document doesn't say."""
     text = inspect.getdoc(value) or ""
-    if refers(text):
-        target = text.split("`")[1].removeprefix("windrow.")
-        return [] if callable(operator.attrgetter(target)(wr)) else [f"{target} is no function"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         parts = NumpyDocString(text)

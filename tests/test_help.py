@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pydoc
 import re
 import subprocess
@@ -72,3 +73,52 @@ def test_a_misspelt_name_is_told_with_what_was_meant(space, name, meant):
 def test_spaces_show_their_public_names_alone(space):
     module = getattr(wr, space)
     assert dir(module) == sorted(module.__all__)
+
+
+METHODS = [name for name in dir(wr.Array) if name[0] != "_" and inspect.isfunction(getattr(wr.Array, name))]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_has_a_text_of_its_own(name):
+    method = getattr(wr.Array, name)
+    text, (own, *_) = inspect.getdoc(method) or "", inspect.signature(method).parameters
+    assert not text.startswith("See ")
+    assert own == "self"
+    if inspect.isfunction(function := getattr(wr, name, None)):
+        left_out = inspect.signature(function).parameters.keys() - inspect.signature(method).parameters.keys()
+        if len(left_out) == 1:  # else the parameters are others
+            assert not re.search(rf"`{min(left_out)}`|^{min(left_out)} : ", text, re.MULTILINE)
+
+
+def test_a_method_says_what_its_function_says():
+    lines = shown(wr.Array.mean)
+    assert lines[2].startswith("mean(self, axis: Axes = None, dtype: Any = None, out: Any = None, keepdims: bool = Fal")
+    assert [line.strip() for line in lines[3:7]] == [
+        "Return the arithmetic mean over axes.",
+        "",
+        "Parameters",
+        "----------",
+    ]
+    assert lines[7].strip() == "axis : int, tuple of int or None, optional"
+    examples = [inspect.getdoc(each).partition("Examples")[2] for each in (wr.Array.mean, wr.mean)]
+    assert examples[0] == examples[1] != ""
+    x = wr.arange(6).reshape(2, 3)
+    assert str(inspect.signature(x.swapaxes)) == "(axis1: int, axis2: int) -> Array"
+    with pytest.raises(TypeError, match=r"^swapaxes\(\) missing 1 required positional argument: 'axis2'"):
+        x.swapaxes(1)
+    with pytest.raises(wr.ArgumentError, match=r"^sum: argument 'foo' is 3; .*, only axis, dtype, out"):
+        x.sum(foo=3)
+    assert x.repeat(repeats=2, axis=0).shape == (4, 3)
+
+
+@pytest.mark.parametrize("space", ["", "linalg", "random", "fft", "signal", "stats", "ndimage"])
+def test_annotations_are_shown_as_they_are_written(space):
+    module = getattr(wr, space) if space else wr
+    for name in module.__all__ if space else dir(wr):
+        value = getattr(module, name)
+        for each in [value, *(vars(value).values() if inspect.isclass(value) else ())]:
+            if inspect.isfunction(each) and each.__module__.startswith("windrow") and each.__name__[0] != "_":
+                signature = inspect.signature(each)
+                written = [p.annotation for p in signature.parameters.values()] + [signature.return_annotation]
+                texts = [inspect.formatannotation(a) for a in written if a is not inspect.Signature.empty]
+                assert not re.search(r"['\"]|windrow\.", " ".join(texts)), (name, texts)

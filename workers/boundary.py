@@ -59,8 +59,24 @@ def ours(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).partition(".")[0] == origin.PACKAGE
 
 
+class _Written(str):
+    """An annotation as it is written: help shows it without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def unquote_annotations(function: Callable[..., Any]) -> None:
+    """Let help show a function's annotations as they are written."""
+    for name, text in getattr(function, "__annotations__", {}).items():
+        if type(text) is str:
+            function.__annotations__[name] = _Written(text)
+
+
 def guard(function: Callable[..., Any], inner: bool = False) -> Callable[..., Any]:
     """Return a function that raises as `function` does, its traceback cut; `inner`: no frame of its own is shown."""
+
+    unquote_annotations(function)
 
     @functools.wraps(function)
     def public(*args: Any, **keywords: Any) -> Any:

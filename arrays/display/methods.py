@@ -27,7 +27,19 @@ class Looks(ArrayBase):
         return text if len(text) <= max_width else text[: max_width - 3] + "..."
 
     def explain(self) -> Explanation:
-        """See `windrow.explain`."""
+        """Return what computing the array would do: stages, tasks, bytes and the critical path; nothing runs.
+
+        Returns
+        -------
+        Explanation
+            Its stages, critical path and notes; printed, a table. `windrow.explain` takes several arrays.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> [stage.name for stage in (wr.ones((1000, 1000), chunks=500) + 1).sum().explain().stages]
+        ['ones+add+sum (partial)', 'sum']
+        """
         found: Explanation = _load("explain").explain(self)
         return found
 
@@ -68,7 +80,38 @@ class Looks(ArrayBase):
         return found
 
     def visualize(self, filename: Any = None, level: str | None = None, limit: int = 500) -> Any:
-        """See `windrow.visualize`."""
+        """Draw what the array is made from: operations and the stages that would run, or chunk tasks; nothing runs.
+
+        Parameters
+        ----------
+        filename : str or os.PathLike, optional
+            A path ending in .svg, or .png, for which matplotlib is needed. None: nothing is written.
+        level : {"operations", "stages", "tasks"}, optional
+            What is drawn; None: the operations, and the stages below.
+        limit : int
+            How many tasks may be drawn.
+
+        Returns
+        -------
+        str or Picture
+            The path; without one a picture that a notebook shows. `windrow.visualize` draws several arrays.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such level, there are more tasks than `limit`, the path has another ending, or matplotlib is
+            missing for .png.
+        MissingFile
+            There is no folder to write the file in.
+        OSError
+            The file can't be written.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> (wr.ones(3) + 1).visualize()
+        <picture of 3 boxes; visualize('graph.svg') writes it to a file>
+        """
         return _load("visualize").visualize(self, filename=filename, level=level, limit=limit)
 
 

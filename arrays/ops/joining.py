@@ -302,7 +302,7 @@ def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kin
     return _concatenate(found, 0)
 
 
-def repeat(a: Any, repeats: Any, /, axis: int | None = None) -> Array:
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     """Repeat each element along an axis.
 
     Parameters
