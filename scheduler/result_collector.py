@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
 from contextvars import ContextVar
 from queue import Empty
@@ -16,7 +18,6 @@ from .job import Arrival, EndJob, Gathered, Job, Submit, Watch
 from .progress import Bar
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable, Sequence
 
     from ..graph.grid import Index
@@ -27,6 +28,36 @@ Array = np.ndarray[Any, Any]
 TICK = 0.1
 given_up: ContextVar[threading.Event | None] = ContextVar("windrow_given_up", default=None)
 """What ends the computations of a context from outside: those of a thread that somebody awaits."""
+
+
+PATIENCE = 1.0
+"""Seconds for which the script's main thread may be at its Ctrl-C; then it waits for what other threads compute."""
+
+
+class HeldUp:
+    """Finds whether the main thread was interrupted, and can't go on since it waits for this thread.
+
+    A Ctrl-C comes to the main thread alone. Where that leaves `with ThreadPoolExecutor()`, it waits for the pool's
+    threads, and so for what they compute, for ever where rank programs wait for each other.
+    """
+
+    def __init__(self) -> None:
+        self._main = threading.main_thread().ident
+        self._beside = threading.get_ident() != self._main
+        self._error: BaseException | None = None
+        self._since = 0.0
+
+    def __call__(self) -> bool:
+        """Look, and tell."""
+        if not self._beside:
+            return False
+        error: Any = sys._current_exceptions().get(self._main or 0)  # the one that it handles
+        error = error[1] if isinstance(error, tuple) else error  # Python 3.11
+        if not isinstance(error, KeyboardInterrupt):
+            self._error = None
+        elif error is not self._error:
+            self._error, self._since = error, time.monotonic()
+        return self._error is not None and time.monotonic() - self._since > PATIENCE
 
 
 def insist(act: Callable[[], None]) -> None:
@@ -59,7 +90,7 @@ class ResultCollector:
 
         What stopped the job is raised.
         """
-        job, ending = self.job, given_up.get()
+        job, ending, held_up = self.job, given_up.get(), HeldUp()
         check_loop()
         bar = Bar(config.progress, self.engine, job)
         if job.results is None and not job.finished:
@@ -77,6 +108,8 @@ class ResultCollector:
                 except Empty:
                     idle = True
                 if idle:  # outside of except, so that what is raised here doesn't tell of Empty
+                    if held_up():
+                        raise ClusterError("the computation was cancelled: Ctrl-C, and the main thread waits for this one")
                     if self.engine.over:
                         job.fail(ClusterError("the cluster was closed, or its engine ended, while it computed"))
                     bar.update()

@@ -347,6 +347,23 @@ class Executor(concurrent.futures.Executor):
         futures = self._keep(map_packed("Executor.map", self._board, self._active, fn, calls, self._demand))
         return _results(futures, deadline)
 
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> None:
+        """Wait for what was submitted; what Ctrl-C ends is cancelled, also what runs."""
+        interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
+        try:
+            self.shutdown(wait=not interrupted)
+        except KeyboardInterrupt:
+            interrupted = True
+            raise
+        finally:
+            if interrupted:
+                self._give_up()
+
+    def _give_up(self) -> None:
+        """Cancel all that hasn't ended."""
+        for future in sorted(self._futures, key=lambda each: -each._record.number):
+            future.cancel(running=True)
+
     def _check(self) -> None:
         if self._shut:
             raise RuntimeError("cannot schedule new futures after shutdown")

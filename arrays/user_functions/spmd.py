@@ -116,7 +116,7 @@ def spmd(
         `func` is no function; it or an argument can't be pickled; `members` or `timeout` isn't positive; `members`
         names a rank twice, or none; `out` is none of these.
     ClusterError
-        There are fewer ranks than members, or a rank of `members` isn't there.
+        The cluster has fewer ranks than members, or none of a number in `members`; ranks that were lost count.
     WaitTimeout
         The function, on whichever member, took longer than `timeout`.
     Exception
@@ -195,25 +195,31 @@ def _is_array(value: Any) -> bool:
 
 
 def _members(members: Any) -> tuple[int, tuple[int, ...]]:
-    """Return how many members there are, and their ranks where these are named."""
+    """Return how many members there are, and their ranks where these are named.
+
+    Ranks that were lost count: as for a program that runs when one is lost, those that are left stand for them.
+    """
     found = session()
-    living = found.living
+    size = found.transport.size
     if members is None:
-        return (len(living) if len(living) > 1 else found.threads), ()
+        living = len(found.living)
+        return (living if living > 1 else found.threads), ()
     if not isinstance(members, Iterable) or isinstance(members, str):
         check_integer("spmd", "members", members, 1)
         count = int(members)
-        if not found.embedded and count > len(living):
-            raise ClusterError(f"spmd: argument 'members' is {members}, and the cluster has {len(living)} ranks")
+        if not found.embedded and count > size:
+            ranks = "1 rank" if size == 1 else f"{size} ranks"
+            raise ClusterError(f"spmd: argument 'members' is {members}; the cluster has {ranks}")
         return count, ()
     ranks = tuple(members)
     for k, rank in enumerate(ranks):
         check_integer("spmd", f"members[{k}]", rank, 0)
     if not ranks or len(set(ranks)) < len(ranks):
         raise ArgumentError(bad("spmd", "members", members, "ranks, each once"))
-    if not found.embedded and (gone := sorted(set(ranks).difference(living))):
-        words = f"rank {gone[0]}" if len(gone) == 1 else f"ranks {', '.join(map(str, gone))}"
-        raise ClusterError(f"spmd: argument 'members' names {words}; the cluster has {', '.join(map(str, living))}")
+    if not found.embedded and (missing := sorted(rank for rank in ranks if rank >= size)):
+        words = f"rank {missing[0]}" if len(missing) == 1 else f"ranks {', '.join(map(str, missing))}"
+        has = "rank 0 alone" if size == 1 else f"ranks 0 to {size - 1}"
+        raise ClusterError(f"spmd: argument 'members' names {words}; the cluster has {has}")
     return len(ranks), tuple(map(int, ranks))
 
 

@@ -184,8 +184,7 @@ class Future(concurrent.futures.Future[Any]):
         ----------
         running : bool
             Also end it where it runs: a program is killed, a function ends at its next line of Python. One that stays
-            in compiled code ends with its rank: the rank is killed after 2 seconds, and what it had is made again
-            elsewhere. On rank 0, the script's own process, such a function goes on.
+            in compiled code counts as cancelled, and is left to its thread.
 
         Returns
         -------

@@ -114,6 +114,28 @@ def test_an_interrupt_amid_rank_programs_side_by_side(launch, nothing_left):
     assert found["then"] == [[0, 1, 2, 3]] * 4
 
 
+@pytest.mark.parametrize("ranks", [0, 3])
+def test_ctrl_c_within_a_pool_or_an_executor_ends_what_it_would_wait_for(launch, nothing_left, ranks):
+    ended = launch(ranks, str(PROGRAMS / "interrupted_pools.py"), limit=90)
+    assert ended.status == 0, ended.err[-3000:]
+    assert json.loads(ended.last) == [["KeyboardInterrupt", True], [3, 3, 3], 32] * 3
+
+
+def test_ranks_that_were_lost_are_stood_for_by_those_left(launch, nothing_left):
+    """As when one is lost while the program runs: a script can't know when that happens."""
+    ended = launch(3, str(PROGRAMS / "gangs_after_a_death.py"), limit=60)
+    assert ended.status == 0, ended.err[-3000:]
+    assert json.loads(ended.last) == {
+        "named": [[[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 1]],
+        "counted": [[[0, 1, 2, 3, 4, 5], 2], [[6, 7, 8, 9], 2]],
+        "other": [[[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 1]],
+        "errors": [
+            "spmd: argument 'members' names rank 3; the cluster has ranks 0 to 2",
+            "spmd: argument 'members' is 4; the cluster has 3 ranks",
+        ],
+    }
+
+
 def check(launch, seed: int, name: str, **more: str) -> None:
     ended = launch(4, str(PROGRAMS / "gang_deaths.py"), str(seed), name, limit=90, **more)
     assert (ended.status, ended.out.strip()) == (0, "1 right"), ended.err[-3000:]

@@ -1,0 +1,30 @@
+"""Rank programs that name, or count, a rank that was lost before. Prints what each gave, as JSON."""
+
+import json
+import os
+import signal
+import time
+
+import windrow as wr
+
+x = wr.arange(10, chunks=1)
+
+
+def look(comm, x):
+    return x.joined().tolist(), comm.size
+
+
+def refused(members):
+    try:
+        wr.spmd(look, x, members=members)
+    except wr.ClusterError as error:
+        return str(error)
+
+
+(pid,) = (row["pid"] for row in wr.cluster().info() if row["rank"] == 1)
+os.kill(pid, signal.SIGKILL)
+while not wr.cluster().losses:
+    time.sleep(0.01)
+found = {"named": wr.spmd(look, x, members=[0, 1]), "counted": wr.spmd(look, x, members=3)}
+found |= {"other": wr.spmd(look, x, members=[1]), "errors": [refused([0, 3]), refused(4)]}
+print(json.dumps(found))
