@@ -109,7 +109,7 @@ class ResultCollector:
                     idle = True
                 if idle:  # outside of except, so that what is raised here doesn't tell of Empty
                     if held_up():
-                        raise ClusterError("the computation was cancelled: Ctrl-C, and the main thread waits for this one")
+                        raise ClusterError("the computation was cancelled by Ctrl-C: the main thread waits for it")
                     if self.engine.over:
                         job.fail(ClusterError("the cluster was closed, or its engine ended, while it computed"))
                     bar.update()

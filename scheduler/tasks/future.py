@@ -184,7 +184,8 @@ class Future(concurrent.futures.Future[Any]):
         ----------
         running : bool
             Also end it where it runs: a program is killed, a function ends at its next line of Python. One that stays
-            in compiled code counts as cancelled, and is left to its thread.
+            in compiled code counts as cancelled, and is left to its thread; one that keeps Python's lock for 2 seconds
+            ends with its rank.
 
         Returns
         -------
