@@ -200,7 +200,7 @@ def _members(members: Any) -> tuple[int, tuple[int, ...]]:
     Ranks that were lost count: as for a program that runs when one is lost, those that are left stand for them.
     """
     found = session()
-    size = found.transport.size
+    size: int = found.transport.size
     if members is None:
         living = len(found.living)
         return (living if living > 1 else found.threads), ()
@@ -208,8 +208,8 @@ def _members(members: Any) -> tuple[int, tuple[int, ...]]:
         check_integer("spmd", "members", members, 1)
         count = int(members)
         if not found.embedded and count > size:
-            ranks = "1 rank" if size == 1 else f"{size} ranks"
-            raise ClusterError(f"spmd: argument 'members' is {members}; the cluster has {ranks}")
+            has = "1 rank" if size == 1 else f"{size} ranks"
+            raise ClusterError(f"spmd: argument 'members' is {members}; the cluster has {has}")
         return count, ()
     ranks = tuple(members)
     for k, rank in enumerate(ranks):
