@@ -115,13 +115,14 @@ class Stage:
     @cached_property
     def foreign(self) -> bool:
         """Whether a user's function is called: nobody knows how long that takes, and the user sees the blocks."""
-        return bool(self.functions)
+        return any(isinstance(v, Call) and isinstance(v.op, MapBlocks | Gang) for v in self.program.values)
 
     @cached_property
     def functions(self) -> frozenset[tuple[str, str]]:
-        """The users' functions that are called: their names, and the line that made the operation."""
-        calls = (v.op for v in self.program.values if isinstance(v, Call) and isinstance(v.op, MapBlocks | Gang))
-        return frozenset((op.label, self.origin) for op in calls)
+        """The users' functions that may end a process: their names, and the line that made the operation."""
+        calls = (v.op for v in self.program.values if isinstance(v, Call))
+        users = (op for op in calls if isinstance(op, MapBlocks) or (isinstance(op, Gang) and not op.own))
+        return frozenset((op.label, self.origin) for op in users)
 
     @cached_property
     def gang(self) -> Gang | None:

@@ -234,7 +234,7 @@ class Ledger(Planner):
         at leisure.
         """
         stage = record.stage
-        if not stage.foreign:
+        if not stage.functions:
             return False
         if not any(self.alive[1:]):
             return self.suspicion.ends_rank_0(stage.functions)
@@ -423,7 +423,7 @@ class Ledger(Planner):
 
         What was given ahead hadn't begun. It may be another user's, and mustn't answer for what it stood behind.
         """
-        foreign = [batch for batch in self.given[rank].values() if batch.record.stage.foreign]
+        foreign = [batch for batch in self.given[rank].values() if batch.record.stage.functions]
         gangs = [batch for batch in foreign if batch.record.stage.gang is not None]
         return gangs + [batch for batch in foreign if batch.record.stage.gang is None][: self.threads[rank]]
 
@@ -438,7 +438,7 @@ class Ledger(Planner):
         alone = not any(self.alive[1:])
         running = {f for batch in self.batches.values() for f in batch.record.stage.functions}
         for record in self.active:
-            if not record.stage.foreign:
+            if not record.stage.functions:
                 continue
             functions, at = record.stage.functions, tuple(sorted(record.deaths))
             task = max(at, key=record.deaths.__getitem__, default=-1)

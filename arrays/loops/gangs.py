@@ -134,7 +134,7 @@ class HaloRun:
         outs = tuple(Out(self.grid, e.dtype) for e in arrays)
         memory = Out(Grid([Axis.of_sizes(sizes)]), np.dtype(np.uint8))
         operation = "fori_loop"
-        gang = Gang(payload(operation, function, (), {}), len(sizes), (*outs, memory), raw=True)
+        gang = Gang(payload(operation, function, (), {}), len(sizes), (*outs, memory), own=True)
         made = make(gang, operands, gang.grid(), np.uint8)
         filled = iter(
             regrid(_fill(gang, made, k, out), e.grid).expr for k, (out, e) in enumerate(zip(outs, arrays, strict=True))

@@ -74,8 +74,8 @@ class Gang(Op):
     """`function(comm, *locals, *outs)` by so many members at once, in a communicator of their own.
 
     `number` tells calls apart whose results nobody names: they aren't lazy. `timeout` is in seconds. `adds` is as in
-    `MapBlocks`. What members fill begins as zeros, but for `raw` ones. `ranks` are where members are to run, none: the
-    scheduler chooses.
+    `MapBlocks`. One of Windrow's `own` functions fills all that it is handed, so that this doesn't begin as zeros, and
+    answers for no rank's death. `ranks` are where members are to run, none: the scheduler chooses.
     """
 
     payload: Payload
@@ -84,7 +84,7 @@ class Gang(Op):
     number: int = 0
     timeout: float | None = None
     adds: str = ""
-    raw: bool = False
+    own: bool = False
     ranks: tuple[int, ...] = ()
 
     @property

@@ -27,13 +27,18 @@ def test_bodies_by_chance_on_ranks(launch, nothing_left):
     assert 10 < result["gangs"] < 40
 
 
-def check(launch, seed: int, name: str, **more: str) -> None:
-    ended = launch(4, str(PROGRAMS / "loop_deaths.py"), str(seed), name, limit=90, **more)
+def check(launch, seed: int, name: str, ranks: int = 4, **more: str) -> None:
+    ended = launch(ranks, str(PROGRAMS / "loop_deaths.py"), str(seed), name, limit=90, **more)
     assert (ended.status, ended.out.strip()) == (0, "1 right"), ended.err[-3000:]
 
 
 def test_a_rank_killed_amid_loops(launch, nothing_left):
     check(launch, 1, "SIGKILL")
+
+
+def test_rank_0_alone_goes_on_with_a_loop(launch, nothing_left):
+    """Its body is none of the user's functions, which rank 0 alone doesn't try when others have died of them."""
+    check(launch, 1, "SIGKILL", ranks=2)
 
 
 def test_a_rank_stopped_amid_loops(launch, nothing_left):

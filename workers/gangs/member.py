@@ -324,7 +324,7 @@ class GangThreads:
                     shape = out.grid.block_shape(block)
                     size = int(np.prod(shape, dtype=np.int64)) * out.dtype.itemsize
                     view = arena[offset + at : offset + at + size].view(out.dtype).reshape(shape)
-                    if not gang.raw:
+                    if not gang.own:
                         view[...] = np.zeros((), out.dtype)
                     chunks.append(view)
                     numbers.append(block)
