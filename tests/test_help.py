@@ -122,3 +122,9 @@ def test_annotations_are_shown_as_they_are_written(space):
                 written = [p.annotation for p in signature.parameters.values()] + [signature.return_annotation]
                 texts = [inspect.formatannotation(a) for a in written if a is not inspect.Signature.empty]
                 assert not re.search(r"['\"]|windrow\.", " ".join(texts)), (name, texts)
+
+
+def test_methods_are_known_by_their_own_names():
+    x = wr.ones((4, 4, 1), chunks=2)
+    made = {"ravel": x.ravel(), "swapaxes": x.swapaxes(0, 1), "transpose": x.T, "squeeze": x.squeeze(), "sum": x.sum()}
+    assert {name: array.expr.origin.call for name, array in made.items()} == {name: name for name in made}
