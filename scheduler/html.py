@@ -28,6 +28,14 @@ def size_text(count: int) -> str:
     return f"{value / 1024:.1f} PiB"
 
 
+_RANKS = ("#b9dfb9", "#b3d1f0", "#dcc4ec", "#f5c2c7", "#a9e2de", "#efe39a", "#cfd3da", "#e8c9a8")
+
+
+def rank_colour(rank: int) -> str:
+    """Return the colour of what lies on a rank: a light one, for dark text; the first eight ranks have one each."""
+    return _RANKS[rank % len(_RANKS)]
+
+
 def escape(text: str) -> str:
     """Return text as HTML; the library's entities are loaded when first needed."""
     import html

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ...graph.errors import ArgumentError, ClusterError
 from ...graph.expr import walk
 from ...graph.lower import lower
 from ...scheduler.cluster import running
 from ...scheduler.html import escape, size_text, table
 from ...scheduler.kept import Kept
+from ..execution.compute import owners
 from ..execution.deferred import outline_plan
+from .grid_picture import grid_svg, legend
 
 if TYPE_CHECKING:
-    from ...graph.grid import Axis, Grid
+    import numpy as np
+
+    from ..array import Array
     from ..base import ArrayBase
     from .explain import Explanation
-
-SIDE, THIN = 120.0, 16.0
-"""Points that the longest axis takes, and the shortest one at least."""
-
-LINES = 20
-"""Borders of chunks that are drawn along an axis, at most."""
 
 NODES = 1000
 """The stages of larger graphs aren't counted."""
 
-FRONT, TOP, RIGHT, LINE = "#8fbcd4", "#b9d7e6", "#6ea3bf", "#34495e"
 
-
-def array_html(x: ArrayBase) -> str:
+def array_html(x: Array) -> str:
     """Return a table of what is known of an array, and a picture of its chunks."""
     waiting = x._unsized
     shape = x.shape if waiting is None else waiting.shape  # `x.shape` may go and find it
@@ -44,7 +39,16 @@ def array_html(x: ArrayBase) -> str:
     chunk = _tuple(tuple(a.largest for a in grid.axes))
     rows.insert(0, ("bytes", size_text(x.nbytes)))
     rows += [("chunks", f"{grid.nblocks:,} of {chunk}, {size_text(largest)}"), ("made by", _describe_origin(x))]
-    return _beside(table((), rows, left=(0, 1)), grid_svg(grid))
+    places = _find_places(x)
+    return _beside(table((), rows, left=(0, 1)), grid_svg(grid, places) + ("" if places is None else legend(places)))
+
+
+def _find_places(x: Array) -> np.ndarray[Any, Any] | None:
+    """Return which rank has each chunk of an array that is persisted; None of one that isn't."""
+    try:
+        return owners(x)
+    except (ArgumentError, ClusterError):
+        return None
 
 
 def explanation_html(plan: Explanation) -> str:
@@ -86,93 +90,3 @@ def _describe_origin(x: ArrayBase) -> str:
 
 def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def grid_svg(grid: Grid) -> str:
-    """Return a picture of a chunk grid: its last three axes as a box, with the borders of chunks."""
-    axes = grid.axes[-3:]
-    sides = _sides([a.length for a in axes])
-    cuts = [_cuts(axis, side) for axis, side in zip(axes, sides, strict=True)]
-    if not axes:
-        shape, width, height = [_face([(0, 0), (THIN, 0), (THIN, THIN), (0, THIN)], FRONT)], THIN, THIN
-    elif len(axes) == 1:
-        (width,), height = sides, THIN
-        shape = _sheet((0, 0), (width, 0), (0, height), cuts[0], [0.0, 1.0], FRONT)
-    elif len(axes) == 2:
-        height, width = sides
-        shape = _sheet((0, 0), (width, 0), (0, height), cuts[1], cuts[0], FRONT)
-    else:
-        shape, width, height = _box(sides, cuts)
-    labels = _labels([a.length for a in axes], sides, width, height)
-    before = "".join(f"{n} × " for n in grid.shape[:-3])
-    if before:
-        labels += _text(0, height + 34, f"{before}this", "start")
-    return (
-        f'<svg width="{width + 90:.0f}" height="{height + 44:.0f}" style="stroke:{LINE};stroke-width:1">'
-        f'<g transform="translate(4,4)">{"".join(shape)}{labels}</g></svg>'
-    )
-
-
-def _sides(lengths: list[int]) -> list[float]:
-    """Return the sides to draw: in proportion while that can be seen."""
-    longest = max([1, *lengths])
-    return [max(THIN, SIDE * (n / longest) ** 0.5) for n in lengths]
-
-
-def _cuts(axis: Axis, side: float) -> list[float]:
-    """Return where to draw borders, from 0 to 1: all of them where they are few, else some of them."""
-    count = min(axis.count, LINES, int(side // 4))
-    chunks = np.unique(np.linspace(0, axis.count, count + 1).round().astype(np.int64))
-    starts = np.where(chunks < axis.count, axis.start(np.minimum(chunks, axis.count - 1)), axis.length)
-    found: list[float] = (starts / max(1, axis.length)).tolist()
-    return found if axis.length else [0.0, 1.0]
-
-
-Point = tuple[float, float]
-
-
-def _face(corners: list[Point], colour: str) -> str:
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
-    return f'<polygon points="{points}" style="fill:{colour}"/>'
-
-
-def _line(a: Point, b: Point) -> str:
-    return f'<line x1="{a[0]:.1f}" y1="{a[1]:.1f}" x2="{b[0]:.1f}" y2="{b[1]:.1f}"/>'
-
-
-def _sheet(at: Point, u: Point, v: Point, along_u: list[float], along_v: list[float], colour: str) -> list[str]:
-    """Return a parallelogram with sides u and v, and lines across both."""
-
-    def point(a: float, b: float) -> Point:
-        return at[0] + a * u[0] + b * v[0], at[1] + a * u[1] + b * v[1]
-
-    made = [_face([point(0, 0), point(1, 0), point(1, 1), point(0, 1)], colour)]
-    made += [_line(point(a, 0), point(a, 1)) for a in along_u]
-    return made + [_line(point(0, b), point(1, b)) for b in along_v]
-
-
-def _box(sides: list[float], cuts: list[list[float]]) -> tuple[list[str], float, float]:
-    """Return three faces of a box; the first axis goes backwards."""
-    depth, height, width = sides
-    back = depth * 0.5
-    front = _sheet((0, back), (width, 0), (0, height), cuts[2], cuts[1], FRONT)
-    top = _sheet((0, back), (width, 0), (back, -back), cuts[2], cuts[0], TOP)
-    right = _sheet((width, back), (back, -back), (0, height), cuts[0], cuts[1], RIGHT)
-    return [*front, *top, *right], width + back, height + back
-
-
-def _text(x: float, y: float, text: str, anchor: str) -> str:
-    style = f"text-anchor:{anchor};font-size:11px;stroke:none;fill:currentColor"
-    return f'<text x="{x:.1f}" y="{y:.1f}" style="{style}">{escape(text)}</text>'
-
-
-def _labels(lengths: list[int], sides: list[float], width: float, height: float) -> str:
-    """Return the axes' lengths: the last one below, the one before it at the right, the third at the corner."""
-    if not lengths:
-        return ""
-    made = _text(sides[-1] / 2, height + 16, str(lengths[-1]), "middle")
-    if len(lengths) > 1:
-        made += _text(width + 6, height - sides[-2] / 2, str(lengths[-2]), "start")
-    if len(lengths) > 2:
-        made += _text(width + 6, 10, str(lengths[-3]), "start")
-    return made

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MARGIN, TITLE = 16.0, 28.0
 LETTER, LINE, PAD = 6.7, 15.0, 9.0
 """Points that a letter takes at most, a line, and around text."""
+LEAST = 0.65
+"""To which part of its width a picture may shrink where there is little room."""
 ROOM = 34
 """Letters after which a line of a name is broken, at the next place between two operations."""
 
@@ -50,6 +52,10 @@ class Picture:
 
     def _repr_svg_(self) -> str:
         return svg(self)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: within the page, lines and titles have the colour of the theme's text."""
+        return f'<div style="overflow-x:auto">{svg(self, None)}</div>'
 
 
 def panel(
@@ -98,19 +104,21 @@ def stack(panels: Sequence[Picture]) -> Picture:
     return Picture(tuple(boxes), tuple(arrows), tuple(titles), width, down)
 
 
-def svg(drawn: Picture) -> str:
-    """Return a picture as SVG."""
+def svg(drawn: Picture, background: str | None = "white") -> str:
+    """Return a picture as SVG: as wide as there is room, but not so narrow that it can't be read."""
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{drawn.width:g}" height="{drawn.height:g}" '
-        f'viewBox="0 0 {drawn.width:g} {drawn.height:g}" font-family="sans-serif" font-size="11">',
+        f'viewBox="0 0 {drawn.width:g} {drawn.height:g}" font-family="sans-serif" font-size="11" '
+        f'style="max-width:100%;min-width:{LEAST * drawn.width:g}px;height:auto">',
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" '
         'orient="auto">'
-        '<path d="M0,0 L8,4 L0,8 z" fill="#555"/></marker></defs>',
-        '<rect width="100%" height="100%" fill="white"/>',
+        '<path d="M0,0 L8,4 L0,8 z" fill="currentColor"/></marker></defs>',
     ]
+    if background is not None:
+        out.append(f'<rect width="100%" height="100%" fill="{background}"/>')
     for title, y in drawn.titles:
-        out.append(f'<text x="{MARGIN:g}" y="{y + 17:g}" font-weight="bold">{escape(title)}</text>')
-    line = 'fill="none" stroke="#555" marker-end="url(#tip)"'
+        out.append(f'<text x="{MARGIN:g}" y="{y + 17:g}" fill="currentColor" font-weight="bold">{escape(title)}</text>')
+    line = 'fill="none" stroke="currentColor" stroke-opacity="0.7" marker-end="url(#tip)"'
     out += [f'<path d="{_path(points)}" {line}/>' for points in drawn.arrows]
     for box in drawn.boxes:
         out.append("<g>")
@@ -121,7 +129,7 @@ def svg(drawn: Picture) -> str:
         for k, line in enumerate(box.lines):
             x, y = box.x + box.width / 2, box.y + PAD + 8 + LINE * k
             weight = ' font-weight="bold"' if k == 0 else ""
-            out.append(f'<text x="{x:g}" y="{y:g}" text-anchor="middle"{weight}>{escape(line)}</text>')
+            out.append(f'<text x="{x:g}" y="{y:g}" fill="#111" text-anchor="middle"{weight}>{escape(line)}</text>')
         out.append("</g>")
     out.append("</svg>")
     return "\n".join(out) + "\n"

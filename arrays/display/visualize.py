@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, MissingFile, bad
-from ...scheduler.html import size_text
+from ...scheduler.html import rank_colour, size_text
 from ..execution.holders import held_arrays
 from .chunk_graphs import LEVELS, make_task_graph
 from .operation_graph import operations
@@ -25,8 +25,8 @@ __all__ = [
     "visualize",
 ]
 
-BLUE, ORANGE, GREEN, GREY = "#dce9f5", "#f5e6cf", "#dcefdc", "#ececec"
-"""Of operations, of what is to run, of what is there, and of what is yours or planned when it runs."""
+BLUE, ORANGE, GREY = "#dce9f5", "#f5e6cf", "#ececec"
+"""Of operations, of what is to run, and of what is yours or planned when it runs; what is there has its rank's."""
 
 
 def draw_operations(*arrays: ArrayBase) -> Picture:
@@ -80,7 +80,7 @@ def _task(about: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _colour(about: Mapping[str, Any]) -> str:
-    return {"user": GREY, None: ORANGE}.get(about["place"], GREEN)
+    return {"user": GREY, None: ORANGE}.get(about["place"]) or rank_colour(about["owner"])
 
 
 def _short(shape: tuple[int, ...]) -> str:

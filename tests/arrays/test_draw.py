@@ -134,6 +134,22 @@ def test_each_level_is_drawn():
         wr.map_blocks(abs, y, blocks=np.array([1, 2]))
 
 
+def test_a_picture_fits_its_page_and_theme():
+    drawn = some().visualize()
+    page = ET.fromstring(drawn._repr_html_())
+    (svg,) = page
+    assert svg.get("viewBox") == f"0 0 {drawn.width:g} {drawn.height:g}"
+    assert "max-width:100%;" in svg.get("style", "")
+    assert "height:auto" in svg.get("style", "")
+    assert len(list(svg.iter(f"{SPACE}rect"))) == len(drawn.boxes), "no ground of its own"
+    lines = [each.get("stroke") for each in svg.iter(f"{SPACE}path") if each.get("marker-end")]
+    assert set(lines) == {"currentColor"}
+    texts = {each.get("fill") for each in svg.iter(f"{SPACE}text")}
+    assert texts == {"currentColor", "#111"}, "titles are on the page's ground, other text on light boxes"
+    (ground, *_) = ET.fromstring(drawn._repr_svg_()).iter(f"{SPACE}rect")
+    assert (ground.get("width"), ground.get("fill")) == ("100%", "white")
+
+
 def test_files_and_refusals(tmp_path):
     array = some()
     path = wr.visualize(array, tmp_path / "a.svg")

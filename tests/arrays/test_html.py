@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.arrays.display.html import LINES, grid_svg
+from windrow.arrays.display.grid_picture import FRONT, LINES, NOWHERE, RIGHT, TOP, grid_svg
+from windrow.scheduler.html import rank_colour
 
 
 def parsed(html: str) -> ET.Element:
@@ -62,6 +63,51 @@ def test_a_million_chunks_take_a_few_lines():
     assert "1,000,000 of (1000, 1000), 7.6 MiB" in html
     uneven = wr.ones(10**6, chunks=(tuple([1, 3] * 250_000),))
     assert uneven._repr_html_().count("<line") <= LINES + 3
+
+
+def fills(svg: str) -> list[str]:
+    """The colours of a picture's faces, in the order in which they are drawn."""
+    return [face.get("style", "").removeprefix("fill:") for face in parsed(svg).iter("polygon")]
+
+
+def test_chunks_have_the_colours_of_their_ranks():
+    a, b = rank_colour(0), rank_colour(1)
+    two = wr.ones((4, 6), chunks=2).expr.grid
+    assert fills(grid_svg(two, np.array([[0, 1, -1], [1, 1, 0]]))) == [FRONT, a, b, NOWHERE, b, b, a]
+    assert fills(grid_svg(wr.ones(4, chunks=2).expr.grid, np.array([1, 0]))) == [FRONT, b, a]
+    assert fills(grid_svg(wr.ones(()).expr.grid, np.array(1))) == [FRONT, b]
+    box = np.arange(8).reshape(2, 2, 2)
+    front, top, right = [0, 1, 2, 3], [0, 1, 4, 5], [1, 5, 3, 7]
+    assert fills(grid_svg(wr.ones((2, 2, 2), chunks=1).expr.grid, box)) == [
+        *(FRONT, *map(rank_colour, front)),
+        *(TOP, *map(rank_colour, top)),
+        *(RIGHT, *map(rank_colour, right)),
+    ]
+    many = wr.ones((2, 4, 4), chunks=(1, 2, 4)).expr.grid
+    deep = wr.ones((2, 4, 4, 4), chunks=(1, 2, 4, 4)).expr.grid
+    assert len(fills(grid_svg(many, np.zeros((2, 2, 1), int)))) == 3 + 2 + 2 + 4
+    apart = np.stack([np.zeros((2, 1, 1), int), np.ones((2, 1, 1), int)])
+    assert fills(grid_svg(deep, apart)) == [FRONT, TOP, RIGHT], "those behind each other lie on several ranks"
+
+
+PERSISTED = """
+import numpy as np, windrow as wr
+x = wr.random.default_rng(1).random((600, 600), chunks=(100, 300)).persist()
+wr.wait(x)
+from windrow.scheduler.html import rank_colour
+owners, html = x.owners(), x._repr_html_()
+told = [f"rank {r}</span> {(owners == r).sum()} chunks" in html for r in np.unique(owners)]
+faces = [rank_colour(r) in html for r in np.unique(owners)]
+task = {rank_colour(r) for r in np.unique(owners)}
+print([len(told), all(told + faces), {b.colour for b in x.visualize(level="tasks").boxes} == task])
+"""
+
+
+@pytest.mark.parametrize("ranks", [0, pytest.param(3, marks=pytest.mark.ranks)])
+def test_a_persisted_array_shows_where_its_chunks_are(launch, ranks, tmp_path):
+    (tmp_path / "s.py").write_text(PERSISTED)
+    ended = launch(ranks, "s.py")
+    assert ended.last == f"[{ranks or 1}, True, True]", ended.err
 
 
 def test_nothing_is_computed():
