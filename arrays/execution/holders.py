@@ -89,7 +89,8 @@ def _map_dict(value: dict[Any, Any], apply: Callable[[Any], Any]) -> dict[Any, A
     if type(value) is dict:
         return items
     filled = copy.copy(value)
-    filled.update(items)
+    for key, each in items.items():  # a Counter's `update` adds
+        filled[key] = each
     return filled
 
 
@@ -142,7 +143,16 @@ def _map_pandas(value: Any, apply: Callable[[Any], Any]) -> Any:
     """Return a series or frame with what its cells of Python objects hold."""
     pandas: Any = sys.modules["pandas"]
     if isinstance(value, pandas.Series):
-        return value.map(apply) if value.dtype == object else value
+        return _map_cells(value, apply) if value.dtype == object else value
     if not isinstance(value, pandas.DataFrame) or object not in set(value.dtypes):
         return value
     return value.apply(partial(_map_pandas, apply=apply))
+
+
+def _map_cells(value: Any, apply: Callable[[Any], Any]) -> Any:
+    """Return a series with what its cells hold; itself where that is the same, as `map` would find another dtype."""
+    cells = [apply(each) for each in value]
+    if all(new is old for new, old in zip(cells, value, strict=True)):
+        return value
+    left = iter(cells)
+    return value.map(lambda _: next(left))

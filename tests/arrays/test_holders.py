@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,3 +112,14 @@ def test_what_holds_arrays_is_explained_and_drawn():
                 call(nothing)
     with pytest.raises(wr.ArgumentError, match="persist: argument 'arrays'"):
         wr.persist(lazy, 3)
+
+
+def test_what_holds_no_arrays_comes_back_with_its_dtypes_and_counts():
+    counts, cells = Counter("aab"), pd.Series([1, None, 2], dtype=object)
+    frame = pd.DataFrame({"cells": cells, "lazy": [wr.ones(3).sum(), None, 5]})
+    computed = wr.compute(counts, cells, frame)
+    assert computed[0] == counts
+    pd.testing.assert_series_equal(computed[1], cells)
+    pd.testing.assert_series_equal(computed[2]["cells"], cells, check_names=False)
+    assert computed[2]["lazy"][0] == 3
+    assert wr.compute(Counter(a=wr.ones(3).sum()))["a"] == 3
