@@ -250,6 +250,18 @@ def test_variances_of_numbers_far_from_zero(offset: float, chunks: int) -> None:
     np.testing.assert_allclose(turned, np.multiply(5, columns), rtol=max(1e-14, abs(offset) * 1e-15))
 
 
+@pytest.mark.parametrize("chunks", [5000, 777, 13])
+def test_variances_of_small_floats_far_from_zero(chunks: int) -> None:
+    spread = np.random.default_rng(1).standard_normal(5000)
+    for offset in (0.0, 1e3, -1e6, 1e9):
+        a = (100 * spread + offset).astype("f4")
+        lazy = wr.from_array(a, chunks=chunks)
+        for found in (lazy.var(), wr.nanvar(lazy)):
+            np.testing.assert_allclose(found.compute(), _exact_variance(a.astype("f8")), rtol=2e-6)
+        equal = wr.full(5000, offset, dtype="f4", chunks=chunks)
+        assert equal.var().compute() <= 1e-16 * offset**2
+
+
 def test_variances_of_equal_numbers_and_of_extreme_ones() -> None:
     for value in (0.1, 1e12 + 0.1, -1e150):
         assert wr.full(1000, value, chunks=300).std().compute() < 1e-15 * abs(value)

@@ -88,11 +88,13 @@ def moments_merge(a: Array, b: Array) -> Array:
     share = b["n"] / np.maximum(n, 1)
     apart, rests = b["mean"] - a["mean"], b["rest"] - a["rest"]
     out["n"] = n
-    step = apart * share
-    out["mean"] = mean = a["mean"] + step
+    wide = apart * share  # float64, of small floats too
+    step = wide.astype(apart.dtype)
+    mean = a["mean"] + step
+    out["mean"] = mean
     with np.errstate(invalid="ignore"):
         whole = mean - a["mean"]
-        lost = (a["mean"] - (mean - whole)) + (step - whole)  # of the sum, exactly
+        lost = (a["mean"] - (mean - whole)) + (step - whole) + (wide - step)  # of the sum, exactly
         out["rest"] = np.where(np.isfinite(lost), lost, 0) + (a["rest"] + rests * share)
     out["m2"] = a["m2"] + b["m2"] + _square(apart + rests) * (a["n"] * share)
     return out
