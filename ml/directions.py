@@ -75,14 +75,14 @@ def random_directions(operation: str, rows: Array, centre: Values, count: int, h
     whole = float(total(_length, [rows], (), centre))
     finite(operation, X=np.array(whole))
     width = min(count + how.more, n, d)
-    basis = np.random.default_rng(how.seed).normal(size=(d, width))
+    turned = np.random.default_rng(how.seed).normal(size=(d, width))
+    basis = turned
     for _ in range(how.powers + 1):
-        basis = np.linalg.qr(basis)[0]
+        basis = np.linalg.qr(turned)[0]
         turned = total(_turn, [rows], (d, width), centre, basis)
-        basis, before = turned, basis
-    inner = before.T @ turned
+    inner = basis.T @ turned
     values, vectors = _largest((inner + inner.T) / 2, count)
-    return Directions.of(values, np.ascontiguousarray((before @ vectors).T), whole)
+    return Directions.of(values, np.ascontiguousarray((basis @ vectors).T), whole)
 
 
 def _largest(matrix: Values, count: int) -> tuple[Values, Values]:

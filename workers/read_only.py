@@ -25,8 +25,8 @@ def read_only(value: Any) -> Any:
 
 def _convert(value: Any, known: dict[int, Any]) -> Any:
     """Return a value that can't be changed; `known` has what each container became, since one may be in it twice."""
-    kind = type(value)
-    if kind not in CONTAINERS and not isinstance(value, tuple):
+    kind: Any = type(value)
+    if kind not in CONTAINERS and not issubclass(kind, tuple):
         return value
     if id(value) in known:
         return known[id(value)]

@@ -94,7 +94,7 @@ def _map_dict(value: dict[Any, Any], apply: Callable[[Any], Any]) -> dict[Any, A
     return filled
 
 
-def _map_tuple(value: tuple[Any, ...], apply: Callable[[Any], Any]) -> Any:
+def _map_tuple(value: Any, apply: Callable[[Any], Any]) -> Any:
     if type(value) is tuple:
         return tuple(map(apply, value))
     if hasattr(value, "map_all"):  # results of statistics, with more than their fields

@@ -181,7 +181,7 @@ def _task_pickler() -> Any:
             if stands is not None:
                 note_use(stands)
                 return fill_in, (stands._record.number,)
-            if self.board is not None and _is_large(obj):
+            if self.board is not None and isinstance(obj, np.ndarray) and _is_large(obj):
                 placed = self.board.snapshots.find(obj, next(numbers))
                 note_use(placed)
                 return fill_in_own, (placed._record.number,)

@@ -163,15 +163,16 @@ class Move(Op):
         if self.fill is not None or (self.joins is None and len(self.routes) > 1):
             return None
         index = domain.indices(blocks)
+        routes: list[Route] = list(self.routes)
         if self.joins is None:
-            at = _whole_blocks(self.routes[0], domain, sources[0], index)
+            at = _whole_blocks(routes[0], domain, sources[0], index)
             return None if at is None else [WholePart(0, at, np.arange(len(blocks)))]
         first = domain.axes[self.joins].start(index[self.joins])
         operand = np.searchsorted(self._starts, first, side="right") - 1
         found = []
         for k in distinct(operand).tolist():
             mine = np.flatnonzero(operand == k)
-            at = _whole_blocks(self.routes[k], domain, sources[k], [i[mine] for i in index])
+            at = _whole_blocks(routes[k], domain, sources[k], [i[mine] for i in index])
             if at is None:
                 return self._joined_parts(domain, sources, index)
             found.append(WholePart(k, at, mine))

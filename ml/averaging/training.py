@@ -186,7 +186,8 @@ def train_averaged(
     arrays, labels, found = _arrays(name, estimator, X, y, sample_weight, classes)
     classes = found
     if is_balanced(estimator) and labels is not None and labels.ndim == 1:
-        estimator = clone(estimator).set_params(class_weight=balanced_weights(labels, classes))
+        copied: Any = clone(estimator)
+        estimator = copied.set_params(class_weight=balanced_weights(labels, classes))
     dealt = labels if shuffle and labels is not None and labels.ndim == 1 else None
     parts = cut_shards(name, list(arrays), shards, shuffle, seed, dealt)
     if sample_weight is not None:

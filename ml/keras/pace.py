@@ -54,10 +54,11 @@ class Pace:
 
     def _rate(self, optimizer: Any) -> Any:
         keras = importlib.import_module("keras")
-        rate, done = optimizer._learning_rate, optimizer._iterations
+        rate: Any = optimizer._learning_rate
+        done = optimizer._iterations
         if isinstance(rate, keras.optimizers.schedules.LearningRateSchedule):
             rate = rate(done * self.steps)
-        elif callable(rate) and not hasattr(rate, "assign"):
+        elif not hasattr(rate, "assign") and callable(rate):
             rate = rate()
         if self.rate == 1.0:
             return rate

@@ -203,7 +203,8 @@ class PartialFit:
         """Return the model that has learnt what the arrays tell; some rows show how it looks."""
         plain = self.start(params)
         kind = self.kind(plain)
-        known = clone(plain).set_params(class_weight=self.balance) if is_balanced(plain) else plain
+        copied: Any = clone(plain)
+        known = copied.set_params(class_weight=self.balance) if is_balanced(plain) else plain
         model = kind.template(known, self.classes, [X, y], self.seed)
         model.set_params(**plain.get_params(deep=False))
         layout = Layout.of(_learnt(kind, model))

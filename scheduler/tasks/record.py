@@ -29,7 +29,7 @@ class Outcome(Protocol):
         """Return whether it has learnt of an end already."""
         ...
 
-    def set_result(self, value: Any) -> None:
+    def set_result(self, value: Any, /) -> None:
         """Take the result."""
         ...
 
