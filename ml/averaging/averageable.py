@@ -3,6 +3,8 @@
 A model may be averaged when its state is arrays whose mean over shards is a model again: linear models by SGD, and
 networks that start from the same weights. Slots of an optimiser are kept per shard. The rows by whose number a learning
 rate falls are those of all shards: counted by shard alone, rates would stay large the longer the more shards there are.
+Where a rate falls row by row a round counts those of the other shards first, so that it begins with the rate to which
+one process would come by its end.
 """
 
 from __future__ import annotations
@@ -83,11 +85,11 @@ class Averageable:
                 optimizer.learning_rate_init = optimizer.learning_rate = one.learning_rate_init * factor
                 optimizer.iteration_ends(one.t_)
 
-    def count_all(self, estimator: Any, before: list[Any], mine: int, rows: int) -> None:
-        """Count the rows that all shards took their steps on meanwhile, where an estimator counted a shard's own."""
-        for one, count in zip(self.models(estimator), before, strict=True):
+    def count_others(self, estimator: Any, rows: int) -> None:
+        """Count the rows that the other shards take their steps on meanwhile, where an estimator counts its own."""
+        for one in self.models(estimator):
             if hasattr(one, "t_"):
-                one.t_ = type(count)(count + (one.t_ - count) * rows / mine)
+                one.t_ += type(one.t_)(rows)
 
     def own(self, estimator: Any) -> Any:
         """Return the part that a shard keeps."""

@@ -76,8 +76,10 @@ class _Epoch:
         if self.size is not None:
             self.kind.deal(estimator, min(self.size, len(rows[0])))
         before = copy.deepcopy(self.kind.state(estimator)) if self.classes is not None else None
-        counts = self.kind.counts(estimator)
-        warm = self.factor != 1.0 and not any(counts)
+        warm = self.factor != 1.0 and not any(self.kind.counts(estimator))
+        others = rows_of(self.sizes, at.number, self.rounds) - len(rows[0])
+        if self.kind.steps == "rows":  # first: it takes many steps to recover from the first rates
+            self.kind.count_others(estimator, others)
         for some, factor in self._pace(self._passes(rows, at), warm=warm):
             if not len(some[0]):
                 continue
@@ -88,7 +90,8 @@ class _Epoch:
             if self.kind.loss:
                 weight = float(some[2].sum()) if len(some) > 2 else float(len(some[0]))
                 sums = sums + np.array([weight * estimator.loss_, weight])
-        self.kind.count_all(estimator, counts, len(rows[0]), rows_of(self.sizes, at.number, self.rounds))
+        if self.kind.steps != "rows":
+            self.kind.count_others(estimator, others)
         if before is not None and self.kind.inner is None:
             _keep_absent(estimator, before, self.classes, rows[1])
         return self.kind.state(estimator), self.kind.own(estimator), RoundMetrics(float(len(rows[0])), sums=sums)
