@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 import time
 from concurrent.futures import Future
@@ -46,7 +47,7 @@ def compute(*arrays: Any) -> Any:
     *arrays : Array or Delayed, or what holds them
         The arrays, lazy calls, and what `store` and `to_zarr` return with `compute=False`, which writes; and lists,
         tuples, dicts, dataclasses, objects of xarray's (DataArray, Dataset, DataTree) and pandas' that hold some, one
-        in another. Anything else is returned as it is.
+        in another. What is dask's, beside these or in them, is computed by dask. Anything else is returned as it is.
 
     Returns
     -------
@@ -82,8 +83,11 @@ def compute(*arrays: Any) -> Any:
     calls = [each for each in lazy if isinstance(each, LazyCalls)]
     futures = iter(calls[0]._begin(calls) if calls else ())  # they run beside the arrays
     values = iter(_values([each for each in lazy if isinstance(each, ArrayBase)]))
+    by_dask = iter(_values_of_dask([each for each in lazy if isinstance(each, OfDask)]))
 
     def fill(each: Any) -> Any:
+        if isinstance(each, OfDask):
+            return next(by_dask)
         if isinstance(each, LazyWrites):
             return each.compute()
         return next(futures).result() if isinstance(each, LazyCalls) else _hand_out(each, next(values))
@@ -111,7 +115,29 @@ def _values(arrays: list[ArrayBase]) -> list[np.ndarray[Any, Any]]:
     return evaluate([a.expr for a in arrays]) if arrays else []
 
 
-_COMPUTED = (ArrayBase, LazyCalls, LazyWrites)
+class _MarkedByDask(type):
+    def __instancecheck__(cls, each: Any) -> bool:
+        kind = type(each)
+        return (
+            hasattr(kind, "__dask_graph__")
+            and kind.__module__.partition(".")[0] != "xarray"  # whose objects hold arrays of either
+            and each.__dask_graph__() is not None
+        )
+
+
+class OfDask(metaclass=_MarkedByDask):
+    """What dask computes: arrays, dataframes, and what xarray writes later (`to_zarr(compute=False)`)."""
+
+
+def _values_of_dask(collections: list[Any]) -> tuple[Any, ...]:
+    """Have dask compute what is dask's, all at once."""
+    if not collections:
+        return ()
+    values: tuple[Any, ...] = importlib.import_module("dask").compute(*collections, traverse=False)
+    return values
+
+
+_COMPUTED = (ArrayBase, LazyCalls, LazyWrites, OfDask)
 
 
 def _hand_out(array: ArrayBase, value: np.ndarray[Any, Any]) -> Any:

@@ -142,6 +142,17 @@ def test_written_later(tmp_path, ds):
     same(xr.open_zarr(path), ds)
 
 
+def test_what_is_written_later_is_written_by_compute_beside_arrays_of_either_kind(tmp_path, ds):
+    pytest.importorskip("dask")
+    path = str(tmp_path / "a.zarr")
+    both = ds.assign(u=ds.t.compute().chunk(chunked_array_type="dask"))
+    _, total, (found,) = wr.compute(ds.to_zarr(path, compute=False), ds.t.sum(), [both])
+    same(xr.open_zarr(path), ds)
+    assert total == ds.t.sum()
+    assert type(found.t.data) is type(found.u.data) is np.ndarray
+    np.testing.assert_array_equal(found.u, found.t)
+
+
 @pytest.mark.filterwarnings("ignore::Warning")
 @pytest.mark.parametrize("chunks", [{}, {"t": 2}, "auto"])
 def test_variables_of_python_objects_stay_without_chunks_beside_others(tmp_path, chunks):
