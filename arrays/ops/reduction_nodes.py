@@ -19,6 +19,7 @@ from ..values import assigned, hold
 from .broadcasting import broadcast_to
 from .elementwise_nodes import cast, choose
 from .outputs import deliver
+from .sliding_window import reduce_windows
 from .ufuncs import UFUNCS, add, maximum, minimum, multiply
 
 if TYPE_CHECKING:
@@ -97,6 +98,9 @@ def reduce_to(
     if array.dtype == np.float16 and name in ("sum", "mean", "var", "std"):
         wide = reduce_to(name, cast(array, np.float32), axes, keepdims, None, ddof=ddof)
         return cast(wide, target)
+    of_windows = None if keepdims else reduce_windows(name, array, axes, target)
+    if of_windows is not None:
+        return of_windows
     if name in UNBEGUN:
         array = drop_empty_chunks(array, axes)
     grid = reduce_grid(array.expr.grid, axes, bool(keepdims))

@@ -13,7 +13,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.source import Full
 from ...graph.positions import Runs
-from ..base import as_array, check_axis, check_shape, make
+from ..base import as_array, check_axis, check_shape, make, wrap
 from .moving import move
 
 if TYPE_CHECKING:
@@ -119,6 +119,31 @@ def sliding_window_view(
         steps[i], read[i] = (i, Runs(start, sizes)), Axis.of_sizes(sizes)
     op = BlockFunction("signal:windows", (lengths, along), (tuple(range(array.ndim)),))
     return make(op, (move("windows", array, steps, read),), Grid([*places, *windows]), array.dtype)
+
+
+LONG = 32
+"""Elements of the longest window that is reduced by looking at all of them."""
+
+
+def reduce_windows(name: str, array: Array, axes: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
+    """Return a reduction of long windows, which takes no longer for longer ones; None where it isn't one."""
+    node = array.expr
+    if not isinstance(node.op, BlockFunction) or node.op.function != "signal:windows":
+        return None
+    lengths, along = node.op.params
+    if (
+        len(lengths) != 1
+        or lengths[0] <= LONG
+        or axes != (array.ndim - 1,)
+        or name not in ("sum", "prod", "min", "max")
+    ):
+        return None
+    if array.dtype.kind not in "biuf" or dtype.kind not in "biuf":
+        return None
+    op = BlockFunction(
+        "signal:reduced_windows", (lengths[0], along[0], name, dtype.str), (tuple(range(array.ndim - 1)),)
+    )
+    return make(op, tuple(map(wrap, node.operands)), Grid(node.grid.axes[:-1]), dtype)
 
 
 def _places(grid: Grid, reach: Sequence[int], small: int) -> list[Axis]:

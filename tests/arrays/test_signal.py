@@ -316,6 +316,23 @@ def test_chunks_of_windows_hardly_grow():
         wr.sliding_window_view(x, 3)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "bool"])
+@pytest.mark.parametrize("chunks", [(500, 6), (64, 4), (7, 6)])
+@pytest.mark.parametrize("length", [33, 64, 499, 500])
+def test_sums_and_extremes_of_long_windows(dtype, chunks, length):
+    values = np.random.default_rng(3).normal(1, 0.5, (500, 6)).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        values[::90, 2], values[77, 3] = np.nan, np.inf
+    x = wr.from_array(values, chunks=chunks)
+    for axis, own in ((0, values), (1, values.T)):
+        lazy = wr.sliding_window_view(x if axis == 0 else x.T, length, axis, automatic_rechunk=False)
+        for name in ("sum", "prod", "min", "max"):
+            expected = getattr(np.lib.stride_tricks.sliding_window_view(own.astype(lazy.dtype), length, axis), name)(-1)
+            found = getattr(lazy, name)(axis=-1).compute()
+            assert found.dtype == expected.dtype
+            np.testing.assert_allclose(found, expected, rtol=1e-4 if dtype == "f4" else 1e-12)
+
+
 def test_errors_say_what_is_wrong():
     with pytest.raises(wr.AxisError, match="pad_width"):
         wr.pad([1, 2], {3: 1})

@@ -8,6 +8,7 @@ import pytest
 
 import windrow as wr
 from windrow.graph.errors import DTypeError
+from windrow.graph.expr import walk
 from windrow.scheduler.session import Session
 
 xr = pytest.importorskip("xarray")
@@ -151,6 +152,9 @@ OPERATIONS = {
     "rolling_count": lambda x: x.rolling(time=6).count(),
     "rolling_argmax": lambda x: x.rolling(x=3).argmax(),
     "rolling_construct": lambda x: x.rolling(time=4).construct("window", stride=2),
+    "rolling_long": lambda x: x.rolling(time=35, center=True, min_periods=4).mean(),
+    "rolling_long_argmin": lambda x: x.rolling(time=36).argmin(),
+    "cumulative_max": lambda x: x.cumulative("time").max(),
     "rolling_reduce": lambda x: x.rolling(time=4).reduce(np.ptp),
     "rolling_exp": lambda x: (x.chunk(time=-1) if is_lazy(x) else x).rolling_exp(time=4).mean(),
     "coarsen": lambda x: x.coarsen(time=4, x=3, boundary="trim").mean(),
@@ -291,6 +295,18 @@ def test_mapped_blocks_that_their_template_cant_hold_are_refused(func):
     with pytest.raises(DTypeError, match=r"map_blocks: the function returned dtype .*; expected int16.*template="):
         xr.map_blocks(func, x, template=x).compute()
     xr.testing.assert_equal(xr.map_blocks(lambda b: b * 2, x, template=x).compute(), (x * 2).compute())
+
+
+@pytest.mark.parametrize("name", ["mean", "max", "count"])
+def test_sums_and_extremes_of_long_windows_look_at_no_window_as_a_whole(name):
+    long = xr.DataArray(RNG.normal(size=(900, 4)), dims=("time", "x")).astype("f4")
+    lazy_long = long.chunk(time=70)
+    for windows_of in (lambda x: x.rolling(time=365, center=True), lambda x: x.cumulative("time")):
+        expected = getattr(windows_of(long), name)()
+        found = getattr(windows_of(lazy_long), name)()
+        assert max(node.grid.size for node in walk([found.data.expr])) <= 20 * long.size
+        assert found.dtype == expected.dtype
+        xr.testing.assert_allclose(found, getattr(windows_of(long.astype("f8")), name)(), rtol=1e-5, atol=1e-7)
 
 
 def test_points_come_first_as_in_xarray():

@@ -68,3 +68,29 @@ def median(x: Array, axis: int) -> Array:
 def windows(x: Array, lengths: tuple[int, ...], axes: tuple[int, ...]) -> Array:
     """Return the windows of a block at all places."""
     return np.lib.stride_tricks.sliding_window_view(x, lengths, axes)
+
+
+_STEPS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def reduced_windows(x: Array, length: int, axis: int, name: str, dtype: str) -> Array:
+    """Return the sum, product or extreme of each window along an axis.
+
+    The axis is cut into runs as long as a window: a window is the end of a run and the beginning of the next one, and
+    both are known for all windows when each run has been gone through forwards and backwards. Only elements of the
+    window take part, and nothing is subtracted.
+    """
+    step, x = _STEPS[name], np.moveaxis(x, axis, 0)
+    target = np.dtype(dtype)
+    wide = np.float64 if target.kind == "f" and target.itemsize < 8 and name in ("sum", "prod") else target
+    count = x.shape[0] - length + 1
+    made = np.empty((count, *x.shape[1:]), target)
+    with np.errstate(all="ignore"):
+        for first in range(0, count, length):
+            stop = min(first + length, count)
+            ends = step.accumulate(x[first : first + length][::-1], axis=0, dtype=wide)[::-1]
+            made[first] = ends[0]
+            if stop > first + 1:
+                begins = step.accumulate(x[first + length : stop + length - 1], axis=0, dtype=wide)
+                made[first + 1 : stop] = step(ends[1 : stop - first], begins)
+    return np.moveaxis(made, 0, axis)
