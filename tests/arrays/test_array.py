@@ -241,7 +241,7 @@ def test_copies_are_arrays_of_their_own():
 
 def test_arrays_are_not_pickled():
     for dumps in (pickle.dumps, cloudpickle.dumps):
-        with pytest.raises(TypeError, match=r"lives with its cluster; pickle x\.compute\(\) instead"):
+        with pytest.raises(TypeError, match=r"lives with its cluster; pickle what it computes instead: x\.compute\(\)"):
             dumps(wr.ones(3))
 
 
@@ -270,7 +270,7 @@ def test_what_cannot_be_compared_raises():
     x = wr.arange(4)
     for other in (da.arange(4), {1}, iter([1])):
         for compare in (operator.eq, operator.ne):
-            with pytest.raises(TypeError, match="equal: argument 'x2' is"):
+            with pytest.raises(TypeError, match=r"equal: (argument 'x2' is|an operand is a dask array)"):
                 compare(x, other)
 
 
