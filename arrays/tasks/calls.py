@@ -27,9 +27,11 @@ from ...scheduler.services import BOARD
 from ...scheduler.session import Session
 from ...scheduler.tasks.arrays import ArrayArgument
 from ...scheduler.tasks.future import Future
-from ...scheduler.tasks.record import Demand, Function, Record
+from ...scheduler.tasks.record import NUMBERS, Demand, Function, Record
+from ...scheduler.tasks.remote_runner import remote_runner
 from ...workers.output import in_task
 from ...workers.shared_objects import note_use, noting, own_rank
+from ...workers.tasks.current import current_task
 from ...workers.tasks.lending import LARGE
 from ...workers.tasks.needs import fill_in, fill_in_own
 from ...workers.tasks.programs import run_program
@@ -42,8 +44,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ...scheduler.tasks.dispatcher import Dispatcher
+    from ...scheduler.tasks.future import Runner
 
-numbers = itertools.count(1)
+
+class _Numbers:
+    """The numbers of tasks, functions and arguments; other ranks than the driver have some of their own."""
+
+    def __init__(self) -> None:
+        self._rank, self._count = 0, itertools.count(1)
+
+    def __next__(self) -> int:
+        return next(self._count)
+
+    def begin(self, rank: int) -> None:
+        """Have numbers be those of a rank."""
+        if rank != self._rank:
+            self._rank, self._count = rank, itertools.count(rank * NUMBERS + 1)
+
+
+numbers = _Numbers()
 _threads = threading.local()
 _PLAIN = frozenset([int, float, complex, bool, str, bytes, type(None), np.float64, np.int64, np.ndarray])
 
@@ -54,36 +73,50 @@ def own_session(operation: str) -> Session:
     Raises
     ------
     ClusterError
-        A task calls this, or a script that all ranks run.
+        A function of blocks, or of a rank program, calls this, or a script that all ranks run.
     """
     everywhere = running()
     if everywhere is not None and everywhere.place[1] > 1 and not in_task():
         raise ClusterError(f"{operation}: in SPMD mode each rank calls functions itself, or all of them by spmd")
     if own_rank() is not None or in_task():
-        raise ClusterError(f"{operation}: tasks are submitted by the script; a function on a rank can't submit any")
+        raise ClusterError(
+            f"{operation}: tasks are submitted by the script, and by tasks from their own thread; "
+            "other functions on ranks can't submit any"
+        )
     found = session()
     assert isinstance(found, Session)
     found.check_open()
     return found
 
 
-def dispatcher(operation: str) -> Dispatcher:
-    """Return what runs tasks on the present cluster."""
+def own_dispatcher(operation: str) -> Dispatcher:
+    """Return what runs tasks for the driver's script; see `own_session`."""
     found: Dispatcher = own_session(operation).calls.provided(BOARD)
     return found
 
 
-def check_demand(operation: str, cores: Any, memory: Any, retries: Any, priority: Any, board: Dispatcher) -> Demand:
+def dispatcher(operation: str) -> Runner:
+    """Return what runs tasks on the present cluster: within a task, on its own."""
+    task = current_task()
+    if task is None:
+        return own_dispatcher(operation)
+    rank = task.service.rank
+    if own_rank() is None:  # the driver's process
+        own: Dispatcher = rank.calls.provided(BOARD)
+        return own
+    numbers.begin(rank.rank)
+    return remote_runner(rank)
+
+
+def check_demand(operation: str, cores: Any, memory: Any, retries: Any, priority: Any, board: Runner) -> Demand:
     """Return what a task needs, checked against what ranks have."""
     cores = check_integer(operation, "cores", cores)
     memory, retries = check_integer(operation, "memory", memory), check_integer(operation, "retries", retries)
     if not isinstance(priority, int | float) or priority != priority:
         raise ArgumentError(bad(operation, "priority", priority, "a number; larger ones go first"))
-    sites = board.board.sites
-    most = max(site.cores for site in sites)
+    most, room = board.largest()
     if not 1 <= cores <= most:
         raise BadValue(bad(operation, "cores", cores, f"from 1 to {most}, the threads of a rank"))
-    room = max(site.memory for site in sites)
     if not 0 <= memory <= room:
         raise BadValue(bad(operation, "memory", memory, f"from 0 to {room:,} bytes, what a rank has"))
     if retries < 0:
@@ -106,7 +139,7 @@ class Packed:
     Of what goes to a `board` time and again, large NumPy arrays are placed there, once.
     """
 
-    def __init__(self, operation: str, name: str, value: Any, board: Dispatcher | None = None) -> None:
+    def __init__(self, operation: str, name: str, value: Any, board: Runner | None = None) -> None:
         try:
             with noting() as used:
                 self.pickled = _dumps(value, board)
@@ -121,7 +154,7 @@ class Packed:
         self.arrays = tuple(each for each in used if isinstance(each, _Taken))
         self.used = tuple(each for each in used if not isinstance(each, Future | _Taken))
 
-    def check_futures(self, active: Session) -> None:
+    def check_futures(self, board: Runner) -> None:
         """Raise where the result of a future lies with another cluster, whose ranks nobody here can ask.
 
         Raises
@@ -133,14 +166,14 @@ class Packed:
             record = future._record
             if record.value is not None or record.error is not None:
                 continue
-            if future._dispatcher is not active.calls.provided(BOARD):
+            if future._dispatcher is not board:
                 raise ClusterError(
                     f"{self.operation}: the future {future.name} among the arguments is of another cluster, or of one "
                     "that is closed; expected one of the present cluster: hand over its result() instead"
                 )
 
 
-def pack_with_futures(operation: str, board: Dispatcher, name: str, value: Any, futures: dict[int, Future]) -> Packed:
+def pack_with_futures(operation: str, board: Runner, name: str, value: Any, futures: dict[int, Future]) -> Packed:
     """Return a pickle in which some objects, by their identity, stand for futures."""
     _threads.futures = futures
     try:
@@ -156,7 +189,7 @@ class _Taken:
         self.number, self.array = next(numbers), array
 
 
-def _dumps(value: Any, board: Dispatcher | None) -> bytes:
+def _dumps(value: Any, board: Runner | None) -> bytes:
     file = io.BytesIO()
     made = _task_pickler()(file, protocol=5)
     made.board = board
@@ -170,7 +203,7 @@ def _task_pickler() -> Any:
 
     class TaskPickler(base):  # type: ignore[misc, valid-type] # loaded when it is needed
         dispatch_table: ClassVar = ChainMap(random_states(), base.dispatch_table)
-        board: Dispatcher | None = None
+        board: Runner | None = None
 
         def reducer_override(self, obj: Any) -> Any:
             if isinstance(obj, ArrayBase):
@@ -190,7 +223,7 @@ def _task_pickler() -> Any:
     return TaskPickler
 
 
-def pack_arguments(operation: str, board: Dispatcher, name: str, args: tuple[Any, ...]) -> Packed | bytes:
+def pack_arguments(operation: str, board: Runner, name: str, args: tuple[Any, ...]) -> Packed | bytes:
     """Return the pickle of a call's arguments; that of plain values is quick."""
     if all(type(a) in _PLAIN and not (type(a) is np.ndarray and (a.dtype.hasobject or _is_large(a))) for a in args):
         return pickle.dumps((None, args, {}), 5)
@@ -203,16 +236,16 @@ def _is_large(value: Any) -> bool:
 
 
 def make_record(
-    packed: Packed | bytes, function: Function | None, name: str, same: str, demand: Demand, where: str, active: Session
+    packed: Packed | bytes, function: Function | None, name: str, same: str, demand: Demand, where: str, board: Runner
 ) -> Record:
     """Return a task's record; its arrays begin to be computed."""
     if isinstance(packed, bytes):
         return Record(next(numbers), name, packed, function, (), (), (), demand, same, where)
-    packed.check_futures(active)
+    packed.check_futures(board)
     arrays = []
     for taken in packed.arrays:
         held = persist_array(taken.array)
-        arrays.append((taken.number, ArrayArgument(active, held.expr)))
+        arrays.append((taken.number, ArrayArgument(own_session(packed.operation), held.expr)))
     used = (*packed.used, *((function,) if function else ()))
     return Record(next(numbers), name, packed.pickled, function, packed.needs, tuple(arrays), used, demand, same, where)
 
@@ -240,7 +273,7 @@ def find_origin() -> str:
 
 
 def pack_call(
-    operation: str, board: Dispatcher, called: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    operation: str, board: Runner, called: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Packed | bytes, Function | None]:
     """Return a call's pickle; where its function can't change, that is sent once, and returned beside it."""
     state = None if kwargs else find_state(called)
@@ -254,7 +287,7 @@ def pack_call(
 
 
 def map_packed(
-    operation: str, board: Dispatcher, active: Session, fn: Any, calls: Sequence[tuple[Any, ...]], demand: Demand
+    operation: str, board: Runner, fn: Any, calls: Sequence[tuple[Any, ...]], demand: Demand
 ) -> list[Future]:
     """Submit calls of one function, which is pickled once."""
     called, name, same = check_function(operation, fn)
@@ -264,10 +297,10 @@ def map_packed(
     with _nothing_collected():
         if packed.needs or packed.arrays:  # the function itself refers to what other tasks made
             made = [Packed(operation, name, (called, args, {}), board) for args in calls]
-            records = [make_record(each, None, name, same, demand, where, active) for each in made]
+            records = [make_record(each, None, name, same, demand, where, board) for each in made]
         else:
             records = [
-                make_record(pack_arguments(operation, board, name, args), function, name, same, demand, where, active)
+                make_record(pack_arguments(operation, board, name, args), function, name, same, demand, where, board)
                 for args in calls
             ]
             for record in records if packed.used else ():

@@ -15,7 +15,7 @@ from ...graph.kinds.mapping import MapBlocks
 from ..base import ArrayBase, LazyCalls, as_array, check_dtype, check_shape, make
 from ..chunking.rechunk import regrid
 from ..user_functions.pickling import name_of, payload
-from .calls import check_demand, check_function, dispatcher, find_origin, make_record, own_session, pack_with_futures
+from .calls import check_demand, check_function, dispatcher, find_origin, make_record, pack_with_futures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -271,7 +271,7 @@ def in_order(roots: list[Delayed]) -> list[Delayed]:
 
 def submit_graph(roots: list[Delayed]) -> list[Future]:
     """Submit lazy calls and all that they take; return the futures of the calls."""
-    active, board = own_session("compute"), dispatcher("compute")
+    board = dispatcher("compute")
     where = find_origin()
     futures: dict[int, Future] = {}
     for call in in_order(roots):
@@ -281,7 +281,7 @@ def submit_graph(roots: list[Delayed]) -> list[Future]:
         given = {"cores": 1, "memory": 0, "retries": 0, "priority": 0} | call._demand
         demand = check_demand("delayed", given["cores"], given["memory"], given["retries"], given["priority"], board)
         packed = pack_with_futures("compute", board, name, (function, call._args, call._kwargs), futures)
-        (futures[id(call)],) = board.enter([make_record(packed, None, name, same, demand, where, active)])
+        (futures[id(call)],) = board.enter([make_record(packed, None, name, same, demand, where, board)])
     return [futures[id(root)] for root in roots]
 
 

@@ -19,7 +19,6 @@ from .calls import (
     make_record,
     map_packed,
     numbers,
-    own_session,
     pack_call,
 )
 
@@ -78,8 +77,8 @@ def submit(
     BadValue
         `cores`, `memory` or `retries` are out of range.
     ClusterError
-        It is called by a function on a rank, or in SPMD mode; the large result of a future among the arguments is with
-        another cluster.
+        It is called by a function of blocks or of a rank program, or in SPMD mode; the large result of a future among
+        the arguments is with another cluster.
 
     See Also
     --------
@@ -94,12 +93,11 @@ def submit(
     >>> wr.submit(["echo", "a program"]).result()
     'a program\\n'
     """
-    active = own_session("submit")
     board = dispatcher("submit")
     called, name, same = check_function("submit", fn)
     demand = check_demand("submit", cores, memory, retries, priority, board)
     packed = pack_call("submit", board, called, name, args, kwargs)
-    return board.enter([make_record(*packed, name, same, demand, find_origin(), active)])[0]
+    return board.enter([make_record(*packed, name, same, demand, find_origin(), board)])[0]
 
 
 def map(
@@ -128,7 +126,7 @@ def map(
     BadValue
         `cores`, `memory` or `retries` are out of range.
     ClusterError
-        It is called by a function on a rank, or in SPMD mode.
+        It is called by a function of blocks or of a rank program, or in SPMD mode.
 
     Examples
     --------
@@ -136,7 +134,6 @@ def map(
     >>> wr.gather(wr.map(pow, [2, 3], [5, 2]))
     [32, 9]
     """
-    active = own_session("map")
     board = dispatcher("map")
     if not iterables:
         raise ArgumentError(bad("map", "iterables", iterables, "at least one"))
@@ -144,7 +141,7 @@ def map(
         if not hasattr(each, "__iter__") and not hasattr(each, "__getitem__"):
             raise ArgumentError(bad("map", f"iterables[{number}]", each, "an iterable"))
     demand = check_demand("map", cores, memory, retries, priority, board)
-    return map_packed("map", board, active, fn, list(zip(*iterables, strict=False)), demand)
+    return map_packed("map", board, fn, list(zip(*iterables, strict=False)), demand)
 
 
 def gather(futures: Any, *, timeout: float | None = None) -> Any:
@@ -209,7 +206,7 @@ def scatter(data: Any) -> Any:
     Raises
     ------
     ClusterError
-        It is called by a function on a rank, or in SPMD mode.
+        It is called by a function of blocks or of a rank program, or in SPMD mode.
 
     See Also
     --------
@@ -251,7 +248,7 @@ class Executor(concurrent.futures.Executor):
     BadValue
         `cores`, `memory` or `retries` are out of range.
     ClusterError
-        It is made by a function on a rank, or in SPMD mode.
+        It is made by a function of blocks or of a rank program, or in SPMD mode.
 
     Examples
     --------
@@ -262,7 +259,7 @@ class Executor(concurrent.futures.Executor):
     """
 
     def __init__(self, *, cores: int = 1, memory: int = 0, retries: int = 0, priority: float = 0) -> None:
-        self._board, self._active = dispatcher("Executor"), own_session("Executor")
+        self._board = dispatcher("Executor")
         self._demand = check_demand("Executor", cores, memory, retries, priority, self._board)
         self._futures: set[Future] = set()
         self._shut = False
@@ -299,7 +296,7 @@ class Executor(concurrent.futures.Executor):
         self._check()
         called, name, same = check_function("Executor.submit", fn)
         packed = pack_call("Executor.submit", self._board, called, name, args, kwargs)
-        record = make_record(*packed, name, same, self._demand, find_origin(), self._active)
+        record = make_record(*packed, name, same, self._demand, find_origin(), self._board)
         return self._keep(self._board.enter([record]))[0]
 
     def map(
@@ -344,7 +341,7 @@ class Executor(concurrent.futures.Executor):
             raise BadValue(bad("Executor.map", "chunksize", chunksize, "1 or more"))
         deadline = _deadline("Executor.map", timeout)
         calls = list(zip(*iterables, strict=False))
-        futures = self._keep(map_packed("Executor.map", self._board, self._active, fn, calls, self._demand))
+        futures = self._keep(map_packed("Executor.map", self._board, fn, calls, self._demand))
         return _results(futures, deadline)
 
     def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> None:

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING
 
-from .record import Record, State
+from .record import NOBODY, Record, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,15 +60,18 @@ class Board:
         """Whose results nobody wants any more, to be dropped where they are."""
         self.hopeless: list[Record] = []
         """What no rank is left for that may run it."""
-        self._ready: list[tuple[float, int, Record]] = []
-        self._ready_here: list[tuple[float, int, Record]] = []
+        self.orphans: list[Record] = []
+        """What was submitted by a task that ended without a result, and nobody else takes: to be cancelled."""
+        self._ready: list[tuple[float, int, int, Record]] = []
+        self._ready_here: list[tuple[float, int, int, Record]] = []
         self._passed = 0
         self._orders = count()
 
     # ---------------------------------------------------------------- tasks come
 
-    def add(self, record: Record) -> None:
-        """Enter a task, whose needs are entered already."""
+    def add(self, record: Record, parent: Record | None = None) -> None:
+        """Enter a task, whose needs are entered already; `parent` is the one that submits it, and runs."""
+        record.enter_below(parent)
         self._await_needs(record)
 
     def _await_needs(self, record: Record) -> None:
@@ -90,7 +93,8 @@ class Board:
     def _make_ready(self, record: Record) -> None:
         record.state = State.READY
         heap = self._ready_here if record.demand.here else self._ready
-        heappush(heap, (-record.demand.priority, record.number, record))
+        # The deepest of nested tasks go first, so that few have begun at a time and wait.
+        heappush(heap, (-record.priority, -record.depth, record.number, record))
 
     # ---------------------------------------------------------------- tasks go out
 
@@ -98,14 +102,14 @@ class Board:
         """Give out what may run: (rank, task), as long as ranks have room."""
         here, site = self._ready_here, self.sites[0]
         while here and site.used < site.cores:
-            record = heappop(here)[2]
+            record = heappop(here)[3]
             if record.state is State.READY:
                 self._send(record, 0)
                 yield 0, record
-        kept: list[tuple[float, int, Record]] = []
+        kept: list[tuple[float, int, int, Record]] = []
         while self._ready:
             item = heappop(self._ready)
-            record = item[2]
+            record = item[3]
             if record.state is not State.READY:  # cancelled meanwhile
                 continue
             rank = self._choose(record)
@@ -197,7 +201,7 @@ class Board:
         for rank, site in enumerate(self.sites):
             if site.used <= site.cores or now - site.moved < STALE:
                 continue
-            ahead = sorted(site.at.values(), key=lambda record: record.order)[site.cores :]
+            ahead = _in_order(site)[site.cores :]
             stuck = [r for r in ahead if r.recalled != r.run]
             for record in stuck:
                 record.recalled = record.run
@@ -205,14 +209,44 @@ class Board:
                 found[rank] = [record.number for record in stuck]
         return found
 
+    # ---------------------------------------------------------------- tasks wait for tasks
+
+    def pause(self, record: Record) -> None:
+        """Note that a task waits for others: what it needs of its rank is free for these."""
+        if not record.paused:
+            self._vacate(record)
+            record.paused = True
+
+    def go_on(self, record: Record) -> None:
+        """Note that a task waits no more; it goes on at once, beside what its rank has begun meanwhile."""
+        if record.paused:
+            record.paused = False
+            site = self.sites[record.rank]
+            site.used += record.demand.cores
+            site.bytes += record.demand.memory
+
+    def _vacate(self, record: Record) -> None:
+        site = self.sites[record.rank]
+        site.used -= record.demand.cores
+        site.bytes -= record.demand.memory
+
+    def _abandon_inner(self, record: Record) -> None:
+        """Give up what a task has submitted that is to be run again, or never; but what others take goes on."""
+        inner, record.inner = record.inner, NOBODY
+        alone: set[Record] = set()
+        for each in sorted(inner, key=lambda each: each.number, reverse=True):  # who takes a result comes later
+            each.parent = None
+            if each.waiting <= alone:
+                alone.add(each)
+                self.orphans.append(each)
+
     # ---------------------------------------------------------------- tasks end
 
     def leave(self, record: Record) -> None:
         """Take a task from its rank."""
-        site = self.sites[record.rank]
-        if site.at.pop(record.number, None) is not None:
-            site.used -= record.demand.cores
-            site.bytes -= record.demand.memory
+        if self.sites[record.rank].at.pop(record.number, None) is not None and not record.paused:
+            self._vacate(record)
+        record.paused = False
 
     def find(self, number: int, run: int) -> Record | None:
         """Return a task that a rank tells of; None when that run doesn't count any more."""
@@ -237,6 +271,10 @@ class Board:
     def settle(self, record: Record) -> None:
         """Note that a result is there."""
         record.state = State.DONE
+        record.leave_parent()
+        for each in record.inner:
+            each.parent = None
+        record.inner = NOBODY
         for need in record.needs:
             need.note_through(record)
             self._drop_unwanted(need)
@@ -250,6 +288,7 @@ class Board:
     def again(self, record: Record) -> None:
         """Have a task run again: it was taken back, an argument was gone, it may fail more often."""
         self.leave(record)
+        self._abandon_inner(record)
         self._await_needs(record)
 
     def fail(self, record: Record, error: BaseException, state: State = State.FAILED) -> list[Record]:
@@ -263,6 +302,8 @@ class Board:
             if each.state is State.SENT:
                 self.leave(each)
             each.state, each.error = state, error
+            each.leave_parent()
+            self._abandon_inner(each)
             ended.append(each)
             pending += [other for other in each.waiting if other.state is not State.DONE]
             for need in each.needs:
@@ -293,10 +334,11 @@ class Board:
         """Take a rank out: what it was at runs elsewhere, what it had is made again. Return what killed too many."""
         site = self.sites[rank]
         site.alive = False
-        at = sorted(site.at.values(), key=lambda record: record.order)
+        paused, others = [r for r in site.at.values() if r.paused], _in_order(site)
+        at = paused + others
         for record in at:  # those that wait may have begun too: run again, none waits behind another
             record.suspect += 1
-        for record in at[: site.cores]:  # what can have begun
+        for record in paused + others[: site.cores]:  # what can have begun; a call is to blame for what it submits, too
             record.killed |= {rank}
         few = len(self.sites) <= ENOUGH
         most = 2 if few else ENOUGH
@@ -322,6 +364,11 @@ class Board:
                 if other.state is State.WAITING:
                     other.missing += 1
             self._await_needs(record)
+
+
+def _in_order(site: Site) -> list[Record]:
+    """Return what a rank was given and what doesn't wait for other tasks, in that order."""
+    return sorted((record for record in site.at.values() if not record.paused), key=lambda record: record.order)
 
 
 def _fits(site: Site, record: Record) -> bool:

@@ -17,9 +17,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ClusterError
-from ...workers.calls import Unpicklable
-from ...workers.tasks.lending import LIMIT, fetch
-from ...workers.tasks.needs import Given, Made, unpicklable
+from ...workers.tasks.current import current_task
+from ...workers.tasks.lending import LIMIT
+from ...workers.tasks.needs import Given, Made
 from ...workers.tasks.orders import (
     DROP,
     ENDED,
@@ -31,14 +31,17 @@ from ...workers.tasks.orders import (
     RUN,
     TAKE_BACK,
     UNREAD,
+    WAITS,
     TaskEnd,
     TaskOrder,
+    Unread,
 )
 from .arrays import NotYet
 from .board import Board
 from .errors import cancelled, deadly, read_error, unread
 from .future import THERE, Future, Watch
 from .record import NOBODY, Function, Record, State
+from .remote_futures import RemoteFutures
 from .snapshots import Snapshots
 
 if TYPE_CHECKING:
@@ -76,7 +79,9 @@ class Dispatcher:
         self.awaited: set[Future] = set()
         """What executors were given and hasn't ended: it is awaited before the process ends."""
         self._calls.serve(ENDED, self._on_ended)
+        self._calls.serve(WAITS, self._on_waits)
         self._calls.when_lost(self._on_lost)
+        self.remote = RemoteFutures(self, self._calls)
         self._calls.before_sending(self._pump)
         self._closed = False
         engine.last.append(self.wait_for_awaited)
@@ -91,22 +96,48 @@ class Dispatcher:
     def enter(self, records: Sequence[Record]) -> list[Future]:
         """Enter tasks, and return futures of those that are wanted for themselves, not for others alone."""
         futures: list[Future] = []
-        ended: list[tuple[Record, Any]] = []
         with self.lock:
             if self._closed:
                 raise ClusterError("submit: the cluster is closed")
+            task = current_task()
+            nested = task is not None and task.service is self._engine.local.tasks
+            parent = self.find_parent(task.order.number, task.order.run) if task is not None and nested else None
             for record in records:
                 if record.wanted:
                     future = Future(record, self)
                     self._watch_future(future, record)
                     futures.append(future)
-                failed = next((n for n in record.needs if n.state in (State.FAILED, State.CANCELLED)), None)
-                self.board.add(record)
-                if failed is not None and failed.error is not None:
-                    ended += self._end(record, failed.error, failed.state)
+            ended = self._add(records, parent)
         self._complete(ended)
         self._transport.wake()
         return futures
+
+    def find_parent(self, number: int, run: int) -> Record:
+        """Return a task that submits others; under the lock.
+
+        Raises
+        ------
+        ClusterError
+            That run of it doesn't count any more.
+        """
+        parent = self.board.find(number, run)
+        if parent is None:
+            raise ClusterError("submit: the task that submits was cancelled, or is run again elsewhere")
+        return parent
+
+    def enter_for(self, records: Sequence[Record], parent: Record) -> None:
+        """Enter tasks whose futures are on other ranks, submitted there by a task; under the lock."""
+        self._complete(self._add(records, parent))
+        self._transport.wake()
+
+    def _add(self, records: Sequence[Record], parent: Record | None) -> list[tuple[Record, Any]]:
+        ended: list[tuple[Record, Any]] = []
+        for record in records:
+            failed = next((n for n in record.needs if n.state in (State.FAILED, State.CANCELLED)), None)
+            self.board.add(record, parent)
+            if failed is not None and failed.error is not None:
+                ended += self._end(record, failed.error, failed.state)
+        return ended
 
     def place(self, record: Record, value: Any) -> Future:
         """Enter a value that the driver has, as if a task had returned it."""
@@ -115,14 +146,28 @@ class Dispatcher:
                 raise ClusterError("scatter: the cluster is closed")
             future = Future(record, self)
             self._watch_future(future, record)
+            self.place_for(record, value)
+        future.set_result(value)
+        return future
+
+    def place_for(self, record: Record, value: Any) -> None:
+        """Enter a value whose future is on another rank."""
+        with self.lock:
             self._engine.local.tasks.keep_copy(record.number, value)
             self.board.records[record.number] = record
             record.holders, record.placed = frozenset((0,)), True
             record.note_copy(0)
             weakref.finalize(record, self._placed_gone.append, (record.number, record.copies))
             self.board.settle(record)
-        future.set_result(value)
-        return future
+
+    def largest(self) -> tuple[int, int]:
+        """Return the most cores and bytes that a task may ask for."""
+        sites = self.board.sites
+        return max(site.cores for site in sites), max(site.memory for site in sites)
+
+    def look(self, record: Record) -> State:
+        """Return what a task is at."""
+        return record.state
 
     def fetch(self, record: Record) -> Any:
         """Return a result that is on ranks; wait for it to be made again where they are lost."""
@@ -132,23 +177,14 @@ class Dispatcher:
                 while record.state not in (State.DONE, State.FAILED, State.CANCELLED):
                     self._made.wait(1.0)
                     if self._closed:
-                        raise ClusterError(f"result: the cluster was closed; {record.name}-{record.number} is gone")
+                        raise ClusterError(f"result: the cluster was closed; {record.title} is gone")
                 if record.error is not None:
                     raise record.error
                 value, holders = record.value, tuple(record.holders)
             if value is not None:
                 return pickle.loads(value)
-            if 0 in holders:
-                found, value = self._engine.local.tasks.find(record.number)
-                if found:
-                    return value
-            for rank in holders:
-                try:
-                    return fetch(self._engine.local, rank, record.number)
-                except Unpicklable as error:
-                    raise unpicklable(f"{record.name}-{record.number}", rank, error) from None
-                except ClusterError:
-                    continue
+            with contextlib.suppress(Unread):
+                return Made(record.number, holders, record.title).bring(self._engine.local)
             time.sleep(0.001)  # its rank was just lost
 
     def cancel(self, record: Record, running: bool) -> bool:
@@ -230,6 +266,7 @@ class Dispatcher:
             while board.hopeless:
                 lost = board.hopeless.pop()
                 ended += self._end(lost, deadly(lost))
+            stops = self._stop_orphans(ended)
             drops = self._drops()
             back = board.find_stuck(now)
         self._complete(ended)
@@ -239,6 +276,21 @@ class Dispatcher:
             self._calls.tell(rank, RUN, functions[rank], given)
         for rank, stuck in back.items():
             self._calls.tell(rank, GIVE_UP, stuck)
+        for rank, number in stops:
+            self._calls.tell(rank, GIVE_UP, [number])
+            self._calls.tell(rank, INTERRUPT, number)
+
+    def _stop_orphans(self, ended: list[tuple[Record, Any]]) -> list[tuple[int, int]]:
+        """Cancel what was submitted by tasks that ended without a result; return those to be stopped, with ranks."""
+        stops: list[tuple[int, int]] = []
+        while self.board.orphans:
+            record = self.board.orphans.pop()
+            if record.state in (State.WAITING, State.READY):
+                ended += self._end(record, cancelled(record), State.CANCELLED)
+            elif record.state is State.SENT:
+                record.doomed = True
+                stops.append((record.rank, record.number))
+        return stops
 
     def _order(self, record: Record, now: float, ended: list[tuple[Record, Any]]) -> TaskOrder | None:
         """Return what a rank is told of a task; None where an array that it takes isn't there, now or ever."""
@@ -248,7 +300,7 @@ class Dispatcher:
                 needs.append((each.number, Given(each.value)))
             else:
                 each.note_copy(record.rank)
-                name = f"{each.name}-{each.number}"
+                name = each.title
                 needs.append((each.number, Made(each.number, tuple(each.holders), name, record.demand.writable)))
         try:
             needs += [(number, array.place(self._engine)) for number, array in record.arrays]
@@ -303,6 +355,14 @@ class Dispatcher:
             self._calls.tell(question.rank, DROP, stale, [])
         self._complete(ended)
 
+    def _on_waits(self, question: Question) -> None:
+        number, run, waits = question.what
+        with self.lock:
+            record = self.board.find(number, run)
+            if record is not None:
+                (self.board.pause if waits else self.board.go_on)(record)
+        self._transport.wake()  # one's own questions come after what is done before sending
+
     def _take(self, record: Record, end: TaskEnd) -> list[tuple[Record, Any]]:
         """Note how a task ended; return what futures are to be told."""
         board = self.board
@@ -310,6 +370,8 @@ class Dispatcher:
             value = end.packed if end.how == RETURNED else None
             board.done(record, value, end.nbytes, end.seconds)
             return [(record, pickle.loads(end.packed) if value is not None else THERE)]
+        if record.doomed:
+            return self._end(record, cancelled(record), State.CANCELLED)
         if end.how == UNREAD:
             record.unread += 1
             if record.unread > MOST_UNREAD:
@@ -320,8 +382,6 @@ class Dispatcher:
         if end.how == GIVEN_UP:
             board.again(record)
             return []
-        if record.doomed:
-            return self._end(record, cancelled(record), State.CANCELLED)
         record.failures += 1
         if record.failures <= record.demand.retries:
             board.again(record)
@@ -330,7 +390,10 @@ class Dispatcher:
 
     def _end(self, record: Record, error: BaseException, state: State = State.FAILED) -> list[tuple[Record, Any]]:
         """End a task without a result, and those that take it; return what futures are to be told."""
-        return [(each, error) for each in self.board.fail(record, error, state)]
+        ended = [(each, error) for each in self.board.fail(record, error, state)]
+        if self.board.orphans:
+            self._transport.wake()
+        return ended
 
     def _complete(self, ended: list[tuple[Record, Any]]) -> None:
         """Tell futures; not under the lock, but callbacks are on a thread of their own anyway."""
@@ -370,7 +433,7 @@ class Dispatcher:
             self._closed = True
             for record in list(self.board.records.values()):
                 if record.state is not State.DONE:
-                    error = ClusterError(f"the cluster was closed before task {record.name}-{record.number} had ended")
+                    error = ClusterError(f"the cluster was closed before task {record.title} had ended")
                     ended += self._end(record, error)
             self._made.notify_all()
         self._complete(ended)

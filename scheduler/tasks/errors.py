@@ -13,9 +13,13 @@ if TYPE_CHECKING:
     from .record import Record
 
 
+MOST_NOTES = 48
+"""Notes from which on tasks add none: an error may come out of tasks that are within each other by the hundred."""
+
+
 def cancelled(record: Record) -> BaseException:
     """Return the exception of a task that was cancelled, for those that take its result."""
-    return CancelledError(f"task {record.name}-{record.number} was cancelled")
+    return CancelledError(f"task {record.title} was cancelled")
 
 
 def deadly(record: Record) -> BaseException:
@@ -24,30 +28,32 @@ def deadly(record: Record) -> BaseException:
     if not count:
         return _noted(
             ClusterError(
-                f"{record.name}: no rank is left that has what task {record.number} needs: "
+                f"{record.name}: no rank is left that has what task {record.label} needs: "
                 f"{record.demand.cores} cores, {record.demand.memory:,} bytes"
             ),
             record,
         )
     ranks = f"{count} rank{'s' * (count != 1)}"
     return _noted(
-        ClusterError(f"{record.name}: {ranks} died while task {record.number} ran; it is not tried again"), record
+        ClusterError(f"{record.name}: {ranks} died while task {record.label} ran; it is not tried again"), record
     )
 
 
 def unread(record: Record) -> BaseException:
     """Return the exception of a task whose arguments are not to be had."""
     return _noted(
-        ClusterError(f"{record.name}: an argument of task {record.number} can't be read from the other ranks"), record
+        ClusterError(f"{record.name}: an argument of task {record.label} can't be read from the other ranks"), record
     )
 
 
 def read_error(record: Record, packed: bytes, peer: Peer) -> BaseException:
     """Return what a task raised, with notes: the task, the rank, the user's line, the remote traceback."""
-    error, text = unpack_error(packed, f"{record.name}: what task {record.number} raised can't be read here")
+    error, text = unpack_error(packed, f"{record.name}: what task {record.label} raised can't be read here")
     if not isinstance(error, Exception):  # an exit, or a KeyboardInterrupt of the function's own
         error = WindrowError(f"{record.name}: the task raised {type(error).__name__}: {error}")
-    error.add_note(f"in task {record.name}-{record.number} on rank {peer.rank} (host {peer.host}, pid {peer.pid})")
+    if len(getattr(error, "__notes__", ())) >= MOST_NOTES:
+        return error
+    error.add_note(f"in task {record.title} on rank {peer.rank} (host {peer.host}, pid {peer.pid})")
     _noted(error, record)
     if text:
         error.add_note("remote traceback:\n" + text.rstrip())

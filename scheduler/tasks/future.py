@@ -9,16 +9,59 @@ import threading
 import weakref
 from numbers import Real
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from ...graph.errors import ArgumentError, WaitTimeout
+from ...workers.tasks.current import current_task, waiting
 from .record import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
-    from .dispatcher import Dispatcher
-    from .record import Record
+    from .record import Function, Record
+    from .snapshots import Snapshots
+
+
+class Runner(Protocol):
+    """What runs tasks: the driver's dispatcher, or what stands for it on another rank."""
+
+    functions: weakref.WeakKeyDictionary[Any, tuple[tuple[Any, ...], Function]]
+    """What was sent of users' functions that can't change, as long as these live, with what tells that."""
+    snapshots: Snapshots
+    awaited: set[Future]
+    """What executors were given and hasn't ended."""
+
+    def watch(self, function: Function) -> Function:
+        """Have ranks forget a function when no task has it any more."""
+        ...
+
+    def enter(self, records: Sequence[Record]) -> list[Future]:
+        """Enter tasks, and return futures of those that are wanted for themselves, not for others alone."""
+        ...
+
+    def place(self, record: Record, value: Any) -> Future:
+        """Enter a value that is at hand, as if a task had returned it."""
+        ...
+
+    def largest(self) -> tuple[int, int]:
+        """Return the most cores and bytes that a task may ask for."""
+        ...
+
+    def fetch(self, record: Record) -> Any:
+        """Return a result that is on ranks."""
+        ...
+
+    def cancel(self, record: Record, running: bool) -> bool:
+        """Cancel a task, perhaps one that runs; tell whether it is cancelled."""
+        ...
+
+    def look(self, record: Record) -> State:
+        """Return what a task is at."""
+        ...
+
+    def release(self, record: Record) -> None:
+        """Note that a task's future is gone."""
+        ...
 
 
 class _There:
@@ -50,6 +93,25 @@ def _post(act: Callable[[], None]) -> None:
     _callbacks.put(act)
 
 
+class _WaitEvent(threading.Event):
+    """An event; a task that waits for it leaves its cores to others."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if self.is_set():
+            return True
+        with waiting():
+            return super().wait(timeout)
+
+
+class _Waiters(list[Any]):
+    """Who waits for a future by `concurrent.futures.wait` or `as_completed`: each gets an event of ours."""
+
+    def append(self, waiter: Any) -> None:
+        if not isinstance(waiter.event, _WaitEvent):
+            waiter.event = _WaitEvent()
+        super().append(waiter)
+
+
 class Watch(weakref.ref["Future"]):
     """A reference to a future; when that goes, its dispatcher is told, on a thread of its own.
 
@@ -58,11 +120,11 @@ class Watch(weakref.ref["Future"]):
 
     __slots__ = ("_dispatcher", "_record")
 
-    def __new__(cls, future: Future, dispatcher: Dispatcher, record: Record) -> Self:
+    def __new__(cls, future: Future, dispatcher: Runner, record: Record) -> Self:
         """Watch a future."""
         return super().__new__(cls, future, _gone.put)
 
-    def __init__(self, future: Future, dispatcher: Dispatcher, record: Record) -> None:
+    def __init__(self, future: Future, dispatcher: Runner, record: Record) -> None:
         self._dispatcher, self._record = weakref.ref(dispatcher), record
         if not _releaser or not _releaser[0].is_alive():
             with _guard:
@@ -106,15 +168,17 @@ class Future(concurrent.futures.Future[Any]):
     36
     """
 
-    def __init__(self, record: Record, dispatcher: Dispatcher) -> None:
+    def __init__(self, record: Record, dispatcher: Runner) -> None:
         super().__init__()
         self._record, self._dispatcher = record, dispatcher
+        if current_task() is not None:
+            self._waiters = _Waiters()
         self._keepers: list[set[Future]] | None = None
 
     @property
     def name(self) -> str:
         """The function's name, and the task's number."""
-        return f"{self._record.name}-{self._record.number}"
+        return self._record.title
 
     def result(self, timeout: float | None = None) -> Any:
         """Return what the task returned, or raise what it raised.
@@ -152,14 +216,52 @@ class Future(concurrent.futures.Future[Any]):
         if given is not None and not isinstance(given, Real):
             raise ArgumentError(f"result: argument 'timeout' is {timeout!r}; expected a number of seconds, or None")
         try:
-            found = super().result(timeout)
-            return self._bring() if found is THERE else found
+            if current_task() is None or (self.done() and self._result is not THERE):
+                found = super().result(timeout)
+                return self._bring() if found is THERE else found
+            with waiting():
+                found = super().result(timeout)
+                return self._bring() if found is THERE else found
         except TimeoutError as error:
             if self.done():  # the function's own
                 raise
             raise WaitTimeout(f"result: task {self.name} hasn't ended within {timeout:g} s; it goes on") from error
         finally:
             del self  # a kept exception's traceback has this frame
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Return what the task raised, or None where it returned.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait for the task; None: as long as it takes.
+
+        Returns
+        -------
+        BaseException or None
+            What `result` would raise.
+
+        Raises
+        ------
+        TimeoutError
+            It hasn't ended by then.
+        concurrent.futures.CancelledError
+            It was cancelled, or one whose result it takes was.
+
+        Examples
+        --------
+        >>> import windrow as wr
+        >>> wr.submit(divmod, 1, 0).exception()
+        ZeroDivisionError('integer division or modulo by zero')
+        """
+        try:
+            if self.done():
+                return super().exception()
+            with waiting():
+                return super().exception(timeout)
+        finally:
+            del self
 
     def _bring(self) -> Any:
         """Return a result that is on a rank, and keep it; or what keeps it from coming here."""
@@ -223,7 +325,7 @@ class Future(concurrent.futures.Future[Any]):
         >>> future.result(), future.running()
         (1, False)
         """
-        return self._record.state is State.SENT
+        return not self.done() and self._dispatcher.look(self._record) is State.SENT
 
     def _note_cancelled(self) -> None:
         """Have who waits know that it is cancelled; called by the dispatcher."""
@@ -282,10 +384,11 @@ class Future(concurrent.futures.Future[Any]):
         return self._wait().__await__()
 
     async def _wait(self) -> Any:
-        if self.done() and self._result is THERE:
-            with contextlib.suppress(Exception):
-                await asyncio.to_thread(self._bring)
-        return await asyncio.wrap_future(self)
+        with contextlib.nullcontext() if self.done() else waiting():
+            if self.done() and self._result is THERE:
+                with contextlib.suppress(Exception):
+                    await asyncio.to_thread(self._bring)
+            return await asyncio.wrap_future(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError(

@@ -54,6 +54,8 @@ class State(Enum):
     DROPPED = "dropped"  # its result is gone, and nobody wants it
 
 
+NUMBERS = 1 << 40
+"""How many numbers each rank has for what it submits."""
 NOBODY: Any = frozenset()
 """No ranks, no tasks: most records never have any, and a set for each would be one more for Python's collector."""
 
@@ -92,7 +94,8 @@ class Record:
     it: shared objects that its pickle names. `wanted` says that a future of it lives. `same` names calls of one
     function, for how long they take and whether they end processes. `copies` are ranks that may have fetched its
     result. `placed` says that the driver gave the result; `suspect` counts ranks that died while it was there, begun or
-    not.
+    not. `parent` is the task that submitted it, while both run, `inner` what it has submitted itself; `depth` counts
+    the tasks above it. `paused` says that it waits for others, and leaves what it needs of its rank to these.
     """
 
     number: int
@@ -125,6 +128,29 @@ class Record:
     waiting: set[Record] = NOBODY
     killed: frozenset[int] = NOBODY
     future: Callable[[], Outcome | None] | None = None
+    parent: Record | None = None
+    inner: set[Record] = NOBODY
+    depth: int = 0
+    priority: float = 0.0
+    paused: bool = False
+
+    def enter_below(self, parent: Record | None) -> None:
+        """Note which task submitted it; it is as urgent as that at least."""
+        self.priority = self.demand.priority
+        if parent is None:
+            return
+        self.parent, self.depth = parent, parent.depth + 1
+        self.priority = max(self.priority, parent.priority)
+        if parent.inner:
+            parent.inner.add(self)
+        else:
+            parent.inner = {self}
+
+    def leave_parent(self) -> None:
+        """Note that it has ended."""
+        if self.parent is not None:
+            self.parent.inner.discard(self)
+            self.parent = None
 
     def note_copy(self, rank: int) -> None:
         """Note that a rank may fetch its result."""
@@ -148,6 +174,17 @@ class Record:
     def forget_call(self) -> None:
         """Let go of what it would take to run it again."""
         self.call, self.function, self.needs, self.arrays, self.used = b"", None, (), (), ()
+
+    @property
+    def label(self) -> str:
+        """The number, as users see it: that of a task which another rank's task submitted has the rank before."""
+        rank, number = divmod(self.number, NUMBERS)
+        return f"{rank}.{number}" if rank else str(number)
+
+    @property
+    def title(self) -> str:
+        """The function's name, and the number."""
+        return f"{self.name}-{self.label}"
 
     @property
     def there(self) -> bool:

@@ -13,8 +13,7 @@ from ...workers.tasks.snapshots import Snapshot
 from .record import Demand, Record
 
 if TYPE_CHECKING:
-    from .dispatcher import Dispatcher
-    from .future import Future
+    from .future import Future, Runner
 
 Values = np.ndarray[Any, Any]
 MOST, MOST_BYTES = 16, 1 << 30
@@ -30,10 +29,10 @@ class Snapshots:
 
     Parameters
     ----------
-    dispatcher : Dispatcher
+    dispatcher : Runner
     """
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
+    def __init__(self, dispatcher: Runner) -> None:
         self._dispatcher = weakref.ref(dispatcher)
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[Any, ...], tuple[Snapshot, Future]] = OrderedDict()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,47 @@ def test_what_tasks_find_on_ranks(launch, nothing_left, spawned):
     assert kept == ["RuntimeError", "WindrowError('Kept: why')", "KeyError('a')"]
     assert [text.partition(" is of another cluster")[1] != "" for text in found["refused"]] == [True, True]
     assert found["sum"] == 4_999_950_000
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_tasks_submit_tasks(launch, nothing_left, ranks):
+    ended = launch(ranks, str(PROGRAMS / "nested.py"), WINDROW_THREADS="1")
+    assert ended.status == 0, ended.err[-3000:]
+    found = json.loads(ended.last)
+    assert (found["fibonacci"], found["sorted"], found["deep"], found["thousand"]) == (144, True, 300, 500_500)
+    ways = found["ways"]
+    assert ways.pop("pids") >= ranks - 1
+    assert ways == {
+        "error": "ZeroDivisionError('integer division or modulo by zero')",
+        "large": [1e5, 1e5],
+        "own array": 4_999_950_000,
+        "scattered": 4_999_950_000,
+        "executed": [1, 2, 3],
+        "awaited": [1, 2],
+        "waited for": [1, 2, 3],
+        "completed": [1, 2, 3],
+        "chained": 3,
+        "called": [2],
+        "lazy": 7,
+        "program": "words",
+    }
+    assert found["cancelled"] == [True, True, None]
+    assert found["ended"]
+    assert "ZeroDivisionError" in found["error"]
+    assert re.search(r"in task divmod-[1-9]\.\d+ on rank", found["error"])
+    assert "in task failing-" in found["error"]
+    assert "a future can't be pickled" in found["leaked"]
+    assert "can't compute arrays itself" in found["array"]
+    assert found["left"] == [0] * (ranks + 1), "no record, no core"
+    assert found["still"] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(k, marks=pytest.mark.slow) for k in range(2, 22))])
+def test_a_kill_amid_tasks_that_submit_tasks(launch, nothing_left, seed):
+    ended = launch(4, str(PROGRAMS / "nested_deaths.py"), str(seed), *["deadly"] * (seed == 1))
+    assert ended.status == 0, ended.err[-3000:]
+    found = json.loads(ended.last)
+    assert all(found["right"]), found
+    assert found["losses"] == 1
+    assert not any(found["left"]), "no record, no core"
+    assert seed > 1 or re.search("ranks? died", found["told"]), "who submits what ends ranks is given up as well"

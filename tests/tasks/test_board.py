@@ -249,3 +249,106 @@ def test_what_no_rank_has_room_for_any_more_ends():
     assert made.lose(2) == [wide]
     list(made.assign())
     assert made.hopeless == [large]
+
+
+def nested(made, parent, *needs, **demand):
+    record = task(*needs, **demand)
+    made.add(record, parent)
+    return record
+
+
+def test_a_task_that_waits_leaves_its_cores_to_what_it_submits():
+    made = board(1, 1)
+    outer, later = task(cores=1, memory=800), task()
+    enter(made, outer, later)
+    inner = nested(made, outer, memory=800)
+    assert not [r for _, r in made.assign() if r is inner], "no core is free"
+    made.pause(outer)
+    made.pause(outer)
+    assert [r for _, r in made.assign() if r is not later] == [inner], "the deepest one goes first"
+    made.done(inner, b"x", 1, 1.0)
+    made.go_on(outer)
+    made.go_on(outer)
+    assert made.sites[0].used == 1 + (later.state is State.SENT)
+    assert not outer.inner
+    made.done(outer, b"x", 1, 1.0)
+    list(made.assign())
+    made.done(later, b"x", 1, 1.0)
+    assert (made.sites[0].used, made.sites[0].bytes) == (0, 0)
+
+
+def test_what_is_submitted_by_urgent_tasks_is_as_urgent():
+    made = board(2, 1)
+    outer = task(priority=2)
+    enter(made, outer)
+    inner, higher, plain = nested(made, outer), nested(made, outer, priority=5), task(priority=3)
+    made.add(plain)
+    made.pause(outer)
+    made.seconds["f"] = 1e-3
+    assert [r for _, r in made.assign()] == [higher, plain, inner]
+
+
+def test_recursion_goes_down_first():
+    """Ten tasks that each submit two, to a depth of six, on one core: few have begun at a time."""
+    made = board(1, 1)
+    made.seconds["f"] = 1.0
+    for _ in range(10):
+        made.add(task())
+    awaited, begun, ended = {}, 0, 0
+    while made.records:
+        for _, record in made.assign():
+            if record.depth < 6:
+                awaited[record] = {nested(made, record) for _ in range(2)}
+        running = next(r for r in made.sites[0].at.values() if not r.paused)
+        if awaited.get(running):
+            made.pause(running)
+            begun = max(begun, sum(r.paused for r in made.sites[0].at.values()))
+            continue
+        above = running.parent
+        made.done(running, b"x", 1, 1.0)
+        ended += 1
+        if above is not None:
+            awaited[above].discard(running)
+            if not awaited[above]:
+                made.go_on(above)
+        made.release(running)
+    assert (ended, begun) == (10 * (2**7 - 1), 6)
+
+
+def test_what_a_task_submitted_goes_with_it_unless_it_ended_well():
+    for how in ("fail", "again", "lose", "done"):
+        made = board(3, 2)
+        outer = task()
+        enter(made, outer)
+        first, second = nested(made, outer), nested(made, outer)
+        third, taken = nested(made, outer, second), nested(made, outer)
+        other = task(taken)
+        made.add(other)
+        made.pause(outer)
+        list(made.assign())
+        if how == "done":
+            made.done(outer, b"", 0, 1.0)
+        elif how == "lose":
+            assert made.lose(outer.rank) == []
+        elif how == "again":
+            made.again(outer)
+        else:
+            assert made.fail(outer, ValueError()) == [outer]
+        assert made.orphans == ([] if how == "done" else [third, second, first]), "but what another one takes"
+        assert all(each.parent is None for each in (first, second, third, taken))
+        assert not outer.inner
+
+
+def test_a_task_is_to_blame_for_what_it_submits():
+    made = board(5, 1)
+    outer = task()
+    enter(made, outer)
+    for died in range(3):
+        inner = nested(made, outer)
+        made.pause(outer)
+        rank = outer.rank
+        while inner.state is not State.SENT:
+            list(made.assign())
+        found = made.lose(rank)
+        assert found == ([outer] if died == 2 else [])
+        list(made.assign())

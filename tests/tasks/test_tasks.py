@@ -124,8 +124,6 @@ def test_what_cannot_travel_is_told_at_once():
         wr.submit(5)
     with pytest.raises(wr.ArgumentError, match="at least one"):
         wr.map(add)
-    with pytest.raises(wr.WindrowError, match="tasks are submitted by the script"):
-        wr.submit(lambda: wr.submit(add, 1)).result()
 
 
 def test_the_standard_library_takes_them():
@@ -481,3 +479,13 @@ def test_functions_that_use_futures_are_refused():
     value = future.result()
     assert wr.map_blocks(lambda block: block + value, x).sum().compute() == 6 + 4 * value
     assert wr.submit(lambda one, more: one + sum(more), future, [future, future]).result() == 3 * value
+
+
+def test_what_stays_in_compiled_code_is_cancelled_while_nothing_else_happens():
+    with wr.Cluster(threads=1):
+        future = wr.submit(time.sleep, 4)
+        while not future.running():
+            time.sleep(0.01)
+        time.sleep(0.1)
+        assert future.cancel(running=True)
+        assert wr.submit(add, 1).result(20) == 2

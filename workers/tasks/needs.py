@@ -78,19 +78,30 @@ class Made:
 
     def load(self, rank: Rank) -> Any:
         """See `Need`; what comes from another rank is kept here too."""
-        service = rank.tasks
-        found, value = service.find(self.number)
+        kept, _ = rank.tasks.find(self.number)
+        value = self.bring(rank)
+        if not kept:
+            rank.tasks.keep_copy(self.number, value)
+        return value if self.writable else protected(value)
+
+    def bring(self, rank: Rank) -> Any:
+        """Return the result itself where it is here, else a copy of one's own.
+
+        Raises
+        ------
+        Unread
+            It isn't where it was.
+        """
+        found, value = rank.tasks.find(self.number)
         if found:
-            return value if self.writable else protected(value)
+            return value
         for other in self.ranks:
             try:
-                value = fetch(rank, other, self.number)
+                return fetch(rank, other, self.number)
             except Unpicklable as error:
                 raise unpicklable(self.name, other, error) from None
             except ClusterError:
                 continue
-            service.keep_copy(self.number, value)
-            return value if self.writable else protected(value)
         raise Unread
 
 

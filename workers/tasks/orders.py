@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ..rank import Rank
     from .needs import Held
 
-RUN, TAKE_BACK, GIVE_UP, INTERRUPT, DROP, VALUE, RETURN, ENDED = (
+RUN, TAKE_BACK, GIVE_UP, INTERRUPT, DROP, VALUE, RETURN, ENDED, WAITS = (
     "tasks: run",
     "tasks: take back",
     "tasks: give up",
@@ -17,8 +17,9 @@ RUN, TAKE_BACK, GIVE_UP, INTERRUPT, DROP, VALUE, RETURN, ENDED = (
     "tasks: value",
     "tasks: return",
     "task board: ended",
+    "task board: waits",
 )
-"""Services: the ranks', and the last one the board's."""
+"""Services: the ranks', and the last two the board's."""
 SMALL = 1 << 14
 """Results of up to so many bytes go to the driver at once."""
 

@@ -72,7 +72,7 @@ class _Linked(NamedTuple):
 def pack_error(error: BaseException) -> bytes:
     """Return an exception with its causes and contexts, and its traceback, pickled; as text what can't travel."""
     trim_context(error)
-    text = "".join(traceback.format_exception(error))
+    text = _format(error)
     chain = [error]
     for each in chain:
         for other in (each.__cause__, each.__context__):
@@ -89,6 +89,21 @@ def pack_error(error: BaseException) -> bytes:
         for each in chain
     ]
     return pickle.dumps((text, linked), 5)
+
+
+def _format(error: BaseException) -> str:
+    """Return a traceback without notes, which travel with the exceptions: those of nested tasks have tracebacks."""
+    described = traceback.TracebackException.from_exception(error, compact=True)
+    pending: list[Any] = [described]
+    while pending:
+        each = pending.pop()
+        each.__notes__ = None
+        pending += [
+            other
+            for other in (each.__cause__, each.__context__, *(getattr(each, "exceptions", None) or ()))
+            if other is not None
+        ]
+    return "".join(described.format())
 
 
 def _pack_alone(error: BaseException) -> bytes:

@@ -1,7 +1,8 @@
 """A rank's tasks: what is ordered runs on threads of its own, the least number first; results stay until dropped.
 
 The board (scheduler/tasks) sends no more than the rank's cores take, and a few ahead where tasks are short. Ends are
-told together, as many as there are when the I/O thread comes by.
+told together, as many as there are when the I/O thread comes by. A task that waits for others keeps its thread; another
+one takes its place, and one too many ends when the wait is over.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ...graph.errors import ClusterError
 from .. import own_arena
 from ..interrupts import GRACE, Interrupted, forget, interrupt, interruptible
 from ..output import COMPUTE, finish_lines
+from .current import Current, enter_task
 from .lending import Lending
 from .needs import Held, with_needs
 from .orders import (
@@ -33,6 +35,7 @@ from .orders import (
     TAKE_BACK,
     UNREAD,
     VALUE,
+    WAITS,
     TaskEnd,
     Unread,
 )
@@ -46,6 +49,10 @@ if TYPE_CHECKING:
 
 
 INTERRUPTED = pack_error(Interrupted())
+SURPLUS = 0
+"""Stands for a task's number where a thread is to end."""
+MOST_WAITING = 2000
+"""How many tasks of a rank may wait for others at a time: each has a thread."""
 
 
 class TaskService:
@@ -60,7 +67,7 @@ class TaskService:
     """
 
     def __init__(self, rank: Rank, threads: int) -> None:
-        self._rank, self._calls = rank, rank.calls
+        self.rank, self._calls = rank, rank.calls
         self._queue: SimpleQueue[int | None] = SimpleQueue()
         self._waiting: dict[int, TaskOrder] = {}
         self._running: dict[int, tuple[threading.Thread, TaskOrder]] = {}
@@ -69,7 +76,9 @@ class TaskService:
         self._ended: deque[TaskEnd] = deque()
         self._lock = threading.Lock()
         self._giving: SimpleQueue[Question | None] = SimpleQueue()
-        self._most, self._threads, self._idle = threads, list[threading.Thread](), 0
+        self._most, self._threads = threads, list[threading.Thread]()
+        self._aside: set[tuple[int, int]] = set()
+        """What waits for other tasks, by number and run."""
         self._giver: threading.Thread | None = None
         self._lending = Lending(rank.calls)
         for name, handler in (
@@ -92,13 +101,16 @@ class TaskService:
         for order in orders:
             self._waiting[order.number] = order
             self._queue.put(order.number)
-        while len(self._threads) < self._most and len(self._threads) < len(self._waiting) + len(self._running):
-            self._begin()
+        with self._lock, suppress(RuntimeError):  # no thread more is to be had: those that are there come to it
+            self._staff(0)
 
-    def _begin(self) -> None:
-        thread = threading.Thread(target=self._loop, name=f"{COMPUTE}task-{len(self._threads)}", daemon=True)
-        self._threads.append(thread)
-        thread.start()
+    def _staff(self, least: int) -> None:
+        """Have as many threads as are needed for what doesn't wait for other tasks."""
+        wanted = min(self._most, len(self._waiting) + len(self._running) - len(self._aside))
+        while len(self._threads) - len(self._aside) < max(least, wanted):
+            thread = threading.Thread(target=self._loop, name=f"{COMPUTE}task-{len(self._threads)}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
 
     def _take_back(self, question: Question) -> None:
         """Answer with those of some tasks that hadn't begun; they don't any more."""
@@ -120,7 +132,7 @@ class TaskService:
             running = self._running.get(number)
             if running is not None and running[0].ident is not None and not stop_program(number):
                 interrupt(running[0].ident, number)
-                timer = threading.Timer(GRACE, self._rank.do_later, [lambda: self._leave(*running)])
+                timer = threading.Timer(GRACE, self.rank.do_later, [lambda: self._leave(*running)])
                 timer.daemon = True
                 timer.start()
         question.reply(running is not None)
@@ -132,8 +144,10 @@ class TaskService:
                 return
             del self._running[order.number]
             self._threads.remove(thread)
+            self._aside.discard((order.number, order.run))
             self._ended.append(TaskEnd(order.number, order.run, RAISED, INTERRUPTED, 0, 0.0))
-        self._begin()
+            self._staff(1)
+        self.rank.transport.wake()  # for the end to be told: this comes after what is done before sending
 
     def _drop(self, question: Question) -> None:
         values, functions = question.what
@@ -156,7 +170,7 @@ class TaskService:
             if found:
                 self._lending.answer(question, value, near)
             else:
-                question.fail(ClusterError(f"the result of task {number} is not on rank {self._rank.rank}"))
+                question.fail(ClusterError(f"the result of task {number} is not on rank {self.rank.rank}"))
             question = value = None
 
     def _report(self) -> None:
@@ -164,6 +178,51 @@ class TaskService:
             ends = [self._ended.popleft() for _ in range(len(self._ended))]
             with suppress(ClusterError):  # closed: nobody wants to know
                 self._calls.tell(0, ENDED, ends)
+
+    # ---------------------------------------------------------------- tasks that wait for tasks
+
+    def set_aside(self, order: TaskOrder) -> None:
+        """Have another thread take the place of a task that begins to wait for others; by its thread.
+
+        Raises
+        ------
+        ClusterError
+            Too many wait already; no thread is to be had; the cluster is closed.
+        """
+        with self._lock:
+            if self._is_at(order):
+                if len(self._aside) >= MOST_WAITING:
+                    raise ClusterError(
+                        f"{order.name}: {MOST_WAITING:,} tasks on rank {self.rank.rank} wait for tasks that they have "
+                        "submitted, the most that a rank holds; expected fewer that are nested within each other"
+                    )
+                self._aside.add((order.number, order.run))
+                try:
+                    self._staff(1)
+                except RuntimeError as error:
+                    self._aside.discard((order.number, order.run))
+                    raise ClusterError(
+                        f"{order.name}: no thread is to be had on rank {self.rank.rank} for what the task waits for, "
+                        f"beside {len(self._aside):,} tasks that wait as well: {error}"
+                    ) from error
+        self._calls.tell(0, WAITS, order.number, order.run, True)
+
+    def take_up(self, order: TaskOrder) -> None:
+        """Have a task go on that has waited."""
+        with self._lock:
+            self._aside.discard((order.number, order.run))
+            if self._is_surplus():
+                self._queue.put(SURPLUS)
+        with suppress(ClusterError):  # closed
+            self._calls.tell(0, WAITS, order.number, order.run, False)
+
+    def _is_surplus(self) -> bool:
+        """Whether there are more threads that don't wait for other tasks than may run at once."""
+        return len(self._threads) - len(self._aside) > self._most
+
+    def _is_at(self, order: TaskOrder) -> bool:
+        running = self._running.get(order.number)
+        return running is not None and running[1] is order
 
     # ---------------------------------------------------------------- results
 
@@ -181,21 +240,27 @@ class TaskService:
     # ---------------------------------------------------------------- threads
 
     def _loop(self) -> None:
-        own_arena.enter(self._rank.transport)
+        own_arena.enter(self.rank.transport)
         going = True
         while going and (number := self._queue.get()) is not None:
+            if number == SURPLUS:
+                going = not self._retire()
+                continue
             order = self._waiting.pop(number, None)
             if order is not None:  # it wasn't taken back
                 going = self._perform(order)
 
     def _perform(self, order: TaskOrder) -> bool:
-        """Run a task and note how it ended; tell whether that was waited for."""
+        """Run a task and note how it ended; tell whether the thread goes on to others."""
         mine = threading.current_thread(), order
         with self._lock:
             self._running[order.number] = mine
+        enter_task(Current(self, order))
         end, value = self._run(order)
+        enter_task(None)
         forget(threading.get_ident())
         with self._lock:
+            self._aside.discard((order.number, order.run))  # where an interrupt came in between
             waited_for = self._running.get(order.number) == mine
             if waited_for:
                 del self._running[order.number]
@@ -204,8 +269,16 @@ class TaskService:
         finish_lines()
         if waited_for:
             self._ended.append(end)
-            self._rank.transport.wake()
-        return waited_for
+            self.rank.transport.wake()
+        return waited_for and not (self._is_surplus() and self._retire())
+
+    def _retire(self) -> bool:
+        """Tell whether the calling thread ends, as there is one too many."""
+        with self._lock:
+            surplus = self._is_surplus()
+            if surplus:
+                self._threads.remove(threading.current_thread())
+            return surplus
 
     def _run(self, order: TaskOrder) -> tuple[TaskEnd, Any]:
         """Run a task; return how it ended, and what it returned where that stays here."""
@@ -215,7 +288,7 @@ class TaskService:
             return TaskEnd(order.number, order.run, how, packed, nbytes, time.perf_counter() - begin)
 
         try:
-            needs = {number: need.load(self._rank) for number, need in order.needs}
+            needs = {number: need.load(self.rank) for number, need in order.needs}
         except Unread:
             return end(UNREAD, b""), None
         except BaseException as error:

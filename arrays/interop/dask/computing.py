@@ -9,7 +9,7 @@ from ....graph.errors import ArgumentError, bad
 from ....scheduler.tasks.record import Demand, State
 from ....workers.output import in_task
 from ....workers.shared_objects import own_rank
-from ...tasks.calls import dispatcher, find_origin, own_session
+from ...tasks.calls import find_origin, own_dispatcher, own_session
 from .chunks import compute_together
 from .graphs import Entered, Maker, cull
 from .kept import Kept
@@ -64,7 +64,7 @@ def _keep(key: Any, entered: Entered) -> Any:
 def _enter(
     nodes: Mapping[Any, Any], wanted: list[Any], demands: Callable[[Any], Demand], watch: Watch | None = None
 ) -> Entered:
-    active, board = own_session("dask.get"), dispatcher("dask.get")
+    active, board = own_session("dask.get"), own_dispatcher("dask.get")
     entered = Entered(cull(nodes, wanted))
     compute_together(entered.nodes)
     Maker(entered, board, active, demands, find_origin()).enter(wanted, watch)
@@ -91,7 +91,7 @@ def cancel(entered: Entered) -> None:
     records = list(entered.records.values())
     if not records:
         return
-    board: Dispatcher = dispatcher("dask.get")
+    board: Dispatcher = own_dispatcher("dask.get")
     for states in ((State.WAITING, State.READY), (State.SENT,)):
         for record in reversed(records):
             if record.state in states:

@@ -282,7 +282,7 @@ class Maker:
                 self.where,
             )
         slow = Packed("dask.get", str(key), call)
-        record = make_record(slow, function, name, f"dask {name}", demand, self.where, self.active)
+        record = make_record(slow, function, name, f"dask {name}", demand, self.where, self.board)
         record.needs = tuple({id(r): r for r in (*record.needs, *unique)}.values())
         record.used = (*record.used, *used, *slow.futures)
         return record

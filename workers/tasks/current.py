@@ -1,0 +1,59 @@
+"""The task that a thread runs: in its name others are submitted, and it leaves its cores to them while it waits."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .orders import TaskOrder
+    from .service import TaskService
+
+_own: ContextVar[Current | None] = ContextVar("windrow-task", default=None)
+_guard = threading.Lock()
+enter_task = _own.set
+"""Have the calling thread run a task; None: no more."""
+current_task = _own.get
+"""Return the task that the calling thread runs, or that began what runs here with a copy of its context, else None."""
+
+
+class Current:
+    """A task that runs.
+
+    Parameters
+    ----------
+    service : TaskService
+        What runs it.
+    order : TaskOrder
+        The task, and which attempt.
+    """
+
+    __slots__ = ("_waits", "order", "service")
+
+    def __init__(self, service: TaskService, order: TaskOrder) -> None:
+        self.service, self.order, self._waits = service, order, 0
+
+    @contextlib.contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Leave the task's cores to others meanwhile."""
+        with _guard:  # several of a task may be within each other, or beside each other in threads
+            if not self._waits:
+                self.service.set_aside(self.order)
+            self._waits += 1
+        try:
+            yield
+        finally:
+            with _guard:
+                self._waits -= 1
+                if not self._waits:
+                    self.service.take_up(self.order)
+
+
+def waiting() -> contextlib.AbstractContextManager[None]:
+    """Return a context in which the calling thread waits for other tasks: where it runs one, its cores are free."""
+    task = current_task()
+    return contextlib.nullcontext() if task is None else task.waiting()
