@@ -121,9 +121,10 @@ class RemoteRunner:
 
     def largest(self) -> tuple[int, int]:
         """Return the most cores and bytes that a task may ask for."""
-        if self._largest is None:
-            self._largest = self._calls.ask(0, LARGEST)
-        return self._largest
+        largest = self._largest
+        if largest is None:
+            largest = self._largest = self._calls.ask(0, LARGEST)
+        return largest
 
     def look(self, record: Record) -> State:
         """Return what a task is at."""
