@@ -50,12 +50,12 @@ def test_plans_tell_the_longest_chain_by_bytes_and_after_a_run_by_seconds():
         late = wr.map_blocks(slow, small, chunks=((1, 1),), dtype=float).sum()
         y = wide + late
         plan = y.explain()
-        assert [s.name for s in plan.critical_path.stages][:2] == ["random", "matmul (partial)"]
+        assert [s.name for s in plan.critical_path.stages][:3] == ["random", "matmul: rechunk", "matmul+sum (partial)"]
         assert plan.critical_path.bytes == sum(s.task_bytes for s in plan.critical_path.stages)
-        assert plan.critical_path.bytes > 5 * 8_000_000  # a block, two rows of blocks that are read, a block
+        assert plan.critical_path.bytes > 2 * 8_000_000  # a block, a part of it, two rows of parts that are read
         assert (plan.critical_path.seconds, plan.measured_path) == (None, None)
         (line,) = [line for line in str(plan).splitlines() if "critical path" in line]
-        assert line.startswith("critical path: random → matmul (partial) → ")
+        assert line.startswith("critical path: random → matmul: rechunk → ")
         assert " s when they last ran" not in line
         wr.compute(wide)
         assert y.explain().measured_path is None, "some have not run"
@@ -65,7 +65,7 @@ def test_plans_tell_the_longest_chain_by_bytes_and_after_a_run_by_seconds():
         assert any("map_blocks(slow)" in s.name for s in measured.stages)
         assert measured.seconds == sum(s.task_seconds for s in measured.stages) >= 0.5
         text = str(y.explain())
-        assert "critical path by bytes: random → matmul (partial) → " in text
+        assert "critical path by bytes: random → matmul: rechunk → " in text
         assert "critical path by seconds: " in text
         assert "critical path by seconds" in y.explain()._repr_html_()
         kept = y.persist()
