@@ -179,6 +179,19 @@ def test_netcdf_of_what_zarr_has_is_written_without_a_warning(tmp_path, ds):
 
 
 @pytest.mark.filterwarnings("default")
+def test_chunks_of_dask_where_dask_is_named(ds):
+    array = pytest.importorskip("dask.array").Array
+    for opened in (ds, ds.t):
+        for default in ("dask", "windrow"):
+            with xr.set_options(chunk_manager=default):
+                found = opened.chunk(time=4, chunked_array_type="dask")
+                kept = opened.chunk(time=4)
+            assert found.chunksizes["time"] == kept.chunksizes["time"] == (4,) * 5
+            assert type(getattr(found, "t", found).data) is array
+            assert isinstance(getattr(kept, "t", kept).data, wr.Array)
+            xr.testing.assert_identical(found.compute(), opened.compute())
+
+
 def test_dataframes_of_dask(ds):
     pytest.importorskip("dask.dataframe")
     expected = ds.compute().to_dataframe().reset_index()

@@ -98,15 +98,30 @@ def _windows(array: Any, window_shape: Any, axis: Any = None, **kwargs: Any) -> 
     return sliding_window_view(array, window_shape, axis, automatic_rechunk=kwargs.get("automatic_rechunk", True))
 
 
+def _of_dask(dataset: Any) -> Any:
+    """Return a data set whose arrays of Windrow are dask's, each chunk of which Windrow computes."""
+    ours = {name: var for name, var in dataset.variables.items() if isinstance(var._data, Array)}
+    return dataset.assign({name: v._replace(data=v._data.to_dask()) for name, v in ours.items()}) if ours else dataset
+
+
+def _chunk_as_asked(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Who names dask gets dask's arrays."""
+
+    @functools.wraps(original)
+    def chosen(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(_of_dask(self) if kwargs.get("chunked_array_type") == "dask" else self, *args, **kwargs)
+
+    return chosen
+
+
 def _frame_by_dask(original: Callable[..., Any]) -> Callable[..., Any]:
     """Columns of dask's dataframes are dask's arrays, of which each chunk is computed by Windrow."""
 
     @functools.wraps(original)
     def chosen(self: Any, *args: Any, **kwargs: Any) -> Any:
-        ours = {name: var for name, var in self.variables.items() if isinstance(var._data, Array)}
-        if not ours:
+        made = _of_dask(self)
+        if made is self:
             return original(self, *args, **kwargs)
-        made = self.assign({name: var._replace(data=var._data.to_dask()) for name, var in ours.items()})
         with importlib.import_module("xarray").set_options(chunk_manager="dask"):
             return original(made, *args, **kwargs)
 
@@ -143,6 +158,7 @@ GATES: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
     ("xarray.namedarray.core", "NamedArray.chunk", _chunk_ours),
     ("xarray.core.variable", "Variable._shift_one_dim", _keep_chunks),
     ("xarray.core.variable", "Variable._roll_one_dim", _keep_chunks),
+    ("xarray.core.dataset", "Dataset.chunk", _chunk_as_asked),
     ("xarray.core.dataset", "Dataset.to_dask_dataframe", _frame_by_dask),
     ("xarray.core.groupby", "GroupBy._flox_reduce", _with_gate_of_flox),
     ("xarray.core.groupby", "GroupBy._flox_scan", _with_gate_of_flox),
