@@ -114,7 +114,8 @@ class Gangs:
         A gang that finds its seats taken holds up no other one, since what runs may wait for that.
         """
         living = [rank for rank, alive in enumerate(ledger.alive) if alive]
-        if self.runs and self.base != self._joined and len(living) > 1:
+        under_way = self.runs or ledger.strays.have_members
+        if under_way and self.base != self._joined and len(living) > 1:
             return
         for record in self.records:
             if not record.nready or (record.state != State.READY).any():

@@ -22,10 +22,13 @@ class Strays:
         return len(self.batches)
 
     def add(self, ledger: Ledger, number: int) -> None:
-        """Note that nobody waits for a batch any more."""
-        batch = ledger.end_batch(number)
-        if batch is None:
+        """Note that nobody waits for a batch any more; a gang that is to run again waits for its members."""
+        batch = ledger.batches.get(number)
+        if batch is None or (batch.record.stage.gang is not None and not ledger.is_unwanted(batch)):
             return
+        if (run := ledger.gangs.of(number)) is not None:
+            ledger.gangs.break_up(ledger, run)
+        ledger.end_batch(number)
         self.batches[number] = batch
         record, tasks = batch.record, batch.tasks
         read: dict[tuple[int, int], None] = {}
@@ -37,7 +40,13 @@ class Strays:
         own = [(batch.rank, *each) for each in zip(batch.offsets.tolist(), sizes, strict=True)]
         ledger.slabs.lend(number, read, own)
         ledger.put_off(record, tasks)
+        ledger.gangs.rest(ledger)
         ledger.plan()
+
+    @property
+    def have_members(self) -> bool:
+        """Whether there are members of gangs among them."""
+        return any(batch.record.stage.gang is not None for batch in self.batches.values())
 
     def end(self, ledger: Ledger, number: int) -> bool:
         """Note that one has ended, however it did; tell whether the batch is one."""

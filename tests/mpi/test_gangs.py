@@ -48,11 +48,12 @@ def test_rank_programs(launch, nothing_left):
 def test_a_member_that_alone_is_late_stops_waiting(launch, nothing_left):
     ended = launch(3, str(PROGRAMS / "late_members.py"), limit=60)
     assert ended.status == 0, ended.err[-3000:]
-    *found, left = json.loads(ended.last)
+    *found, soon, left = json.loads(ended.last)
+    assert soon, "what sleeps is left to its thread"
     assert left == 3, "nobody takes what was put later"
-    assert found[1::2] == [[3, 3, 3]] * 5, "what a member computes is interrupted, too"
+    assert found[1::2] == [[3, 3, 3]] * 6, "what a member computes is interrupted, too"
     one, all_ = ("member {0} of 3 (rank {0})".format, "members 0, 1, 2 of 3 (ranks 0, 1, 2)")
-    assert found[::2] == [one(0), one(2), one(0), all_, all_]
+    assert found[::2] == [one(0), one(2), one(0), all_, all_, all_]
 
 
 def test_what_a_rank_program_leaves_or_raises_harms_no_other(launch, nothing_left):

@@ -29,7 +29,7 @@ from ..kernels.user_results import usual_warnings
 from ..one_sided.began import enter
 from ..output import COMPUTE
 from ..pages.additions import collecting
-from ..protocol import Done, Meet, Refused, Run
+from ..protocol import Done, Left, Meet, Refused, Run
 from ..protocol import Unmet as HasNoComm
 from ..urgency import begin_apart
 from .local_chunks import LocalChunks
@@ -162,6 +162,13 @@ class GangThreads:
         with self._lock:
             for thread in self._computing.get(batch, ()):
                 interrupt(thread, batch)
+        self._act_in(GRACE, lambda: self._leave(batch))
+
+    def _leave(self, batch: int) -> None:
+        """Say that members of a batch are in calls that can't be interrupted: these are left to their threads."""
+        with self._lock:
+            if batch in self._computing:
+                self.emit(Left(self.rank, batch))
 
     @contextmanager
     def _computes(self, batch: int) -> Iterator[None]:

@@ -36,13 +36,21 @@ def computes(comm):
     comm.Barrier()
 
 
+def sleeps(comm):
+    if comm.rank == 1:
+        time.sleep(40)
+    comm.Barrier()
+
+
 found = []
-for function in (first_waits, last_waits, receives, finds_nothing, computes):
+begin = time.monotonic()
+for function in (first_waits, last_waits, receives, finds_nothing, computes, sleeps):
     try:
         wr.spmd(function, members=3, timeout=0.5)
     except wr.WaitTimeout as error:
         found.append(str(error).partition(" s: ")[2].partition(" still ran")[0])
     found.append(wr.spmd(lambda comm: comm.allreduce(1), members=3, timeout=20))
+found.append(time.monotonic() - begin < 40)
 for number in range(3):
     space.put("never", number)
 found.append(space.tags["never"])
