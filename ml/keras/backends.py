@@ -40,6 +40,13 @@ class Backend(ABC):
     def take(self, rows: Values) -> Any:
         """Return rows as a model takes them; texts become tensors where the backend has such."""
 
+    def read(self, value: Any) -> Values:
+        """Return the numbers of a variable or tensor: where they lie, as far as NumPy can look at them there.
+
+        A step of training leaves what is looked at as it is, and writes elsewhere.
+        """
+        return np.asarray(value)
+
     @abstractmethod
     def unfit(self, model: Any, rows: tuple[Values, ...], mode: str) -> str | None:
         """Return why a mode is not to be tried with a model on such rows, or None."""

@@ -43,17 +43,11 @@ def gradient_rounds(
     if mine.scales_loss:
         raise ArgumentError(bad("fit", "average", "gradient", "another value for an optimizer that scales the loss"))
     state = mine.shared()
-    zero = _given(mine, [np.zeros_like(w) for w in state["weights"][: mine.trained]])
+    zero = {"gradients": [np.zeros_like(w) for w in state["weights"][: mine.trained]], **mine.untrained()}
     update = Update(ApplyGradient(recipe), mine.slots(), zero)
     work = Gradient(recipe, size, shuffle, names.means, zero)
     rounds = Rounds(work, state, mine.own_apart(fresh=True), parts, seed, names.means, names.sums, update)
     return rounds, -(-max(parts.sizes) // size)
-
-
-def _given(variables: Variables, gradients: list[Values]) -> dict[str, Any]:
-    """Return what a shard gives: gradients, and what a step changes without them."""
-    shared = variables.shared()
-    return {"gradients": gradients, "rest": shared["weights"][variables.trained :], "moments": shared["moments"]}
 
 
 @dataclass(frozen=True)
@@ -82,7 +76,7 @@ class Gradient:
             logs, gradients = copy.gradients(some)
             means = {name: logs[name] for name in self.means if name in logs}
             told = RoundMetrics(float(len(some[0])), means, copy.counters.sums())
-            return _given(copy.variables, gradients), copy.variables.own_apart(), told
+            return {"gradients": gradients, **copy.variables.untrained()}, copy.variables.own_apart(), told
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,13 @@ class TensorFlow(Backend):
         """See `Backend.take`."""
         return importlib.import_module("tensorflow").constant(rows) if rows.dtype.kind in "SU" else rows
 
+    def read(self, value: Any) -> Values:
+        """See `Backend.read`; arrays made by TensorFlow or NumPy's `asarray` are copies."""
+        tensor = importlib.import_module("tensorflow").convert_to_tensor(value)
+        if tensor.dtype.name in ("float32", "float64") and "CPU" in tensor.device:
+            return np.from_dlpack(tensor)
+        return np.asarray(tensor)
+
     def unfit(self, model: Any, rows: tuple[Values, ...], mode: str) -> str | None:
         """Leave out XLA for texts, and for convolutions.
 
@@ -120,7 +127,7 @@ class TensorFlow(Backend):
         compiled = tf.function(step, autograph=False)
 
         def apply(found: list[Values]) -> None:
-            compiled([tf.constant(g) for g in found])
+            compiled([_tensor(g) for g in found])
 
         return apply
 
@@ -147,7 +154,7 @@ BACKEND = TensorFlow()
 
 
 def _tensor(rows: Values) -> Any:
-    """Return rows as a tensor over their own memory where that is aligned as TensorFlow needs it, else over a copy.
+    """Return numbers as a tensor over their own memory where that is aligned as TensorFlow needs it, else over a copy.
 
     Over the memory of a chunk the tensor is good until the task ends.
     """

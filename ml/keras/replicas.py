@@ -92,7 +92,7 @@ class Replica:
         self.model.reset_metrics()
         step = self._function(("gradients",), lambda: backend().gradients(self.model))
         logs, found = step(rows)
-        return plain_logs(logs), [np.asarray(g) for g in found]
+        return plain_logs(logs), [backend().read(g) for g in found]
 
     def apply(self, gradients: list[Values]) -> None:
         """Let the optimiser step by some gradients."""

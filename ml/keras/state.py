@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .backends import backend
 from .pace import find_innermost
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["Variables", "build_optimizer"]
 
 Values = np.ndarray[Any, Any]
+REMEMBERED = 1 << 16
+"""Bytes of a variable, at most, whose value is remembered: to compare more takes as long as to write it."""
 
 
 class Variables:
@@ -59,11 +62,13 @@ class Variables:
 
     def shared(self) -> dict[str, Any]:
         """Return what is averaged, and the learning rate."""
-        pairs = [(self._get(m).astype(np.float64), self._get(v).astype(np.float64)) for m, v in self._moving]
-        moments = [[mean, variance + mean**2] for mean, variance in pairs]
         rate = np.float64(0.0 if self.rate is None else self.rate)
         weights, average = ([self._get(v) for v in some] for some in (self._weights, self._average))
-        return {"weights": weights, "average": average, "moments": moments, "rate": rate}
+        return {"weights": weights, "average": average, "moments": self._moments(), "rate": rate}
+
+    def untrained(self) -> dict[str, Any]:
+        """Return what a step changes without a gradient."""
+        return {"rest": [self._get(v) for v in self._weights[self.trained :]], "moments": self._moments()}
 
     def own(self, *, fresh: bool = False) -> dict[str, Any]:
         """Return what a shard keeps; `fresh` before its first round, which begins with random numbers of its own."""
@@ -119,9 +124,18 @@ class Variables:
     def _seeds(self) -> Iterator[Any]:
         return (v for v in self._kept if v.path.rpartition("/")[2] == "seed_generator_state")
 
+    def _moments(self) -> list[list[Values]]:
+        pairs = [(self._get(m).astype(np.float64), self._get(v).astype(np.float64)) for m, v in self._moving]
+        return [[mean, variance + mean**2] for mean, variance in pairs]
+
     def _get(self, variable: Any) -> Values:
-        """Read a variable, and remember its value: writing the same again is left out, which saves most of a round."""
-        value = self._read[id(variable)] = np.array(variable)
+        """Read a variable: a small one's value is remembered, as writing the same again takes most of a short round.
+
+        A large one is read where it lies, see `Backend.read`.
+        """
+        value = backend().read(variable.value)
+        if value.nbytes <= REMEMBERED:
+            value = self._read[id(variable)] = value.copy()
         return value
 
     def _set(self, variable: Any, value: Values) -> None:

@@ -149,7 +149,7 @@ print("end", wr.rank(), bits, float(model.predict(X).sum()), history, model.eval
 
 @pytest.mark.ranks
 @pytest.mark.timeout(320)
-@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ranks", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 3, 4))])
 def test_spmd_scripts_train_and_predict(launch, tmp_path, ranks):
     script = tmp_path / "s.py"
     script.write_text(SPMD)

@@ -344,3 +344,23 @@ def test_what_was_averaged_before_an_error_is_in_the_model(data, error, monkeypa
     with pytest.raises(error):
         distribute(model).fit(X, y, epochs=3, shards=2)
     assert bits(model) == bits(whole)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_large_weights_are_read_where_they_lie_and_steps_leave_them(compiled):
+    model = keras.Sequential([keras.Input((200,)), keras.layers.Dense(200)])
+    model.compile("adam", "mse")
+    copy = Replica(model)
+    weights, slots = copy.variables.shared()["weights"], copy.variables.slots()
+    large = [a for a in (*weights, *slots) if a.nbytes > 1 << 16]
+    assert len(large) == 3
+    assert not any(a.flags.owndata for a in large)
+    before = [a.copy() for a in large]
+    if compiled:
+        rows = tuple(np.ones((64, 200), "f4") for _ in range(2))
+        copy.train(lambda: None, rows, 32, np.arange(2), None)
+    else:
+        copy.apply([np.ones_like(w) for w in weights])
+    assert all(np.array_equal(a, b) for a, b in zip(large, before, strict=True))
+    now = [*copy.variables.shared()["weights"], *copy.variables.slots()]
+    assert not any(np.array_equal(a, b) for a, b in zip([a for a in now if a.nbytes > 1 << 16], before, strict=True))
