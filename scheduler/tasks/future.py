@@ -378,6 +378,10 @@ class Future(concurrent.futures.Future[Any]):
         if not callable(fn):
             raise TypeError(f"add_done_callback: argument 'fn' is {fn!r}; expected a function of the future")
         self._keep_in(_called)
+        task = current_task()
+        if task is not None and not self.done():  # it may wait for what the function does, nobody sees how
+            task.begin_wait()
+            super().add_done_callback(lambda _: task.end_wait())
         super().add_done_callback(fn)
 
     def __await__(self) -> Generator[Any, None, Any]:

@@ -129,6 +129,17 @@ def test_callbacks_and_cancelling():
             time.sleep(0.005)
         return ended
 
+    def wait_for_callback():
+        ended = threading.Event()
+        wr.submit(add, 1).add_done_callback(lambda _: ended.set())
+        return ended.wait(20)
+
+    def in_executor():
+        async def run():
+            return await asyncio.get_running_loop().run_in_executor(wr.Executor(), add, 1)
+
+        return asyncio.run(run())
+
     def cancel():
         one = wr.submit(add, 1)
         two = wr.submit(add, one)
@@ -139,6 +150,8 @@ def test_callbacks_and_cancelling():
             return told
 
     assert wr.submit(call_back).result(30) == [2]
+    assert wr.submit(wait_for_callback).result(30)
+    assert wr.submit(in_executor).result(30) == 2
     assert wr.submit(cancel).result(30) == (True, True)
 
 

@@ -40,17 +40,25 @@ class Current:
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
         """Leave the task's cores to others meanwhile."""
-        with _guard:  # several of a task may be within each other, or beside each other in threads
-            if not self._waits:
-                self.service.set_aside(self.order)
-            self._waits += 1
+        self.begin_wait()
         try:
             yield
         finally:
-            with _guard:
-                self._waits -= 1
-                if not self._waits:
-                    self.service.take_up(self.order)
+            self.end_wait()
+
+    def begin_wait(self) -> None:
+        """Leave the task's cores to others until `end_wait`; waits may be within each other, and in several threads."""
+        with _guard:
+            if not self._waits:
+                self.service.set_aside(self.order)
+            self._waits += 1
+
+    def end_wait(self) -> None:
+        """End a wait; the last one has the task go on."""
+        with _guard:
+            self._waits -= 1
+            if not self._waits:
+                self.service.take_up(self.order)
 
 
 def waiting() -> contextlib.AbstractContextManager[None]:
