@@ -87,6 +87,7 @@ def guard(function: Callable[..., Any], inner: bool = False) -> Callable[..., An
             if known is None:
                 _name_call(function, args, error)
                 cut(error, inner)
+                del args, keywords  # a frame of a kept exception's traceback refers to this one
                 raise
         return public(*args, **known)
 

@@ -19,6 +19,7 @@ from ...scheduler.cluster import session
 from ...scheduler.kept import Kept
 from ...scheduler.lineage import locate_chunks
 from ...scheduler.pages.counting import count_additions
+from ...scheduler.tasks.future import note_interrupt
 from ...workers.config import config
 from ..base import ArrayBase, LazyCalls, LazyWrites, make, wrap
 from .deferred import evaluate, expand_recipes
@@ -81,7 +82,18 @@ def compute(*arrays: Any) -> Any:
     """
     lazy = collect_held(arrays, _COMPUTED)
     calls = [each for each in lazy if isinstance(each, LazyCalls)]
-    futures = iter(calls[0]._begin(calls) if calls else ())  # they run beside the arrays
+    futures = calls[0]._begin(calls) if calls else []  # they run beside the arrays
+    try:
+        return _fill(arrays, lazy, futures)
+    except KeyboardInterrupt as error:
+        note_interrupt(futures, error)
+        futures.clear()  # nobody else has them
+        raise
+
+
+def _fill(arguments: tuple[Any, ...], lazy: list[Any], futures: list[Any]) -> Any:
+    """Return the arguments with values in place of what is lazy in them; futures stand for lazy calls."""
+    coming = iter(futures)
     values = iter(_values([each for each in lazy if isinstance(each, ArrayBase)]))
     by_dask = iter(_values_of_dask([each for each in lazy if isinstance(each, OfDask)]))
 
@@ -90,9 +102,9 @@ def compute(*arrays: Any) -> Any:
             return next(by_dask)
         if isinstance(each, LazyWrites):
             return each.compute()
-        return next(futures).result() if isinstance(each, LazyCalls) else _hand_out(each, next(values))
+        return next(coming).result() if isinstance(each, LazyCalls) else _hand_out(each, next(values))
 
-    return _as_asked(arrays, map_held(arrays, fill, _COMPUTED))
+    return _as_asked(arguments, map_held(arguments, fill, _COMPUTED))
 
 
 def _as_asked(arguments: tuple[Any, ...], results: tuple[Any, ...]) -> Any:
@@ -254,6 +266,9 @@ def wait(*arrays: Any, timeout: float | None = None) -> None:
         There is no argument, one was not persisted, or `timeout` is not a number of seconds.
     WaitTimeout
         Not all is there after so many seconds. The computation goes on.
+    KeyboardInterrupt
+        Ctrl-C ended the wait. What is persisted goes on, and calls do as long as their futures are held; then they are
+        cancelled.
     Exception
         What the computation raised.
 
@@ -270,14 +285,14 @@ def wait(*arrays: Any, timeout: float | None = None) -> None:
     if timeout is not None and not (number and timeout >= 0):
         raise ArgumentError(bad("wait", "timeout", timeout, "None, or seconds"))
     deadline = None if timeout is None else time.monotonic() + min(float(timeout), threading.TIMEOUT_MAX)
-    waited: list[Any] = []
-    for value in arrays:
-        held = collect_held(value, (ArrayBase, Future))
-        if not held:
-            raise ArgumentError(bad("wait", "arrays", value, "persisted Windrow arrays, or futures"))
-        waited += held
+    waited = [each for value in arrays for each in _to_wait_for(value)]
     futures = [each for each in waited if not isinstance(each, ArrayBase)]
-    late = futures_wait(futures, None if deadline is None else max(0.0, deadline - time.monotonic())).not_done
+    try:
+        late = futures_wait(futures, None if deadline is None else max(0.0, deadline - time.monotonic())).not_done
+    except KeyboardInterrupt as error:
+        note_interrupt(futures, error)
+        del arrays, waited, futures  # a kept exception's traceback has this frame
+        raise
     if late:
         raise WaitTimeout(f"wait: after {timeout} s {len(late)} of {len(futures)} futures are not done; they go on")
     kept: dict[Kept, Expr] = {}
@@ -296,6 +311,14 @@ def wait(*arrays: Any, timeout: float | None = None) -> None:
                 f"{node.label}{made}, {pin.job.done} of {pin.job.total} tasks are done"
             )
     count_additions(list(kept.values()))
+
+
+def _to_wait_for(value: Any) -> list[Any]:
+    """Return the arrays and futures that an argument of `wait` is or holds."""
+    held = collect_held(value, (ArrayBase, Future))
+    if not held:
+        raise ArgumentError(bad("wait", "arrays", value, "persisted Windrow arrays, or futures"))
+    return held
 
 
 def _is_settled(node: Expr) -> bool:

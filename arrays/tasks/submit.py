@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, BadValue, WaitTimeout, bad
-from ...scheduler.tasks.future import Future
+from ...scheduler.tasks.future import Future, note_interrupt
 from ...scheduler.tasks.record import Demand, Record
+from ..execution.holders import collect_held
 from .calls import (
     check_demand,
     check_function,
@@ -165,6 +166,8 @@ def gather(futures: Any, *, timeout: float | None = None) -> Any:
         What the first of them raised that failed.
     TimeoutError
         Not all have ended by then.
+    KeyboardInterrupt
+        Ctrl-C ended the wait. Calls go on as long as their futures are held; then they are cancelled.
 
     Examples
     --------
@@ -172,7 +175,14 @@ def gather(futures: Any, *, timeout: float | None = None) -> Any:
     >>> wr.gather({"a": wr.submit(abs, -1), "b": [wr.submit(abs, 2)]})
     {'a': 1, 'b': [2]}
     """
-    return _collect(futures, _deadline("gather", timeout))
+    deadline = _deadline("gather", timeout)
+    try:
+        return _collect(futures, deadline)
+    except KeyboardInterrupt as error:
+        note_interrupt(collect_held(futures, (Future,)), error)
+        raise
+    finally:
+        del futures  # a kept exception's traceback has this frame
 
 
 def _deadline(operation: str, timeout: Any) -> float | None:
@@ -237,6 +247,7 @@ class Executor(concurrent.futures.Executor):
     """The standard library's executor, on the ranks: for joblib, asyncio, tqdm and all else that takes one.
 
     As the standard library's, it has the process wait for its calls when that ends; Ctrl-C ends the wait.
+    Ctrl-C within its `with` block cancels its calls.
 
     Parameters
     ----------

@@ -206,10 +206,7 @@ class Dispatcher:
 
     def _interrupt(self, record: Record, rank: int, run: int) -> bool:
         """End a task that runs; after a while with its rank. Tell whether it is cancelled."""
-        with self.lock:
-            record.doomed = True
-        with contextlib.suppress(ClusterError):
-            self._calls.ask(rank, INTERRUPT, record.number)
+        self.interrupt(record)
         for limit in (GRACE, LIMIT):
             with self._made:
                 if self._made.wait_for(lambda: record.state is not State.SENT or record.run != run, limit):
@@ -218,6 +215,31 @@ class Dispatcher:
                 break
             self._engine.ask(partial(_kill, rank=rank))
         return _is_cancelled(record)
+
+    def abandon(self, record: Record) -> None:
+        """Cancel a task that nobody wants any more, and what was called for it alone."""
+        several = [record]
+        while several and not self._closed:
+            each = several.pop()
+            with self.lock:
+                if each.waiting or each.number in self._watches:
+                    continue  # another call takes it, or somebody holds its future
+                needs = each.needs
+            self.interrupt(each)
+            several += needs
+
+    def interrupt(self, record: Record) -> None:
+        """Cancel a task, or have it end at its next line of Python; nothing waits for that, and no rank ends."""
+        until = time.monotonic() + GRACE
+        while not self.cancel(record, False) and record.state is State.SENT and time.monotonic() < until:
+            with self.lock:
+                record.doomed = True
+            try:
+                if self._calls.ask(record.rank, INTERRUPT, record.number):
+                    break
+            except ClusterError:
+                break
+            time.sleep(0.001)  # it is on its way to its rank, or has just ended there
 
     def wait_for_awaited(self) -> None:
         """Wait until all that executors were given has ended."""
@@ -228,8 +250,10 @@ class Dispatcher:
         record.future = self._watches[record.number] = Watch(future, self, record)
 
     def release(self, record: Record) -> None:
-        """Note that a task's future is gone; from any thread, whatever that holds."""
+        """Note that a task's future is gone, on the thread of `Watch`."""
         self._watches.pop(record.number, None)
+        if record.interrupted:
+            self.abandon(record)
         self._released.append(record)
         if record.holders and not self._closed:
             self._transport.wake()

@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import threading
+import traceback
 import weakref
 from numbers import Real
 from queue import SimpleQueue
@@ -16,7 +17,7 @@ from ...workers.tasks.current import current_task, waiting
 from .record import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
     from .record import Function, Record
     from .snapshots import Snapshots
@@ -144,6 +145,17 @@ def _release_all() -> None:
         _gone.get().release()
 
 
+def note_interrupt(futures: Iterable[Any], error: KeyboardInterrupt) -> None:
+    """Note that Ctrl-C ended a wait for futures: from now on their calls go with them.
+
+    The error's traceback, which a notebook keeps, holds none of them.
+    """
+    for each in futures:
+        if isinstance(each, Future):
+            each._record.interrupted = True
+    traceback.clear_frames(error.__traceback__)
+
+
 class Future(concurrent.futures.Future[Any]):
     """A task's result, which may be there later; `concurrent.futures.wait` and its kin take it.
 
@@ -203,6 +215,8 @@ class Future(concurrent.futures.Future[Any]):
             Too many ranks died at it; the cluster was closed.
         ArgumentError
             `timeout` is no number.
+        KeyboardInterrupt
+            Ctrl-C ended the wait. The call goes on as long as its future is held; then it is cancelled.
         Exception
             What the function raised, with notes of the task, its rank and the line there.
 
@@ -222,6 +236,9 @@ class Future(concurrent.futures.Future[Any]):
             with waiting():
                 found = super().result(timeout)
                 return self._bring() if found is THERE else found
+        except KeyboardInterrupt as error:
+            note_interrupt([self], error)
+            raise
         except TimeoutError as error:
             if self.done():  # the function's own
                 raise

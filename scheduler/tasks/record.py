@@ -96,6 +96,7 @@ class Record:
     result. `placed` says that the driver gave the result; `suspect` counts ranks that died while it was there, begun or
     not. `parent` is the task that submitted it, while both run, `inner` what it has submitted itself; `depth` counts
     the tasks above it. `paused` says that it waits for others, and leaves what it needs of its rank to these.
+    `interrupted`: Ctrl-C ended a wait for it, so that it goes with its future.
     """
 
     number: int
@@ -117,6 +118,7 @@ class Record:
     failures: int = 0
     unread: int = 0
     doomed: bool = False
+    interrupted: bool = False
     suspect: int = 0
     placed: bool = False
     recalled: int = 0

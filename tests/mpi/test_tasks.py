@@ -24,6 +24,7 @@ def test_tasks_on_ranks(launch, nothing_left):
     assert found["threads"] == [k * k for k in range(50)]
     assert (found["ended"], found["program"], found["losses"]) == (True, True, 0)
     assert (found["asleep"], found["left"]) == (True, [0, 32]), "what stays in compiled code is left to its thread"
+    assert found["after Ctrl-C"] == [32, 0], "calls end that nobody holds any more"
     assert "ranks died" in found["deadly"] or "rank died" in found["deadly"]
     assert found["unpicklable"].startswith("allocate_lock-"), found["unpicklable"]
     assert "can't be pickled, so it can't leave rank" in found["unpicklable"]

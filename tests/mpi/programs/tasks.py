@@ -4,6 +4,7 @@ import concurrent.futures
 import gc
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -95,6 +96,12 @@ held = wr.submit(asleep)
 time.sleep(0.2)
 found["asleep"] = held.cancel(running=True)
 found["left"] = [len(wr.cluster().losses), wr.submit(pow, 2, 5).result(10)]
+timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+timer.start()
+try:
+    wr.gather([wr.submit(forever) for _ in range(30)])
+except KeyboardInterrupt:
+    found["after Ctrl-C"] = [wr.submit(pow, 2, 5).result(20), len(wr.cluster().losses)]
 
 
 def deadly():
