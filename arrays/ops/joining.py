@@ -13,7 +13,7 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid, merge_tiny_chunks
 from ...graph.kinds.move import Move, Route, join_operands
 from ...graph.positions import Periodic
-from ..base import ArrayBase, as_array, check_axis, check_dtype, check_shape, make
+from ..base import LONGEST, ArrayBase, as_array, check_axis, check_dtype, check_shape, make
 from .elementwise import astype
 from .moving import expand_dims
 from .outputs import deliver
@@ -349,6 +349,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     if counts.size == 1 and counts.ndim < 2:
         count = int(counts.reshape(()))
         return map_axis("repeat", array, at, Periodic(count or 1), count * array.shape[at])
+    if float(counts.sum(dtype=np.float64)) > LONGEST:
+        raise ShapeError(bad("repeat", "repeats", repeats, "counts that come to less than 2**63"))
     try:
         index = np.repeat(np.arange(array.shape[at]), counts)
     except (ValueError, TypeError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
 from ...graph.kinds.move import Move, Route
 from ...graph.positions import Periodic
-from ..base import ArrayBase, as_array, check_axis, make
+from ..base import LONGEST, ArrayBase, as_array, check_axis, make
 from ..chunking.coalesce import whole
 from ..ops.elementwise import astype
 from ..ops.extremes import max as greatest
@@ -106,7 +107,7 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
     """
     x = as_array("pad", "array", array)
     if callable(mode):
-        return _by_function(x, _widths(pad_width, x.ndim), mode, kwargs)
+        return _by_function(x, _widths(pad_width, x.shape), mode, kwargs)
     if mode not in KEYWORDS:
         raise ArgumentError(bad("pad", "mode", mode, f"a function, or one of {', '.join(map(repr, KEYWORDS))}"))
     options = dict(KEYWORDS[mode])
@@ -114,7 +115,7 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
         if name not in options:
             raise ArgumentError(bad("pad", name, value, f"no such keyword for mode {mode!r}"))
         options[name] = value
-    widths = _widths(pad_width, x.ndim)
+    widths = _widths(pad_width, x.shape)
     if mode not in ("constant", "empty"):
         for n, width in zip(x.shape, widths, strict=True):
             if n == 0 and any(width):
@@ -160,7 +161,8 @@ def _pairs(argument: str, value: Any, ndim: int) -> Any:
         raise ShapeError(bad("pad", argument, value, f"a number, a pair, or a pair for each of {ndim} axes")) from error
 
 
-def _widths(value: Any, ndim: int) -> Widths:
+def _widths(value: Any, shape: tuple[int, ...]) -> Widths:
+    ndim = len(shape)
     if isinstance(value, dict):
         full: list[Any] = [(0, 0)] * ndim
         for axis, width in value.items():
@@ -172,7 +174,10 @@ def _widths(value: Any, ndim: int) -> Widths:
         raise ArgumentError(bad("pad", "pad_width", value, "integers"))
     if pairs.size and pairs.min() < 0:
         raise ShapeError(bad("pad", "pad_width", value, "numbers that are not negative"))
-    return [(int(before), int(after)) for before, after in pairs]
+    widths = [(int(before), int(after)) for before, after in pairs]
+    if math.prod(n + sum(width) for n, width in zip(shape, widths, strict=True)) > LONGEST:
+        raise ShapeError(bad("pad", "pad_width", value, "fewer than 2**63 elements in the result"))
+    return widths
 
 
 def _wider(axis: Axis, width: tuple[int, int]) -> Axis:

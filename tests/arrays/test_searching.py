@@ -206,6 +206,20 @@ def test_wide_margins(mode, kind):
                 np.testing.assert_allclose(got.compute(), want, rtol=1e-9, atol=1e-9)
 
 
+HUGE = {
+    "pad": lambda x: wr.pad(x, 2**63 - 2),
+    "pad edges": lambda x: wr.pad(x[None], ((2**40, 0), (0, 2**30)), mode="edge"),
+    "repeat": lambda x: wr.repeat(x, [2**61] * 4),
+    "repeat beyond 64 bits": lambda x: wr.repeat(x, [2**62] * 4),
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_what_has_more_elements_than_int64_counts_is_refused(name):
+    with pytest.raises(wr.ShapeError, match=r"than 2\*\*63"):
+        HUGE[name](wr.ones(4))
+
+
 def test_repeated_and_tiled():
     a = np.arange(60.0).reshape(5, 12)
     for chunks in (-1, (2, 5), ((1, 0, 4), (3, 9))):
