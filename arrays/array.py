@@ -364,7 +364,8 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
             return unpacked, (packed(self),)
         raise ArgumentError(
             "pickle: a Windrow array is a recipe that lives with its cluster; pickle what it computes instead: "
-            "x.compute(), ds.compute() of xarray's; or save it (to_zarr, save) and open that elsewhere"
+            "x.compute(), ds.compute() of xarray's; or save it (to_zarr, save) and open that elsewhere; "
+            "scikit-learn's n_jobs= takes lazy arrays within joblib.parallel_config('windrow'), after import windrow.ml"
         )
 
     def __dask_tokenize__(self) -> tuple[str, str]:

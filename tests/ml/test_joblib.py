@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 import threading
 import time
@@ -241,6 +242,16 @@ def test_calls_that_hold_lazy_arrays_are_made_by_the_driver():
 def on_the_driver(rows):
     """Tell whether a call runs on a thread of the driver, not on a compute thread."""
     return threading.current_thread().name.startswith("windrow-joblib")
+
+
+def test_other_backends_name_the_one_that_takes_lazy_arrays():
+    x = wr.from_array(np.arange(12.0).reshape(6, 2), chunks=(2, 2))
+    y = wr.asarray([0, 1] * 3)
+    with pytest.raises(pickle.PicklingError) as caught, joblib.parallel_config("loky"):
+        cross_val_score(SGDClassifier(), x, y, cv=2, n_jobs=2)
+    assert "within joblib.parallel_config('windrow'), after import windrow.ml" in str(caught.value.__cause__)
+    with joblib.parallel_config("windrow"):
+        assert len(cross_val_score(SGDClassifier(), x, y, cv=2, n_jobs=2)) == 2
 
 
 def test_numbers_of_jobs():
