@@ -248,10 +248,10 @@ def test_other_backends_name_the_one_that_takes_lazy_arrays():
     x = wr.from_array(np.arange(12.0).reshape(6, 2), chunks=(2, 2))
     y = wr.asarray([0, 1] * 3)
     with pytest.raises(pickle.PicklingError) as caught, joblib.parallel_config("loky"):
-        cross_val_score(SGDClassifier(), x, y, cv=2, n_jobs=2)
+        cross_val_score(SGDClassifier(max_iter=5, tol=None), x, y, cv=2, n_jobs=2)
     assert "within joblib.parallel_config('windrow'), after import windrow.ml" in str(caught.value.__cause__)
     with joblib.parallel_config("windrow"):
-        assert len(cross_val_score(SGDClassifier(), x, y, cv=2, n_jobs=2)) == 2
+        assert len(cross_val_score(SGDClassifier(max_iter=5, tol=None), x, y, cv=2, n_jobs=2)) == 2
 
 
 def test_numbers_of_jobs():
