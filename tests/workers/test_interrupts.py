@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -123,3 +125,37 @@ def test_a_call_that_takes_no_notice_is_left_and_another_thread_goes_on():
     assert events[3].seconds == 1.0  # the thread that was left has ended
     compute.close()
     assert np.size(transport.arena(0)) == 1 << 16
+
+
+INTERRUPTED = """
+import sys, threading, time
+from windrow.workers.interrupts import Interrupted, forget, interrupt, interruptible
+
+def run():
+    try:
+        with interruptible(1):
+            begun.append(True)
+            while True:
+                pass
+    except Interrupted:
+        forget(threading.get_ident())
+
+begun = []
+thread = threading.Thread(target=run)
+thread.start()
+while not begun:
+    time.sleep(0.001)
+interrupt(thread.ident, 1)
+thread.join()
+calls = []
+sys.setprofile(lambda frame, event, argument: calls.append(event))
+(lambda: None)()
+sys.setprofile(None)
+print(len(calls) > 1)
+"""
+
+
+def test_profilers_follow_what_comes_after_an_interrupt():
+    """Python 3.11 stays at the first step of a function for ever where an interrupt was asked for and taken back."""
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=50, check=True)
+    assert done.stdout == "True\n"
