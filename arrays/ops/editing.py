@@ -140,6 +140,8 @@ def _removed(where: Where, n: int) -> np.ndarray[Any, Any] | range:
     """Return the positions that are left out of an axis, in order and each once."""
     if isinstance(where, slice):
         chosen = range(*where.indices(n))
+        if len(chosen) == 1:  # the step of one position says nothing, and may be any integer
+            chosen = range(chosen[0], chosen[0] + 1)
         chosen = range(0) if not chosen else chosen if chosen.step > 0 else chosen[::-1]
         return chosen if chosen.step == 1 else np.arange(chosen.start, chosen.stop, chosen.step)
     if isinstance(where, np.ndarray) and where.dtype == bool:
