@@ -273,7 +273,7 @@ def test_it_is_an_estimator(data):
     fitted = pickle.loads(pickle.dumps(model.fit(lazy, t)))
     assert (fitted.predict(X) == model.predict(X)).all()
     pipe = make_pipeline(sklearn.preprocessing.StandardScaler(), Averaged(SGDRegressor(), shards=2))
-    assert pipe.fit(X, t).score(X, t) > 0.99
+    assert pipe.fit(X, t).score(X, t) > 0.98
     search = GridSearchCV(Averaged(SGDRegressor(), shards=2, epochs=3), {"estimator__alpha": [1e-4, 10.0]}, cv=2)
     assert search.fit(X, t).best_params_ == {"estimator__alpha": 1e-4}
 
