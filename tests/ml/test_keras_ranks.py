@@ -113,7 +113,7 @@ def test_convolutions_have_the_same_bits_in_one_process_and_on_ranks(launch, tmp
 def test_tensorflow_that_began_before_is_warned_of(launch, tmp_path):
     lines = [line for line in CONVOLVES.splitlines() if line != "import windrow.ml"]
     script = tmp_path / "s.py"
-    script.write_text("\n".join([*lines[:-2], "import windrow.ml", *lines[-2:]]))
+    script.write_text("\n".join([*lines[:-3], "import windrow.ml", *lines[-3:]]))
     done = launch(0, script, limit=120)
     assert done.status == 0, done.err
     assert "import windrow.ml before the first model" in done.err
