@@ -8,8 +8,8 @@ SCRIPT = '''
 import hashlib, os, signal, sys, threading
 import numpy as np
 import windrow as wr
-import windrow.ml.averaging.averaged, windrow.ml.cluster, windrow.ml.decomposition, windrow.ml.linear_model
-import windrow.ml.logistic, windrow.ml.naive_bayes, windrow.ml.averaging.rounds
+import windrow.ml.averaging.averaged, windrow.ml.cluster, windrow.ml.decomposition, windrow.ml.directions
+import windrow.ml.linear_model, windrow.ml.logistic, windrow.ml.naive_bayes, windrow.ml.averaging.rounds
 from sklearn.linear_model import SGDRegressor
 from sklearn.neural_network import MLPClassifier
 from windrow.ml import Averaged, train
@@ -39,7 +39,7 @@ def watched(function):
         return function(*args, **keywords)
     return call
 
-for name in ("cluster", "decomposition", "linear_model", "logistic", "naive_bayes"):
+for name in ("cluster", "directions", "linear_model", "logistic", "naive_bayes"):
     module = getattr(windrow.ml, name)
     module.total = watched(module.total)
 windrow.ml.averaging.rounds.Rounds.run = watched(windrow.ml.averaging.rounds.Rounds.run)
