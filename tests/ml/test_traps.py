@@ -171,16 +171,18 @@ def test_5_a_shard_without_a_class_does_not_push_it_away():
     y = np.repeat([0, 1, 0, 1, 2], [20, 20, 10, 10, 20])
     X = np.eye(3)[y] * 3 + generator.normal(size=(80, 3)) * 0.1
     with pytest.warns(UserWarning, match="shard 0 of 2 has no rows of class 2"):
-        model = Averaged(SGDClassifier(), epochs=1, shards=2, shuffle=False).fit(X, y).estimator_
-    alone = SGDClassifier(shuffle=False).partial_fit(X[40:], y[40:], classes=[0, 1, 2])
+        steady = {"learning_rate": "constant", "eta0": 0.1}
+        model = Averaged(SGDClassifier(**steady), epochs=1, shards=2, shuffle=False).fit(X, y).estimator_
+    alone = SGDClassifier(shuffle=False, **steady).partial_fit(X[40:], y[40:], classes=[0, 1, 2])
     np.testing.assert_allclose(model.coef_[2], alone.coef_[2] / 2, rtol=1e-12)
     np.testing.assert_allclose(model.intercept_[2], alone.intercept_[2] / 2, rtol=1e-12)
 
 
 def test_6_shards_weigh_by_their_rows(data):
     X, t = data[0][:5], data[1][:5]
-    model = Averaged(SGDRegressor(), epochs=1, shards=2, shuffle=False).fit(X, t).estimator_
-    parts = [SGDRegressor(shuffle=False).partial_fit(X[a:b], t[a:b]) for a, b in ((0, 3), (3, 5))]
+    steady = {"learning_rate": "constant", "eta0": 0.1}
+    model = Averaged(SGDRegressor(**steady), epochs=1, shards=2, shuffle=False).fit(X, t).estimator_
+    parts = [SGDRegressor(shuffle=False, **steady).partial_fit(X[a:b], t[a:b]) for a, b in ((0, 3), (3, 5))]
     np.testing.assert_allclose(model.coef_, 0.6 * parts[0].coef_ + 0.4 * parts[1].coef_, rtol=1e-12)
 
 
