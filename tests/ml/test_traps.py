@@ -170,8 +170,8 @@ def test_5_a_shard_without_a_class_does_not_push_it_away():
     generator = np.random.default_rng(0)
     y = np.repeat([0, 1, 0, 1, 2], [20, 20, 10, 10, 20])
     X = np.eye(3)[y] * 3 + generator.normal(size=(80, 3)) * 0.1
+    steady = {"learning_rate": "constant", "eta0": 0.1}
     with pytest.warns(UserWarning, match="shard 0 of 2 has no rows of class 2"):
-        steady = {"learning_rate": "constant", "eta0": 0.1}
         model = Averaged(SGDClassifier(**steady), epochs=1, shards=2, shuffle=False).fit(X, y).estimator_
     alone = SGDClassifier(shuffle=False, **steady).partial_fit(X[40:], y[40:], classes=[0, 1, 2])
     np.testing.assert_allclose(model.coef_[2], alone.coef_[2] / 2, rtol=1e-12)
