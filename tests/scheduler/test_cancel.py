@@ -227,6 +227,7 @@ def test_what_runs_for_nobody_gives_its_threads_back(interrupts, end, function):
     assert threading.active_count() <= before
 
 
+@pytest.mark.timeout(120)  # on a machine with much else to do
 def test_interrupts_of_running_blocks_leave_nothing_behind(interrupts):
     def either(block):
         time.sleep(0.3) if block[0] % 2 else loop(block)
