@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+
 import pytest
 
 import windrow as wr
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+if importlib.util.find_spec("tensorflow") is None:  # before any test imports Keras
+    os.environ.setdefault("KERAS_BACKEND", "jax")
 
 ONE_COPY = {
     "test_keras",

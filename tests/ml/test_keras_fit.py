@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 
+import keras
 import numpy as np
 import pytest
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-if importlib.util.find_spec("tensorflow") is None:
-    os.environ.setdefault("KERAS_BACKEND", "jax")
-import keras
 
 import windrow as wr
 from windrow.ml import Sequential, distribute

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
-import os
 
+import keras
 import numpy as np
 import pytest
 
 import windrow as wr
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-if importlib.util.find_spec("tensorflow") is None:
-    os.environ.setdefault("KERAS_BACKEND", "jax")
-import keras
-
 from windrow.ml import distribute
 from windrow.ml.keras.replicas import Replica
 

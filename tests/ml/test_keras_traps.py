@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import gc
-import importlib.util
 import io
-import os
 import threading
 import weakref
 import zipfile
 
+import keras
 import numpy as np
 import pytest
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-if importlib.util.find_spec("tensorflow") is None:
-    os.environ.setdefault("KERAS_BACKEND", "jax")
-import keras
 
 from windrow.ml import distribute
 from windrow.ml.averaging.rounds import Rounds

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-
+import keras
 import numpy as np
 import pytest
 
 import windrow as wr
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-if importlib.util.find_spec("tensorflow") is None:
-    os.environ.setdefault("KERAS_BACKEND", "jax")
-import keras
-
 from windrow.ml import distribute
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*steps an epoch:UserWarning")

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-
+import keras
 import numpy as np
 import pytest
 from sklearn.exceptions import FitFailedWarning
 
 import windrow as wr
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-if importlib.util.find_spec("tensorflow") is None:
-    os.environ.setdefault("KERAS_BACKEND", "jax")
-import keras
-
 from windrow.ml.search import GridSearch, HalvingSearch
 from windrow.ml.search.base import _Rungs
 
