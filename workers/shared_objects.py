@@ -24,7 +24,7 @@ import cloudpickle
 import numpy as np
 
 from ..graph.errors import ClusterError
-from .read_only import read_only, type_as_shared
+from .frozen import freeze, type_as_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,7 +104,7 @@ class Shared:
         """The object; its arrays, lists, dicts and sets are read-only."""
         with self._lock:
             if not self._loaded:
-                self._loaded.append(read_only(read(map_file(self._name.descriptor), self._name.token)))
+                self._loaded.append(freeze(read(map_file(self._name.descriptor), self._name.token)))
             return self._loaded[0]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -311,7 +311,7 @@ def resolve(name: SharedName) -> Any:
             _loading.add(name.token)
         if not _ranks:
             raise ClusterError("a shared object is known to the ranks of its own job alone")
-        value = read_only(read(_ranks[0].copies.read(name), name.token))
+        value = freeze(read(_ranks[0].copies.read(name), name.token))
         with _table:
             if name.token in _loading:
                 _loaded[name.token] = value

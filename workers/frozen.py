@@ -7,12 +7,12 @@ from typing import Any, NoReturn
 CONTAINERS = (list, dict, set)
 
 
-def read_only(value: Any) -> Any:
+def freeze(value: Any) -> Any:
     """Return a value whose lists, dicts and sets, in one another and in tuples, refuse to be changed.
 
     Examples
     --------
-    >>> table = read_only({"names": ["a", "b"]})
+    >>> table = freeze({"names": ["a", "b"]})
     >>> table, isinstance(table["names"], list)
     ({'names': ['a', 'b']}, True)
     >>> table["names"].append("c")
@@ -31,16 +31,16 @@ def _convert(value: Any, known: dict[int, Any]) -> Any:
     if id(value) in known:
         return known[id(value)]
     if kind is list:
-        known[id(value)] = items = ReadOnlyList()
+        known[id(value)] = items = FrozenList()
         list.extend(items, (_convert(each, known) for each in value))
         return items
     if kind is dict:
-        known[id(value)] = table = ReadOnlyDict()
+        known[id(value)] = table = FrozenDict()
         for key, each in value.items():
             dict.__setitem__(table, key, _convert(each, known))
         return table
     if kind is set:
-        return ReadOnlySet(value)
+        return FrozenSet(value)
     parts = [_convert(each, known) for each in value]
     if all(part is each for part, each in zip(parts, value, strict=True)):
         return value
@@ -57,7 +57,7 @@ def _refusing(base: type, name: str) -> Any:
     return refuse
 
 
-class ReadOnlyList(list[Any]):
+class FrozenList(list[Any]):
     """A list that refuses to be changed; copies of it are plain lists."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -67,7 +67,7 @@ class ReadOnlyList(list[Any]):
         return list(self)
 
 
-class ReadOnlyDict(dict[Any, Any]):
+class FrozenDict(dict[Any, Any]):
     """A dict that refuses to be changed; copies of it are plain dicts."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -77,7 +77,7 @@ class ReadOnlyDict(dict[Any, Any]):
         return dict(self)
 
 
-class ReadOnlySet(set[Any]):
+class FrozenSet(set[Any]):
     """A set that refuses to be changed; copies of it are plain sets."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -91,9 +91,9 @@ class ReadOnlySet(set[Any]):
 
 
 _CHANGES: dict[type, str] = {
-    ReadOnlyList: "append clear extend insert pop remove reverse sort __setitem__ __delitem__ __iadd__ __imul__",
-    ReadOnlyDict: "clear pop popitem setdefault update __setitem__ __delitem__ __ior__",
-    ReadOnlySet: "add clear difference_update discard intersection_update pop remove symmetric_difference_update "
+    FrozenList: "append clear extend insert pop remove reverse sort __setitem__ __delitem__ __iadd__ __imul__",
+    FrozenDict: "clear pop popitem setdefault update __setitem__ __delitem__ __ior__",
+    FrozenSet: "add clear difference_update discard intersection_update pop remove symmetric_difference_update "
     "update __iand__ __ior__ __isub__ __ixor__",
 }
 for _kind, _names in _CHANGES.items():
