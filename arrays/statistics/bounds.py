@@ -27,12 +27,23 @@ SMALL = 1 << 18
 """Elements of an array in the user's memory that are looked at."""
 
 
-def find_bounds(expr: Expr, deep: int = DEEP) -> Bounds:
+def find_bounds(expr: Expr) -> Bounds:
     """Return integers between which all elements of an array lie; None where the expression doesn't tell.
 
     Indices of `argmin`, `digitize` and `searchsorted`, remainders, limited values, random integers, small dtypes and
     small arrays in memory tell, wherever they were moved.
     """
+    return _find(expr, DEEP, {})
+
+
+def _find(expr: Expr, deep: int, known: dict[str, Bounds]) -> Bounds:
+    """Return the bounds of an array; each is looked at once, however many operations take it."""
+    if expr.token not in known:
+        known[expr.token] = _look(expr, deep, known)
+    return known[expr.token]
+
+
+def _look(expr: Expr, deep: int, known: dict[str, Bounds]) -> Bounds:
     kind, op = expr.dtype.kind, expr.op
     if kind not in "biu" or not expr.grid.size or deep == 0:
         return None
@@ -50,7 +61,7 @@ def find_bounds(expr: Expr, deep: int = DEEP) -> Bounds:
     if isinstance(op, Host) and op.data.in_memory and expr.grid.size <= SMALL:
         values = np.asarray(op.data.array)
         return int(values.min()), int(values.max())
-    below = [find_bounds(operand, deep - 1) for operand in expr.operands]
+    below = [_find(operand, deep - 1, known) for operand in expr.operands]
     if isinstance(op, Move):
         return _around([*_all(below), *(() if op.fill is None else (int(op.fill),))]) if None not in below else None
     if isinstance(op, Reshape):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pkgutil
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,17 @@ def test_bounds_hold(case):
         values = np.asarray(x)
         assert bounds[0] <= values.min()
         assert values.max() <= bounds[1]
+
+
+def test_what_many_operations_take_is_looked_at_once(monkeypatch):
+    name = "windrow.arrays.statistics.bounds._of_elements"
+    looks, look = [], pkgutil.resolve_name(name)
+    monkeypatch.setattr(name, lambda *args: looks.append(1) or look(*args))
+    x = COUNTED
+    for _ in range(8):
+        x = wr.minimum(x, wr.maximum(x, 3))
+    assert find_bounds(x.expr) == (0, 29)
+    assert len(looks) == 16
 
 
 def test_bincount_of_what_is_bounded_is_lazy(monkeypatch):
