@@ -51,15 +51,16 @@ class _Numbers:
     """The numbers of tasks, functions and arguments; other ranks than the driver have some of their own."""
 
     def __init__(self) -> None:
-        self._rank, self._count = 0, itertools.count(1)
+        self._counts = {0: itertools.count(1)}
+        self._rank = 0
 
     def __next__(self) -> int:
-        return next(self._count)
+        return next(self._counts[self._rank])
 
     def begin(self, rank: int) -> None:
-        """Have numbers be those of a rank."""
-        if rank != self._rank:
-            self._rank, self._count = rank, itertools.count(rank * NUMBERS + 1)
+        """Have numbers be those of a rank; several threads may call this at once, and each number comes once."""
+        self._counts.setdefault(rank, itertools.count(rank * NUMBERS + 1))
+        self._rank = rank
 
 
 numbers = _Numbers()

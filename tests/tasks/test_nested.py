@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from windrow.arrays.tasks.calls import _Numbers
 from windrow.scheduler.cluster import session
+from windrow.scheduler.tasks.record import NUMBERS
 from windrow.workers.tasks import service as services
 
 pytestmark = pytest.mark.timeout(60)
@@ -281,3 +283,12 @@ def test_other_functions_on_ranks_submit_none():
         wr.submit(lambda: wr.ones(3).sum().compute()).result()
     with pytest.raises(wr.ClusterError, match="can't compute arrays itself"):
         wr.submit(lambda: wr.submit(np.sum, wr.ones(3)).result()).result()
+
+
+def test_each_number_comes_once_whoever_begins_to_number():
+    numbers = _Numbers()
+    drawn = []
+    for rank in (0, 3, 3, 0, 3):
+        numbers.begin(rank)
+        drawn.append(next(numbers))
+    assert drawn == [1, 3 * NUMBERS + 1, 3 * NUMBERS + 2, 2, 3 * NUMBERS + 3]
