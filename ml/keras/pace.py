@@ -41,7 +41,7 @@ class Pace:
     def set(self, model: Any) -> None:
         """Make a copy of a model go at this pace; functions that are compiled later do."""
         for layer in model._flatten_layers(include_self=False, recursive=True):
-            if hasattr(layer, "moving_variance"):
+            if hasattr(layer, "moving_variance") and hasattr(layer, "momentum"):  # users' own may have another word
                 layer.momentum **= self.steps
         optimizer = find_innermost(getattr(model, "optimizer", None))
         if self == Pace() or optimizer is None:

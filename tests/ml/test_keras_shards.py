@@ -73,6 +73,29 @@ def test_moving_moments_see_the_steps_of_all_shards(waves, average):
     np.testing.assert_allclose(other_variance, variance, rtol=0.2)
 
 
+@keras.saving.register_keras_serializable("tests")
+class Centred(layers.Layer):
+    """A normalisation of a user's own, whose moments decay by a number in its code."""
+
+    def build(self, shape):
+        self.moving_mean, self.moving_variance = (
+            self.add_weight(shape=shape[-1:], initializer=name, trainable=False) for name in ("zeros", "ones")
+        )
+
+    def call(self, x, training=None):
+        if training:
+            self.moving_mean.assign(0.9 * self.moving_mean + 0.1 * keras.ops.mean(x, axis=0))
+        return x - self.moving_mean
+
+
+def test_a_normalisation_of_ones_own_is_trained_on_shards(waves):
+    X, y = waves
+    norm = Centred()
+    model = compiled(lambda: [keras.Input((12,)), norm, layers.Dense(3, "softmax")])
+    distribute(model).fit(X[:512], y[:512], batch_size=32, shards=2)
+    assert np.asarray(norm.moving_mean).min() > 0.5
+
+
 def test_a_schedule_of_the_rate_goes_by_the_steps_of_all_shards(waves):
     X, y = waves
 
