@@ -220,6 +220,7 @@ def train_averaged(
     if is_async(average):
         rounds = Asynchronous(*given, run, count, sums=sums)
     elif gradient:
+        kind.set_rates(template, factor)
         rounds = gradient_rounds(template, kind, classes, parts, seed, count, work.part)
     else:
         rounds = Rounds(*given, sums, outer_update(given[1], *outer, ("t_",)))
@@ -240,10 +241,10 @@ def train_averaged(
     kind.set_rates(template)
     template.n_iter_ = len(history.epoch)
     template._epochs = first + len(history.epoch)
-    if not gradient:
-        keep_slots(rounds, template)
     if gradient:  # shards give gradients, and count nothing
         template.t_ = seen + (getattr(start, "t_", 0) if first else 0)
+    else:
+        keep_slots(rounds, template)
     template.set_params(**{k: v for k, v in estimator.get_params(deep=False).items() if k != "class_weight"})
     return template, history
 

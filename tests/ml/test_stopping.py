@@ -117,6 +117,18 @@ def test_training_that_goes_on_is_training_that_never_stopped(solver, average):
     assert np.isfinite(twice.fit(LAZY, LABELS).score(X, LABELS))
 
 
+@pytest.mark.parametrize("solver", ["adam", "sgd"])
+def test_rates_of_gradients_are_scaled_where_that_is_asked_for(solver):
+    def train(rate, **more):
+        network = sklearn.neural_network.MLPClassifier((4,), solver=solver, learning_rate_init=rate, random_state=0)
+        return Averaged(network, epochs=2, shards=2, average="gradient", **more).fit(LAZY, LABELS).estimator_
+
+    usual, twice, scaled = train(0.01), train(0.02), train(0.01, scale_learning_rate=True)
+    assert np.array_equal(scaled.coefs_[0], twice.coefs_[0])
+    assert not np.array_equal(scaled.coefs_[0], usual.coefs_[0])
+    assert scaled._optimizer.learning_rate_init == 0.01
+
+
 def test_networks_of_windrows_go_on_as_if_they_never_stopped():
     how = {"hidden_layer_sizes": (4,), "batch_size": 10, "random_state": 0, "warm_start": True}
     with wr.Cluster(threads=2):
