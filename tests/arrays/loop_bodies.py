@@ -169,16 +169,10 @@ class Draw:
         at = int(rng.integers(-n, n))
         w = self._pick()
         full = ", ".join([":"] * axis + ["{}"])
-        kinds = (
-            "arith arith arith where row take slice slice flip turn reduce new join pad pad roll roll set squeeze near"
-        )
-        match rng.choice(kinds.split()):
+        match rng.choice(KINDS.split()):
             case "arith":
                 other = w if rng.random() < 0.85 else str(k)
-                operator = rng.choice(
-                    ["{} + {}", "{} - {}", "({} * {}) % 17", "m.minimum({}, {})", "m.maximum({}, {})"]
-                )
-                return f"{name} = {operator.format(*rng.permutation([u, other]))}"
+                return f"{name} = {rng.choice(ARITHMETIC).format(*rng.permutation([u, other]))}"
             case "where":
                 return f"{name} = m.where({u} {rng.choice(['>', '<=', '=='])} {k}, {w}, {self._pick()})"
             case "row":

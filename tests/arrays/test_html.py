@@ -96,10 +96,10 @@ x = wr.random.default_rng(1).random((600, 600), chunks=(100, 300)).persist()
 wr.wait(x)
 from windrow.scheduler.html import rank_colour
 owners, html = x.owners(), x._repr_html_()
-told = [f"rank {r}</span> {(owners == r).sum()} chunks" in html for r in np.unique(owners)]
-faces = [rank_colour(r) in html for r in np.unique(owners)]
+named = [f"rank {r}</span> {(owners == r).sum()} chunks" in html for r in np.unique(owners)]
+faces = [f"fill:{rank_colour(r)}" in html for r in np.unique(owners)]
 task = {rank_colour(r) for r in np.unique(owners)}
-print([len(told), all(told + faces), {b.colour for b in x.visualize(level="tasks").boxes} == task])
+print([len(named), all(named + faces), {b.colour for b in x.visualize(level="tasks").boxes} == task])
 """
 
 

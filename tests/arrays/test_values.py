@@ -204,7 +204,7 @@ def _at_once(results: list[Any]) -> list[Any]:
     """Compute what is lazy: together, unless there are errors."""
     lazy = [each for each in results if isinstance(each, wr.Array)]
     try:
-        computed = iter(wr.compute(*lazy) if len(lazy) > 1 else [each.compute() for each in lazy])
+        computed = iter(wr.compute(*lazy))
         return [next(computed) if isinstance(each, wr.Array) else each for each in results]
     except (OverflowError, ValueError, TypeError):
         return [_computed(each) for each in results]
