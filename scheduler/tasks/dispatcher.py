@@ -461,6 +461,7 @@ class Dispatcher:
                     ended += self._end(record, error)
             self._made.notify_all()
         self._complete(ended)
+        self.snapshots.close()
 
 
 def _is_cancelled(record: Record) -> bool:

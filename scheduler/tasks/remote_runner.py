@@ -198,3 +198,4 @@ class RemoteRunner:
             if future is not None and not future.done():
                 with contextlib.suppress(InvalidStateError):
                     future.set_exception(ClusterError(f"the cluster was closed before task {future.name} had ended"))
+        self.snapshots.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,14 @@ Values = np.ndarray[Any, Any]
 MOST, MOST_BYTES = 16, 1 << 30
 """Arrays, and their bytes, that are remembered at most, but for the last one."""
 TILE = 1 << 15
+
+
+class _Placed(NamedTuple):
+    """A snapshot, where it is placed, and what forgets it with the memory that it was taken of."""
+
+    snapshot: Snapshot
+    future: Future
+    end: weakref.finalize[..., Values]
 
 
 class Snapshots:
@@ -35,20 +43,26 @@ class Snapshots:
     def __init__(self, dispatcher: Runner) -> None:
         self._dispatcher = weakref.ref(dispatcher)
         self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[Any, ...], tuple[Snapshot, Future]] = OrderedDict()
+        self._known: OrderedDict[tuple[Any, ...], _Placed] = OrderedDict()
 
     def find(self, array: Values, number: int) -> Future:
         """Return a future of an array's elements; of `number` where they are placed now."""
         key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
         with self._lock:
-            snapshot, future = self._known.get(key, (None, None))
-            if snapshot is None or future is None or not _same_bytes(snapshot.kept, array):
+            placed = self._known.pop(key, None)
+            if placed is None or not _same_bytes(placed.snapshot.kept, array):
                 snapshot, future = self._take(array, number)
-                self._known[key] = snapshot, future
-                weakref.finalize(_owner(array), self._known.pop, key, None).atexit = False
-            self._known.move_to_end(key)
-            self._forget_oldest()
-        return future
+                end = placed.end if placed is not None and placed.end.alive else self._forget_with(array, key)
+                placed = _Placed(snapshot, future, end)
+            self._known[key] = placed  # the latest
+            while len(self._known) > 1 and (len(self._known) > MOST or self._count_bytes() > MOST_BYTES):
+                self._forget_oldest()
+        return placed.future
+
+    def close(self) -> None:
+        """Forget all, since the arrays may live on; without the lock, under which the driver may be waited for."""
+        while self._forget_oldest():
+            pass
 
     def _take(self, array: Values, number: int) -> tuple[Snapshot, Future]:
         snapshot = Snapshot(array)
@@ -57,11 +71,22 @@ class Snapshots:
         record = Record(number, "argument", b"", None, (), (), (), Demand(), "argument")
         return snapshot, dispatcher.place(record, snapshot)
 
-    def _forget_oldest(self) -> None:
-        while len(self._known) > 1 and (
-            len(self._known) > MOST or sum(a.nbytes for a, _ in list(self._known.values())) > MOST_BYTES
-        ):
-            self._known.popitem(last=False)
+    def _forget_with(self, array: Values, key: tuple[Any, ...]) -> weakref.finalize[..., Values]:
+        end = weakref.finalize(_owner(array), self._known.pop, key, None)
+        end.atexit = False
+        return end
+
+    def _forget_oldest(self) -> bool:
+        """Forget the one that was used before all others; tell whether there was one."""
+        try:
+            _, oldest = self._known.popitem(last=False)
+        except KeyError:
+            return False
+        oldest.end.detach()
+        return True
+
+    def _count_bytes(self) -> int:
+        return sum(each.snapshot.nbytes for each in list(self._known.values()))
 
 
 def _owner(array: Values) -> Values:

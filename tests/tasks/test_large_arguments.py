@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -120,6 +121,26 @@ def test_few_are_remembered(taken, monkeypatch):
         assert wr.gather([wr.submit(corner, a, 0) for a in arrays]) == [0.0, 1.0, 2.0, 3.0]
     assert len(taken) == 8
     assert len(wr.submit(abs, 1)._dispatcher.snapshots._known) == 2
+
+
+def test_an_array_that_changes_is_watched_once(monkeypatch):
+    monkeypatch.setattr(snapshots, "MOST", 1)
+    a, b = ROWS.copy(), ROWS.copy()
+    for k in range(5):
+        a[0, 0] = k
+        assert wr.gather([wr.submit(corner, each, 0) for each in (a, a[:], b)]) == [k, k, 0]
+    assert [weakref.getweakrefcount(each) for each in (a, b)] == [0, 1]
+
+
+def test_nothing_is_kept_for_a_closed_cluster():
+    a = ROWS.copy()
+    with wr.Cluster(threads=1):
+        future = wr.submit(corner, a, 0)
+        assert future.result() == 0
+        known = future._dispatcher.snapshots._known
+        assert len(known) == 1
+    assert not known
+    assert weakref.getweakrefcount(a) == 0
 
 
 PROGRAM = """
