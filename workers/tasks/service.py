@@ -245,27 +245,28 @@ class TaskService:
         while going and (number := self._queue.get()) is not None:
             if number == SURPLUS:
                 going = not self._retire()
-                continue
-            order = self._waiting.pop(number, None)
-            if order is not None:  # it wasn't taken back
-                going = self._perform(order)
+            else:
+                going = self._perform(number)  # a thread that waits holds nothing of the last task
 
-    def _perform(self, order: TaskOrder) -> bool:
-        """Run a task and note how it ended; tell whether the thread goes on to others."""
+    def _perform(self, number: int) -> bool:
+        """Run a task, unless it was taken back, and note how it ended; tell whether the thread goes on to others."""
+        order = self._waiting.pop(number, None)
+        if order is None:
+            return True
         mine = threading.current_thread(), order
         with self._lock:
-            self._running[order.number] = mine
+            self._running[number] = mine
         enter_task(Current(self, order))
         end, value = self._run(order)
         enter_task(None)
         forget(threading.get_ident())
         with self._lock:
-            self._aside.discard((order.number, order.run))  # where an interrupt came in between
-            waited_for = self._running.get(order.number) == mine
+            self._aside.discard((number, order.run))  # where an interrupt came in between
+            waited_for = self._running.get(number) == mine
             if waited_for:
-                del self._running[order.number]
+                del self._running[number]
                 if end.how == KEPT:
-                    self._kept[order.number] = value
+                    self._kept[number] = value
         finish_lines()
         if waited_for:
             self._ended.append(end)
