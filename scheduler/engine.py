@@ -28,6 +28,7 @@ from ..workers.protocol import (
     Event,
     Failed,
     Left,
+    NoComm,
     Output,
     Pong,
     Recall,
@@ -36,7 +37,6 @@ from ..workers.protocol import (
     Setup,
     Spilled,
     Stop,
-    Unmet,
 )  # fmt: skip
 from ..workers.rank import Rank
 from ..workers.transport import RanksLost, Transport
@@ -357,7 +357,7 @@ class Engine:
                 self._believe(event)
         elif isinstance(event, Refused):
             self._refuse(event.batch)
-        elif isinstance(event, Unmet):
+        elif isinstance(event, NoComm):
             note_unmet(self, event.gang)
         elif isinstance(event, Left):
             self.ledger.strays.add(self.ledger, event.batch)

@@ -179,7 +179,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Unmet:
+class NoComm:
     """Event: this rank has found no communicator for a gang."""
 
     rank: int
@@ -242,4 +242,4 @@ class Answered:
 
 
 Command = Setup | Define | Forget | Run | Meet | Recall | Spill | Drop | Unshare | Ping | Stop | Asked | Answered
-Event = Done | Failed | Refused | Unmet | Left | Spilled | Output | Pong
+Event = Done | Failed | Refused | NoComm | Left | Spilled | Output | Pong

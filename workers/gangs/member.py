@@ -29,8 +29,7 @@ from ..kernels.user_results import usual_warnings
 from ..one_sided.began import enter
 from ..output import COMPUTE
 from ..pages.additions import collecting
-from ..protocol import Done, Left, Meet, Refused, Run
-from ..protocol import Unmet as HasNoComm
+from ..protocol import Done, Left, Meet, NoComm, Refused, Run
 from ..urgency import begin_apart
 from .local_chunks import LocalChunks
 
@@ -225,7 +224,7 @@ class GangThreads:
         try:
             comms = self.meeting.join(order)
         except Unmet:
-            self.emit(HasNoComm(self.rank, order.number))
+            self.emit(NoComm(self.rank, order.number))
             self._unmet += 1
             raise
         self._unmet = 0
@@ -254,11 +253,11 @@ class GangThreads:
         """Tell whether an error comes from what happened to others, of which the scheduler may not have heard yet."""
         if isinstance(error, Unmet):
             return self._unmet <= _TRIES
-        told = isinstance(error, Recalled | Interrupted) or self.meeting.is_loss(error)
+        is_loss = isinstance(error, Recalled | Interrupted) or self.meeting.is_loss(error)
         deadline = time.monotonic() + _GRACE
-        while told is None and batch not in self._recalled and time.monotonic() < deadline:
+        while is_loss is None and batch not in self._recalled and time.monotonic() < deadline:
             time.sleep(0.01)
-        return bool(told) or (told is None and batch in self._recalled)
+        return bool(is_loss) or (is_loss is None and batch in self._recalled)
 
     def _run(self, run: Run, reader: Reader, comms: list[Any]) -> bytes:
         """Run the members of this rank, each with its own tasks; return what they returned, pickled.
