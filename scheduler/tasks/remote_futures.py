@@ -21,12 +21,12 @@ from .remote_orders import (
     FORGET,
     LARGEST,
     LOOK,
+    OUTCOME,
     PLACE,
     RAISED,
     RETURNED,
     STAYS,
     SUBMIT,
-    TOLD,
     Ended,
     Submitted,
 )
@@ -66,7 +66,7 @@ class RemoteFuture:
     def _tell(self, how: str, packed: bytes) -> None:
         self._done = True
         with suppress(ClusterError):  # closed: the rank ends what waits itself
-            self._calls.tell(self._rank, TOLD, Ended(self._record.number, how, packed))
+            self._calls.tell(self._rank, OUTCOME, Ended(self._record.number, how, packed))
 
 
 class RemoteFutures:
@@ -107,7 +107,7 @@ class RemoteFutures:
         except Exception as error:  # the rank waits for an end of each
             packed = pack_error(error)
             for each in submitted:
-                self._calls.tell(rank, TOLD, Ended(each.number, RAISED, packed))
+                self._calls.tell(rank, OUTCOME, Ended(each.number, RAISED, packed))
 
     def _enter(self, rank: int, task: Submitted) -> Record:
         held = self._records[rank]

@@ -17,7 +17,7 @@ SUBMIT, FORGET, CANCEL, LOOK, PLACE, LARGEST = (
 )
 """Services of the driver's."""
 FUTURES = "task futures: "
-TOLD = "task futures: told"
+OUTCOME = "task futures: outcome"
 """The service of a rank that has futures: how tasks ended."""
 
 RETURNED, STAYS, RAISED, CANCELLED = "returned", "stays", "raised", "cancelled"

@@ -26,11 +26,11 @@ from .remote_orders import (
     FUTURES,
     LARGEST,
     LOOK,
+    OUTCOME,
     PLACE,
     RETURNED,
     STAYS,
     SUBMIT,
-    TOLD,
     Submitted,
 )
 from .snapshots import Snapshots
@@ -72,7 +72,7 @@ class RemoteRunner:
         """What was sent of users' functions that can't change, as long as these live, with what tells that."""
         self.snapshots = Snapshots(self)
         self.awaited: set[Future] = set()
-        self._calls.serve(TOLD, self._take)
+        self._calls.serve(OUTCOME, self._take)
         self._calls.before_sending(self._forget)
 
     # ---------------------------------------------------------------- the tasks' threads
