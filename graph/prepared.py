@@ -161,9 +161,9 @@ def _make_template(
             mine.append((path, at, *places[id(scalar)]))
         holes.append(tuple(mine))
     try:
-        apart: list[int] = []  # bytes of arrays, which needn't be copied to be counted
-        count = lambda buffer: apart.append(buffer.raw().nbytes)  # noqa: E731
-        nbytes = len(pickle.dumps([stage.program for stage in stages], 5, buffer_callback=count)) + sum(apart)
+        arrays: list[pickle.PickleBuffer] = []  # they needn't be copied to be counted
+        packed = pickle.dumps([stage.program for stage in stages], 5, buffer_callback=arrays.append)
+        nbytes = len(packed) + sum(each.raw().nbytes for each in arrays)
     except Exception:  # a class of somebody's: it is lowered each time
         return None
     return Template(key, roots, nodes, stages, holes) if nbytes <= BYTES else None
