@@ -230,10 +230,7 @@ class Future(concurrent.futures.Future[Any]):
         if given is not None and not isinstance(given, Real):
             raise ArgumentError(f"result: argument 'timeout' is {timeout!r}; expected a number of seconds, or None")
         try:
-            if current_task() is None or (self.done() and self._result is not THERE):
-                found = super().result(timeout)
-                return self._bring() if found is THERE else found
-            with waiting():
+            with contextlib.nullcontext() if self.done() and self._result is not THERE else waiting():
                 found = super().result(timeout)
                 return self._bring() if found is THERE else found
         except KeyboardInterrupt as error:

@@ -78,9 +78,9 @@ class Made:
 
     def load(self, rank: Rank) -> Any:
         """See `Need`; what comes from another rank is kept here too."""
-        kept, _ = rank.tasks.find(self.number)
-        value = self.bring(rank)
+        kept, value = rank.tasks.find(self.number)
         if not kept:
+            value = self.bring(rank)
             rank.tasks.keep_copy(self.number, value)
         return value if self.writable else protected(value)
 
