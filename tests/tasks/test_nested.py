@@ -52,9 +52,14 @@ def add(a, b=1):
     return a + b
 
 
+def count_threads():
+    return sum(thread.name.startswith("windrow-compute-task") for thread in threading.enumerate())
+
+
 def test_recursion():
+    before = count_threads()  # of other tests' clusters
     assert wr.submit(fibonacci, 12).result(50) == 144
-    assert threading.active_count() < 60
+    assert count_threads() < before + 50
 
 
 def test_sorting_and_reducing():
@@ -169,16 +174,18 @@ def test_an_inner_error_comes_with_both_tasks():
 
 
 def test_a_thousand_within_each_other():
+    before = count_threads()
+
     def deep(n):
         return 0 if not n else 1 + wr.submit(deep, n - 1).result()
 
     assert wr.submit(deep, 1000).result(50) == 1000
     assert wr.submit(lambda: sum(wr.gather(wr.map(add, range(1000))))).result(50) == 500_500
     for _ in range(500):
-        if threading.active_count() < 60:
+        if count_threads() < before + 50:
             break
         time.sleep(0.01)
-    assert threading.active_count() < 60, "one thread too many ends"
+    assert count_threads() < before + 50, "one thread too many ends"
 
 
 def test_a_bound_for_those_that_wait(monkeypatch):

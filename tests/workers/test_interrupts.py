@@ -57,21 +57,21 @@ def test_a_loop_is_interrupted_wherever_it_is():
 
 def test_an_interrupt_never_reaches_what_comes_after():
     """Functions are through at about the time when they are interrupted: the rest of the thread sees nothing of it."""
-    number, stray, outcomes, over = [0], [], set(), False
+    number, stray, outcomes = [0], [], {"through": 0, "interrupted": 0}
 
     def short():
         for _ in range(20):
             pass
-        return 1
 
     def run():
         try:
-            for k in range(300):
-                number[0] = k
+            while min(outcomes.values()) < 100 and number[0] < 10_000_000:
+                number[0] += 1
                 try:
-                    outcomes.add(call(k, short))
+                    call(number[0], short)
+                    outcomes["through"] += 1
                 except Interrupted:
-                    outcomes.add("interrupted")
+                    outcomes["interrupted"] += 1
                 for _ in range(20):
                     pass
         except Interrupted:
@@ -79,12 +79,11 @@ def test_an_interrupt_never_reaches_what_comes_after():
 
     thread = threading.Thread(target=run)
     thread.start()
-    while not over:
+    while thread.is_alive():
         interrupt(thread.ident, number[0])
-        over = not thread.is_alive()
     thread.join(20)
     assert not stray
-    assert number == [299]
+    assert min(outcomes.values()) >= 100
 
 
 def test_what_was_interrupted_before_it_is_called_isn_t_called():

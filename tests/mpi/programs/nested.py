@@ -4,7 +4,6 @@ import asyncio
 import concurrent.futures
 import json
 import os
-import threading
 import time
 
 import numpy as np
@@ -154,5 +153,4 @@ found["leaked"] = text_of(lambda: wr.submit(leak).result(60))
 found["array"] = text_of(lambda: wr.submit(array_within).result(60))
 found["left"] = settled()
 found["still"] = wr.gather(wr.map(add, range(5)))
-found["threads"] = threading.active_count()
 print(json.dumps(found))
