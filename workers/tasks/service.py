@@ -243,10 +243,8 @@ class TaskService:
         own_arena.enter(self.rank.transport)
         going = True
         while going and (number := self._queue.get()) is not None:
-            if number == SURPLUS:
-                going = not self._retire()
-            else:
-                going = self._perform(number)  # a thread that waits holds nothing of the last task
+            # Orders stay out of this frame: a thread that is free holds nothing of the last one.
+            going = not self._retire() if number == SURPLUS else self._perform(number)
 
     def _perform(self, number: int) -> bool:
         """Run a task, unless it was taken back, and note how it ended; tell whether the thread goes on to others."""
