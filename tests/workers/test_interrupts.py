@@ -60,7 +60,7 @@ def test_an_interrupt_never_reaches_what_comes_after():
     number, stray, outcomes = [0], [], {"through": 0, "interrupted": 0}
 
     def short():
-        for _ in range(20):
+        for _ in range(200):
             pass
 
     def run():
@@ -72,7 +72,8 @@ def test_an_interrupt_never_reaches_what_comes_after():
                     outcomes["through"] += 1
                 except Interrupted:
                     outcomes["interrupted"] += 1
-                for _ in range(20):
+                forget(threading.get_ident())
+                for _ in range(200):
                     pass
         except Interrupted:
             stray.append(number[0])
