@@ -58,8 +58,9 @@ class Places:
 class GangOrder:
     """Who takes part in a gang, in order, and the state of the communicator that theirs is made from, its `base`.
 
-    `number` is that of its first batch. `epoch` counts deaths. `members` is the number of its parts: where one rank
-    alone takes part, each has a thread there. `alone` says that no other rank lives.
+    `number` is that of its first batch. `epoch` counts deaths, and what else has arrays go back that all ranks write.
+    `members` is the number of its parts: where one rank alone takes part, each has a thread there. `alone` says that no
+    other rank lives.
     """
 
     number: int

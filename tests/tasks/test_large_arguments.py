@@ -11,6 +11,7 @@ import pytest
 
 import windrow as wr
 from windrow.scheduler.tasks import snapshots
+from windrow.workers.tasks.orders import TaskOrder
 
 ROWS = np.arange(200_000.0).reshape(500, 400)
 
@@ -141,6 +142,20 @@ def test_nothing_is_kept_for_a_closed_cluster():
         assert len(known) == 1
     assert not known
     assert weakref.getweakrefcount(a) == 0
+
+
+def large_orders():
+    return [each.name for each in gc.get_objects() if isinstance(each, TaskOrder) and len(each.call) > 50_000]
+
+
+def test_what_a_task_took_goes_with_it():
+    """A thread that is free holds nothing of what it ran."""
+    with wr.Cluster(threads=1):
+        assert wr.submit(len, list(range(50_000))).result() == 50_000
+        deadline = time.monotonic() + 10
+        while (left := large_orders()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not left
 
 
 PROGRAM = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import gc
 import os
 import pickle
 import subprocess
@@ -15,7 +14,6 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.workers.tasks.orders import TaskOrder
 
 
 def add(a, b=1):
@@ -491,17 +489,3 @@ def test_what_stays_in_compiled_code_is_cancelled_while_nothing_else_happens():
         time.sleep(0.1)
         assert future.cancel(running=True)
         assert wr.submit(add, 1).result(20) == 2
-
-
-def large_orders():
-    return [each.name for each in gc.get_objects() if isinstance(each, TaskOrder) and len(each.call) > 50_000]
-
-
-def test_what_a_task_took_goes_with_it():
-    """A thread that is free holds nothing of what it ran."""
-    with wr.Cluster(threads=1):
-        assert wr.submit(len, list(range(50_000))).result() == 50_000
-        deadline = time.monotonic() + 10
-        while (left := large_orders()) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert not left
