@@ -339,9 +339,9 @@ def as_array_nocopy(operation: str, argument: str, value: Any) -> Array:
         found = value
     elif isinstance(value, (SCALARS, list | tuple | str | bytes)) or hasattr(value, "__array__"):
         found = plain_array(operation, argument, value)
-        huge = next((each for each in found.flat if type(each) is int), None) if found.dtype.hasobject else None
-        if huge is not None:
-            raise RangeError(bad(operation, argument, huge, "an integer of 64 bits, or a float"))
+        for each in found.flat if found.dtype == object else ():
+            if type(each) is int and not -(2**63) <= each < 2**64:
+                raise RangeError(bad(operation, argument, each, "an integer of 64 bits, or a float"))
     else:
         raise ArgumentError(bad(operation, argument, value, "a Windrow or NumPy array, a number or a text"))
     check_dtype(operation, argument, found.dtype)

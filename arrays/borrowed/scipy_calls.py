@@ -38,7 +38,8 @@ def attempt(operation: str, function: Any, /, *samples: Any, **keywords: Any) ->
             given = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in keywords.items()}
             return function(*samples, **given)
     except TypeError as error:
-        raise DTypeError(f"{operation}: {told(samples)} can't be taken: {error}") from error
+        arrays = (*samples, *(v for v in keywords.values() if isinstance(v, np.ndarray)))
+        raise DTypeError(f"{operation}: {told(arrays)} can't be taken: {error}") from error
     except (ValueError, RuntimeError, IndexError, NotImplementedError, OverflowError) as error:
         raise ArgumentError(f"{operation}: SciPy doesn't take these arguments: {error}") from error
 

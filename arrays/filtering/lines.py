@@ -112,7 +112,8 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
             return found
     x = numbers("detrend", "data", data)
     n, breaks = x.shape[check_axis("detrend", axis, x.ndim)], plain_value("detrend", "bp", bp)
-    if np.any(np.asarray(breaks) > n):
+    places = np.asarray(breaks)
+    if places.dtype.kind not in "biu" or (places > n).any():
         raise ArgumentError(bad("detrend", "bp", bp, f"positions in lines of {n} elements"))
     tried = {"bp": 0} if n > SHORT else None
     return along("detrend", {"data": x}, axis, {"type": type, "bp": breaks}, _own, tried=tried)

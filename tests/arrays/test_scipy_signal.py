@@ -170,5 +170,11 @@ def test_lines_longer_than_what_is_tried(name, args, keywords, monkeypatch):
 
 
 def test_breaks_beyond_a_long_line():
-    with pytest.raises(wr.ArgumentError, match=r"detrend.*'bp'"):
-        wr.signal.detrend(wr.zeros(10_000), bp=[10_001])
+    for wrong in ([10_001], "a", [0.5], []):
+        with pytest.raises(wr.ArgumentError, match=r"detrend: argument 'bp' is .* expected positions in lines of 10000"):
+            wr.signal.detrend(wr.zeros(10_000), bp=wrong)
+
+
+def test_arguments_that_scipy_does_not_take_name_the_dtype():
+    with pytest.raises(wr.DTypeError, match="decimate: an array of float32 can't be taken"):
+        wr.signal.decimate(wr.zeros(100, "f4"), "a")

@@ -284,6 +284,13 @@ def test_errors_name_the_operation_the_argument_and_the_value() -> None:
         wr.zeros(3, int) + 10**30
 
 
+def test_only_integers_beyond_64_bits_are_too_large() -> None:
+    with pytest.raises(wr.RangeError, match=rf"isin: argument 'test_elements' is {2**70}; expected an integer of 64"):
+        wr.isin(wr.arange(3), [1, 2**70])
+    with pytest.raises(wr.DTypeError, match="isin: argument 'test_elements' is dtype"):
+        wr.isin(wr.arange(3), [1, None])
+
+
 def test_large_integers_are_floats_among_floats() -> None:
     for jit in ("off", "on"):
         with wr.config.set(jit=jit):
