@@ -148,10 +148,11 @@ def _removed(where: Where, n: int) -> np.ndarray[Any, Any] | range:
         if where.shape != (n,):
             raise IndexingError(f"delete: boolean mask has shape {where.shape}; expected {(n,)}")
         return np.flatnonzero(where)
-    found = np.ravel(where).astype(np.int64)
+    found = np.ravel(where)
     beyond = found[(found < -n) | (found >= n)]
     if beyond.size:
         raise IndexingError(f"delete: index {beyond[0]} is out of bounds for axis with size {n}")
+    found = found.astype(np.int64)  # now that what is beyond 64 bits can't come out as another one
     found = np.where(found < 0, found + n, found)
     return found if (found[1:] > found[:-1]).all() else distinct(found)
 

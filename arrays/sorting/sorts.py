@@ -7,7 +7,7 @@ sorted in chunks (`dealing.py`, `samples.py`), one line after the other, when th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -356,7 +356,7 @@ def _check_sort(operation: str, a: Any, axis: Any, kind: Any, order: Any) -> tup
 
 def _by_fields(operation: str, array: Array, order: Any) -> Array:
     """Return records whose first fields are those that are named: so they are compared."""
-    names = [order] if isinstance(order, str) else list(order)
+    names = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
     own = array.dtype.names or ()
     if len(set(names)) != len(names) or not set(names) <= set(own):
         expected = f"None or names among {own}, each once" if own else f"None, as {array.dtype} has no fields"

@@ -206,6 +206,12 @@ def test_wide_margins(mode, kind):
                 np.testing.assert_allclose(got.compute(), want, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("index", [2**63, 2**64 - 1])
+def test_positions_beyond_64_bits_are_out_of_bounds(x, index):
+    with pytest.raises(wr.IndexingError, match=f"delete: index {index} is out of bounds"):
+        wr.delete(x, np.array([1, index], "u8"), 0)
+
+
 HUGE = {
     "pad": lambda x: wr.pad(x, 2**63 - 2),
     "pad edges": lambda x: wr.pad(x[None], ((2**40, 0), (0, 2**30)), mode="edge"),

@@ -90,6 +90,7 @@ REFUSED: dict[str, tuple[Any, type[Exception]]] = {
     "another shape": (lambda m, r: _set(r, "f0", [1, 2]), ValueError),
     "order of no field": (lambda m, r: m.sort(r, order="nope"), ValueError),
     "order of a field twice": (lambda m, r: m.sort(r, order=["f0", "f0"]), ValueError),
+    "order that is no name": (lambda m, r: m.sort(r, order=3), ValueError),
     "order without fields": (lambda m, r: m.sort(r["f0"], order="f0"), ValueError),
 }
 
