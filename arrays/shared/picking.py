@@ -26,7 +26,7 @@ def pick(shared: SharedArray, index: Any) -> Array:
     """Return what an index with lazy arrays in it picks, lazily, from the version that is there now."""
     parts = index if isinstance(index, tuple) else (index,)
     rest = next((k for k, part in enumerate(parts) if isinstance(part, slice) or part is Ellipsis), len(parts))
-    positions, slices = _positions(parts[:rest]), parts[rest:]
+    positions, slices = _positions(parts[:rest], shared.shape), parts[rest:]
     ellipsis = [k for k, part in enumerate(slices) if part is Ellipsis]
     if any(not isinstance(part, slice) and part is not Ellipsis for part in slices) or len(ellipsis) > 1:
         raise IndexingError(bad("shared array", "index", _shown(parts), EXPECTED))
@@ -48,16 +48,21 @@ def pick(shared: SharedArray, index: Any) -> Array:
     )
 
 
-def _positions(parts: Sequence[Any]) -> list[Array]:
+def _positions(parts: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
     """Return positions along the first axes; a mask is the positions of what is true in it."""
     positions: list[Any] = []
     for part in parts:
-        if isinstance(part, ArrayBase) and part.dtype.kind == "b":
-            positions += nonzero(part)
-        elif isinstance(part, ArrayBase) and part.dtype.kind in "iu":
+        if is_integer(part) or isinstance(part, list | np.ndarray):
+            part = np.asarray(part)
+            part = part if part.size else part.astype(np.intp)
+        kind = part.dtype.kind if isinstance(part, ArrayBase | np.ndarray) else ""
+        if kind == "b":
+            own = shape[len(positions) : len(positions) + part.ndim]
+            if not part.ndim or part.shape != own:
+                raise IndexingError(bad("shared array", "index", f"a mask of shape {part.shape}", f"one of {own}"))
+            positions += nonzero(part) if isinstance(part, ArrayBase) else np.nonzero(part)
+        elif kind and kind in "iu":
             positions.append(part)
-        elif is_integer(part) or isinstance(part, list | np.ndarray):
-            positions.append(np.asarray(part, np.intp))
         else:
             raise IndexingError(bad("shared array", "index", _shown(parts), EXPECTED))
     return positions

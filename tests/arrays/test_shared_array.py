@@ -435,6 +435,8 @@ def test_lazy_positions_pick_lazily():
         ((lazy % 3, lazy % 3, lazy % 2), (rows % 3, rows % 3, rows % 2)),
         (x > 60, mask),
         ((x > 60, 2), (mask, 2)),
+        ((lazy, [True, False, False]), (rows, [True, False, False])),
+        ((5, lazy % 3), (5, rows % 3)),
         (wr.from_array(data, chunks=3) > 30, data > 30),
         (lazy.reshape(5, 1), rows.reshape(5, 1)),
     ]
@@ -448,6 +450,7 @@ def test_lazy_positions_pick_lazily():
     assert not v[lazy].compute().any()
     with pytest.raises(IndexError, match="out of bounds"):
         v[wr.from_array([10], chunks=1)].compute()
-    for wrong in ((slice(1), lazy), (lazy, None), lazy * 1.5, (lazy, 0, 0, 0), (lazy, slice(1), slice(1), slice(1))):
+    wrongs = [(slice(1), lazy), (lazy, None), lazy * 1.5, (lazy, 0, 0, 0), (lazy, slice(1), slice(1), slice(1))]
+    for wrong in (*wrongs, (lazy, [0.5]), (lazy, [True, False]), (lazy, True), lazy > 3, (x > 60, x > 60)):
         with pytest.raises(wr.IndexingError, match="shared array: argument 'index'"):
             v[wrong]
