@@ -171,7 +171,7 @@ def test_lines_longer_than_what_is_tried(name, args, keywords, monkeypatch):
 
 def test_breaks_beyond_a_long_line():
     for wrong in ([10_001], "a", [0.5], []):
-        with pytest.raises(wr.ArgumentError, match=r"detrend: argument 'bp' is .* expected positions in lines of 10000"):
+        with pytest.raises(wr.ArgumentError, match=r"detrend: argument 'bp' is .* positions in lines of 10000"):
             wr.signal.detrend(wr.zeros(10_000), bp=wrong)
 
 
