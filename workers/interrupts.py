@@ -2,22 +2,51 @@
 
 An exception is raised in the thread from outside. It reaches users' functions alone, never what Windrow does around
 them: only within `interruptible`. A call that isn't Python (a long matrix product, a sleep) takes no notice until it is
-through.
+through. Nor does what users' functions call of Windrow's engine, of locks or of the import of modules: an exception
+amid `Condition.__enter__` would leave the lock of a future closed for ever, one amid an import half a module. It comes
+when that is through.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
+import itertools
+import opcode
+import operator
+import sys
 import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 GRACE = 0.1
 """Seconds after which a call that was interrupted, and goes on, is left to its thread; another one takes its place."""
 
 _TURNS = 100
 """Steps of Python within which what was raised in the thread itself has come."""
+_PAUSES = 0.001, 0.02
+"""Seconds between looks at a thread that can't be interrupted where it is: the first, and the most."""
+_WHOLE = {"windrow.workers", "windrow.scheduler", "windrow.arrays.tasks", "windrow.arrays.shared"} | {
+    "_frozen_importlib",
+    "concurrent.futures",
+    "importlib._bootstrap",
+    "logging",
+    "queue",
+    "threading",
+}
+"""Modules and packages whose functions are never interrupted, nor what they call."""
+_BROKEN_OFF = {"windrow.workers.kernels", "windrow.workers.boundary", "windrow.arrays.tasks.delayed"}
+"""Those among them that are: they call what users want called."""
+_BEGIN = bytes([opcode.opmap["RESUME"], 0])
+_place = operator.attrgetter("f_back", "f_code", "f_lasti")
+_set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
 _lock = threading.Lock()
-_running: dict[int, int] = {}
+_running: dict[int, tuple[int, FrameType]] = {}
+"""What each thread computes, and the frame that calls it."""
 _asked: dict[int, int] = {}
 
 
@@ -48,7 +77,7 @@ class interruptible:
         with _lock:
             if _asked.get(threading.get_ident()) == self._number:
                 raise Interrupted
-            _running[threading.get_ident()] = self._number
+            _running[threading.get_ident()] = self._number, sys._getframe(1)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Let nothing be raised in this thread any more: what was asked for and hasn't come yet comes here.
@@ -71,11 +100,64 @@ def interrupt(thread: int, number: int) -> None:
         if _asked.get(thread) == number:
             return
         _asked[thread] = number
-        if _running.get(thread) == number:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Interrupted))
+    if not _try(thread, number):
+        with contextlib.suppress(RuntimeError):  # no thread more is to be had: the call goes on
+            threading.Thread(target=_insist, args=(thread, number), name="windrow-interrupt", daemon=True).start()
 
 
 def forget(thread: int) -> None:
     """Note that a thread is through with what it was interrupted for."""
     with _lock:
         _asked.pop(thread, None)
+        _running.pop(thread, None)  # where the interrupt came as the first thing while the context was left
+
+
+def _insist(thread: int, number: int) -> None:
+    """Interrupt a thread as soon as it is where it can be."""
+    pause, most = _PAUSES
+    while not _try(thread, number):
+        time.sleep(pause)
+        pause = min(most, pause * 1.2)
+
+
+def _try(thread: int, number: int) -> bool:
+    """Interrupt a thread if it is where it can be; tell whether no more is to be done."""
+    with _lock:
+        ran, base = _running.get(thread, (None, None))
+        if ran != number or _asked.get(thread) != number:
+            return True
+        frame = sys._current_frames().get(thread)
+        return frame is not None and _may_end(frame, base) and _raise_at(thread, _place(frame))
+
+
+def _may_end(frame: FrameType, base: FrameType | None) -> bool:
+    """Whether all that a thread has called since `base` may end amid its work; what has only just begun may."""
+    own: FrameType | None = frame.f_back if _has_just_begun(frame) else frame
+    while own is not None and own is not base:
+        if _is_whole(str(own.f_globals.get("__name__"))):
+            return False
+        own = own.f_back
+    return own is not None
+
+
+def _has_just_begun(frame: FrameType) -> bool:
+    """Whether a function is at its first step; one that is to undo something isn't left out there."""
+    code, at = frame.f_code, frame.f_lasti
+    return at >= 0 and code.co_code[at : at + 2] == _BEGIN and code.co_name != "__exit__"
+
+
+@functools.cache
+def _is_whole(module: str) -> bool:
+    above = set(itertools.accumulate(module.split("."), "{}.{}".format))
+    return not _WHOLE.isdisjoint(above) and _BROKEN_OFF.isdisjoint(above)
+
+
+def _raise_at(thread: int, place: object) -> bool:
+    """Have a thread raise `Interrupted` if it is still at a place; tell whether it is.
+
+    To look and to raise is one call without a line of Python, so that the thread doesn't move in between.
+    """
+    act = functools.partial(_set_exception, ctypes.c_ulong(thread), ctypes.py_object(Interrupted))
+    present = map(_place, map(operator.itemgetter(thread), itertools.starmap(sys._current_frames, [()])))
+    is_there = map(functools.partial(operator.eq, place), present)
+    return next(itertools.starmap(act, itertools.compress([()], is_there)), 0) > 0

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -85,6 +86,61 @@ def test_an_interrupt_never_reaches_what_comes_after():
     thread.join(20)
     assert not stray
     assert min(outcomes.values()) >= 100
+
+
+def test_a_lock_that_others_wait_for_is_never_left_closed():
+    """An exception amid `Condition.__enter__` would do that, and who completes the future would wait for ever."""
+    future, ended, begun = Future(), [], [-1]
+
+    def poll(k):
+        while not future.done():
+            begun[0] = k
+
+    def run():
+        for k in range(30):
+            try:
+                call(k, lambda k=k: poll(k))
+            except Interrupted:
+                forget(threading.get_ident())
+                ended.append(k)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    for k in range(30):
+        wait_for(lambda k=k: begun[0] == k)
+        interrupt(thread.ident, k)
+        wait_for(lambda k=k: len(ended) > k)
+    thread.join(20)
+    assert future._condition.acquire(timeout=1)
+
+
+def test_a_module_is_imported_whole_before_an_interrupt_comes(tmp_path, monkeypatch):
+    (tmp_path / "long_to_import.py").write_text(
+        "import time\nbegun = True\nend = time.monotonic() + 0.3\nwhile time.monotonic() < end: pass\nwhole = True\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    outcomes = []
+
+    def load():
+        import long_to_import  # noqa: F401
+
+        while True:
+            pass
+
+    def run():
+        try:
+            call(1, load)
+        except Interrupted:
+            outcomes.append("interrupted")
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    wait_for(lambda: hasattr(sys.modules.get("long_to_import"), "begun"))
+    interrupt(thread.ident, 1)
+    thread.join(20)
+    forget(thread.ident)
+    assert outcomes == ["interrupted"]
+    assert sys.modules.pop("long_to_import").whole
 
 
 def test_what_was_interrupted_before_it_is_called_isn_t_called():
