@@ -35,17 +35,19 @@ class Take:
     def rows(self, out: Axis, source: Axis, chunks: Index) -> Rows:
         """See `AxisMap`."""
         start, stop = out.start(chunks), out.stop(chunks)
-        if not self._ascends:
-            row = np.repeat(np.arange(len(chunks)), stop - start)
-            blocks = source.find(self.index[concatenate_ranges(start, stop - start)])
-            return Rows.from_pairs(row, blocks, len(chunks), source.count)
-        row = np.flatnonzero(stop > start)
-        first = source.find(self.index[start[row]])
-        count = source.find(self.index[stop[row] - 1]) - first + 1
-        row, block = np.repeat(row, count), concatenate_ranges(first, count)
-        borders = np.append(np.searchsorted(self.index, source.start(np.arange(source.count))), len(self.index))
-        some = np.minimum(stop[row], borders[block + 1]) > np.maximum(start[row], borders[block])
-        return Rows(np.searchsorted(row[some], np.arange(len(chunks) + 1)), block[some])
+        if self._ascends:
+            row = np.flatnonzero(stop > start)
+            first = source.find(self.index[start[row]])
+            count = source.find(self.index[stop[row] - 1]) - first + 1
+            if int(count.sum()) <= int((stop - start).sum()):  # else most chunks between have no position
+                row, block = np.repeat(row, count), concatenate_ranges(first, count)
+                begin = np.searchsorted(self.index, source.start(block))
+                end = np.searchsorted(self.index, source.stop(block))
+                some = np.minimum(stop[row], end) > np.maximum(start[row], begin)
+                return Rows(np.searchsorted(row[some], np.arange(len(chunks) + 1)), block[some])
+        row = np.repeat(np.arange(len(chunks)), stop - start)
+        blocks = source.find(self.index[concatenate_ranges(start, stop - start)])
+        return Rows.from_pairs(row, blocks, len(chunks), source.count)
 
     def segments(self, out: Axis, source: Axis, chunk: int) -> list[Segment]:
         """See `AxisMap`."""
@@ -105,6 +107,8 @@ class Runs:
         last = self.start[end] + np.minimum(self.length[end], hi[row] - places[end])
         block = source.find(first)
         count = source.find(last - 1) - block + 1
+        if int(count.sum()) > int((stop - begin).sum()):  # most chunks between them have nothing of the runs
+            return run_rows(*self._parts(out, chunks), len(chunks), source)
         each = np.repeat(np.arange(len(row)), count)
         block = concatenate_ranges(block, count)
         low, high = np.maximum(source.start(block), first[each]), np.minimum(source.stop(block), last[each])
@@ -225,9 +229,15 @@ def _take_segments(index: Index, put: Index | int, source: Axis, ascend: bool) -
         return []
     if not ascend:
         return gather_segments(index, put + np.arange(len(index)) if isinstance(put, int) else put, source)
-    blocks = np.arange(source.find(int(index[0])), source.find(int(index[-1])) + 1)
-    starts = source.start(blocks)
-    borders = pairwise([*np.searchsorted(index, starts).tolist(), len(index)])
+    first, last = source.find(int(index[0])), source.find(int(index[-1]))
+    if last - first < len(index):
+        blocks = np.arange(first, last + 1)
+        begins = np.searchsorted(index, source.start(blocks))
+    else:  # most chunks between have no position
+        code = source.find(index)
+        begins = np.append(0, np.flatnonzero(np.diff(code)) + 1)
+        blocks = code[begins]
+    starts, borders = source.start(blocks), pairwise([*begins.tolist(), len(index)])
     found = []
     for block, start, (lo, hi) in zip(blocks.tolist(), starts.tolist(), borders, strict=True):
         if hi > lo:

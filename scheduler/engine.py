@@ -339,6 +339,8 @@ class Engine:
             return
         assert isinstance(event, Event), event
         self.heartbeat.heard(event.rank, time.monotonic())
+        if isinstance(event, Failed) and (event.batch, True) in self._recalled:
+            event = Refused(event.rank, event.batch)  # its error is that of who asked then: who asks now has it run anew
         if isinstance(event, Done | Failed | Refused | Left):
             self._recalled -= {(event.batch, True), (event.batch, False)}
             if not isinstance(event, Refused):

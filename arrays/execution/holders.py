@@ -144,9 +144,13 @@ def _map_pandas(value: Any, apply: Callable[[Any], Any]) -> Any:
     pandas: Any = sys.modules["pandas"]
     if isinstance(value, pandas.Series):
         return _map_cells(value, apply) if value.dtype == object else value
-    if not isinstance(value, pandas.DataFrame) or object not in set(value.dtypes):
+    if not isinstance(value, pandas.DataFrame):
         return value
-    return value.apply(partial(_map_pandas, apply=apply))
+    columns = {k: value.iloc[:, k] for k, dtype in enumerate(value.dtypes) if dtype == object}
+    filled = value.copy(deep=False)
+    for k, column in columns.items():
+        filled.isetitem(k, _map_cells(column, apply))
+    return filled if columns else value
 
 
 def _map_cells(value: Any, apply: Callable[[Any], Any]) -> Any:

@@ -80,8 +80,16 @@ def test_frames_and_containers():
     x = wr.arange(4, chunks=2)
     frame = pd.DataFrame({"lazy": [x.sum(), x.max()], "number": [1.5, 2.5]})
     (got,) = wr.compute(frame)
-    assert got.lazy.tolist() == [6, 3]
-    assert wr.compute(frame.lazy)[0].tolist() == [6, 3]
+    for column in (got.lazy, wr.compute(frame.lazy)[0]):
+        assert column.dtype == int  # lazy arrays would be equal, too
+        assert column.tolist() == [6, 3]
+    assert isinstance(frame.lazy[0], wr.Array), "what was handed in stays lazy"
+    assert wr.compute(frame[["number"]])[0].number.tolist() == [1.5, 2.5]
+    twice = pd.DataFrame([[x.sum(), x.max(), 1]], columns=["a", "a", "b"], index=["r"])
+    pd.testing.assert_frame_equal(wr.compute(twice)[0], pd.DataFrame([[6, 3, 1]], columns=["a", "a", "b"], index=["r"]))
+    assert len(wr.explain(frame).stages) >= 2
+    (kept,) = wr.persist(frame)
+    assert kept.lazy[1].owners().shape == ()
     assert got.number.tolist() == [1.5, 2.5]
     named = Named([x.sum(), "text"])
     named.name = "n"
@@ -121,5 +129,6 @@ def test_what_holds_no_arrays_comes_back_with_its_dtypes_and_counts():
     assert computed[0] == counts
     pd.testing.assert_series_equal(computed[1], cells)
     pd.testing.assert_series_equal(computed[2]["cells"], cells, check_names=False)
+    assert isinstance(computed[2]["lazy"][0], float)
     assert computed[2]["lazy"][0] == 3
     assert wr.compute(Counter(a=wr.ones(3).sum()))["a"] == 3

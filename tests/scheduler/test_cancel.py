@@ -276,3 +276,56 @@ def test_a_process_ends_amid_a_call_of_a_library(launch):
     """OpenBLAS would wait at C's own exit for what runs in a thread that has ended."""
     for _ in range(2):
         assert launch(0, "-c", EXIT, limit=40).status == 7
+
+
+@pytest.mark.parametrize("ranks", [0, pytest.param(2, marks=pytest.mark.ranks)])
+def test_what_a_block_raises_late_is_not_told_to_who_asks_later(launch, tmp_path, ranks):
+    """A block of a computation that has failed raises when the same is already computed anew."""
+    script = tmp_path / "s.py"
+    script.write_text(LATE_ERROR)
+    ended = launch(ranks, str(script), str(tmp_path), str(ranks))
+    assert ended.status == 0, ended.err
+    assert ended.last == "[2, 3]"
+
+
+LATE_ERROR = """
+import sys, threading, time
+from contextlib import nullcontext
+from pathlib import Path
+import numpy as np, windrow as wr
+
+folder = Path(sys.argv[1])
+(folder / "broken").touch()
+
+def wait_for(name):
+    deadline = time.monotonic() + 20
+    while not (folder / name).exists() and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+def work(block, folder=folder, wait_for=wait_for):
+    if not (folder / "broken").exists():
+        return block + 1
+    if block[0] == 1:
+        wait_for("begun")
+        raise ValueError("the first one's")
+    (folder / "begun").touch()
+    try:
+        wait_for("go")
+    except BaseException:  # an interrupt comes as another error
+        wait_for("go")
+    raise ValueError("the late one's")
+
+if __name__ == "__main__":
+    with nullcontext() if int(sys.argv[2]) else wr.Cluster(threads=2):
+        x = wr.arange(1, 3, chunks=1).map_blocks(work, dtype=int)
+        try:
+            x.compute()
+        except ValueError as error:
+            assert "the first one's" in str(error), error
+        (folder / "broken").unlink()
+        again = threading.Thread(target=lambda: print(x.compute().tolist()))
+        again.start()
+        time.sleep(0.1)  # the late one still runs, most often
+        (folder / "go").touch()
+        again.join()
+"""
