@@ -70,6 +70,7 @@ class Ended:
 def environment(**more: str) -> dict[str, str]:
     """The environment for programs: our source, this Python's folder on PATH, root allowed to mpirun."""
     found = dict(os.environ) | dict.fromkeys(AS_ROOT, "1")
+    found.pop("TF_NUM_INTRAOP_THREADS", None)  # windrow.ml sets it where a test imports it
     found["PYTHONPATH"] = os.pathsep.join(p for p in (str(SOURCE), found.get("PYTHONPATH", "")) if p)
     found["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), found["PATH"]])
     return found | more
