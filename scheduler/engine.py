@@ -340,7 +340,7 @@ class Engine:
         assert isinstance(event, Event), event
         self.heartbeat.heard(event.rank, time.monotonic())
         if isinstance(event, Failed) and (event.batch, True) in self._recalled:
-            event = Refused(event.rank, event.batch)  # its error is that of who asked then: who asks now has it run anew
+            event = Refused(event.rank, event.batch)  # its error is of who asked then; who asks now has it run anew
         if isinstance(event, Done | Failed | Refused | Left):
             self._recalled -= {(event.batch, True), (event.batch, False)}
             if not isinstance(event, Refused):

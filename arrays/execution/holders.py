@@ -146,7 +146,7 @@ def _map_pandas(value: Any, apply: Callable[[Any], Any]) -> Any:
         return _map_cells(value, apply) if value.dtype == object else value
     if not isinstance(value, pandas.DataFrame):
         return value
-    columns = {k: value.iloc[:, k] for k, dtype in enumerate(value.dtypes) if dtype == object}
+    columns = {k: value.iloc[:, k] for k, dtype in enumerate(value.dtypes) if dtype.kind == "O"}
     filled = value.copy(deep=False)
     for k, column in columns.items():
         filled.isetitem(k, _map_cells(column, apply))
