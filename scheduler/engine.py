@@ -478,12 +478,10 @@ class Engine:
                     for batch in [b for b in mine.values() if b.record.stage.gang is None][:1]:
                         self.ledger.trust(batch.record)
         self.spiller.relieve()
-        if self.ledger.slabs.dropped:
-            dropped, self.ledger.slabs.dropped = self.ledger.slabs.dropped, []
-            for owner, source in dropped:
-                for rank, alive in enumerate(self.ledger.alive):
-                    if alive:
-                        self.send(rank, Drop(owner, source))
+        dropped, self.ledger.slabs.dropped = self.ledger.slabs.dropped, []
+        for owner, source in dropped:
+            for rank in np.flatnonzero(self.ledger.alive).tolist():
+                self.send(rank, Drop(owner, source))
 
     def _start(self, batch: Batch) -> None:
         if batch.record.stage.data is not None and batch.record.slow:
