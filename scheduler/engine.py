@@ -225,6 +225,7 @@ class Engine:
         elif isinstance(request, Watch):
             if request.job in self.jobs:
                 self.jobs.watch(request.job, self.ledger.records)
+                self.ledger.watch(request.job.targets)
         elif isinstance(request, Uncache):
             self.ledger.uncache(request.token)
         elif isinstance(request, Ask):
@@ -394,7 +395,7 @@ class Engine:
 
     def _check(self, job: Job) -> None:
         if self.ledger.records[job.targets[0]].complete:
-            job.finished = True
+            job.finished, self.ledger.records[job.targets[0]].watched = True, False
             self.jobs.finish(job)
             job.tell()
 
@@ -458,7 +459,7 @@ class Engine:
         run_gangs(self)
         for depth in (1, 2):
             for rank, threads in enumerate(self.ledger.threads):
-                if not self.ledger.alive[rank] or (depth == 2 and late[rank]):
+                if not self.ledger.alive[rank] or (depth == 2 and late[rank] and not self.ledger.ready.light):
                     continue
                 while (load := self.ledger.load(rank)) < depth * threads:
                     batch = self.ledger.take(rank, ahead=load >= threads)
@@ -470,13 +471,11 @@ class Engine:
         if self.ledger.only_gangs and (batch := self.ledger.take(0, alone=True)) is not None:
             self._moved[0] = now
             self._start(batch)
-        if any(late):
-            if ahead := find_ahead(self.ledger, [rank for rank, is_late in enumerate(late) if is_late]):
-                self.recall(ahead, unwanted=False)  # idle ranks have it
-            for mine, moved in zip(self.ledger.given, self._moved, strict=True):
-                if now - moved > TRIAL:
-                    for batch in [b for b in mine.values() if b.record.stage.gang is None][:1]:
-                        self.ledger.trust(batch.record)
+        self.recall(find_ahead(self.ledger, late), unwanted=False)
+        for mine, moved in zip(self.ledger.given, self._moved, strict=True) if any(late) else ():
+            if now - moved > TRIAL:
+                for batch in [b for b in mine.values() if b.record.stage.gang is None][:1]:
+                    self.ledger.trust(batch.record)
         self.spiller.relieve()
         dropped, self.ledger.slabs.dropped = self.ledger.slabs.dropped, []
         for owner, source in dropped:

@@ -167,7 +167,14 @@ class Ledger(Planner):
         record.gathers_owed += record.ntasks
         claim = Claim(record, np.ones(record.ntasks, bool))
         self._want(record, claim.open.copy())
+        self._awaited.append(record)
         return claim
+
+    def watch(self, tokens: Iterable[str]) -> None:
+        """Note that somebody waits for stages that are held."""
+        for record in filter(None, map(self.records.get, tokens)):
+            record.watched = True
+            self.ready.press((record,))
 
     def note_gathered(self, claim: Claim, tasks: Index | None = None) -> None:
         """Note that chunks (None: all that are left) have been gathered, or are not wanted any more."""
@@ -247,7 +254,9 @@ class Ledger(Planner):
         )
 
     def take(self, rank: int, ahead: bool = False, alone: bool = False) -> Batch | None:
-        """Give out ready tasks to a rank, the latest stages first; None when none is ready or none fits.
+        """Give out ready tasks to a rank; None when none is ready or none fits.
+
+        What somebody waits for goes before what is only held, and the latest stages before others.
 
         While little memory is used, what others wait for goes before what only frees its inputs. Tasks to be run
         `ahead`, after what the rank has, aren't taken from other ranks' short queues, since these may well be quicker,

@@ -9,11 +9,11 @@ import numpy as np
 
 from ..graph.access import distinct
 from .ready_queue import Ready, set_leading
-from .record import Record, State
+from .record import AWAITED, Record, State
 from .slabs import Slabs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -63,6 +63,8 @@ class Planner:
         """Records whose tasks wait or run."""
         self.ready = Ready(len(arenas))
         self._wanted: dict[Record, None] = {}
+        self._awaited: list[Record] = []
+        """What somebody waits for since the last plan."""
         self._pending: dict[Record, Mask] = {}
         self._refused: list[tuple[Record, Index]] = []
         self._loose: dict[Record, None] = {}
@@ -124,9 +126,21 @@ class Planner:
                         heappush(order, (-other.number, other))
                     need[other][items[absent]] = True
         set_leading(begun, self._slots)
+        self._press(fresh)
         for record, tasks in fresh.items():
             self._enqueue(record, tasks[record.inputs_missing[tasks] == 0])
         return sum(map(len, fresh.values()))
+
+    def _press(self, fresh: Mapping[Record, Index]) -> None:
+        """Find what of the records that are planned somebody waits for; readers come before their inputs."""
+        awaited, self._awaited = self._awaited, []
+        self.ready.press(awaited)
+        for record in fresh:
+            if record.awaited or any(user.pressing == AWAITED for user in record.users):
+                self.ready.press((record,))
+        for record in fresh if self.ready.pressing else ():
+            if any(edge.record.pressing for edge in record.inputs):
+                self.ready.spread([edge.record for edge in record.inputs if edge.record.pressing])
 
     def _plan_again(self) -> None:
         """Plan all that is wanted anew: stored chunks have been lost."""
@@ -166,6 +180,7 @@ class Planner:
     def _rest(self, record: Record) -> None:
         if not record.busy:
             self.active.pop(record, None)
+            self.ready.rest(record)
             self._loose[record] = None
 
     def _give_up(self, record: Record, tasks: Index) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..workers.reading import READERS
+from .record import AWAITED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,11 +66,24 @@ def bytes_read(record: Record) -> int:
     return stage.domain.largest * stage.dtype.itemsize * int(np.prod(stage.groups)) if record.slow else 0
 
 
-def find_ahead(ledger: Ledger, late: Sequence[int]) -> list[Batch]:
-    """Return what late ranks have been given ahead, as much as idle ones can begin at once."""
-    free = sum(max(0, threads - ledger.load(rank)) for rank, threads in enumerate(ledger.threads) if ledger.alive[rank])
+def find_ahead(ledger: Ledger, late: Sequence[bool]) -> list[Batch]:
+    """Return what ranks have been given ahead and give back: from late ones as much as idle ones can begin at once.
+
+    What is only held is also given back by as many as there are tasks that somebody waits for, and no rank could take.
+    """
+    first = ledger.ready.first(leading=True)
+    places = first.nready if first is not None and first.pressing == AWAITED else 0
+    free = sum(max(0, t - ledger.load(rank)) for rank, t in enumerate(ledger.threads) if ledger.alive[rank])
     ahead: list[Batch] = []
-    for rank in late if free else ():  # gangs have threads of their own, and so have readings
+    for rank, is_late in enumerate(late) if places or (free and any(late)) else ():
+        # gangs have threads of their own, and so have readings
         quick = [b for b in ledger.given[rank].values() if b.record.stage.gang is None and not b.record.slow]
-        ahead += quick[ledger.threads[rank] :]
-    return ahead[:free]
+        for batch in quick[ledger.threads[rank] :]:
+            if free > 0 and is_late:
+                free -= 1
+            elif places > 0 and not batch.record.pressing:
+                places -= 1
+            else:
+                continue
+            ahead.append(batch)
+    return ahead

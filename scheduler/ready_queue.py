@@ -1,15 +1,19 @@
-"""Which stage's ready tasks go next: records that have some, in the two orders in which they may go."""
+"""Which stage's ready tasks go next: records that have some, in the two orders in which they may go.
+
+What somebody waits for goes before what is only held. Within each, the latest stages go first.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from heapq import merge
+from itertools import chain
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from .record import AWAITED, BESIDE, Record
 
-    from .record import Record
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 SPARE = 4
 """Tasks in a rank's queue that are left to it while others have something to do."""
@@ -17,19 +21,23 @@ FEW = 4
 """A stage has few tasks when there are no more than so many for each thread that computes."""
 
 _ALL, _LONG = -1, -2
-_Entry = tuple[int, int, "Record"]
+_Entry = tuple[int, int, int, Record]
 
 
 class Ready:
     """Records with ready tasks: all of them, those with a long queue, and those with tasks for one rank.
 
     Each lies in two orders: the latest stages first, or as `leading` says. A change costs no more than finding a place.
+    In the first, which is for scarce memory, what shares stages with something awaited goes along with it, so that
+    what both read is freed.
     """
 
     def __init__(self, ranks: int) -> None:
         self._lists: dict[tuple[bool, int], list[_Entry]] = {
             (leading, kind): [] for leading in (False, True) for kind in (_ALL, _LONG, *range(ranks))
         }
+        self.pressing: dict[Record, None] = {}
+        """Records that somebody waits for, or beside, as long as they are busy."""
 
     def update(self, record: Record) -> None:
         """Note that a record's queues have changed."""
@@ -40,8 +48,8 @@ class Ready:
                 now.add(_LONG)
         if now == record.listed:
             return
-        for leading, key in ((False, -record.number), (True, record.leading)):
-            entry = (key, record.number, record)
+        for leading in (False, True):
+            entry = _entry(record, leading)
             for kind in now - record.listed:
                 insort(self._lists[leading, kind], entry)
             for kind in record.listed - now:
@@ -49,25 +57,77 @@ class Ready:
                 del entries[bisect_left(entries, entry)]
         record.listed = now
 
-    def first(self) -> Record | None:
+    def press(self, records: Iterable[Record]) -> None:
+        """Note that records are awaited: so is all that they wait for, and what shares stages with it is beside."""
+        found: list[Record] = []
+        reached = list(records)
+        while reached:
+            record = reached.pop()
+            if record.busy and record.pressing != AWAITED:
+                self._set_pressing(record, AWAITED)
+                found.append(record)
+                reached += [edge.record for edge in record.inputs]
+        self.spread(found)
+
+    def spread(self, records: Iterable[Record]) -> None:
+        """Note that what shares stages with records goes beside them."""
+        reached = list(records)
+        while reached:
+            record = reached.pop()
+            for other in chain((edge.record for edge in record.inputs), record.users):
+                if other.busy and not other.pressing:
+                    self._set_pressing(other, BESIDE)
+                    reached.append(other)
+
+    def rest(self, record: Record) -> None:
+        """Note that a record has no tasks to run."""
+        record.pressing = 0
+        self.pressing.pop(record, None)
+
+    def _set_pressing(self, record: Record, pressing: int) -> None:
+        for leading in (False, True):
+            entry = _entry(record, leading)
+            for kind in record.listed:
+                entries = self._lists[leading, kind]
+                del entries[bisect_left(entries, entry)]
+        record.pressing, record.listed = pressing, set()
+        if record.stage.gang is None:  # that takes no compute thread
+            self.pressing[record] = None
+        self.update(record)
+
+    def first(self, leading: bool = False) -> Record | None:
         """Return the record that goes first, if there is any."""
-        entries = self._lists[False, _ALL]
-        return entries[0][2] if entries else None
+        entries = self._lists[leading, _ALL]
+        return entries[0][-1] if entries else None
+
+    @property
+    def light(self) -> bool:
+        """Whether what goes first is waited for, and so light that no compute thread need be free."""
+        first = self.first(leading=True)
+        return first is not None and first.pressing == AWAITED and first.stage.light
 
     def candidates(self, rank: int, ahead: bool, leading: bool) -> Iterator[Record]:
         """Yield records that a rank may take tasks from; nothing may change until it is through.
 
-        What is run `ahead` comes from the rank's own queues, or from long ones.
+        What is run `ahead` comes from the rank's own queues, or from long ones. As long as something is waited for,
+        nothing else is: its next task would stand behind that.
         """
         if not ahead:
-            for _, _, record in self._lists[leading, _ALL]:
+            for *_, record in self._lists[leading, _ALL]:
                 yield record
             return
         last = None
-        for _, _, record in merge(self._lists[leading, rank], self._lists[leading, _LONG]):
-            if record is not last:
+        for *_, record in merge(self._lists[leading, rank], self._lists[leading, _LONG]):
+            if record is not last and (record.pressing or not self.pressing):
                 yield record
             last = record
+
+
+def _entry(record: Record, leading: bool) -> _Entry:
+    """Return a record's place in an order."""
+    if leading:
+        return -(record.pressing == AWAITED), record.leading, record.number, record
+    return -(record.pressing > 0), -record.number, record.number, record
 
 
 def set_leading(records: Sequence[Record], slots: int) -> None:

@@ -30,6 +30,7 @@ class State:
     LOST = 5
 
 
+AWAITED, BESIDE = 2, 1
 WORDS = ("released", "waiting", "ready", "running", "stored", "lost")
 """The states' words for people."""
 
@@ -56,7 +57,8 @@ class Record:
     stored, `gathers` gathers to the user that are owed, `gathers_owed` those of all tasks. `hold` keeps all chunks
     (persisted arrays). `seconds` is what a task takes lately; `ran` tasks have taken `spent` seconds in all. Inputs
     have smaller numbers than their readers. `slow`: tasks read a source that I/O threads read first. `leading` and
-    `listed` belong to `ready_queue.Ready`.
+    `listed` belong to `ready_queue.Ready`. `watched`: somebody waits for what is held. `pressing` says how much its
+    tasks are waited for: `AWAITED`, `BESIDE` (they share stages with what is), or 0 for what is only held.
     """
 
     stage: Stage
@@ -80,6 +82,8 @@ class Record:
     nready: int = 0
     leading: int = 0
     listed: set[int] = field(default_factory=set)
+    watched: bool = False
+    pressing: int = 0
 
     def __post_init__(self) -> None:
         n = self.stage.ntasks
@@ -112,6 +116,11 @@ class Record:
     def busy(self) -> int:
         """Number of tasks that wait, are ready, or run."""
         return self.nwaiting + self.nrunning
+
+    @property
+    def awaited(self) -> bool:
+        """Whether somebody waits for what it makes."""
+        return self.watched or self.gathers_owed > 0
 
     @property
     def is_waiting(self) -> NDArray[np.bool_]:

@@ -22,9 +22,9 @@ from windrow.graph.kinds.reduction import Reduce, reduce_grid
 from windrow.graph.kinds.source import Host, HostData, Random
 from windrow.graph.lower import lower
 from windrow.scheduler.arena import Arena
-from windrow.scheduler.ledger import SPARE, Batch, Claim, Ledger
+from windrow.scheduler.ledger import Batch, Claim, Ledger
 from windrow.scheduler.planning import Stopped
-from windrow.scheduler.record import Record, State
+from windrow.scheduler.record import AWAITED, Record, State
 from windrow.scheduler.spiller import victims
 
 F8 = np.dtype("f8")
@@ -299,10 +299,27 @@ class Simulation:
             assert record.hold or (left[waiting | (record.state == State.READY)] > 0).all(), "a task waits for nobody"
             if record.hold:
                 assert (todo | (record.state == State.STORED)).all(), "a held chunk is neither there nor to come"
+            self.check_pressing(record)
+        ready = self.ledger.ready
+        for leading in (False, True):
+            listed = list(ready.candidates(0, ahead=False, leading=leading))
+            assert set(listed) == {record for record in self.ledger.records.values() if record.nready}
+            awaited = [record.pressing == AWAITED if leading else record.pressing > 0 for record in listed]
+            assert awaited == sorted(awaited, reverse=True)
         for _, rank, _, nbytes in self.ledger.slabs.doomed:
             used[rank] += Arena.pad_size(nbytes)
         for rank, ok in enumerate(self.ledger.alive):
             assert not ok or self.ledger.arenas[rank].used == used[rank]
+
+    def check_pressing(self, record: Record) -> None:
+        assert record.pressing == 0 or record.busy
+        assert (record in self.ledger.ready.pressing) == (record.pressing > 0)
+        if record.busy and (record.awaited or any(user.pressing == AWAITED for user in record.users)):
+            assert record.pressing == AWAITED
+
+    def watch(self) -> None:
+        """Somebody waits for what is held."""
+        self.ledger.watch(self.rng.choice(self.jobs).tokens)
 
     def relieve(self) -> None:
         """Do what the engine does when nothing runs and nothing fits."""
@@ -334,6 +351,7 @@ class Simulation:
             choices += [self.late] if self.ended else []
             choices += [self.come_home] if self.strays else []
             choices += [self.drop, self.ledger.evict]
+            choices += [self.watch] if self.jobs else []
             if rng.random() < 0.25:
                 choices = [self.spill] * 4 if not self.spills else [self.dispatch]
                 choices += [self.end] if self.jobs else []
@@ -394,92 +412,3 @@ def test_random_histories(first):
 def test_many_random_histories(first):
     for seed in range(first, first + 1000):
         Simulation(seed).run(300)
-
-
-@pytest.mark.parametrize(("blocks", "kept", "leading"), [(100, 0, True), (4, 0, False), (100, 60, True)])
-def test_what_leads_on_goes_first_while_there_is_memory(blocks, kept, leading):
-    n, half = 400, 200
-    whole = Axis.regular(n, n)
-    grid = Grid([Axis.regular(n, half), whole])
-    rows = Expr(Host(HostData(np.zeros((n, n)), in_place=True)), (), grid, F8)
-    square = Expr(Host(HostData(np.ones((n, n)), in_place=True)), (), Grid([whole, whole]), F8)
-    first = Expr(Contract((0, 1), (1, 2), (0, 2)), (rows, square), grid, F8)
-    second = Expr(Contract((0, 1), (1, 2), (0, 2)), (first, square), grid, F8)
-    routes = tuple(Route(((0, Slice(start)), (1, Slice()))) for start in (0, -n))
-    both = Expr(Move("concatenate", routes), (first, second), Grid([Axis.regular(2 * n, half), whole]), F8)
-    ledger = Ledger([blocks * Arena.pad_size(half * n * 8)], [1])
-    if kept:
-        before = Expr(Random("random", (0, 1), 0), (), Grid([Axis.regular(kept * half, half), whole]), F8)
-        ledger.add(lower([before], lambda token: False), True)
-        ledger.hold(before.token)
-        ledger.plan()
-        while (batch := ledger.take(0)) is not None:
-            ledger.done(batch.number, 0.0)
-    ledger.add(lower([both], lambda token: False), True)
-    ledger.hold(both.token)
-    ledger.plan()
-    for batch in [ledger.take(0), ledger.take(0)]:
-        assert batch is not None
-        assert batch.record.stage.token == first.token
-        ledger.done(batch.number, 0.0)
-    batch = ledger.take(0)
-    assert batch is not None
-    assert batch.record.stage.token == (second.token if leading else both.token)
-
-
-def test_work_ahead_is_left_to_its_rank_when_there_is_little():
-    numbers = Expr(Random("random", (0, 1), 0), (), Grid([Axis.regular(16 << 17, 1 << 17)]), F8)
-    ledger = Ledger([1 << 30, 1 << 30], [1, 1])
-    ledger.add(lower([numbers], lambda token: False), True)
-    ledger.hold(numbers.token)
-    ledger.plan()
-    (record,) = ledger.records.values()
-    mine = 0
-    while len(record.queues[0]):
-        mine += len(ledger.take(0, ahead=True).tasks)
-    assert mine == 8
-    while (batch := ledger.take(0, ahead=True)) is not None:
-        assert sum(map(len, record.queues[1])) + len(batch.tasks) > SPARE
-    assert 0 < sum(map(len, record.queues[1])) <= SPARE
-    assert ledger.take(0) is not None
-
-
-def test_an_exchange_of_all_with_all_runs_on_all_ranks():
-    rows, columns = (Grid([Axis.regular(4096, a), Axis.regular(4096, b)]) for a, b in ((512, 4096), (4096, 512)))
-    numbers = Expr(Random("random", (0, 1), 0), (), rows, F8)
-    turned = Expr(rechunk(2), (numbers,), columns, F8)
-    ledger = Ledger([1 << 30, 1 << 30], [1, 1])
-    ledger.add(lower([numbers, turned], lambda token: False), True)
-    for each in (numbers, turned):
-        ledger.hold(each.token)
-    ledger.plan()
-    source = ledger.records[numbers.token]
-    while not source.complete:
-        for rank in (0, 1):
-            if source.nready and (batch := ledger.take(rank, ahead=True)) is not None:
-                ledger.done(batch.number, 0.0)
-    assert set(source.owner.tolist()) == {0, 1}
-    queues = ledger.records[turned.token].queues
-    assert [sum(map(len, queues[rank])) for rank in (0, 1)] == [4, 4]
-
-
-def test_of_stages_with_few_tasks_the_longest_chain_begins_first():
-    n = 64
-    grid = Grid([Axis.regular(n, n), Axis.regular(n, n)])
-    first, second = (Expr(Host(HostData(np.full((n, n), k), in_place=True)), (), grid, F8) for k in (0.0, 1.0))
-    product = Contract((0, 1), (1, 2), (0, 2))
-    chain = [Expr(product, (first, first), grid, F8)]
-    for _ in range(2):
-        chain.append(Expr(product, (chain[-1], first), grid, F8))
-    short = Expr(product, (second, second), grid, F8)
-    ledger = Ledger([1 << 20], [1])
-    ledger.add(lower([chain[-1], short], lambda token: False), True)
-    for each in (chain[-1], short):
-        ledger.hold(each.token)
-    ledger.plan()
-    order = []
-    while (batch := ledger.take(0)) is not None:
-        order.append(batch.record.stage.token)
-        ledger.done(batch.number, 0.0)
-    assert order[:2] == [chain[0].token, chain[1].token]
-    assert sorted(order) == sorted(e.token for e in (*chain, short))
