@@ -106,3 +106,32 @@ def test_variables(tmp_path, other):
         found = wr.from_array(file["x"])
         assert by_path(found)
         np.testing.assert_array_equal(found.compute(), NEW)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_an_array_that_is_described_anew_is_read_only_where_it_is_the_same(tmp_path, zarr_format):
+    """Its folder stays the same one; zarr would read numbers as others, and fill values where nothing is any more."""
+    zarr = pytest.importorskip("zarr")
+    how = {"chunks": (2,), "dtype": "f8", "zarr_format": zarr_format, "fill_value": np.nan}
+    source = zarr.create_array(tmp_path / "x", shape=(8,), **how)
+    source[:] = np.arange(8)
+    x = wr.from_array(zarr.open_array(tmp_path / "x", mode="r"))
+    assert x.sum().compute() == 28
+    source.attrs["unit"] = "m"
+    source.append(np.ones(3))
+    source[0] = 2
+    assert (x + 1).compute().tolist() == [3, 2, 3, 4, 5, 6, 7, 8]
+    source.resize((4,))
+    with pytest.raises(wr.SourceChanged, match=r"it has shape \(4,\) by now; it had \(8,\)"):
+        (x + 2).compute()
+    described = tmp_path / "x" / ("zarr.json" if zarr_format == 3 else ".zarray")
+    known = described.read_text()
+    zarr.create_array(tmp_path / "y", shape=(8,), **how | {"dtype": "i8", "fill_value": 0})
+    described.write_text((tmp_path / "y" / described.name).read_text())
+    with pytest.raises(wr.SourceChanged, match=r"it has another (data_type|dtype) by now: .*nt64"):
+        (x + 3).compute()
+    described.write_text(known[:-9])
+    with pytest.raises(wr.SourceChanged, match="it has a description that can't be read"):
+        (x + 4).compute()
+    source.resize((9,))
+    assert (x + 5).compute().tolist()[:4] == [7, 6, 7, 8]

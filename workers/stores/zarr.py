@@ -5,14 +5,16 @@ zarr-python does it; where zarrs is installed, and knows the codecs and the stor
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import itertools
+import json
 import os
 import pickle
 import re
 import shutil
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -119,7 +121,7 @@ def folder_of(array: Any) -> str | None:
     return os.path.join(os.path.abspath(store.root), str(array.async_array.path))
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class ZarrArray:
     """An array that any rank can open; of one in a folder what tells that folder from another in its place."""
 
@@ -140,12 +142,17 @@ class ZarrArray:
         return OpenZarr(self)
 
     def check(self) -> None:
-        """Raise where the array is gone: zarr would take all that isn't there for fill values."""
+        """Raise where the array is gone or is another: zarr would take all that isn't there for fill values."""
         if self.folder is None:
             return
         inode, head = _looks(self.folder)
-        if head is None or (inode != self.inode and head != self.head):
-            what = "is gone" if head is None else "was replaced"
+        if head == self.head:
+            return
+        if head is None:
+            what = "is gone"
+        else:
+            what = "was replaced" if inode != self.inode else _difference(self.pickled, self.folder, head)
+        if what:
             raise SourceChanged(f"{self.label}: the zarr array {self.name} changed underneath the array: it {what}")
 
 
@@ -173,6 +180,34 @@ def _looks(folder: str) -> tuple[int, tuple[int, int] | None]:
         except OSError:
             continue
     return 0, None
+
+
+@functools.lru_cache(KEPT)
+def _difference(pickled: bytes, folder: str, head: tuple[int, int]) -> str:
+    """Return how the array that a folder describes by now differs from the one that is read; "" where it may be read.
+
+    It may have become longer, and its attributes are others': `head`, which tells this description from later ones.
+    """
+    known = opened(pickled, True).async_array.metadata
+    name = METADATA[0 if known.zarr_format == 3 else 1]
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            new = type(known).from_dict(json.load(file))
+    except FileNotFoundError:
+        return "was replaced"
+    except (ValueError, TypeError, KeyError) as error:
+        return f"has a description that can't be read: {_told(error)}"
+    if new.ndim != known.ndim or any(now < had for now, had in zip(new.shape, known.shape, strict=True)):
+        return f"has shape {new.shape} by now; it had {known.shape}"
+    alike = dataclasses.replace(new, shape=known.shape, attributes=known.attributes)
+    fields = [each.name for each in dataclasses.fields(known)]
+    odd = [each for each in fields if not _is_equal(getattr(alike, each), getattr(known, each))]
+    return f"has another {odd[0]} by now: {getattr(new, odd[0])!r}; it had {getattr(known, odd[0])!r}" if odd else ""
+
+
+def _is_equal(one: Any, two: Any) -> bool:
+    """Whether what descriptions say is the same, NaN as a fill value too."""
+    return bool(one == two) or repr(one) == repr(two)
 
 
 def place_of(array: Any) -> object:
