@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
+from ...graph.errors import ArgumentError, DTypeError, FileError, ShapeError, bad
+from ...graph.kinds.source import Host
+from ...scheduler.cluster import session
 from ...workers.stores.libraries import is_of
 from ...workers.stores.zarr import name_of
 from ..base import ArrayBase, LazyWrites, as_array
 from ..creation.from_data import from_array
 from .aside import write_once
-from .writing import Target, hold_lock, reads, slices, write_blocks, write_here
+from .rereads import Reader, reader, reads
+from .writing import Target, hold_lock, slices, write_blocks, write_here
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -65,11 +68,13 @@ def store(
     ------
     ArgumentError
         `sources` are no Windrow arrays, `targets` or `regions` don't match them in number, a target doesn't take
-        slices, or a source reads an array that ranks would write to meanwhile.
+        slices, or a source reads what ranks would write meanwhile, at other places than those that it is written to.
     ShapeError
         A source doesn't have the shape of its region.
     DTypeError
         A source is complex, and its target holds real numbers.
+    FileError
+        A target can't be written, or a rank was lost while one was written over what it is made from.
 
     Examples
     --------
@@ -120,6 +125,10 @@ class _Job:
         found = Target(self.source, self.target, tuple(r.start for r in self.region))
         return found if found.by_ranks else None
 
+    def needs(self, other: _Job, reader: Reader) -> bool:
+        """Whether its source, as it reads, needs what another job, or this one, writes over."""
+        return reader.needs(other.target, [(r.start, r.stop) for r in other.region], own=other is self)
+
 
 @dataclass(frozen=True)
 class Stored(LazyWrites):
@@ -133,25 +142,52 @@ class Stored(LazyWrites):
 
 
 def _store(jobs: tuple[_Job, ...], lock: Any, return_stored: bool, single: bool) -> Any:
-    by_ranks = [found for job in jobs if (found := job.by_ranks) is not None]
-    for target in by_ranks:
-        if any(reads(job.source, target.array) for job in jobs):
-            raise ArgumentError(
-                f"store: a source reads {name_of(target.array)}, into which ranks would write meanwhile; expected "
-                "another target, or a source that was computed or saved before"
-            )
-    if by_ranks:
-        with hold_lock(lock):
-            names = "; ".join(name_of(t.array) for t in by_ranks)
-            rewrite = [t.source for t in by_ranks]
-            write_once("store", names, True, rewrite, lambda *known: _write(by_ranks, known))
-    here = [(job.source, job.target, job.region) for job in jobs if job.by_ranks is None]
-    if here:
-        write_here(here, lock)
+    for round_ in _rounds(jobs):
+        _store_round(round_, lock)
     if not return_stored:
         return None
     made = tuple(from_array(j.target)[slices(j.region)].rechunk(j.source.chunks) for j in jobs)
     return made[0] if single else made
+
+
+def _rounds(jobs: Sequence[_Job]) -> list[list[_Job]]:
+    """Return what is written together, in turn: first what reads elements that ranks then write."""
+    numbers = range(len(jobs))
+    by_ranks = [i for i in numbers if jobs[i].by_ranks is not None]
+    known = [reader(job.source, [r.start for r in job.region]) for job in jobs] if by_ranks else []
+    readers = {i: {j for j in numbers if jobs[j].needs(jobs[i], known[j])} for i in by_ranks}
+    found: list[list[_Job]] = []
+    waiting = set(numbers)
+    while waiting:
+        late = {i for i in waiting if readers.get(i, set()) & waiting}
+        if late == waiting:
+            name = name_of(jobs[min(late)].target)
+            raise ArgumentError(
+                f"store: a source reads {name}, into which ranks would write meanwhile, elsewhere than it is written "
+                "to; expected another target, or a source that was computed or saved before"
+            )
+        found.append([jobs[i] for i in sorted(waiting - late)])
+        waiting = late
+    return found
+
+
+def _store_round(jobs: Sequence[_Job], lock: Any) -> None:
+    by_ranks = [found for job in jobs if (found := job.by_ranks) is not None]
+    if by_ranks:
+        changing = [t for t in by_ranks if not isinstance(t.source.expr.op, Host) and reads(t.source, t.array)]
+        lost = len(session().losses) if changing else 0
+        with hold_lock(lock):
+            names = "; ".join(name_of(t.array) for t in by_ranks)
+            rewrite = [t.source for t in by_ranks]
+            write_once("store", names, True, rewrite, lambda *known: _write(by_ranks, known))
+        if changing and len(session().losses) > lost:
+            raise FileError(
+                f"store: a rank was lost while {name_of(changing[0].array)} was written over what it was made from; "
+                "some of its blocks may have been made from what was written already"
+            )
+    here = [(job.source, job.target, job.region) for job in jobs if job.by_ranks is None]
+    if here:
+        write_here(here, lock)
 
 
 def _write(targets: list[Target], known: Sequence[Array]) -> None:

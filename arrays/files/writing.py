@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import FileError
-from ...graph.expr import walk
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ...graph.kinds.source import Host
 from ...workers.config import config
 from ...workers.stores.libraries import is_of
 from ...workers.stores.zarr import (
-    ZarrArray,
     arrives,
     can_travel,
     folder_of,
@@ -35,6 +32,7 @@ from ..chunking.stored import grid_of_objects, stored_chunks
 from ..creation.from_data import from_array
 from ..execution.compute import compute, persist, release, wait
 from ..execution.deferred import evaluate
+from .rereads import reads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -204,19 +202,6 @@ def _grid_here(source: Array, target: Any, spans: Sequence[range]) -> Grid:
     if stored is None or any(s.step != 1 for s in spans):
         return source.expr.grid
     return grid_of_objects(source.expr.grid, stored, [s.start for s in spans], source.dtype.itemsize)
-
-
-def reads(source: Array, target: Any) -> bool:
-    """Tell whether an array is made of what it is to be written to."""
-    found = [node.op.data for node in walk([source.expr]) if isinstance(node.op, Host)]
-    if is_of(target, "zarr", "Array"):
-        name = name_of(target)
-        return any(isinstance(d.file, ZarrArray) and d.file.name == name for d in found) or any(
-            is_of(d.array, "zarr", "Array") and name_of(d.array) == name for d in found
-        )
-    if isinstance(target, np.ndarray):
-        return any(isinstance(d.array, np.ndarray) and np.may_share_memory(d.array, target) for d in found)
-    return any(type(d.array) is type(target) and bool(d.array == target) for d in found)
 
 
 def _chunks(grid: Grid, held: Array) -> Iterator[tuple[Region, Any]]:

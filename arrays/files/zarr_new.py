@@ -21,6 +21,7 @@ from ...workers.stores.libraries import is_of, library
 from ...workers.stores.zarr import METADATA, array_at
 from .aside import aside
 from .places import Place, find_node
+from .rereads import reads
 from .writing import Target, can_fork, remove_partial, write_blocks, write_forked
 
 if TYPE_CHECKING:
@@ -193,19 +194,24 @@ def _replaceable(path: str, whole: bool) -> bool:
 # -------------------------------------------------------------------- other stores
 
 
-def _find_old(place: Place, overwrite: bool) -> bool:
-    """Tell whether there is an array, which may be replaced."""
+def _find_old(array: Array, place: Place, overwrite: bool) -> bool:
+    """Tell whether there is an array, which may be replaced: not by one that is made of it, which goes first here."""
     there = find_node("to_zarr", place)
     if there is not None and not (overwrite and is_of(there, "zarr", "Array")):
         kind = "an array" if is_of(there, "zarr", "Array") else "a group, which to_zarr doesn't replace"
         raise FileExists(f"to_zarr: there is {kind} at {place.shown}; expected a new path or overwrite=True")
+    if there is not None and reads(array, there):
+        raise ArgumentError(
+            f"to_zarr: argument 'arr' is read from {place.shown}, "
+            "which it would remove first; expected another path, or an array that was computed before"
+        )
     return there is not None
 
 
 def _write_session(array: Array, new: New, overwrite: bool) -> None:
     """Write into a session of icechunk's, for the user to commit: ranks through forks, if it has no changes yet."""
     place, sync = new.place, library("to_zarr", "zarr.core.sync").sync
-    old = _find_old(place, overwrite)
+    old = _find_old(array, place, overwrite)
     fork = place.store.session.fork() if can_fork(place.store) else None
     store = place.store if fork is None else fork.store
     if old:
@@ -222,7 +228,7 @@ def _write_session(array: Array, new: New, overwrite: bool) -> None:
 def _write_into(array: Array, new: New, overwrite: bool) -> None:
     place = new.place
     sync = library("to_zarr", "zarr.core.sync").sync
-    old = _find_old(place, overwrite)
+    old = _find_old(array, place, overwrite)
     config = new.config
     try:
         if old:

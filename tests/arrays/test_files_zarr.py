@@ -416,19 +416,6 @@ def test_a_target_that_has_only_a_shape():
     assert Target.parts == [((slice(0, 3, 1),), [0, 1, 2]), ((slice(3, 5, 1),), [3, 4])]
 
 
-def test_a_source_that_reads_its_target(tmp_path):
-    data = np.arange(40.0)
-    x = wr.from_array(data, chunks=7)
-    x.to_zarr(tmp_path / "x", chunks=(4,))
-    target = zarr.open(tmp_path / "x", mode="r+")
-    for source in (wr.from_zarr(tmp_path / "x"), wr.from_array(target)):
-        with pytest.raises(wr.ArgumentError, match=r"store: a source reads file://.*/x, into which"):
-            wr.store((source + 1).persist(), target)
-    np.testing.assert_array_equal(target[:], data)
-    wr.store(wr.from_array((wr.from_array(target) + 1).compute()), target)
-    np.testing.assert_array_equal(target[:], data + 1)
-
-
 @pytest.mark.parametrize("large", [False, True])
 def test_arrays_of_the_driver_that_are_read_and_written(large):
     with wr.config.set(chunk_bytes=64 if large else 1 << 20):

@@ -205,6 +205,64 @@ def test_dataframes_of_dask(ds):
     assert isinstance(ds.t.data, wr.Array)
 
 
+def changed(ds):
+    """The data set, and what it is with one added to `t`."""
+    return ds.assign(t=ds.t + 1), ds.compute().assign(t=ds.t.compute() + 1)
+
+
+@pytest.mark.parametrize("kind", ["zarr", "url", "group", "tree", "array", "later", "netcdf4", "h5netcdf"])
+def test_what_a_data_set_is_read_from_is_not_emptied_before(tmp_path, ds, kind):
+    path = str(tmp_path / "a")
+    if kind in ("netcdf4", "h5netcdf"):
+        pytest.importorskip(kind.replace("netcdf4", "netCDF4"))
+        ds.to_netcdf(path, engine=kind)
+        opened = xr.open_dataset(path, engine=kind, chunks={})
+        opened.close()
+        with pytest.raises(wr.ArgumentError, match=r"to_netcdf: variable '[tn]' is read from .*/a, which mode='w'"):
+            changed(opened)[0].to_netcdf(path, engine=kind)
+        with xr.open_dataset(path, engine=kind) as found:
+            xr.testing.assert_equal(found, ds.compute())
+        return
+    group = "g" if kind in ("group", "tree") else None
+    ds.to_zarr(path, group=group)
+    opened = xr.open_zarr(path, group=group)
+    made, _ = changed(opened)
+    made = xr.DataTree.from_dict({"g": made}) if kind == "tree" else made.t if kind == "array" else made
+    with pytest.raises(wr.ArgumentError, match=r"to_zarr: variable '[tn]' is read from .*/[tn], which mode='w'"):
+        made.to_zarr(f"file://{path}" if kind == "url" else path, mode="w", compute=kind != "later")
+    xr.testing.assert_equal(opened.compute(), ds.compute())
+    made.load().to_zarr(path, mode="w")
+    ds.to_zarr(path, group="other", mode="w")
+
+
+def test_a_data_set_is_written_into_its_own_store(tmp_path, ds):
+    path = str(tmp_path / "a.zarr")
+    ds.to_zarr(path)
+    opened = xr.open_zarr(path)
+    made, expected = changed(opened)
+    anomaly = expected.t - 1 - (expected.t - 1).mean("time")
+    made.assign(more=opened.t - opened.t.mean("time")).to_zarr(path, mode="a")
+    xr.testing.assert_allclose(xr.open_zarr(path).compute(), expected.assign(more=anomaly))
+    ds.to_zarr(path, mode="w")
+    made.to_zarr(path, mode="a")
+    opened = xr.open_zarr(path)
+    part = {"time": slice(5, 10)}
+    (opened[["t"]].isel(part) * 2).drop_vars("y").to_zarr(path, region=part)
+    expected.t[5:10] *= 2
+    opened.to_zarr(path, append_dim="time")
+    xr.testing.assert_equal(xr.open_zarr(path).t[:20].compute(), expected.t)
+    for moved in (opened.roll(time=5), opened.isel(time=slice(None, None, -1)), opened.cumsum("time")):
+        with pytest.raises(wr.ArgumentError, match=r"store: a source reads .*/t, into which ranks would write"):
+            moved[["t"]].drop_vars(["time", "y"], errors="ignore").to_zarr(path, region={"time": slice(0, 20)})
+    whole = xr.open_dataset(path, engine="zarr")  # what is cut before it is chunked is lazy in xarray's own way
+    whole[["t"]].isel(part).chunk(time=5).drop_vars(["time", "y"]).to_zarr(path, region=part)
+    with pytest.raises(wr.ArgumentError, match=r"store: a source reads .*/t, into which ranks would write"):
+        whole[["t"]].isel(time=slice(2, 12)).chunk(time=5).drop_vars(["time", "y"]).to_zarr(
+            path, region={"time": slice(5, 15)}, safe_chunks=False
+        )
+    xr.testing.assert_equal(xr.open_zarr(path).t[:20].compute(), expected.t)
+
+
 def test_what_lives_with_its_cluster_is_not_pickled(ds):
     with pytest.raises(wr.ArgumentError, match=r"ds\.compute\(\) of xarray's; or save it \(to_zarr"):
         pickle.dumps(ds)

@@ -212,8 +212,29 @@ def _is_equal(one: Any, two: Any) -> bool:
 
 def place_of(array: Any) -> object:
     """Return where an array lies, which is the same however its path leads there."""
-    folder = folder_of(array)
-    return array.async_array.store_path if folder is None else os.path.realpath(folder)
+    inner = array.async_array
+    return place_in(inner.store, str(inner.path))
+
+
+def place_in(store: Any, path: str) -> object:
+    """Return where a path in a store lies: of a store in folders the real path, else the store and the path in it."""
+    root = root_of(store)
+    if root is not None:
+        return os.path.realpath(os.path.join(root, path))
+    if is_of(store, "zarr.storage", "MemoryStore"):
+        return id(store._store_dict), path
+    return library("zarr", "zarr.storage").StorePath(store, path)
+
+
+def root_of(store: Any) -> str | None:
+    """Return the folder of a store that lies in folders of this machine, by whatever library."""
+    if is_of(store, "zarr.storage", "LocalStore"):
+        return str(os.path.abspath(store.root))
+    if is_of(store, "zarr.storage", "FsspecStore"):
+        system = store.fs
+        system = getattr(system, "sync_fs", system)
+        return str(store.path) if is_of(system, "fsspec.implementations.local", "LocalFileSystem") else None
+    return None
 
 
 def pickled_array(array: Any) -> bytes | None:

@@ -17,6 +17,7 @@ from ...array import Array
 from ...ops.sliding_window import sliding_window_view
 from ..placing import place
 from . import blocks, dates, grouping, indexing, lines
+from .overwriting import keep_what_is_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -160,6 +161,10 @@ GATES: tuple[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
     ("xarray.core.variable", "Variable._roll_one_dim", _keep_chunks),
     ("xarray.core.dataset", "Dataset.chunk", _chunk_as_asked),
     ("xarray.core.dataset", "Dataset.to_dask_dataframe", _frame_by_dask),
+    ("xarray.backends.writers", "to_zarr", keep_what_is_read("to_zarr")),
+    ("xarray.backends.writers", "to_netcdf", keep_what_is_read("to_netcdf")),
+    ("xarray.backends.writers", "_datatree_to_zarr", keep_what_is_read("to_zarr")),
+    ("xarray.backends.writers", "_datatree_to_netcdf", keep_what_is_read("to_netcdf")),
     ("xarray.core.groupby", "GroupBy._flox_reduce", _with_gate_of_flox),
     ("xarray.core.groupby", "GroupBy._flox_scan", _with_gate_of_flox),
 )
