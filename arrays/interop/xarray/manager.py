@@ -21,6 +21,7 @@ from ...user_functions.gufunc import apply_gufunc
 from ...user_functions.map_blocks import map_blocks
 from ...user_functions.reduction import cumreduction, reduction
 from .gates import open_gates
+from .narrowing import Watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -138,8 +139,9 @@ class WindrowManager(ChunkManagerEntrypoint[Any]):
         **kwargs: Any,
     ) -> Any:
         """Apply a function of core axes; unlike in `windrow.apply_gufunc` they must be whole unless allowed."""
+        watched = output_dtypes is not None and not vectorize
         return apply_gufunc(
-            func,
+            Watched(func, tuple(output_dtypes)) if watched else func,
             signature,
             *args,
             axes=axes,
