@@ -14,7 +14,7 @@ from ..graph.travel import is_travelling
 from ..workers.boundary import guard, warn
 from ..workers.config import config
 from .as_methods import method
-from .base import ArrayBase, alias, check_device, check_own, note_view, packed, register, unpacked
+from .base import ArrayBase, NotPickled, alias, check_device, check_own, note_view, packed, register, unpacked
 from .creation import arrow
 from .display.methods import Looks
 from .execution import compute as verbs
@@ -362,11 +362,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
     def __reduce__(self) -> Any:
         if is_travelling():
             return unpacked, (packed(self),)
-        raise ArgumentError(
-            "pickle: a Windrow array is a recipe that lives with its cluster; pickle what it computes instead: "
-            "x.compute(), ds.compute() of xarray's; or save it (to_zarr, save) and open that elsewhere; "
-            "scikit-learn's n_jobs= takes lazy arrays within joblib.parallel_config('windrow'), after import windrow.ml"
-        )
+        raise NotPickled
 
     def __dask_tokenize__(self) -> tuple[str, str]:
         return "windrow.Array", self.expr.token

@@ -294,6 +294,21 @@ def as_array(operation: str, argument: str, value: Any) -> Array:
     return as_array_nocopy(operation, argument, snapshot(value))
 
 
+class NotPickled(ArgumentError):
+    """A lazy array was to be pickled for something else than a task of its own cluster."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "pickle: a Windrow array is a recipe that lives with its cluster; wr.submit(f, x) and wr.delayed(f)(x) take "
+            "it, and what holds it; else pickle what it computes: x.compute(), ds.compute() of xarray's, or save "
+            "it (to_zarr, save) and open that elsewhere; scikit-learn's n_jobs= takes lazy arrays within "
+            "joblib.parallel_config('windrow'), after import windrow.ml"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NotPickled, ()
+
+
 class LazyCalls:
     """What `compute` and `persist` take beside arrays: lazy calls, which run as tasks."""
 

@@ -27,7 +27,7 @@ from ...scheduler.pages.lease import Lease
 from ...workers.kernels.user_results import plain
 from ...workers.pages.additions import adder, trying
 from ...workers.shared_objects import as_ranks_see, noting
-from ..base import ArrayBase, check_dtype
+from ..base import ArrayBase, NotPickled, check_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,6 +75,11 @@ def payload(
         with noting() as used:
             pickled = _dumps((function, extra, keywords))
             digest = _digest((function, extra, keywords), pickled)
+    except NotPickled as error:
+        raise ArgumentError(
+            f"{operation}: the function {name!r} uses what holds lazy arrays, such as a data set, or is given it; "
+            "expected lazy arrays among the arguments, by position, or what was computed: ds.compute(); a task may use it as it is: wr.submit(f, ds)"
+        ) from error
     except Exception as error:
         raise ArgumentError(
             f"{operation}: argument 'func', the function {name!r} with its arguments, can't be pickled: "

@@ -190,8 +190,19 @@ def test_functions_that_use_lazy_arrays_are_refused():
                 wr.map_blocks(function, x, dtype=dtype)
             with pytest.raises(wr.ArgumentError, match=f"^map_overlap: {expected}"):
                 wr.map_overlap(function, x, depth=1, dtype=dtype)
-    with pytest.raises(wr.ArgumentError, match=r"map_blocks.*'doubled'.*lives with its cluster"):
-        wr.map_blocks(doubled, x, others=[x], dtype=float)
+    held = SimpleNamespace(x=x)
+    for call in (
+        lambda: wr.map_blocks(doubled, x, others=[x], dtype=float),
+        lambda: wr.map_blocks(lambda block: block + held.x, x, dtype=float),
+        lambda: wr.map_overlap(lambda block: block + held.x, x, depth=1, dtype=float),
+        lambda: wr.apply_gufunc(lambda block: block + held.x, "()->()", x, output_dtypes=float),
+        lambda: wr.spmd(lambda part: part + held.x, x),
+    ):
+        with pytest.raises(
+            wr.ArgumentError, match=r"^\w+: the function '(doubled|<lambda>)' uses what holds lazy arrays"
+        ):
+            call()
+    assert wr.submit(lambda: float(held.x.sum())).result() == 3
     assert wr.map_blocks(names_an_attribute, x, SimpleNamespace(OUTSIDE=2)).sum().compute() == 9
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
@@ -264,6 +265,7 @@ def test_a_data_set_is_written_into_its_own_store(tmp_path, ds):
 
 
 def test_what_lives_with_its_cluster_is_not_pickled(ds):
-    with pytest.raises(wr.ArgumentError, match=r"ds\.compute\(\) of xarray's; or save it \(to_zarr"):
+    with pytest.raises(wr.ArgumentError, match=r"ds\.compute\(\) of xarray's, or save it \(to_zarr"):
         pickle.dumps(ds)
+    assert isinstance(copy.deepcopy(ds).t.data, wr.Array)
     assert wr.submit(lambda part: float(part.t.sum()), ds).result() == pytest.approx(float(ds.t.sum()))
