@@ -299,10 +299,10 @@ class NotPickled(ArgumentError):
 
     def __init__(self) -> None:
         super().__init__(
-            "pickle: a Windrow array is a recipe that lives with its cluster; wr.submit(f, x) and wr.delayed(f)(x) take "
-            "it, and what holds it; else pickle what it computes: x.compute(), ds.compute() of xarray's, or save "
-            "it (to_zarr, save) and open that elsewhere; scikit-learn's n_jobs= takes lazy arrays within "
-            "joblib.parallel_config('windrow'), after import windrow.ml"
+            "pickle: a Windrow array is a recipe that lives with its cluster; wr.submit(f, x) and wr.delayed take it; "
+            "else pickle what it computes: x.compute(), ds.compute() of xarray's, or save it (to_zarr, save) and "
+            "open that elsewhere; scikit-learn's n_jobs= takes lazy arrays within joblib.parallel_config('windrow'), "
+            "after import windrow.ml"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -78,7 +78,8 @@ def payload(
     except NotPickled as error:
         raise ArgumentError(
             f"{operation}: the function {name!r} uses what holds lazy arrays, such as a data set, or is given it; "
-            "expected lazy arrays among the arguments, by position, or what was computed: ds.compute(); a task may use it as it is: wr.submit(f, ds)"
+            "expected lazy arrays among the arguments, by position, or what was computed: ds.compute(); "
+            "a task may use it as it is: wr.submit(f, ds)"
         ) from error
     except Exception as error:
         raise ArgumentError(
