@@ -139,9 +139,9 @@ class WindrowManager(ChunkManagerEntrypoint[Any]):
         **kwargs: Any,
     ) -> Any:
         """Apply a function of core axes; unlike in `windrow.apply_gufunc` they must be whole unless allowed."""
-        watched = output_dtypes is not None and not vectorize
+        called = func if output_dtypes is None or vectorize else Watched(func, tuple(output_dtypes))
         return apply_gufunc(
-            Watched(func, tuple(output_dtypes)) if watched else func,
+            called,
             signature,
             *args,
             axes=axes,
