@@ -26,10 +26,10 @@ from .indexing.getitem import getitem
 from .indexing.lost_writes import LOST, is_blank, is_view_key, warn_lost, warn_turns
 from .indexing.points import PointView
 from .indexing.setitem import assign
+from .interop import pandas
 from .interop.array_api import namespace
 from .interop.dlpack import CPU, to_dlpack
 from .interop.numpy_protocols import by_ufunc, replacement
-from .interop.pandas import type_for_pandas
 from .methods import Methods
 from .operators import Operators
 from .tasks.methods import Awaitable
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pyarrow
+
+    from ..graph.expr import Expr
 
 _assigned = guard(assign, inner=True)  # `__setitem__` counts references, and so has no wrapper around it
 
@@ -70,6 +72,11 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
 
     __slots__ = ()
     __array_priority__ = 100
+
+    def __init__(self, expr: Expr) -> None:
+        super().__init__(expr)
+        if "pandas" in sys.modules:
+            pandas.open_gates()
 
     def __repr__(self) -> str:
         waiting = self._unsized
@@ -290,7 +297,7 @@ class Array(Operators, Methods, LocalParts, Looks, Awaitable):
     if not TYPE_CHECKING:  # which would take any name for an attribute
 
         def __getattr__(self, name: str) -> Any:
-            if name == "_typ" and (kind := type_for_pandas(self)) is not None:
+            if name == "_typ" and (kind := pandas.type_for_pandas(self)) is not None:
                 return kind
             raise importlib.import_module(".interop.unsupported", __package__).missing_method(self, name)
 

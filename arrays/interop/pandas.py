@@ -1,4 +1,8 @@
-"""Where pandas asks for the types of masks, and of what has groups: lazy arrays are taken, and computed for it."""
+"""Lazy arrays among the arguments of pandas' functions: computed, where pandas knows NumPy's arrays and lists alone.
+
+Most of pandas asks for `__array__`, and needs nothing. What asks for the type of an array instead (masks, groups, keys,
+values to look up) has a function of ours before it, from the first array on that is made when pandas is loaded.
+"""
 
 from __future__ import annotations
 
@@ -22,22 +26,56 @@ PLACES = (
     ("pandas.core.indexing", "check_bool_indexer"),
     ("pandas.core.frame", "check_bool_indexer"),
     ("pandas.core.series", "check_bool_indexer"),
+    ("pandas.core.indexing", "_LocationIndexer.__setitem__"),
+    ("pandas.core.frame", "DataFrame.__setitem__"),
+    ("pandas.core.frame", "DataFrame.set_index"),
+    ("pandas.core.frame", "DataFrame.isin"),
+    ("pandas.core.frame", "DataFrame.pivot_table"),
+    ("pandas.core.frame", "DataFrame._arith_method"),
+    ("pandas.core.frame", "DataFrame._cmp_method"),
+    ("pandas.core.frame", "DataFrame._logical_method"),
+    ("pandas.core.series", "Series.map"),
+    ("pandas.core.generic", "NDFrame.replace"),
+    ("pandas.core.indexes.base", "Index.map"),
+    ("pandas.core.algorithms", "isin"),
+    ("pandas.core.algorithms", "factorize"),
+    ("pandas.core.algorithms", "unique"),
+    ("pandas", "factorize"),
+    ("pandas", "unique"),
+    ("pandas", "pivot_table"),
+    ("pandas", "date_range"),
+    ("pandas.core.arrays.categorical", "Categorical.__init__"),
 )
-"""Functions of an index, and of what has an element for each of its labels."""
+"""Functions that are to see NumPy's arrays in place of lazy ones."""
+_opened = False
 
 
 def _computed(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def chosen(index: Any, values: Any) -> Any:
-        return original(index, np.asarray(values) if isinstance(values, ArrayBase) else values)
+    def chosen(*args: Any, **kwargs: Any) -> Any:
+        return original(*map(_value, args), **{name: _value(each) for name, each in kwargs.items()})
 
     return chosen
 
 
+def _value(argument: Any) -> Any:
+    """Return an argument with its arrays, also those in a list or a dict, as NumPy's; without axes as scalars."""
+    if isinstance(argument, ArrayBase):
+        return np.asarray(argument)[()]
+    if type(argument) in (list, tuple) and any(isinstance(each, ArrayBase) for each in argument):
+        return type(argument)(_value(each) if isinstance(each, ArrayBase) else each for each in argument)
+    if type(argument) is dict and any(isinstance(each, ArrayBase) for each in argument.values()):
+        return {key: _value(each) if isinstance(each, ArrayBase) else each for key, each in argument.items()}
+    return argument
+
+
 def open_gates() -> None:
-    """Put ours before these functions of pandas, once."""
-    for module, name in PLACES:
-        place(module, name, _computed)
+    """Put ours before these functions of pandas, once, as soon as pandas is loaded as a whole."""
+    global _opened
+    if not _opened and hasattr(sys.modules["pandas"], "read_pickle"):
+        _opened = True
+        for module, name in PLACES:
+            place(module, name, _computed)
 
 
 def type_for_pandas(array: ArrayBase) -> str | None:
@@ -45,7 +83,6 @@ def type_for_pandas(array: ArrayBase) -> str | None:
 
     None where it asks for something else, or the elements are no booleans.
     """
-    open_gates()
     if array.dtype.kind != "b":
         return None
     frame: FrameType | None = sys._getframe(1)

@@ -32,6 +32,51 @@ CASES = {
 }
 
 
+def set_values(frame, key, value):
+    made = frame.copy()
+    made[key] = value
+    return made
+
+
+def set_at(frame, mask, value):
+    made = frame.copy()
+    made.iloc[mask, 1] = -1
+    made.loc[mask, "a"] = value
+    return made
+
+
+CASES |= {
+    "setitem_mask": lambda df, mask, group: set_values(df, mask, 0),
+    "setitem_column": lambda df, mask, group: set_values(df, "c", group),
+    "setitem_at": lambda df, mask, group: set_at(df, mask, group[:2]),
+    "assign": lambda df, mask, group: df.assign(c=group),
+    "set_index": lambda df, mask, group: df.set_index(group),
+    "set_index_two": lambda df, mask, group: df.set_index([group, mask]),
+    "isin": lambda df, mask, group: df.b.isin(group),
+    "frame_isin": lambda df, mask, group: df.isin({"b": group}),
+    "query_in": lambda df, mask, group: df.query("b in @group"),
+    "query": lambda df, mask, group: df.query("b > @group"),
+    "map": lambda df, mask, group: df.a.map({0: 5, 1: group[2]}),
+    "replace": lambda df, mask, group: df.b.replace(group[:2], group[1:3]),
+    "pivot_table": lambda df, mask, group: df.pivot_table(index=group, values="b"),
+    "add": lambda df, mask, group: df.b + group,
+    "add_first": lambda df, mask, group: group + df.b,
+    "frame_add": lambda df, mask, group: df[["b"]] + group[:, None],
+    "frame_compare": lambda df, mask, group: df[["b"]] > group[:, None],
+    "series_made": lambda df, mask, group: pd.Series(group, index=group),
+    "frame_made": lambda df, mask, group: pd.DataFrame({"a": group, "b": mask}),
+    "index": lambda df, mask, group: pd.Index(group),
+    "categorical": lambda df, mask, group: pd.Series(pd.Categorical(group)),
+    "levels": lambda df, mask, group: pd.MultiIndex.from_arrays([group, mask]),
+    "cut": lambda df, mask, group: pd.Series(pd.cut(group, 3)),
+    "bins": lambda df, mask, group: pd.cut(df.b, group[:3]),
+    "factorize": lambda df, mask, group: pd.Series(pd.factorize(group)[0]),
+    "unique": lambda df, mask, group: pd.Series(pd.unique(group)),
+    "where": lambda df, mask, group: df.b.where(mask, group),
+    "dates": lambda df, mask, group: pd.Series(pd.date_range(group[0].astype("M8[D]"), periods=3)),
+}
+
+
 def check(name):
     """Compare with what comes of NumPy's arrays."""
     frame = pd.DataFrame({"a": np.arange(6) % 2, "b": np.arange(6.0)}, index=list("abcdef"))
@@ -45,7 +90,7 @@ def test_masks_and_groups(name):
     check(name)
 
 
-@pytest.mark.parametrize("name", ["iloc", "loc", "groupby"])
+@pytest.mark.parametrize("name", ["iloc", "loc", "groupby", "isin", "set_index"])
 def test_the_first_one_of_a_process(launch, name):
     """What stands before pandas' functions is put there by the first call, in time for it."""
     program = (
