@@ -23,7 +23,7 @@ from ...scheduler.tasks.future import note_interrupt
 from ...workers.config import config
 from ..base import ArrayBase, LazyCalls, LazyWrites, make, wrap
 from .deferred import evaluate, expand_recipes
-from .holders import can_hold, collect_held, map_held
+from .holders import as_lists, can_hold, collect_held, map_held
 from .scalar_reads import element
 from .scalar_results import stays_array
 
@@ -47,8 +47,9 @@ def compute(*arrays: Any) -> Any:
     ----------
     *arrays : Array or Delayed, or what holds them
         The arrays, lazy calls, and what `store` and `to_zarr` return with `compute=False`, which writes; and lists,
-        tuples, dicts, dataclasses, objects of xarray's (DataArray, Dataset, DataTree) and pandas' that hold some, one
-        in another. What is dask's, beside these or in them, is computed by dask. Anything else is returned as it is.
+        tuples, deques, dicts, dataclasses, NumPy's arrays of Python objects, objects of xarray's (DataArray, Dataset,
+        DataTree) and pandas' that hold some, one in another. A generator stands for the list of what it yields. What is
+        dask's, beside these or in them, is computed by dask. Anything else is returned as it is.
 
     Returns
     -------
@@ -80,6 +81,7 @@ def compute(*arrays: Any) -> Any:
     >>> wr.compute({"total": x.sum(), "ends": [x[0], x[-1]]})
     {'total': np.int64(45), 'ends': [np.int64(0), np.int64(9)]}
     """
+    arrays = as_lists(arrays)
     lazy = collect_held(arrays, _COMPUTED)
     calls = [each for each in lazy if isinstance(each, LazyCalls)]
     futures = calls[0]._begin(calls) if calls else []  # they run beside the arrays
@@ -197,6 +199,7 @@ def persist(*arrays: Any, spread: bool | None = None) -> Any:
     np.float64(2000.0)
     """
     _check_spread(spread)
+    arrays = as_lists(arrays)
     for each in arrays:
         if not isinstance(each, _KEPT) and not can_hold(each):
             raise ArgumentError(bad("persist", "arrays", each, "Windrow arrays, or what holds some"))

@@ -1,4 +1,4 @@
-"""What holds arrays: lists, tuples, dicts, dataclasses, xarray's and pandas' objects, one in another.
+"""What holds arrays: Python's containers, NumPy's arrays of objects, xarray's and pandas' objects, one in another.
 
 Their arrays are collected first and run in one pass; then `map_held` puts the results in their places.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import copy
 import dataclasses
 import sys
+from collections import deque
+from collections.abc import ItemsView, Iterator, ValuesView
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,12 +38,17 @@ def collect_held(values: Any, kinds: Kinds = ArrayBase) -> list[Any]:
     return held
 
 
+def as_lists(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return arguments with lists in place of generators and views of dicts, which can't be filled."""
+    return tuple(list(each) if isinstance(each, Iterator | ItemsView | ValuesView) else each for each in values)
+
+
 def held_arrays(operation: str, values: Sequence[Any]) -> list[Array]:
     """Return the arrays that values are or hold, in order; raise for a value with none."""
     if not values:
         raise ArgumentError(bad(operation, "arrays", tuple(values), "at least one array"))
     arrays: list[Any] = []
-    for value in values:
+    for value in as_lists(values):
         held = collect_held(value)
         if not held:
             raise ArgumentError(bad(operation, "arrays", value, "Windrow arrays, or what holds some"))
@@ -67,9 +74,11 @@ def can_hold(value: Any) -> bool:
 
 def _mapper(value: Any) -> Callable[[Any, Callable[[Any], Any]], Any] | None:
     """Return what applies a function to all that a value holds."""
-    for kind, mapper in ((list, _map_list), (tuple, _map_tuple), (dict, _map_dict)):
+    for kind, mapper in _KINDS:
         if isinstance(value, kind):
             return mapper
+    if type(value) is np.ndarray and value.dtype == object:
+        return _map_objects
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _map_dataclass
     return {"xarray": _map_xarray, "pandas": _map_pandas}.get(type(value).__module__.partition(".")[0])
@@ -81,6 +90,14 @@ def _map_list(value: list[Any], apply: Callable[[Any], Any]) -> list[Any]:
         return items
     filled = copy.copy(value)
     filled[:] = items
+    return filled
+
+
+def _map_deque(value: deque[Any], apply: Callable[[Any], Any]) -> deque[Any]:
+    items = [apply(each) for each in value]
+    filled = copy.copy(value)
+    filled.clear()
+    filled.extend(items)
     return filled
 
 
@@ -112,6 +129,23 @@ def _map_dataclass(value: Any, apply: Callable[[Any], Any]) -> Any:
     for name, held in mapped.items():
         object.__setattr__(filled, name, held)  # frozen ones too
     return filled
+
+
+_KINDS: tuple[tuple[type, Callable[[Any, Callable[[Any], Any]], Any]], ...] = (
+    (list, _map_list),
+    (tuple, _map_tuple),
+    (dict, _map_dict),
+    (deque, _map_deque),
+)
+
+
+def _map_objects(value: Any, apply: Callable[[Any], Any]) -> Any:
+    """Return an array of Python objects with what these hold; itself where that is the same."""
+    filled = np.empty(value.size, object)
+    for k, each in enumerate(value.flat):
+        filled[k] = apply(each)
+    same = all(new is old for new, old in zip(filled, value.flat, strict=True))
+    return value if same else filled.reshape(value.shape)
 
 
 def _map_xarray(value: Any, apply: Callable[[Any], Any]) -> Any:

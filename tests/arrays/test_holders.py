@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,6 +104,28 @@ def test_frames_and_containers():
     assert wr.compute(plain)[0] is plain
 
 
+def test_generators_views_deques_and_arrays_of_objects():
+    x = wr.arange(4, chunks=2)
+    lazy = {"sum": x.sum(), "max": x.max()}
+    assert wr.compute(each + 1 for each in lazy.values()) == [7, 4]
+    assert wr.compute(map(wr.sum, [x, x[1:]]), 5) == ([6, 6], 5)
+    assert wr.compute(lazy.values()) == [6, 3]
+    assert wr.compute(lazy.items()) == [("sum", 6), ("max", 3)]
+    (ends,) = wr.compute(deque(lazy.values(), maxlen=2))
+    assert (ends, ends.maxlen, type(ends)) == (deque([6, 3]), 2, deque)
+    cells = np.array([[x.sum(), None], [[x.max()], "text"]], dtype=object)
+    (values,) = wr.compute(cells)
+    assert values.tolist() == [[6, None], [[3], "text"]]
+    assert isinstance(cells[0, 0], wr.Array), "what was handed in stays lazy"
+    (vectors,) = wr.compute(np.array([None, {"x": x}], dtype=object))
+    assert vectors[1]["x"].tolist() == [0, 1, 2, 3]
+    kept = wr.persist(each for each in lazy.values())
+    assert [each.owners().shape for each in kept] == [(), ()]
+    assert len(wr.explain(each + 1 for each in lazy.values()).stages) >= 2
+    for plain in (np.array([1, "a"], dtype=object), np.arange(3), np.float64(2)):
+        assert wr.compute(plain)[0] is plain
+
+
 def test_what_holds_arrays_is_explained_and_drawn():
     lazy = dataset()
     assert len(wr.explain(lazy, {"more": [wr.ones(3) + 1]}).stages) == 3
@@ -118,8 +140,9 @@ def test_what_holds_arrays_is_explained_and_drawn():
         for nothing in (3, [1, {"a": "b"}], lazy.compute()):
             with pytest.raises(wr.ArgumentError, match=rf"{call.__name__}: argument 'arrays'"):
                 call(nothing)
-    with pytest.raises(wr.ArgumentError, match="persist: argument 'arrays'"):
-        wr.persist(lazy, 3)
+    for nothing in (3, np.arange(3)):
+        with pytest.raises(wr.ArgumentError, match="persist: argument 'arrays'"):
+            wr.persist(lazy, nothing)
 
 
 def test_what_holds_no_arrays_comes_back_with_its_dtypes_and_counts():
