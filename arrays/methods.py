@@ -132,7 +132,7 @@ class Methods(ArrayBase):
         >>> wr.asarray([1 + 2j]).conj().compute()
         array([1.-2.j])
         """
-        return ufuncs.conjugate(self)  # type: ignore[no-any-return]
+        return ew.astype(self, bool) if self.dtype == bool else ufuncs.conjugate(self)
 
     conjugate = conj
 

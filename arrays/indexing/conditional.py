@@ -417,8 +417,10 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
     if ends not in ("f", "b", "fb", "bf"):
         raise ShapeError(bad("trim_zeros", "trim", trim, "'f', 'b' or 'fb'"))
     axes = check_axes("trim_zeros", axis, array.ndim)
-    if not axes or array.size == 0:
+    if not axes:
         return array
+    if array.size == 0:
+        return array[tuple(slice(0 if i in axes else None) for i in range(array.ndim))]
     shape = tuple(None if i in axes else n for i, n in enumerate(array.shape))
     return defer_unsized("trim_zeros", _trim, (array,), (ends, axes), shape, array.dtype)
 

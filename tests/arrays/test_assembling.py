@@ -225,6 +225,13 @@ def test_trim_zeros(trim, chunks):
         wr.trim_zeros(x, "x")
 
 
+@pytest.mark.parametrize("axis", [None, 0, (0, 2), (), -2])
+def test_trim_zeros_of_nothing(axis):
+    for shape in ((3, 0, 2), (0, 4, 0)):
+        empty = np.zeros(shape)
+        assert wr.trim_zeros(wr.zeros(shape, chunks=2), axis=axis).shape == np.trim_zeros(empty, axis=axis).shape
+
+
 def test_kinds_of_numbers():
     z = np.array([1 + 0j, 1j, -2, 3 + 1e-20j])
     x, infinite = wr.from_array(z, chunks=3), np.array([1.0, np.inf, -np.inf, np.nan])

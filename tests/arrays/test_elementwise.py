@@ -210,3 +210,13 @@ def test_an_element_against_all(dtype):
     same(x == x[5], data == data[5])
     same(x[x != x[0]], data[data != data[0]])
     same(wr.where(x == x[1], x, x[2]), np.where(data == data[1], data, data[2]))
+
+
+@pytest.mark.parametrize("name", ["conj", "conjugate"])
+def test_the_method_conj_of_booleans_leaves_them(name):
+    """NumPy's function, which is a ufunc, gives int8."""
+    x = np.array([True, False])
+    lazy = wr.from_array(x, chunks=1)
+    assert getattr(lazy, name)().dtype == getattr(x, name)().dtype == bool
+    assert getattr(lazy, name)().compute().tolist() == [True, False]
+    assert wr.conjugate(lazy).dtype == np.conjugate(x).dtype == np.int8
