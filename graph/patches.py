@@ -15,7 +15,7 @@ import numpy as np
 
 from .axismap import Place, Slice, Spread, Window
 from .kinds.move import Move, Route
-from .positions import Periodic, Take
+from .positions import Periodic, Runs, Take
 from .recurring import BLOCKS, recall, recurs
 
 if TYPE_CHECKING:
@@ -104,6 +104,15 @@ def _runs(axis_map: AxisMap, length: int, n: int) -> list[tuple[int, int, int]] 
             return None
         borders = [0, *(inner + 1).tolist(), len(index)]
         found = [(lo, hi, int(index[lo]) - lo) for lo, hi in itertools.pairwise(borders) if hi > lo]
+    elif isinstance(axis_map, Runs):
+        if len(axis_map.start) > MOST:
+            return None
+        found = [
+            (max(0, at), min(n, at + count), first - at)
+            for first, count, at in zip(
+                axis_map.start.tolist(), axis_map.length.tolist(), axis_map.places.tolist(), strict=True
+            )
+        ]
     elif isinstance(axis_map, Periodic):
         runs = axis_map.runs(length, n, MOST)
         if runs is None:

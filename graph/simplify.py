@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .access import distinct
-from .axismap import Slice
+from .axismap import AxisMap, Fixed, Slice
+from .counted import cut, lead
 from .expr import Expr, rewrite, with_operands
 from .grid import Axis, Grid
 from .kinds.contraction import Contract
@@ -59,6 +60,8 @@ def _simplify_node(
             op, operands = _in_groups(node, op.joins, operands)
         elif (both := compose(op, operands, node, stored)) is not None:
             op, operands = both
+        elif (cut := _cut(op, operands[0], node, stored)) is not None:
+            op, operands = cut, operands[0].operands
         if len(operands) == 1 and _identity(op, operands[0], node):
             return Expr(Elementwise("copy", (0,)), operands, node.grid, node.dtype, node.origin, None, node.token)
         direct = {child.token for child in node.operands}
@@ -82,6 +85,38 @@ def _compose_slices(inner: Move, outer: Move) -> Move | None:
         return None if made is None else recurs(made)
 
     return recall("slices", (inner, outer), compose_once)
+
+
+def _cut(outer: Move, operand: Expr, node: Expr, stored: Callable[[str], bool]) -> Move | None:
+    """Return the one move that makes of what another one moves, by whatever positions, no more than a slice takes.
+
+    Slices that take most of it may share it with others.
+    """
+    inner, by = operand.op, outer.routes[0].axes
+    if not isinstance(inner, Move) or stored(operand.token) or len(outer.routes) > 1 or outer.fill is not None:
+        return None
+    if 2 * node.grid.size > operand.grid.size:
+        return None
+    whole = len(inner.routes) == 1 and inner.fill is None
+    if not all(isinstance(m, Slice) or (whole and isinstance(m, Fixed)) for _, m in by):
+        return None
+    routes = []
+    for route, source in zip(inner.routes, operand.operands, strict=True):
+        axes: list[tuple[int | None, AxisMap]] = []
+        for (target, axis_map), n in zip(route.axes, source.shape, strict=True):
+            to, taken = (None, Slice()) if target is None else by[target]
+            found: AxisMap | None = axis_map
+            if isinstance(taken, Fixed):
+                at = lead(axis_map, np.array([taken.index]), n)
+                found = None if at is None else Fixed(int(at[0]))
+            elif to is not None and taken != Slice():
+                assert isinstance(taken, Slice)
+                found = cut(axis_map, taken, node.shape[to], n, whole)
+            if found is None:
+                return None
+            axes.append((to, found))
+        routes.append(Route(tuple(axes)))
+    return Move(f"{inner.name}+{outer.name}", tuple(routes), inner.fill)
 
 
 def _in_groups(node: Expr, at: int, operands: tuple[Expr, ...]) -> tuple[Move, tuple[Expr, ...]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...graph.access import distinct
 from ...graph.axismap import Slice
+from ...graph.counted import Counted, Marked
 from ...graph.errors import ArgumentError, DTypeError, IndexingError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.move import Move, Route
@@ -25,7 +26,11 @@ from .taking import map_axis, points_step, take_positions
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from ...graph.axismap import AxisMap
     from ..array import Array
+
+MANY = 64
+"""One in so many positions, or more: they are told by a byte for each position, and not by runs."""
 
 __all__ = [
     "append",
@@ -167,6 +172,13 @@ def _leave_out(array: Array, at: int, gone: np.ndarray[Any, Any] | range) -> Arr
     """Return an array without positions along an axis: runs of what is kept; chunks lose what is left out."""
     own = array.expr.grid.axes[at]
     bounds = np.append(own.start(np.arange(own.count)), own.length)
+    if len(gone) * MANY > own.length and not isinstance(gone, range):
+        keep = np.ones(own.length, np.uint8)
+        keep[gone] = 0
+        counted = Counted(keep)
+        sizes = np.diff(counted.before(bounds))
+        axis = Axis.of_sizes(sizes[sizes > 0])
+        return map_axis("delete", array, at, counted, axis.length, axis)
     if isinstance(gone, range):
         start, stop = np.array([0, gone.stop]), np.array([gone.start, own.length])
         kept = bounds - np.clip(bounds - gone.start, 0, len(gone))
@@ -262,13 +274,20 @@ def _insert(array: Array, at: int, positions: np.ndarray[Any, Any], new: Array) 
     if (positions[1:] < positions[:-1]).any():
         order = np.argsort(positions, kind="stable")
         positions, new = positions[order], take_positions("insert", new, at, order)
-    first = np.flatnonzero(np.diff(positions, prepend=-1))
-    each, after = positions[first], np.append(first[1:], count)
-    start = np.append(0, each)  # of the array's own runs, each of which is moved on by what comes before it
-    length, begin = np.append(each, n) - start, np.append(0, each + after)
-    some = length > 0
-    old = Runs(start[some], length[some], begin[some])
-    put = Runs(first, after - first, each + first)
+    old: AxisMap
+    put: AxisMap
+    if count * MANY > n:
+        marks = np.zeros(n + count, np.uint8)
+        marks[positions + np.arange(count)] = 1
+        old, put = Marked(Counted(1 - marks)), Marked(Counted(marks))
+    else:
+        first = np.flatnonzero(np.diff(positions, prepend=-1))
+        each, after = positions[first], np.append(first[1:], count)
+        start = np.append(0, each)  # of the array's own runs, each of which is moved on by what comes before it
+        length, begin = np.append(each, n) - start, np.append(0, each + after)
+        some = length > 0
+        old = Runs(start[some], length[some], begin[some])
+        put = Runs(first, after - first, each + first)
     routes = [Route(tuple((i, m if i == at else Slice()) for i in range(array.ndim))) for m in (old, put)]
     joined = concatenate([array, new], axis=at)
     axes = list(joined.expr.grid.axes)

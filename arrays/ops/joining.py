@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.axismap import Slice
+from ...graph.counted import Counted
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid, merge_tiny_chunks
 from ...graph.kinds.move import Move, Route, join_operands
@@ -17,7 +18,7 @@ from ..base import LONGEST, ArrayBase, as_array, check_axis, check_dtype, check_
 from .elementwise import astype
 from .moving import expand_dims
 from .outputs import deliver
-from .taking import map_axis, take_positions
+from .taking import map_axis
 
 if TYPE_CHECKING:
     from ..array import Array
@@ -344,18 +345,16 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     counts = np.asarray(repeats.compute() if isinstance(repeats, ArrayBase) else repeats)  # type: ignore[attr-defined]
     if counts.size == 0:
         counts = counts.astype(np.int64)
-    if counts.dtype.kind not in "iub" or (counts < 0).any():
+    if counts.dtype.kind not in "iub" or counts.min(initial=0) < 0:
         raise ShapeError(bad("repeat", "repeats", repeats, "integers that are not negative"))
     if counts.size == 1 and counts.ndim < 2:
         count = int(counts.reshape(()))
         return map_axis("repeat", array, at, Periodic(count or 1), count * array.shape[at])
     if float(counts.sum(dtype=np.float64)) > LONGEST:
         raise ShapeError(bad("repeat", "repeats", repeats, "counts that come to less than 2**63"))
-    try:
-        index = np.repeat(np.arange(array.shape[at]), counts)
-    except (ValueError, TypeError) as error:
-        raise ShapeError(bad("repeat", "repeats", repeats, f"one count, or {array.shape[at]} of them")) from error
-    return take_positions("repeat", array, at, index)
+    if counts.shape != (array.shape[at],):
+        raise ShapeError(bad("repeat", "repeats", repeats, f"one count, or {array.shape[at]} of them"))
+    return map_axis("repeat", array, at, Counted.of(counts), int(counts.sum(dtype=np.int64)))
 
 
 def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:

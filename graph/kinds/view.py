@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..axismap import Fixed, Slice
-from ..positions import Periodic, Take
+from ..counted import Counted, lead
+from ..positions import Periodic, Runs, Take
 from .move import Move
 from .points import TakePoints
 from .reshape import Reshape
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ..expr import Expr
     from ..grid import Index
 
-_LEADING = (Slice, Fixed, Take, Periodic)
+_LEADING = (Slice, Fixed, Take, Periodic, Runs, Counted)
 
 
 @dataclass(frozen=True)
@@ -67,15 +68,9 @@ class View(Source):
 
 def _map_positions(axis_map: AxisMap, positions: Index, length: int) -> Index:
     """Lead positions back to an axis of a length."""
-    if isinstance(axis_map, Take):
-        return axis_map.index[positions]
-    if isinstance(axis_map, Slice):
-        return positions if axis_map == Slice() else axis_map.start + axis_map.step * positions
-    if isinstance(axis_map, Periodic):
-        found: Index = (axis_map.start + positions) // axis_map.copies % length
-        return found
-    assert isinstance(axis_map, Fixed)
-    return np.full_like(positions[(slice(0, 1),) * positions.ndim], axis_map.index)
+    found = lead(axis_map, positions, length)
+    assert found is not None
+    return found
 
 
 def leads_back(node: Expr) -> bool:
