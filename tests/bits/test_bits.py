@@ -31,52 +31,66 @@ def compare(reference: dict[str, str], launch, ended) -> None:
     assert {name for name in found if found[name] != reference[name]} == set()
 
 
-@pytest.mark.parametrize("words", [("persist",), ("middle",), ("together",), ("fortran",)])
-def test_embedded(launch, reference, words):
-    compare(reference, launch, launch(0, PROGRAM, *words))
+def each(*often: tuple, slow: tuple[tuple, ...]) -> pytest.MarkDecorator:
+    """Rows of (ranks, words, environment): each value of each stands in one that runs often, too."""
+    rows = [pytest.param(*row, id=name_of(row)) for row in often]
+    rows += [pytest.param(*row, id=name_of(row), marks=pytest.mark.slow) for row in slow]
+    return pytest.mark.parametrize(("ranks", "words", "environment"), rows)
 
 
-def test_one_thread(launch, reference):
-    compare(reference, launch, launch(0, PROGRAM, WINDROW_THREADS="1"))
+def name_of(row: tuple) -> str:
+    ranks, words, environment = row
+    return "-".join([str(ranks), *words.split(), *(f"{k}={v}" for k, v in environment.items())])
 
 
-def test_compiled(launch, reference):
-    pytest.importorskip("llvmlite")
-    compare(reference, launch, launch(0, PROGRAM, limit=110, WINDROW_JIT="on"))
-
-
-@pytest.mark.parametrize("jit", ["off", "on"])
-def test_without_prepared_plans(launch, reference, jit):
-    if jit == "on":
+def run(launch, ranks: int, words: str, environment: dict[str, str]):
+    if environment.get("JIT") == "on":
         pytest.importorskip("llvmlite")
-    compare(reference, launch, launch(0, PROGRAM, limit=110, WINDROW_PLANS="0", WINDROW_JIT=jit))
+    return launch(ranks, PROGRAM, *words.split(), limit=110, **{f"WINDROW_{k}": v for k, v in environment.items()})
+
+
+@each(
+    (0, "middle", {"THREADS": "1"}),
+    (0, "together", {"PLANS": "0", "JIT": "off"}),
+    (0, "fortran", {"JIT": "on"}),
+    (0, "persist", {"PLANS": "0", "JIT": "on"}),
+    slow=(
+        (0, "persist", {}),
+        (0, "middle", {}),
+        (0, "together", {}),
+        (0, "fortran", {}),
+        (0, "", {"THREADS": "1"}),
+        (0, "", {"JIT": "on"}),
+        (0, "", {"PLANS": "0", "JIT": "off"}),
+        (0, "", {"PLANS": "0", "JIT": "on"}),
+    ),
+)
+def test_embedded(launch, reference, ranks, words, environment):
+    compare(reference, launch, run(launch, ranks, words, environment))
+
+
+ALL = "persist middle together"
 
 
 @pytest.mark.ranks
-def test_ranks_without_prepared_plans(launch, reference, nothing_left):
-    compare(reference, launch, launch(3, PROGRAM, "persist", WINDROW_PLANS="0"))
-
-
-@pytest.mark.ranks
-def test_ranks_compiled(launch, reference, nothing_left):
-    pytest.importorskip("llvmlite")
-    compare(reference, launch, launch(3, PROGRAM, limit=110, WINDROW_JIT="on"))
-
-
-@pytest.mark.ranks
-@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
-def test_ranks(launch, reference, ranks, nothing_left):
-    compare(reference, launch, launch(ranks, PROGRAM))
-
-
-@pytest.mark.ranks
-@pytest.mark.parametrize("way", ["map", "get", "service"])
-@pytest.mark.parametrize("words", [(), ("persist", "middle", "together")])
-def test_ways_between_ranks(launch, reference, way, words, nothing_left):
-    compare(reference, launch, launch(3, PROGRAM, *words, WINDROW_TRANSPORT=way))
-
-
-@pytest.mark.ranks
-@pytest.mark.parametrize("way", ["map", "service"])
-def test_a_rank_killed_halfway(launch, reference, way, nothing_left):
-    compare(reference, launch, launch(5, PROGRAM, "persist", "kill", WINDROW_TRANSPORT=way))
+@each(
+    (1, "", {"JIT": "on"}),
+    (2, "persist", {"PLANS": "0"}),
+    (3, "", {"TRANSPORT": "get"}),
+    (5, "", {"TRANSPORT": "service"}),
+    (3, ALL, {"TRANSPORT": "map"}),
+    (2, ALL, {"TRANSPORT": "get"}),
+    (3, ALL, {"TRANSPORT": "service"}),
+    (5, "persist kill", {"TRANSPORT": "map"}),
+    (5, "persist kill", {"TRANSPORT": "service"}),
+    slow=(
+        *((ranks, "", {}) for ranks in (1, 2, 3, 5)),
+        (3, "persist", {"PLANS": "0"}),
+        (3, "", {"JIT": "on"}),
+        (3, "", {"TRANSPORT": "map"}),
+        (3, "", {"TRANSPORT": "service"}),
+        (3, ALL, {"TRANSPORT": "get"}),
+    ),
+)
+def test_ranks(launch, reference, ranks, words, environment, nothing_left):
+    compare(reference, launch, run(launch, ranks, words, environment))
