@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -51,6 +52,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         item.add_marker(pytest.mark.xdist_group("processes" if id(item) in grouped else item.path.stem))
     items.sort(key=lambda x: id(x) not in grouped)
+
+
+def pytest_collection_finish() -> None:
+    """Leave the modules imported by now out of every garbage collection: there are a million objects of theirs."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(frozen=True)

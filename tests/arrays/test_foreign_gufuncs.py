@@ -12,20 +12,30 @@ numba = pytest.importorskip("numba")
 DATA = np.random.default_rng(2).random((6, 8))
 
 
-@numba.guvectorize(["void(float64[:], float64[:])"], "(n)->()")
-def total(line, out):
-    out[0] = 0
-    for k in range(line.shape[0]):
-        out[0] += line[k]
+@pytest.fixture
+def total():
+    """A sum; numba takes seconds to compile it, so not when the tests are collected."""
+
+    @numba.guvectorize(["void(float64[:], float64[:])"], "(n)->()")
+    def total(line, out):
+        out[0] = 0
+        for k in range(line.shape[0]):
+            out[0] += line[k]
+
+    return total
 
 
-@numba.guvectorize(["void(float64[:], float64, float64[:])"], "(n),()->(n)")
-def add_to_first(line, number, out):
-    out[:] = line
-    out[0] += number
+@pytest.fixture
+def add_to_first():
+    @numba.guvectorize(["void(float64[:], float64, float64[:])"], "(n),()->(n)")
+    def add_to_first(line, number, out):
+        out[:] = line
+        out[0] += number
+
+    return add_to_first
 
 
-def test_functions_of_core_axes():
+def test_functions_of_core_axes(total, add_to_first):
     x = wr.from_array(DATA, chunks=(2, 3))
     for keywords in ({}, {"axis": 0}, {"axis": -2, "keepdims": True}, {"axes": [0]}, {"axes": [(1,), ()]}):
         found = total(x, **keywords)
