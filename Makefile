@@ -12,6 +12,7 @@ FOLDERS := $(wildcard graph scheduler workers arrays ml tests examples benchmark
 RANKS ?=
 MPI ?= wheel
 ARGS ?=
+MARKS ?=
 LIMIT ?= 1800
 
 ifeq ($(MPI),system)
@@ -46,7 +47,7 @@ endif
 # Tests start hundreds of Pythons, and each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all checks lint types mypy pyright imports size docs site conformance xarray dask bench ml seeds npbench mutants clean
+.PHONY: help run test test-all pytest checks lint types mypy pyright imports size docs site conformance xarray dask bench ml seeds npbench mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,14 +60,18 @@ else
 	$(TIMEOUT) $(MPIRUN) $(MPIFLAGS) -n $(RANKS) $(PY) -m windrow examples/land.py $(ARGS)
 endif
 
-test: checks ## all checks and the tests; ARGS goes to pytest
-	$(PYTEST) $(ARGS)
+# The quick checks come first; those of types run beside the tests, which wait for programs that they start.
+test: lint imports size ## all checks and the tests; ARGS goes to pytest
+	@$(MAKE) --no-print-directory -j3 mypy pyright pytest
 
-test-all: .venv/.all checks ## make test and what takes long
-	HYPOTHESIS_EXAMPLES=200 $(PYTEST) -m "slow or not slow" $(ARGS)
+test-all: .venv/.all lint imports size ## make test and what takes long
+	@HYPOTHESIS_EXAMPLES=200 $(MAKE) --no-print-directory -j3 mypy pyright pytest MARKS='-m "slow or not slow"'
 
 checks: .venv/.test
 	@$(MAKE) --no-print-directory -j2 -Otarget mypy pyright lint imports size
+
+pytest: .venv/.test
+	$(PYTEST) $(MARKS) $(ARGS)
 
 lint: .venv/.test ## ruff: rules and format
 	$(BIN)/ruff check
@@ -75,10 +80,10 @@ lint: .venv/.test ## ruff: rules and format
 types: mypy pyright ## mypy and pyright
 
 mypy: .venv/.test
-	$(BIN)/mypy
+	nice $(BIN)/mypy
 
 pyright: .venv/.test
-	$(BIN)/pyright --pythonpath $(PY)
+	nice $(BIN)/pyright --pythonpath $(PY)
 
 imports: .venv/.test ## the layers: imports run one way
 	$(BIN)/lint-imports --no-logo
