@@ -9,6 +9,7 @@ import numpy as np
 
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, DTypeError, bad
+from ...graph.keywords import refuse
 from ...graph.kinds.elementwise import Elementwise, Scalar
 from ..base import SCALARS, as_array, check_device, check_dtype, gives_view, make
 from ..values import hold
@@ -315,7 +316,7 @@ def clip(
     ------
     ArgumentError
         `a`, `min` or `max` can't be read as an array: an unknown object, a ragged sequence or a masked array. `out` is
-        not an array.
+        not an array. There is a keyword that ufuncs don't have.
     ShapeError
         The shapes don't broadcast. `out` doesn't have the result's shape.
     DTypeError
@@ -328,6 +329,9 @@ def clip(
     >>> wr.clip(wr.arange(5), 1, 3).compute()
     array([1, 1, 2, 3, 3])
     """
+    known = ("where", "dtype", "casting")
+    refuse("clip", {n: v for n, v in options.items() if n not in known}, ["min", "max", "out", *known])
+    options = {name: options[name] for name in known if name in options}
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     found = as_array("clip", "a", a)
     if found.dtype.kind in "iu":  # limits beyond what the dtype can hold are none

@@ -245,7 +245,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array
     ShapeError
         The shapes don't broadcast.
     DTypeError
-        `a` or `choices` holds Python objects.
+        `a` holds no integers that int64 can hold, or `choices` holds Python objects.
     ValueError
         A number is out of bounds, when the result is computed.
 
@@ -261,6 +261,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array
     listed: list[Any] = list(choices) if isinstance(choices, ArrayBase | np.ndarray | list | tuple) else [choices]  # type: ignore[arg-type]
     if not 0 < len(listed) < 64:
         raise ArgumentError(bad("choose", "choices", f"{len(listed)} choices", "between 1 and 63"))
+    if not np.can_cast(picked.dtype, np.int64):
+        raise DTypeError(bad("choose", "a", picked.dtype, "an array of integers that int64 holds"))
     number = _within("choose", picked, len(listed), mode)
     return apply("choose", "choose", (number, *listed), lambda n, *each: np.choose(n, each))
 

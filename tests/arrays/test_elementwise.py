@@ -220,3 +220,17 @@ def test_the_method_conj_of_booleans_leaves_them(name):
     assert getattr(lazy, name)().dtype == getattr(x, name)().dtype == bool
     assert getattr(lazy, name)().compute().tolist() == [True, False]
     assert wr.conjugate(lazy).dtype == np.conjugate(x).dtype == np.int8
+
+
+def test_clip_refuses_keywords_that_it_does_not_have():
+    """`lower=0`, as pandas has it, left the array as it was."""
+    x = wr.arange(5, chunks=2)
+    for call in (
+        lambda **how: x.clip(**how),
+        lambda **how: wr.clip(x, 1, **how),
+        lambda **how: wr.clip(x, 1, 2, **how),
+    ):
+        with pytest.raises(wr.ArgumentError, match="clip: argument 'lower' is 3; expected no such keyword, only min"):
+            call(lower=3)
+    assert x.clip(casting="same_kind").compute().tolist() == [0, 1, 2, 3, 4]
+    assert wr.clip(x, 1, 3, dtype="f4").compute().dtype == "f4"

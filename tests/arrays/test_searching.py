@@ -114,6 +114,16 @@ def test_choose(x):
         wr.choose(x * 1.0, lazy)
 
 
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+@pytest.mark.parametrize("dtype", ["f8", "u8", "c16", "m8[s]"])
+def test_choose_takes_integers_alone(mode, dtype):
+    for numbers in (np.ones(3).astype(dtype), wr.ones(3, chunks=2).astype(dtype)):
+        with pytest.raises(TypeError, match="choose: argument 'a' is dtype"):
+            wr.choose(numbers, [wr.ones(3), 2], mode=mode)
+    with pytest.raises(TypeError, match="choose: argument 'a' is dtype"):
+        wr.ones(3).astype(dtype).choose([1, 2], mode=mode)
+
+
 EMPTY = [slice(-1, 2), slice(2, 1), slice(1, 4, -1), slice(9, 9)]
 
 
