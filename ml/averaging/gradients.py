@@ -11,6 +11,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from .averageable import partial_fit
 from .rounds import Rounds
+from .state import Layout
 from .tasks import RoundMetrics, Update
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def gradient_rounds(
     state = kind.state(template)
     zero = {"gradients": [np.zeros_like(a) for name in kind.shared for a in state[name]], "weight": np.float64(0)}
     update = Update(ApplyGradient(template, kind), kind.own(template), zero)
-    work = Gradient(template, kind, classes, parts.sizes, count, part, zero)
+    work = Gradient(template, kind, classes, parts.sizes, count, part, Layout.of(zero))
     return Rounds(work, state, (), parts, seed, (), 2, update)
 
 
@@ -72,14 +73,14 @@ class Gradient:
     sizes: tuple[int, ...]
     count: int
     part: Callable[..., Any]
-    zero: Any
+    given: Layout
 
     def __call__(self, state: Any, own: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
         rows = self.part(rows, at)
         count = len(rows[0])
         weight = float(rows[2].sum()) if len(rows) > 2 else float(count)
         if not weight:
-            return self.zero, own, RoundMetrics(float(count), sums=np.zeros(2))
+            return self.given.zeros(), own, RoundMetrics(float(count), sums=np.zeros(2))
         estimator, keep = copy.deepcopy(self.template), KeepGradient()
         self.kind.put(estimator, state, {})
         # A shard's part of the penalty: a batch has it once.

@@ -9,6 +9,7 @@ work further than a tree over shards would, and needs no partial sums to be stor
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def _part(size: int, shards: int) -> int:
 
 def update_state(step: Step, before: Array, mean: Array) -> Array:
     """Return the state and what the update keeps, (1, bytes), by one task."""
-    op = MapBlocks(payload("train", step, (), {}), ((None, None), (None, None)))
+    op = MapBlocks(step.payload, ((None, None), (None, None)))
     return make(op, (whole(before), whole(mean)), Grid([Axis.whole(n) for n in before.shape]), np.uint8)
 
 
@@ -73,6 +74,14 @@ class Step:
     layout: Layout
     kept: Layout
     mean: Layout
+
+    @cached_property
+    def payload(self) -> Any:
+        """The function, pickled once for all rounds."""
+        return payload("train", self, (), {})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "payload"}
 
     def __call__(self, before: Values, mean: Values) -> Values:
         size, packed = self.layout.size, before[0]

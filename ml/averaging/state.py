@@ -99,6 +99,12 @@ class Layout:
         arrays = [a.copy() for a in self.arrays(np.ascontiguousarray(packed))]
         return map_leaves(lambda _, number: arrays[number], "", self.structure)
 
+    def zeros(self) -> Any:
+        """Return a state of zeros."""
+        return map_leaves(
+            lambda _, number: np.zeros(self.leaves[number].shape, self.leaves[number].dtype), "", self.structure
+        )
+
     @property
     def table(self) -> tuple[tuple[int, int, str], ...]:
         """Where each array begins, its bytes and its dtype, as kernels want them."""

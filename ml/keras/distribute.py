@@ -243,7 +243,7 @@ class Distributed:
         pace = choose_pace(self.model, scale_learning_rate, average, len(parts))  # a checkpoint's rate may be another
         before = None if resume is None else read_checkpoint(self.model, resume)
         mine = Variables(self.model)
-        recipe = Recipe.of(self.model, pace)
+        recipe = Recipe.of(self.model, pace).shared(self.model)
         state, own, lost = mine.shared(), mine.own(fresh=True), False
         size = self.batch_size_ = measure_batch_size(recipe, parts, state, own) if size is None else size
         whole = max(max(parts.sizes) // size, 1)

@@ -15,6 +15,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from ..averaging.rounds import Rounds
 from ..averaging.shuffling import order_of
+from ..averaging.state import Layout
 from ..averaging.tasks import RoundMetrics, Update
 from .replicas import borrow_replica
 
@@ -45,7 +46,7 @@ def gradient_rounds(
     state = mine.shared()
     zero = {"gradients": [np.zeros_like(w) for w in state["weights"][: mine.trained]], **mine.untrained()}
     update = Update(ApplyGradient(recipe), mine.slots(), zero)
-    work = Gradient(recipe, size, shuffle, names.means, zero)
+    work = Gradient(recipe, size, shuffle, names.means, Layout.of(zero))
     rounds = Rounds(work, state, mine.own_apart(fresh=True), parts, seed, names.means, names.sums, update)
     return rounds, -(-max(parts.sizes) // size)
 
@@ -58,12 +59,12 @@ class Gradient:
     size: int
     shuffle: bool
     means: tuple[str, ...]
-    zero: Any
+    given: Layout
 
     def __call__(self, state: Any, mine: Any, at: Round, *rows: Values) -> tuple[Any, Any, RoundMetrics]:
         whole, rest = divmod(len(rows[0]), self.size)
         if at.number >= whole + (rest > 0):
-            return self.zero, mine, RoundMetrics(0.0)
+            return self.given.zeros(), mine, RoundMetrics(0.0)
         block = at.number
         if self.shuffle and block < whole:
             block = int(order_of(at, whole)[block])

@@ -8,7 +8,7 @@ import os
 import pickle
 import threading
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,8 @@ from ...arrays.user_functions.fingerprints import fingerprint
 from ...graph.errors import ArgumentError, BadValue, bad
 from ...graph.names import agreed
 from ...scheduler.cluster import session
+from ...scheduler.sharing import share
+from ...workers.shared_objects import Shared
 from .pace import Pace, find_innermost
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["LOG_LEVEL", "Recipe", "custom_objects", "name_functions", "under_policy"]
 
 LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
+LARGE = 1 << 14
+"""Numbers of a model from which on it is shared: what is smaller travels as fast with each round."""
 _naming = threading.Lock()
 
 
@@ -42,7 +46,8 @@ class Recipe:
     backend: str
     policy: str
     custom: bytes
-    pickled: bytes
+    pickled: Any
+    """Bytes, or an array of such, which may be shared."""
     pace: Pace
     log_level: str = ""
     """What the script has set for TensorFlow's messages."""
@@ -79,6 +84,12 @@ class Recipe:
             content,
         )
 
+    def shared(self, model: Any) -> Recipe:
+        """Return it for many rounds of a model's training: a large one travels by name, and once to each host."""
+        if sum(int(np.prod(v.shape)) for v in model.variables) < LARGE:  # the same on all ranks
+            return self
+        return replace(self, pickled=share(np.frombuffer(self.pickled, np.uint8)))
+
     def _named_by(self) -> tuple[Any, ...]:
         """Tell by what a function is named that holds this: pickles differ between processes."""
         return self.content, self.backend, self.policy, self.pace
@@ -88,7 +99,7 @@ class Recipe:
         try:
             custom, names = pickle.loads(self.custom)
             with _custom(custom), under_policy(self.policy):
-                made = pickle.loads(self.pickled)
+                made = pickle.loads(self.pickled.value if isinstance(self.pickled, Shared) else self.pickled)
             for name, before in names.items():
                 custom[name].__name__ = before
             self.pace.set(made)

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from windrow.arrays.user_functions.pickling import payload
 from windrow.ml import distribute
+from windrow.ml.averaging import reduction, tasks
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*steps an epoch:UserWarning")
 SCALE = 2.0
@@ -182,3 +184,24 @@ def test_on_ranks(launch, tmp_path):
     done = launch(3, script, limit=240)
     assert done.status == 0, done.err
     assert done.last == "well"
+
+
+@pytest.mark.parametrize("average", ["batch", "gradient"])
+def test_large_models_are_not_pickled_with_each_round(average, monkeypatch):
+    """The pickle of the model would go to every rank with every batch."""
+    pickled = []
+
+    def note(*given):
+        pickled.append(payload(*given))
+        return pickled[-1]
+
+    for module in (tasks, reduction):
+        monkeypatch.setattr(module, "payload", note)
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([keras.Input((200,)), keras.layers.Dense(800), keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    X = np.random.default_rng(0).random((128, 200), dtype="f4")
+    told = distribute(model).fit(X, X[:, 0], batch_size=16, epochs=2, shards=2, average=average).history["loss"]
+    assert told[1] < told[0]
+    assert len(pickled) == (2 if average == "gradient" else 1)  # of 8 rounds
+    assert max(len(p.pickled) for p in pickled) < 1 << 14
