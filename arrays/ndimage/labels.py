@@ -14,11 +14,9 @@ from ...graph.kinds.mapping import BlockFunction
 from ..base import as_array, make
 from ..borrowed.documents import described
 from ..borrowed.scipy_calls import find, numbers
-from ..creation.ranges import arange
 from ..execution.deferred import defer
 from ..ops.elementwise import astype
 from ..ops.extremes import max as greatest
-from ..ops.reshaping import reshape
 from .about import ABOUT
 from .groups import Measured
 from .local import output_dtype
@@ -85,17 +83,19 @@ def _structure(structure: Any, ndim: int) -> Numbers:
 
 
 def _label(x: Array, structure: Numbers, dtype: str) -> Generator[Any, Any, Array]:
-    """Label chunks apart, by the first place of each part; join what meets at borders; number in order."""
+    """Label chunks apart; join what meets at their borders; number in the order of first places."""
     place = np.dtype(np.int32 if x.size < 2**31 - 2 else np.int64)
     op = BlockFunction("labels:label_apart", (structure, x.shape, place), where=True)
     apart = make(op, (x,), x.expr.grid, place).persist()
-    own = _places(apart)
+    first = make(BlockFunction("labels:mark_firsts"), (apart,), x.expr.grid, np.dtype(bool))
     met = [pair for axis in range(x.ndim) for pair in _meet(apart, axis, structure)]
-    firsts, *ends = yield (apart[apart == own], *(end for pair in met for end in pair))
-    names = _join(firsts, list(zip(ends[::2], ends[1::2], strict=True)))
+    firsts, *ends = yield (apart[first], *(end for pair in met for end in pair))
+    order = np.argsort(firsts)
+    parts = firsts[order]
+    names = _join(len(parts), [order[np.searchsorted(parts, end)] for end in ends])[order]
     if len(names) and names.max() > (1 if np.dtype(dtype).kind == "b" else _most(np.dtype(dtype))):
         raise ArgumentError(bad("label", "output", np.dtype(dtype), f"one that holds {names.max()} labels"))
-    operands = (apart, as_array("label", "input", firsts), as_array("label", "input", names))
+    operands = (apart, as_array("label", "input", parts), as_array("label", "input", names))
     axes = (tuple(range(x.ndim)), (None,), (None,))
     wide = [operands[0], *(_as_one(o) for o in operands[1:])]
     op = BlockFunction("labels:rename", (x.shape, dtype), axes, where=True)
@@ -108,18 +108,6 @@ def _as_one(x: Array) -> Array:
 
 def _most(dtype: np.dtype[Any]) -> int:
     return int(np.iinfo(dtype).max) if dtype.kind in "iu" else 2 ** (np.finfo(dtype).nmant + 1)
-
-
-def _places(x: Array) -> Array:
-    """Return one more than the place of each element in C order, in the chunks of an array."""
-    total: Any = 1
-    step = 1
-    for axis in range(x.ndim - 1, -1, -1):
-        line = arange(0, x.shape[axis] * step, step, x.dtype, chunks=(x.chunks[axis],)) if x.shape[axis] else arange(0)
-        total = total + reshape(line, (-1,) + (1,) * (x.ndim - 1 - axis))
-        step *= x.shape[axis]
-    found: Array = total
-    return found
 
 
 def _meet(apart: Array, axis: int, structure: Numbers) -> Iterator[tuple[Array, Array]]:
@@ -144,23 +132,24 @@ def _cut(step: int) -> slice:
     return slice(1, None) if step > 0 else slice(None, -1) if step < 0 else slice(None)
 
 
-def _join(firsts: Numbers, pairs: list[tuple[Numbers, Numbers]]) -> Numbers:
-    """Return the label of each part: parts that meet have one, in the order of their first places."""
+def _join(count: int, ends: list[Numbers]) -> Numbers:
+    """Return the label of each part, where those that meet have one, in the order of parts.
+
+    `ends` are parts that meet, by their numbers: the ends of pairs, two arrays after each other.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    a = np.concatenate([np.zeros(0, np.int64), *(p[0] for p in pairs)])
-    b = np.concatenate([np.zeros(0, np.int64), *(p[1] for p in pairs)])
-    n = len(firsts)
-    if not n:
-        return np.zeros(0, np.int64)
-    edges = np.divmod(distinct(np.searchsorted(firsts, a) * n + np.searchsorted(firsts, b)), n)
-    graph = coo_array((np.ones(len(edges[0]), np.int8), edges), shape=(n, n))
-    _, component = connected_components(graph, directed=False)
-    _, first, found = np.unique(component, return_index=True, return_inverse=True)
-    order = np.empty(len(first), np.int64)
-    order[np.argsort(first)] = np.arange(1, len(first) + 1)
-    return np.asarray(order[found])
+    first = np.arange(count)
+    if any(map(len, ends)):
+        a, b = np.concatenate(ends[::2]), np.concatenate(ends[1::2])
+        some = distinct(np.concatenate([a, b]))
+        edges = np.searchsorted(some, a), np.searchsorted(some, b)
+        graph = coo_array((np.ones(len(a), np.int8), edges), shape=(len(some), len(some)))
+        _, component = connected_components(graph, directed=False)
+        first[some] = some[np.unique(component, return_index=True)[1]][component]  # `some` ascends
+    found: Numbers = np.cumsum(first == np.arange(count))[first]
+    return found
 
 
 @described(
