@@ -67,6 +67,8 @@ def test_an_interrupt_under_mpirun(jobs, mpi, whom):
     assert status != 0
     if whom == "driver":
         assert "KeyboardInterrupt" in said
+    else:
+        assert "ended while it ran" not in said
 
 
 def test_a_forked_child_computes_for_itself(jobs, how):

@@ -78,6 +78,8 @@ def world(arena_bytes: int, transport: str = "auto") -> MpiLink:
         _has_network = environment.NO_NETWORK not in settings.values()
         if MPI.COMM_WORLD.rank:
             _ignore_interrupts()
+        else:
+            _end_quietly_by_launcher()
         try:
             link = _make_link(MPI.COMM_WORLD.Dup(), arena_bytes, transport, first_here, environment.BTL in settings)
         except MPI.Exception as error:
@@ -337,6 +339,23 @@ def _name_process(name: str) -> None:
 def _die_with_parent() -> None:
     """Have the kernel kill this rank when its launcher on this host is gone."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _end_quietly_by_launcher() -> None:
+    """Have the janitor say nothing of the block that ran when a launcher ends rank 0, by Ctrl-C or a time limit.
+
+    It would read as if the block had ended the process.
+    """
+    own = os.getpid()
+
+    def end(number: int, frame: object) -> None:
+        if os.getpid() == own:  # not in what was forked
+            guard().quiet()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, end)
 
 
 def _ignore_interrupts() -> None:
