@@ -16,6 +16,7 @@ from ..values import hold
 from .elementwise_nodes import apply, cast
 from .outputs import deliver
 from .selections import elementwise
+from .ufunc import is_ignored
 from .ufuncs import (
     absolute,
     add,
@@ -330,7 +331,11 @@ def clip(
     array([1, 1, 2, 3, 3])
     """
     known = ("where", "dtype", "casting")
-    refuse("clip", {n: v for n, v in options.items() if n not in known}, ["min", "max", "out", *known])
+    refuse(
+        "clip",
+        {n: v for n, v in options.items() if n not in known and not is_ignored(n, v)},
+        ["min", "max", "out", *known],
+    )
     options = {name: options[name] for name in known if name in options}
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     found = as_array("clip", "a", a)

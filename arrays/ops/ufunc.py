@@ -124,7 +124,7 @@ class Ufunc:
         casting : str
         """
         ufunc = self.ufunc
-        unknown = {name: value for name, value in unknown.items() if not _is_ignored(name, value)}
+        unknown = {name: value for name, value in unknown.items() if not is_ignored(name, value)}
         refuse(self.name, unknown, _KEYWORDS)
         if not any(map(_lazy, (*operands, out, where))):
             given = {} if out is None else {"out": out}
@@ -280,7 +280,7 @@ def _lazy(value: Any) -> bool:
     return value is not None and not isinstance(value, _PLAIN)
 
 
-def _is_ignored(name: str, value: Any) -> bool:
+def is_ignored(name: str, value: Any) -> bool:
     """Whether a keyword of NumPy says nothing here: the order in memory, subclasses."""
     return (name == "order" and value in ("K", "C", "A", "F")) or (name == "subok" and isinstance(value, bool))
 

@@ -232,5 +232,6 @@ def test_clip_refuses_keywords_that_it_does_not_have():
     ):
         with pytest.raises(wr.ArgumentError, match="clip: argument 'lower' is 3; expected no such keyword, only min"):
             call(lower=3)
+    assert wr.clip(x, 1, 3, order="K", subok=True).compute().tolist() == [1, 1, 2, 3, 3]
     assert x.clip(casting="same_kind").compute().tolist() == [0, 1, 2, 3, 4]
     assert wr.clip(x, 1, 3, dtype="f4").compute().dtype == "f4"
