@@ -258,12 +258,14 @@ def make(op: Op, operands: Sequence[ArrayBase], grid: Grid, dtype: Any) -> Array
     return wrap(Expr(op, tuple([o.expr for o in operands]), same_grid(grid), np.dtype(dtype), origin.find_origin()))
 
 
-def wrap_host(array: Any, grid: Grid, dtype: DType, *, in_place: bool, lock: Any = None) -> Array:
-    """Return the array of what a user handed in; `lock` says what is held while it is read."""
+def wrap_host(
+    array: Any, grid: Grid, dtype: DType, *, in_place: bool, lock: Any = None, chunks: tuple[int, ...] = ()
+) -> Array:
+    """Return the array of what a user handed in; `lock` is held while it is read, `chunks` are what is decoded."""
     source, file = (array.source, array.file) if isinstance(array, StandIn) else source_of(array)
     if file is None and not in_place and source is array:
         file = travelling(source, lock, "from_array")
-    data = HostData(source, in_place=in_place and source is array, file=file, lock=lock)
+    data = HostData(source, in_place=in_place and source is array, file=file, lock=lock, chunks=chunks)
     return make(Host(data), (), grid, dtype)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from .access import ByBlock
 from .expr import walk
 from .generated import find_generated, is_cheap
+from .holding import HELD, find_read_often, hold_sources
 from .kinds.anchor import Anchor
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise, Scalar
@@ -38,11 +39,12 @@ if TYPE_CHECKING:
 
 DEPTH = 64
 """Longer chains are cut: a stage's program stays short."""
+UNBOUNDED = 1 << 62
 _LITTLE = frozenset(["add", "subtract", "multiply", "negative", "minimum", "maximum"])
 _WHOLE = (Contract, MapBlocks, BlockFunction, Gang)
 
 
-def lower(roots: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
+def lower(roots: list[Expr], stored: Callable[[str], bool], room: int = UNBOUNDED) -> list[Stage]:
     """Return the stages that compute the roots, inputs before their readers.
 
     Parameters
@@ -50,7 +52,15 @@ def lower(roots: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
     roots : list of Expr
     stored : callable
         Tells by its token whether an expression has chunks already (or a stage that makes them): it is read.
+    room : int, optional
+        Bytes that there are for chunks.
     """
+    stages = _lower(roots, stored)
+    often = find_read_often(stages, room)
+    return _lower(hold_sources(roots, often, stored), stored) if often else stages
+
+
+def _lower(roots: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
     simple = reduce_together(simplify(roots, stored), stored)
     nodes = list(walk(simple, lambda node: stored(node.token)))
     for node in nodes:
@@ -84,7 +94,7 @@ def _homes(
     depth: dict[str, int] = {}
     for node in reversed(nodes):
         token = node.token
-        if token in roots or stored(token) or isinstance(node.op, Host):
+        if token in roots or stored(token) or isinstance(node.op, Host) or node.op == HELD:
             homes[token] = token
             continue
         fuses = [_fuses(node, user, sources) for user, _ in users[token]]

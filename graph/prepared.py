@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from .alike import share
 from .expr import walk
 from .kinds.elementwise import Elementwise, Scalar
-from .kinds.source import Full
-from .lower import lower
+from .kinds.source import Full, Host
+from .lower import UNBOUNDED, lower
 from .program import Apply, Generate, Product, Program
 from .stage import relations
 from .token import token_of
@@ -67,14 +67,14 @@ class Prepared:
     def __len__(self) -> int:
         return sum(template is not None for template in self._templates.values())
 
-    def lower(self, roots: list[Expr], stored: Callable[[str], bool], most: int) -> Plan:
-        """Return the plan of some expressions; see `lower.lower`. 0 remembers nothing."""
+    def lower(self, roots: list[Expr], stored: Callable[[str], bool], most: int, room: int = UNBOUNDED) -> Plan:
+        """Return the plan of some expressions; see `lower.lower`. 0 remembers nothing; `room` is always the same."""
         if not most:
-            return Plan(lower(roots, stored))
+            return Plan(lower(roots, stored, room))
         foreign = any(root.foreign for root in roots)
         nodes = [] if foreign else list(walk(roots, lambda node: stored(node.token)))
         if foreign or len(nodes) > NODES:
-            return Plan(list(map(share, lower(roots, stored))))
+            return Plan(list(map(share, lower(roots, stored, room))))
         key = _structure(roots, nodes, stored)
         with self._lock:
             known = key in self._templates
@@ -84,7 +84,7 @@ class Prepared:
                 self._templates.popitem(last=False)
         if template is not None:
             return template.fill(nodes)
-        stages = lower(roots, stored)
+        stages = lower(roots, stored, room)
         if known and (made := _make_template(key, roots, nodes, stages)) is not None:
             with self._lock:
                 self._templates[key] = made
@@ -121,7 +121,8 @@ class Template:
         for stage in stages:
             stage.learn()
         self._stages = [stage.remake(data=None) for stage in stages]
-        self._hosts = [stage.data is not None for stage in stages]
+        hosts = {id(node.op.data): number for number, node in enumerate(nodes) if isinstance(node.op, Host)}
+        self._hosts = [None if stage.data is None else hosts[id(stage.data)] for stage in stages]
         self._reads: dict[tuple[int, ...], list[Reads]] = {}
 
     def fill(self, nodes: list[Expr]) -> Plan:
@@ -133,8 +134,8 @@ class Template:
         stages = []
         for stage, (own, inputs), holes, host in zip(self._stages, self._names, self._holes, self._hosts, strict=True):
             changes: dict[str, Any] = {"token": names[own], "inputs": tuple([names[number] for number in inputs])}
-            if host:
-                changes["data"] = nodes[own].op.given[0]
+            if host is not None:
+                changes["data"] = nodes[host].op.given[0]
             if holes:
                 changes["program"] = _with_scalars(stage.program, holes, nodes)
             stages.append(stage.remake(**changes))

@@ -281,7 +281,7 @@ class Session:
 
     def stages(self, roots: Sequence[Expr]) -> list[Stage]:
         """Return the stages that computing these expressions would run."""
-        return lower(list(roots), self.is_stored)
+        return lower(list(roots), self.is_stored, sum(self.arenas))
 
     def _lower(self, roots: Sequence[Expr]) -> tuple[Plan, dict[str, Kept]]:
         """Return the stages to run, and what is stored that they, or the caller, will read, by token.
@@ -296,7 +296,7 @@ class Session:
                     found[token] = self._another(token) if self.is_stored(token) else None
             return found[token] is not None
 
-        plan = self._prepared.lower(list(roots), is_kept, config.plans)
+        plan = self._prepared.lower(list(roots), is_kept, config.plans, sum(self.arenas))
         return plan, {token: kept for token, kept in found.items() if kept is not None}
 
     def chunk(self, root: Expr, block: int) -> Array:

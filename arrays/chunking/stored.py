@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from ...graph.expr import DType
 
+WRAPPED = 8
+"""Objects of xarray's within each other, at most, down to what has chunks."""
 MERGED = 1 << 20
 """Small chunks are written together up to so many bytes."""
 
@@ -44,6 +46,21 @@ def stored_chunks(x: Any, limit: int) -> tuple[int, ...] | None:
             continue
         return sizes
     return None
+
+
+def decoded_chunks(x: Any) -> tuple[int, ...]:
+    """Return the shape of the chunks that are decoded whole, of what is read or what it reads itself; () if none is."""
+    shape = getattr(x, "shape", None)
+    for _ in range(WRAPPED):
+        if x is None or getattr(x, "shape", None) != shape:
+            return ()
+        chunks = getattr(x, "chunks", None)
+        if isinstance(chunks, tuple) and len(chunks) == len(x.shape):
+            sizes = tuple(_regular(n) for n in chunks)
+            return sizes if all(n > 0 for n in sizes) else ()
+        get = getattr(x, "get_array", None)
+        x = get() if callable(get) else getattr(x, "array", getattr(x, "_array", None))
+    return ()
 
 
 def _regular(size: Any) -> int:

@@ -20,7 +20,7 @@ from ..base import (
     plain_array,
     wrap_host,
 )
-from ..chunking.stored import grid_over, stored_chunks
+from ..chunking.stored import decoded_chunks, grid_over, stored_chunks
 from ..ops.elementwise import astype
 from ..ops.joining import concatenate, stack
 from ..ops.moving import expand_dims
@@ -137,7 +137,9 @@ def from_array(
     grid: Grid = grid_over("from_array", chunks, shape, dtype, stored)
     if copy:
         data, in_place = np.array(data[(slice(None),) * len(shape)], order="C"), True
-    return wrap_host(data, grid, dtype, in_place=in_place, lock=lock if isinstance(lock, bool) else None)
+    decoded = () if in_place else decoded_chunks(data)
+    held = lock if isinstance(lock, bool) else None
+    return wrap_host(data, grid, dtype, in_place=in_place, lock=held, chunks=decoded)
 
 
 def asarray(

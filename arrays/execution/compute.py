@@ -14,7 +14,9 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, WaitTimeout, bad
 from ...graph.expr import remove_pins, walk
+from ...graph.holding import HELD
 from ...graph.kinds.anchor import restored, spread_over
+from ...graph.kinds.source import Host
 from ...scheduler.cluster import session
 from ...scheduler.kept import Kept
 from ...scheduler.lineage import locate_chunks
@@ -233,6 +235,7 @@ def _persist(arrays: list[ArrayBase], spread: bool | None) -> list[Array]:
         return []
     if spread or (spread is None and session().place[1] > 1):
         arrays = [_spread(array) if spread or array.nbytes <= config.chunk_bytes else array for array in arrays]
+    arrays = [_read_once(array) for array in arrays]
     plain = expand_recipes([a.expr for a in arrays])
     pins = session().keep(plain)
     return [_keep(remove_pins(a.expr), root, pin) for a, root, pin in zip(arrays, plain, pins, strict=True)]
@@ -244,6 +247,14 @@ def _spread(array: ArrayBase) -> ArrayBase:
     if ranks == 1 or array.npartitions == 1 or array.expr.pin is not None:
         return array
     return make(spread_over(ranks), (array,), array.expr.grid, array.dtype)
+
+
+def _read_once(array: ArrayBase) -> ArrayBase:
+    """Return an array whose chunks are held, not read again from the files, or the object, that it comes from."""
+    op = array.expr.op
+    if not isinstance(op, Host) or op.data.in_memory or array.expr.pin is not None:
+        return array
+    return make(HELD, (array,), array.expr.grid, array.dtype)
 
 
 def _keep(bare: Expr, root: Expr, pin: Kept) -> Array:

@@ -94,11 +94,19 @@ class HostData:
 
     Its identity names it, not its content, where one process runs the program: see `graph.names`. `array` is anything
     with shape, dtype and slicing; `file` describes the files that are read in place of it, where there are some.
-    `label` names what made it, `lock` is what the user wants held while it is read. `workers.host` reads it.
+    `label` names what made it, `lock` is what the user wants held while it is read, `chunks` the shape of what is
+    decoded as a whole, where that is known. `workers.host` reads it.
     """
 
     def __init__(
-        self, array: Any, *, in_place: bool, file: object = None, label: str = "from_array", lock: Any = None
+        self,
+        array: Any,
+        *,
+        in_place: bool,
+        file: object = None,
+        label: str = "from_array",
+        lock: Any = None,
+        chunks: tuple[int, ...] = (),
     ) -> None:
         self.array = array
         self.name = names.name_array(array, file if getattr(file, "agreed", True) else None)
@@ -106,6 +114,13 @@ class HostData:
         self.file = file
         self.label = label
         self.lock = lock
+        self.chunks = chunks or getattr(file, "chunks", ())
+
+    @property
+    def stored(self) -> tuple[int, ...] | None:
+        """Shape of the chunks that are decoded as a whole; () where nobody tells, None where any part is read alone."""
+        alone = not self.slow or (self.chunks and max(self.chunks) == 1)
+        return None if alone else self.chunks
 
     @property
     def in_memory(self) -> bool:
@@ -136,7 +151,7 @@ class HostData:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.name, self.file, self.in_place, self.label = (state[k] for k in ("name", "file", "in_place", "label"))
-        self.array, self.lock = state["array"], None
+        self.array, self.lock, self.chunks = state["array"], None, ()
 
 
 @dataclass(frozen=True)
@@ -148,7 +163,7 @@ class Host(Op):
     @property
     def form(self) -> object:
         """See `Op`."""
-        return self.label
+        return self.label, self.data.stored
 
     @property
     def given(self) -> tuple[object, ...]:

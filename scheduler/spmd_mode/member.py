@@ -155,7 +155,7 @@ class MemberSession(Session):
 
     def stages(self, roots: Sequence[Expr]) -> list[Stage]:
         """See `Session`."""
-        return lower(list(roots), self.is_stored)
+        return lower(list(roots), self.is_stored, sum(self.arenas))
 
     def check_open(self) -> None:
         """See `Session`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,38 @@ def test_closed_files(tmp_path):
         wr.from_array(data)
     with pytest.raises(wr.FileError, match=r"a Dataset that can't be read at \["):
         late.compute()
+
+
+def test_what_is_persisted_is_read_once(tmp_path):
+    """Its chunks are held: the source may change, or go, afterwards."""
+    data = np.arange(400.0).reshape(20, 20)
+
+    class Counted:
+        shape, dtype, ndim = data.shape, data.dtype, 2
+        blocks = 0
+
+        def __getitem__(self, key):
+            self.blocks += 1
+            return data[key]
+
+    counted, kept = Counted(), {}
+    wr.arange(400.0, chunks=100).reshape(20, 20).to_zarr(tmp_path / "a.zarr")
+    np.save(tmp_path / "a.npy", data)
+    sources = {"zarr": wr.from_zarr(tmp_path / "a.zarr"), "npy": wr.from_npy(tmp_path / "a.npy", chunks=7)}
+    sources["object"] = wr.from_array(counted, chunks=10)
+    sources["lazy"] = wr.from_zarr(tmp_path / "a.zarr", chunks=(3, 20))
+    for name, x in sources.items():
+        kept[name] = x.persist()
+        assert kept[name].chunks == x.chunks
+    wr.wait(*kept.values())
+    assert counted.blocks == 4
+    shutil.rmtree(tmp_path / "a.zarr")
+    (tmp_path / "a.npy").unlink()
+    for name, x in kept.items():
+        assert (x.owners() == 0).all(), name
+        np.testing.assert_array_equal(x.T.compute(), data.T)
+        np.testing.assert_array_equal((x.rechunk(6)[3:9] + 1).compute(), data[3:9] + 1)
+    assert counted.blocks == 4
 
 
 def test_ranges_and_sequences():
