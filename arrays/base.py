@@ -40,6 +40,9 @@ P = ParamSpec("P")
 LONGEST = int(np.iinfo(np.int64).max)
 """No axis is longer, and no array has more elements or bytes: positions are int64."""
 
+MOST_LISTED = 64
+"""So many numbers at most are taken from a lazy array for a shape, or whatever else has one for each axis."""
+
 MOST_CHUNKS = 1 << 31
 """No array has more chunks; computing one would take longer than anyone waits."""
 
@@ -436,9 +439,24 @@ def check_axes(operation: str, axis: Any, ndim: int, argument: str = "axis") -> 
     return tuple(sorted(axes))
 
 
+def few(operation: str, argument: str, value: Any, expected: str, most: int = MOST_LISTED) -> Any:
+    """Return a short sequence; of a lazy array its values, computed at once, and never one by one.
+
+    Raises
+    ------
+    ArgumentError
+        Where a lazy array has too many elements to be what is expected.
+    """
+    if not isinstance(value, ArrayBase) or not value.ndim:
+        return value
+    if value.shape[0] > most:
+        raise ArgumentError(bad(operation, argument, value, expected))
+    return np.asarray(value)
+
+
 def check_shape(operation: str, shape: Any, argument: str = "shape") -> tuple[int, ...]:
     """Return a shape as a tuple."""
-    given = (shape,) if is_integer(shape) else shape
+    given = (shape,) if is_integer(shape) else few(operation, argument, shape, "an integer or a tuple of integers")
     try:
         found = tuple(given)
     except TypeError as error:

@@ -139,6 +139,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     listed: Any = condlist
     if isinstance(listed, ArrayBase | np.ndarray):
         one = listed.ndim == array.ndim
+        if not one and isinstance(listed, ArrayBase) and listed.shape[0] not in (len(funclist), len(funclist) - 1):
+            expected = f"as many conditions as functions ({len(funclist)}), or one less"
+            raise ShapeError(bad("piecewise", "condlist", listed, expected))
     else:
         one = not isinstance(listed, list | tuple)
         one = one or (array.ndim > 0 and not isinstance(listed[0], list | tuple | ArrayBase | np.ndarray))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
-from ..base import as_array, check_shape, make
+from ..base import ArrayBase, as_array, check_shape, make
 from ..chunking.rechunk import align_chunks
 from ..creation.ranges import arange, tri
 from ..ops.reshaping import reshape
@@ -130,6 +130,9 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     array([5, 7])
     """
     lengths = check_shape("ravel_multi_index", dims, "dims")
+    lazy = isinstance(multi_index, ArrayBase)
+    if lazy and (multi_index.ndim == 0 or len(multi_index) != len(lengths)):
+        raise ShapeError(bad("ravel_multi_index", "multi_index", multi_index, f"an array for each of {lengths}"))
     given = list(multi_index)
     if len(given) != len(lengths) or not given:
         raise ShapeError(bad("ravel_multi_index", "multi_index", f"{len(given)} arrays", f"one for each of {lengths}"))

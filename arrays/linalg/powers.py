@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.arguments import check_integer
 from ...graph.errors import ArgumentError, bad
-from ..base import as_array
+from ..base import ArrayBase, as_array
 from ..creation.ranges import eye
 from ..ops.broadcasting import broadcast_to
 from ..ops.moving import expand_dims
@@ -109,6 +109,8 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     >>> wr.linalg.multi_dot([wr.ones((2, 9)), wr.ones((9, 9)), wr.ones(9)]).compute()
     array([81., 81.])
     """
+    if isinstance(arrays, ArrayBase) and arrays.ndim < 2:
+        raise ArgumentError(bad("multi_dot", "arrays", arrays, "a sequence of at least two arrays"))
     found = [as_array("multi_dot", f"arrays[{i}]", a) for i, a in enumerate(arrays)]
     if len(found) < 2:
         raise ArgumentError(bad("multi_dot", "arrays", f"{len(found)} arrays", "at least two"))

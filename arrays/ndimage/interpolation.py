@@ -10,7 +10,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, bad
 from ...graph.grid import Axis, Grid
 from ...workers.kernels.blocks.interpolation import Affine, Lines
-from ..base import as_array, check_axis, check_shape
+from ..base import as_array, check_axis, check_shape, few
 from ..borrowed.documents import described
 from ..borrowed.scipy_calls import attempt, find, numbers, settled
 from ..chunking.rechunk import regrid
@@ -236,6 +236,7 @@ def _begin(name: str, given: dict[str, Any]) -> tuple[Array, np.dtype[Any]]:
 
 
 def _each(name: str, argument: str, value: Any, ndim: int) -> list[float]:
+    value = few(name, argument, value, f"a number, or one for each of {ndim} axes")
     found = [value] * ndim if np.ndim(value) == 0 else list(value)
     if len(found) != ndim:
         raise ArgumentError(bad(name, argument, value, f"a number, or one for each of {ndim} axes"))

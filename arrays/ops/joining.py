@@ -14,7 +14,7 @@ from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid, merge_tiny_chunks
 from ...graph.kinds.move import Move, Route, join_operands
 from ...graph.positions import Periodic
-from ..base import LONGEST, ArrayBase, as_array, check_axis, check_dtype, check_shape, make
+from ..base import LONGEST, ArrayBase, as_array, check_axis, check_dtype, check_shape, few, make
 from .elementwise import astype
 from .moving import expand_dims
 from .outputs import deliver
@@ -36,7 +36,14 @@ __all__ = [
 ]
 
 
+MOST_ROWS = 1024
+"""An array stands for a sequence of its rows up to so many: each is an operand of its own."""
+
+
 def _operands(operation: str, arrays: Any, dtype: Any = None, casting: str = "same_kind") -> list[Array]:
+    if isinstance(arrays, ArrayBase) and arrays.ndim and arrays.shape[0] > MOST_ROWS:
+        expected = f"a sequence of arrays; one of more than {MOST_ROWS} rows is brought into shape by reshape, moveaxis"
+        raise ArgumentError(bad(operation, "arrays", arrays, expected))
     if isinstance(arrays, ArrayBase | np.ndarray):
         arrays = list(arrays)  # type: ignore[arg-type]
     if not isinstance(arrays, Sequence) or not arrays:
@@ -393,12 +400,14 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     array([3, 4, 0, 1, 2])
     """
     array = as_array("roll", "a", a)
+    shift = few("roll", "shift", shift, "an integer, or one for each axis")
     try:
         shifts = [int(by) for by in np.ravel(shift)]  # NumPy cuts floats as well
     except (TypeError, ValueError) as error:
         raise ArgumentError(bad("roll", "shift", shift, "an integer, or one for each axis")) from error
     if axis is None:
         return _roll(array.reshape(-1), sum(shifts), 0).reshape(array.shape)
+    axis = few("roll", "axis", axis, "an axis, or several")
     axes = tuple(axis) if isinstance(axis, Sequence | np.ndarray) else (axis,)
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ShapeError(bad("roll", "shift", shift, f"one shift, or one for each axis of {axis!r}"))

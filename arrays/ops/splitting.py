@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import ArgumentError, ShapeError, bad
-from ..base import as_array, check_axis
+from ..base import ArrayBase, as_array, check_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ def _parts(operation: str, ary: Any, cuts: Any, axis: int, *, even: bool) -> lis
         size, longer = divmod(length, int(cuts))
         borders = np.cumsum([0] + [size + 1] * longer + [size] * (int(cuts) - longer)).tolist()
     else:
-        given: Any = cuts
+        given: Any = np.asarray(cuts) if isinstance(cuts, ArrayBase) else cuts
         try:
             borders = [0, *(int(np.asarray(c)[()].__index__()) for c in given), length]
         except (TypeError, AttributeError) as error:

@@ -258,6 +258,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array
     if out is not None:
         raise ArgumentError(bad("choose", "out", out, "None; results are new arrays"))
     picked = as_array("choose", "a", a)
+    if isinstance(choices, ArrayBase) and choices.ndim and choices.shape[0] > 63:
+        raise ArgumentError(bad("choose", "choices", choices, "between 1 and 63 choices"))
     listed: list[Any] = list(choices) if isinstance(choices, ArrayBase | np.ndarray | list | tuple) else [choices]  # type: ignore[arg-type]
     if not 0 < len(listed) < 64:
         raise ArgumentError(bad("choose", "choices", f"{len(listed)} choices", "between 1 and 63"))

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...graph.errors import ArgumentError, BadValue, DTypeError, ShapeError, bad
 from ...graph.kinds.mapping import BlockFunction
-from ..base import ArrayBase, as_array, check_axis, make
+from ..base import ArrayBase, as_array, check_axis, few, make
 from ..chunking import coalesce
 from ..chunking.rechunk import align_chunks, regrid
 from ..execution.deferred import defer
@@ -44,6 +44,9 @@ __all__ = [
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
 LINES = 32
 """More long lines than this are brought into one chunk each."""
+
+MOST_KEYS = 1024
+"""Rows of a lazy array that are keys of `lexsort`: each is an array of its own."""
 
 
 def sort(
@@ -318,6 +321,9 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     """
     if isinstance(keys, ArrayBase | np.ndarray):
         rows = as_array("lexsort", "keys", keys)
+        if isinstance(keys, ArrayBase) and (rows.ndim == 1 or rows.shape[0] > MOST_KEYS):
+            expected = f"a sequence of arrays, or an array with up to {MOST_KEYS} rows, a key each"
+            raise ArgumentError(bad("lexsort", "keys", keys, expected))
         keys = [rows[i] for i in range(rows.shape[0])] if rows.ndim else ()
     if not isinstance(keys, Sequence) or not keys:
         raise ArgumentError(bad("lexsort", "keys", keys, "a sequence of at least one array"))
@@ -356,6 +362,7 @@ def _check_sort(operation: str, a: Any, axis: Any, kind: Any, order: Any) -> tup
 
 def _by_fields(operation: str, array: Array, order: Any) -> Array:
     """Return records whose first fields are those that are named: so they are compared."""
+    order = few(operation, "order", order, "None or names of fields")
     names = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
     own = array.dtype.names or ()
     if len(set(names)) != len(names) or not set(names) <= set(own):

@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, DTypeError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction
-from ..base import ArrayBase, as_array, make
+from ..base import ArrayBase, as_array, few, make
 from ..chunking.rechunk import regrid
 from ..ops import extremes
 from ..ops import reductions as red
@@ -158,14 +158,16 @@ def _joint(
     dimensions = len(columns)
     if not dimensions:
         raise ShapeError(bad(operation, "sample", "no dimensions", "at least one"))
+    each = f"an entry for each of {dimensions} dimensions"
+    bins, range = few(operation, "bins", bins, each), few(operation, "range", range, each)
     given = list(bins) if _several(bins) else [bins] * dimensions
     if len(given) == 1:
         given = given * dimensions
     if len(given) != dimensions:
-        raise ShapeError(bad(operation, "bins", bins, f"an entry for each of {dimensions} dimensions"))
+        raise ShapeError(bad(operation, "bins", bins, each))
     between = [None] * dimensions if range is None else list(range)
     if len(between) != dimensions:
-        raise ShapeError(bad(operation, "range", range, f"an entry for each of {dimensions} dimensions"))
+        raise ShapeError(bad(operation, "range", range, each))
     grid = columns[0].expr.grid
     common = np.result_type(*(c.dtype for c in columns))
     columns = [astype(regrid(c, grid), common) for c in columns]

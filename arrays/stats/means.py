@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ArgumentError, bad
-from ..base import as_array
+from ..base import as_array, few
 from ..borrowed.documents import described
 from ..borrowed.scipy_calls import find
 from ..ops.elementwise import astype, where
@@ -215,6 +215,7 @@ def iqr(
     if not isinstance(scale, int | float):
         raise ArgumentError(bad("iqr", "scale", scale, "a number"))
     sample = Sample("iqr", "x", x, axis, nan_policy)
-    low, high = (percentile(sample.x, q, sample.axes, method=interpolation, keepdims=True) for q in sorted(rng))
+    between = few("iqr", "rng", rng, "two percentiles")
+    low, high = (percentile(sample.x, q, sample.axes, method=interpolation, keepdims=True) for q in sorted(between))
     found = high - low
     return sample.settle(found if scale == 1.0 else found / float(scale), keepdims)

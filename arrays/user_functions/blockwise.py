@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.errors import ArgumentError, ChunksError, ShapeError, bad
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import MapBlocks
-from ..base import as_array, make
+from ..base import as_array, few, make
 from ..chunking.rechunk import regrid
 from .adapters import Interleaved, Listed
 from .map_blocks import read_dtype
@@ -101,7 +101,8 @@ def blockwise(
     """
     if len(args) % 2:
         raise ArgumentError(bad("blockwise", "args", f"{len(args)} arguments", "pairs of an array and its axes' names"))
-    out, pairs = tuple(out_ind), list(zip(args[::2], args[1::2], strict=True))
+    out = tuple(few("blockwise", "out_ind", out_ind, "a label for each axis"))
+    pairs = list(zip(args[::2], args[1::2], strict=True))
     arrays = [as_array("blockwise", f"args[{2 * i}]", a) for i, (a, names) in enumerate(pairs) if names is not None]
     named = [tuple(names) for _, names in pairs if names is not None]
     matched = _match_chunks(arrays, named, align_arrays)

@@ -16,7 +16,7 @@ from ...graph.grid import Axis, Grid
 from ...graph.kinds.gang import Filled, Gang, Out
 from ...graph.kinds.mapping import BlockFunction
 from ...scheduler.cluster import session
-from ..base import ArrayBase, as_array, check_dtype, check_shape, grid_for, make
+from ..base import ArrayBase, as_array, check_dtype, check_shape, few, grid_for, make
 from ..execution.deferred import expand_recipes
 from ..ops.reshaping import reshape
 from .pickling import name_additions, name_of, payload
@@ -204,6 +204,7 @@ def _members(members: Any) -> tuple[int, tuple[int, ...]]:
     if members is None:
         living = len(found.living)
         return (living if living > 1 else found.threads), ()
+    members = few("spmd", "members", members, "a number, or ranks", 1 << 16)
     if not isinstance(members, Iterable) or isinstance(members, str):
         check_integer("spmd", "members", members, 1)
         count = int(members)
