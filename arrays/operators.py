@@ -76,6 +76,18 @@ def _same_places(found: ArrayBase, x: ArrayBase) -> bool:
     return both[0] is not None and both[1] is not None and both[0].beside(both[1])
 
 
+def _never_equal(dtype: Any, other: Any) -> bool:
+    """Tell whether one is text, and the other bytes or numbers: NumPy's `==` says False for each element."""
+    kind = getattr(other, "dtype", None) or (np.dtype(type(other)) if isinstance(other, _PLAIN) else None)
+    if kind is None:
+        return False
+    kinds = {dtype.kind, kind.kind}
+    return kinds == {"U", "S"} or (bool(kinds & {"U", "S"}) and bool(kinds & set("biufc")))
+
+
+_PLAIN = (str, bytes, bool, int, float, complex)
+
+
 def _equality(function: Ufunc, symbol: str) -> Binary:
     """A comparison that takes any object, as NumPy's; Python's own answer, where nobody has one, would be one bool."""
 
@@ -83,6 +95,12 @@ def _equality(function: Ufunc, symbol: str) -> Binary:
         if self.dtype.names and getattr(getattr(other, "dtype", None), "names", None):
             compare = operator.eq if symbol == "__eq__" else operator.ne
             return apply(function.__name__, f"{function.__name__}_records", (self, other), compare)
+        if _never_equal(self.dtype, other):
+            rest: Any = (
+                make(Full(np.bool(False)), (), other.expr.grid, np.bool) if isinstance(other, ArrayBase) else False
+            )
+            rest = np.zeros(np.shape(other), bool) if isinstance(other, np.ndarray) else rest
+            return function(make(Full(np.bool(True)), (), self.expr.grid, np.bool), rest)
         if _is_taken(function.__name__, other):
             return function(self, other)
         if isinstance(other, Number):

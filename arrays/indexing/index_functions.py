@@ -130,10 +130,10 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     array([5, 7])
     """
     lengths = check_shape("ravel_multi_index", dims, "dims")
-    lazy = isinstance(multi_index, ArrayBase)
-    if lazy and (multi_index.ndim == 0 or len(multi_index) != len(lengths)):
+    if isinstance(multi_index, ArrayBase) and multi_index.shape[:1] != (len(lengths),):
         raise ShapeError(bad("ravel_multi_index", "multi_index", multi_index, f"an array for each of {lengths}"))
-    given = list(multi_index)
+    rows: Any = multi_index
+    given = list(rows)
     if len(given) != len(lengths) or not given:
         raise ShapeError(bad("ravel_multi_index", "multi_index", f"{len(given)} arrays", f"one for each of {lengths}"))
     modes = mode if isinstance(mode, tuple) else (mode,) * len(lengths)

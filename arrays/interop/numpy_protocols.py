@@ -20,6 +20,7 @@ from ..user_functions.gufunc import apply_gufunc
 from ..user_functions.gufunc_signature import read
 from ..user_functions.map_blocks import map_blocks
 from ..user_functions.pickling import function_of
+from .texts import TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,7 @@ ATTRIBUTES: dict[Callable[..., Any], Callable[..., Any]] = {
     np.save: save_as_numpy,
     np.lib.stride_tricks.sliding_window_view: sliding_window_view,
     np.shares_memory: lambda a, b, *_, **__: a is b,
+    **TEXTS,
 }
 """Functions of NumPy that have no namesake here."""
 

@@ -47,6 +47,7 @@ REASONS: tuple[tuple[str, str], ...] = (
 
 SPACES = {
     "random": "they go from one number to the next; Philox gives the number at a position: random.default_rng(seed)",
+    "strings": "how wide its results are depends on the texts: map_blocks(f, x, dtype='U20') says it",
 }
 
 ELSE = "not there yet: compute() first, or map_blocks()"

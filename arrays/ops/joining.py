@@ -407,8 +407,8 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
         raise ArgumentError(bad("roll", "shift", shift, "an integer, or one for each axis")) from error
     if axis is None:
         return _roll(array.reshape(-1), sum(shifts), 0).reshape(array.shape)
-    axis = few("roll", "axis", axis, "an axis, or several")
-    axes = tuple(axis) if isinstance(axis, Sequence | np.ndarray) else (axis,)
+    chosen: Any = few("roll", "axis", axis, "an axis, or several")
+    axes: tuple[Any, ...] = tuple(chosen) if isinstance(chosen, Sequence | np.ndarray) else (chosen,)
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ShapeError(bad("roll", "shift", shift, f"one shift, or one for each axis of {axis!r}"))
     for by, at in np.broadcast(shifts, axes):

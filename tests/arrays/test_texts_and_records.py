@@ -156,3 +156,38 @@ def test_setting_elements_of_a_field_that_is_read_says_that_they_are_lost() -> N
     part[0] = 7
     x["f0"] = part
     assert x["f0"].tolist() == [7, 3, 1]
+
+
+WORDS = np.array([["Ab c", "  xY", "zz9"], ["", "é ß", "q-W"]])
+
+
+@pytest.mark.parametrize("kind", ["U", "S"])
+def test_functions_of_texts_with_a_known_width(kind):
+    texts = WORDS if kind == "U" else np.char.encode(np.where(WORDS == "é ß", "e s", WORDS), "ascii")
+    x, strings = wr.from_array(texts, chunks=(1, 2)), np.strings
+    star, table = ("*", {97: 98}) if kind == "U" else (b"*", bytes(range(1, 256)) + b"a")
+    calls = [(getattr(strings, name), ()) for name in ("upper", "lower", "swapcase", "capitalize", "title")]
+    calls += [(function, (9, star)) for function in (strings.center, strings.ljust, strings.rjust)]
+    calls += [(strings.zfill, (7,)), (strings.center, (4,)), (strings.translate, (table,))]
+    for function, args in calls:
+        found, expected = function(x, *args), function(texts, *args)
+        assert isinstance(found, wr.Array)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.compute(), expected)
+    for function, args in [(strings.ljust, (3,)), (strings.zfill, ([4, 5, 6],))]:
+        with pytest.raises(wr.ArgumentError, match=f"{function.__name__}: argument 'width' is"):
+            function(x, *args)
+    with pytest.raises(wr.ArgumentError, match=r"replace doesn.t .*how wide its results are depends on the texts"):
+        strings.replace(x, star, star)
+
+
+def test_text_equals_no_bytes_and_no_number():
+    text, raw, numbers = WORDS, np.array([b"zz9", b"a", b""]), np.arange(3)
+    x = wr.from_array(text, chunks=(1, 2))
+    for other in (b"zz9", 3, 2.5, True, raw, numbers, wr.from_array(raw, chunks=2), wr.from_array(numbers, chunks=1)):
+        plain = other.compute() if isinstance(other, wr.Array) else other
+        np.testing.assert_array_equal((x == other).compute(), text == plain)
+        np.testing.assert_array_equal((x != other).compute(), text != plain)
+    assert not (wr.from_array(raw) == "zz9").any()
+    with pytest.raises(wr.ShapeError):
+        x == wr.from_array(np.arange(4))  # noqa: B015
