@@ -78,7 +78,9 @@ def own_session(operation: str) -> Session:
     """
     everywhere = running()
     if everywhere is not None and everywhere.place[1] > 1 and not in_task():
-        raise ClusterError(f"{operation}: in SPMD mode each rank calls functions itself, or all of them by spmd")
+        raise ClusterError(
+            f"{operation}: SPMD mode has no single calls; each rank calls the function, or all by wr.spmd"
+        )
     if own_rank() is not None or in_task():
         raise ClusterError(
             f"{operation}: tasks are submitted by the script, and by tasks from their own thread; "

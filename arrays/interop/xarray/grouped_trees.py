@@ -63,6 +63,58 @@ def reduce_by_tree(array: Array, labels: tuple[Any, ...], found: Any, options: d
     return reduced
 
 
+def reduce_by_lazy(array: Array, codes: Array, options: dict[str, Any]) -> Array | None:
+    """Reduce groups of lazy numbers chunk by chunk, along all axes of these; None where only whole axes will do.
+
+    A group without elements has the value that flox gives it.
+    """
+    func, axis = options["func"], options["axis"]
+    first = array.ndim - codes.ndim
+    expected: Any = options.get("expected_groups")
+    groups = len(expected[0]) if isinstance(expected, tuple) and len(expected) == 1 and expected[0] is not None else 0
+    along = range(first, array.ndim) if axis is None else {a % array.ndim for a in np.atleast_1d(axis).tolist()}
+    fits = isinstance(func, str) and func in (*COMBINED, *MEANS) and array.dtype.kind in "biuf" and groups > 0
+    if not fits or codes.dtype.kind not in "iu" or not _are_numbers(options, groups):
+        return None
+    if set(along) != set(range(first, array.ndim)) or (func in ("any", "all") and array.dtype.kind == "f"):
+        return None
+    flox: Any = importlib.import_module("flox")
+    nobody = flox.groupby_reduce(np.zeros(1, array.dtype), np.array([-1]), **options | {"axis": None})[0]
+    xp: Any = importlib.import_module(str(__package__).partition(".")[0])
+    axes = tuple(range(first, array.ndim))
+    codes = codes.rechunk(array.chunks[first:])
+
+    def partial(func: str, dtype: np.dtype[Any]) -> Any:
+        chunks = (*array.chunks[:first], *((1,) * array.numblocks[a] for a in axes), (groups,))
+        dtype = _dtype_of_partial(func, dtype, array.dtype)
+        called = functools.partial(_of_codes, groups=groups, func=func, dtype=dtype)
+        made = xp.map_blocks(called, array, codes, dtype=dtype, chunks=chunks, new_axis=array.ndim, name=func)
+        return getattr(made, COMBINED.get(func, "sum"))(axis=axes)
+
+    total = partial(MEANS.get(func, func), np.dtype(np.int64) if func == "count" else nobody.dtype)
+    skips = func.startswith("nan") and array.dtype.kind == "f"
+    valid = total if func == "count" else partial("count" if skips else "size", np.dtype(np.int64))
+    total = total / xp.maximum(valid, 1) if func in MEANS else total
+    least = max(1, options.get("min_count") or 0)
+    return xp.where(valid >= least, total, nobody[0]).astype(nobody.dtype)  # type: ignore[no-any-return]
+
+
+def _of_codes(block: Any, codes: Any, groups: int, func: str, dtype: np.dtype[Any]) -> Any:
+    """Return what a chunk has of each group, by the groups' numbers of its elements."""
+    outer = block.shape[: block.ndim - codes.ndim]
+    if func == "size":  # as many as are counted of what is never missing
+        block, func = np.zeros(block.shape, bool), "count"
+    flat = block.reshape(*outer, -1)
+    found = _of_chunk(flat, codes.ravel(), groups, func, dtype, (codes.size,), (0, 0))
+    return found.reshape(*outer, *(1,) * codes.ndim, groups)
+
+
+def _dtype_of_partial(func: str, dtype: np.dtype[Any], own: np.dtype[Any]) -> np.dtype[Any]:
+    if func in ("sum", "nansum", "prod", "nanprod") and dtype.kind == "f":
+        return np.dtype(np.float64)
+    return own if COMBINED.get(func) in ("max", "min") else dtype
+
+
 def _are_numbers(options: dict[str, Any], groups: int) -> bool:
     """Tell whether labels are the groups' numbers, as xarray's are."""
     expected: Any = options.get("expected_groups")
@@ -76,10 +128,7 @@ def _partial(array: Array, codes: Any, groups: int, func: str, dtype: np.dtype[A
     """Return what chunks have of each group, combined."""
     *outer, axis = array.expr.grid.axes
     last = len(outer)
-    if func in ("sum", "nansum", "prod", "nanprod") and dtype.kind == "f":
-        dtype = np.dtype(np.float64)
-    elif COMBINED[func] in ("max", "min"):
-        dtype = array.dtype
+    dtype = _dtype_of_partial(func, dtype, array.dtype)
     stops = tuple(int(n) for n in np.cumsum(np.asarray(axis.sizes())))
     called = functools.partial(_of_chunk, codes=codes, groups=groups, func=func, dtype=dtype, stops=stops)
     packed = payload("groupby_reduce", called, (), {}, func)

@@ -11,7 +11,7 @@ import numpy as np
 from ....graph.errors import ArgumentError, bad
 from ...array import Array
 from ...user_functions.gufunc import apply_gufunc
-from .grouped_trees import COMBINED, MEANS, reduce_by_tree
+from .grouped_trees import COMBINED, MEANS, reduce_by_lazy, reduce_by_tree
 
 SIMPLE = (*COMBINED, *MEANS)
 """What flox needs no compiled functions for."""
@@ -32,11 +32,15 @@ def _several_quantiles(options: dict[str, Any]) -> bool:
 def groupby_reduce(array: Array, *by: Any, func: Any, axis: Any = None, **options: Any) -> Any:
     """Reduce the elements of each group, lazily; the axes of the labels become whole.
 
-    Returns the result and the groups, as flox does. Labels must not be lazy.
+    Returns the result and the groups, as flox does. Labels may be lazy where parts of chunks are combined.
     """
-    labels = _labels("groupby_reduce", by)
     for name in ("method", "reindex"):
         options.pop(name, None)
+    if len(by) == 1 and isinstance(by[0], Array):
+        by_lazy = reduce_by_lazy(array, by[0], options | {"func": func, "axis": axis})
+        if by_lazy is not None:
+            return by_lazy, options["expected_groups"][0]
+    labels = _labels("groupby_reduce", by)
     count = np.broadcast_shapes(*(each.shape for each in labels))
     ndim = len(count)
     options |= {"func": func, "axis": axis}
@@ -78,5 +82,6 @@ def _scanned(block: Any, labels: tuple[Any, ...], options: dict[str, Any]) -> An
 
 def _labels(operation: str, by: tuple[Any, ...]) -> tuple[Any, ...]:
     if any(isinstance(each, Array) for each in by):
-        raise ArgumentError(bad(operation, "by", "a lazy array", "labels of NumPy's: compute() them first"))
+        expected = "labels of NumPy's, but in sums, counts, means and extremes: compute() them first"
+        raise ArgumentError(bad(operation, "by", "a lazy array", expected))
     return tuple(np.asarray(each) for each in by)
