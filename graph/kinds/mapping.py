@@ -31,7 +31,8 @@ class MapBlocks(Op):
     """`function(*blocks)` for each block index.
 
     `axes` gives, for each operand, the result's axis that each of its axes runs along (None: one block serves all).
-    `wants` are the keywords block_id and block_info that the function takes. `adds` names what the blocks add to shared
+    `wants` are the keywords block_id and block_info that the function takes, and out, which has Windrow's own fill the
+    block and keep nothing of its arguments. `adds` names what the blocks add to shared
     arrays; empty where it uses none.
     """
 

@@ -19,7 +19,7 @@ from ...arrays.chunking.rechunk import regrid
 from ...arrays.user_functions.pickling import payload
 from ...graph.grid import Axis, Grid
 from ...graph.kinds.mapping import BlockFunction, MapBlocks
-from .tasks import NEW
+from .tasks import NEW, only_reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ def _part(size: int, shards: int) -> int:
 
 def update_state(step: Step, before: Array, mean: Array) -> Array:
     """Return the state and what the update keeps, (1, bytes), by one task."""
-    op = MapBlocks(step.payload, ((None, None), (None, None)))
+    op = MapBlocks(step.payload, ((None, None), (None, None)), ("out",))
     return make(op, (whole(before), whole(mean)), Grid([Axis.whole(n) for n in before.shape]), np.uint8)
 
 
@@ -68,7 +68,7 @@ def whole(array: Array) -> Array:
 
 @dataclass(frozen=True)
 class Step:
-    """The function of an `Update`, from bytes to bytes."""
+    """The function of an `Update`, from bytes to bytes, which may go where they are to be."""
 
     function: Callable[..., Any]
     layout: Layout
@@ -83,11 +83,11 @@ class Step:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "payload"}
 
-    def __call__(self, before: Values, mean: Values) -> Values:
-        size, packed = self.layout.size, before[0]
-        state, kept = self.layout.unpack(packed[:size]), self.kept.unpack(packed[size:])
-        state, kept = self.function(state, kept, self.mean.unpack(mean[0]))
-        out = np.zeros(before.shape, np.uint8)
+    def __call__(self, before: Values, mean: Values, out: Values | None = None) -> Values:
+        size, packed, copy = self.layout.size, before[0], not only_reads(self.function)
+        state, kept = self.layout.unpack(packed[:size], copy=copy), self.kept.unpack(packed[size:], copy=copy)
+        state, kept = self.function(state, kept, self.mean.unpack(mean[0], copy=copy))
+        out = np.empty(before.shape, np.uint8) if out is None else out
         self.layout.pack(state, out[0, :size], NEW)
         self.kept.pack(kept, out[0, size:], KEPT)
         return out

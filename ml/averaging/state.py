@@ -78,7 +78,8 @@ class Layout:
         A leaf keeps the dtype it has here: float64 becomes float32 again; what would lose its kind (a float for an
         integer) raises.
         """
-        into = np.zeros(self.size, np.uint8) if out is None else out
+        into = np.empty(self.size, np.uint8) if out is None else out
+        end = 0
         for number, path, value in _together(self.structure, state, name):
             leaf = self.leaves[number]
             array = _array(path, value)
@@ -87,16 +88,20 @@ class Layout:
             if not np.can_cast(array.dtype, leaf.dtype, "same_kind"):
                 raise DTypeError(bad("train", path, str(array.dtype), f"{leaf.dtype}, as at the start"))
             raw = np.ascontiguousarray(array, leaf.dtype).reshape(-1).view(np.uint8)
-            into[leaf.begin : leaf.begin + leaf.size] = raw
+            into[end : leaf.begin] = 0
+            end = leaf.begin + leaf.size
+            into[leaf.begin : end] = raw
+        into[end : self.size] = 0
         return into
 
     def arrays(self, packed: Values) -> list[Values]:
         """Return the arrays as views of the bytes."""
         return [leaf.of(packed) for leaf in self.leaves]
 
-    def unpack(self, packed: Values) -> Any:
-        """Return the state; its arrays are copies that may be written to."""
-        arrays = [a.copy() for a in self.arrays(np.ascontiguousarray(packed))]
+    def unpack(self, packed: Values, *, copy: bool = True) -> Any:
+        """Return the state; its arrays are copies that may be written to, or lie where the bytes do."""
+        arrays = self.arrays(np.ascontiguousarray(packed))
+        arrays = [a.copy() if copy or not a.flags.aligned else a for a in arrays]
         return map_leaves(lambda _, number: arrays[number], "", self.structure)
 
     def zeros(self) -> Any:

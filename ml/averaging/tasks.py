@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...arrays.array import Array
     from .state import Layout
 
-__all__ = ["NEW", "Round", "RoundMetrics", "Task", "Update", "join_rounds"]
+__all__ = ["NEW", "Round", "RoundMetrics", "Task", "Update", "join_rounds", "only_reads"]
 
 Values = np.ndarray[Any, Any]
 HEAD = 32
@@ -76,6 +76,11 @@ def join_rounds(told: Sequence[RoundMetrics]) -> RoundMetrics:
     seen = [t for t in told if t.rows]
     means = {n: sum(t.means[n] * (t.rows / rows) for t in seen) for n in told[0].means}
     return RoundMetrics(rows, means, np.add.reduce([t.sums for t in told], axis=0))
+
+
+def only_reads(function: Callable[..., Any]) -> bool:
+    """Tell whether a function writes to nothing that it is given, and keeps nothing of it: it needs no copies."""
+    return bool(getattr(function, "only_reads", False))
 
 
 @dataclass(frozen=True)
@@ -136,22 +141,27 @@ class Task:
         head = np.array([epoch, number, shard, 0], np.int64).view(np.uint8)
         return np.concatenate([head, *(m.reshape(-1) for m in more)])[None]
 
-    def __call__(self, *blocks: Values, block_id: Any) -> Values:
+    def __call__(self, *blocks: Values, block_id: Any, out: Values | None = None) -> Values:
         rows, given, kept = blocks[: self.arrays], blocks[self.arrays][0], [b[0] for b in blocks[self.arrays + 1 :]]
         epoch, number, first, _ = given[:HEAD].view(np.int64).tolist()
         at, own_size = int(block_id[0]), self.own.size
         packed, rest = (kept.pop(0), given[HEAD:]) if kept else np.split(given[HEAD:], [self.layout.size])
         mine = kept[0] if kept else rest[at * own_size : (at + 1) * own_size]
         where = Round(epoch, number, first + at, self.seed)
-        found, own, told = self.work(self.layout.unpack(packed), self.own.unpack(mine), where, *rows)
-        out = np.zeros(self.width, np.uint8)
-        numbers, first_sum = out[: self.head].view(np.float64), 1 + len(self.metrics)
+        copy = not only_reads(self.work)
+        state, mine = self.layout.unpack(packed, copy=copy), self.own.unpack(mine, copy=copy)
+        found, own, told = self.work(state, mine, where, *rows)
+        out = np.empty((1, self.width), np.uint8) if out is None else out
+        made = out[0]
+        numbers, first_sum = made[: self.head].view(np.float64), 1 + len(self.metrics)
+        numbers[:] = 0.0
         numbers[:first_sum] = [told.rows, *(told.means.get(name, 0.0) for name in self.metrics)]
         if told.rows:
             numbers[first_sum : first_sum + self.sums] = told.sums
-        self.own.pack(own, out[self.head : self.head + own_size])
-        self.mean.pack(found, out[self.begin :], NEW)
-        return out[None]
+        self.own.pack(own, made[self.head : self.head + own_size])
+        made[self.head + own_size : self.begin] = 0
+        self.mean.pack(found, made[self.begin :], NEW)
+        return out
 
     def read_metrics(self, made: Values) -> list[RoundMetrics]:
         """Return what tasks tell."""
@@ -181,7 +191,7 @@ class Task:
         grid = Grid([Axis.regular(count, 1), Axis.whole(self.width)])
         each = [(None, None), (0, None)][: len(kept)]
         operand_axes = (*((0, *(None,) * (a.ndim - 1)) for a in rows), (None, None), *each)
-        op = MapBlocks(self._payload, operand_axes, ("block_id",))
+        op = MapBlocks(self._payload, operand_axes, ("block_id", "out"))
         return make(op, [*rows, given, *kept], grid, np.uint8)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -47,6 +47,10 @@ class Backend(ABC):
         """
         return np.asarray(value)
 
+    def write(self, variable: Any, value: Values) -> None:
+        """Set a variable, which keeps none of the memory that the value lies in."""
+        variable.assign(value)
+
     @abstractmethod
     def unfit(self, model: Any, rows: tuple[Values, ...], mode: str) -> str | None:
         """Return why a mode is not to be tried with a model on such rows, or None."""

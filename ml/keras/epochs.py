@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class Epoch:
         Names of what is told as means over rows.
     """
 
+    only_reads: ClassVar = True
     recipe: Recipe
     size: int
     period: int

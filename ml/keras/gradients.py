@@ -8,7 +8,7 @@ optimiser steps once, in one place. What isn't trained, such as the moments of b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -55,6 +55,7 @@ def gradient_rounds(
 class Gradient:
     """A shard's part of one batch."""
 
+    only_reads: ClassVar = True
     recipe: Recipe
     size: int
     shuffle: bool
@@ -84,6 +85,7 @@ class Gradient:
 class ApplyGradient:
     """The optimiser's step; see `Update`."""
 
+    only_reads: ClassVar = True
     recipe: Recipe
 
     def __call__(self, state: Any, slots: list[Values], mean: Any) -> tuple[Any, list[Values]]:

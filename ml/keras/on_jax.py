@@ -37,6 +37,10 @@ class Jax(Backend):
             raise DTypeError(bad("distribute", "x", rows.dtype, "numbers, as JAX has no texts"))
         return rows
 
+    def write(self, variable: Any, value: Values) -> None:
+        """See `Backend.write`; JAX would take aligned memory as its own."""
+        variable.assign(np.array(value))
+
     def unfit(self, model: Any, rows: tuple[Values, ...], mode: str) -> str | None:
         """See `Backend.unfit`."""
         return (

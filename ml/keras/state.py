@@ -141,7 +141,7 @@ class Variables:
     def _set(self, variable: Any, value: Values) -> None:
         known = self._read.get(id(variable))
         if known is None or known.dtype != value.dtype or known.tobytes() != value.tobytes():
-            variable.assign(value)
+            backend().write(variable, value)
 
 
 def build_optimizer(model: Any) -> None:

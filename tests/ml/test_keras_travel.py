@@ -10,6 +10,8 @@ import windrow as wr
 from windrow.arrays.user_functions.pickling import payload
 from windrow.ml import distribute
 from windrow.ml.averaging import reduction, tasks
+from windrow.ml.averaging.state import Layout
+from windrow.ml.keras.state import Variables
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*steps an epoch:UserWarning")
 SCALE = 2.0
@@ -205,3 +207,48 @@ def test_large_models_are_not_pickled_with_each_round(average, monkeypatch):
     assert told[1] < told[0]
     assert len(pickled) == (2 if average == "gradient" else 1)  # of 8 rounds
     assert max(len(p.pickled) for p in pickled) < 1 << 14
+
+
+def test_states_are_packed_where_they_go_and_tell_nothing_of_what_was_there():
+    state = {"a": np.arange(3, dtype="f4"), "b": np.float64(2), "c": np.ones(2, bool)}
+    layout = Layout.of(state)
+    dirty = np.full(layout.size, 255, np.uint8)
+    assert layout.pack(state, dirty) is dirty
+    assert dirty.tobytes() == layout.pack(state).tobytes()
+    seen = layout.unpack(dirty, copy=False)
+    assert np.shares_memory(seen["a"], dirty)
+    assert not np.shares_memory(layout.unpack(dirty)["a"], dirty)
+    shifted = np.concatenate([np.zeros(1, np.uint8), dirty])[1:]
+    assert layout.unpack(shifted, copy=False)["a"].flags.aligned
+
+
+@pytest.mark.parametrize("average", ["batch", "gradient"])
+def test_rounds_of_large_models_are_written_straight_to_their_chunks(average, monkeypatch):
+    """What is told is that no task made memory of its own for what it gives."""
+    filled = []
+    call = tasks.Task.__call__
+
+    def note(self, *blocks, **more):
+        made = call(self, *blocks, **more)
+        filled.append(more.get("out") is made)
+        return made
+
+    monkeypatch.setattr(tasks.Task, "__call__", note)
+    X = np.random.default_rng(0).random((128, 5), dtype="f4")
+    model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    distribute(model).fit(X, X[:, 0], batch_size=16, shards=2, average=average)
+    assert len(filled) == 8
+    assert all(filled)
+
+
+def test_variables_keep_none_of_the_memory_that_they_are_set_from():
+    model = keras.Sequential([keras.Input((200,)), keras.layers.Dense(200)])
+    model.compile("adam", "mse")
+    variables = Variables(model)
+    layout = Layout.of(variables.shared())
+    packed = layout.pack(variables.shared())
+    variables.put(layout.unpack(packed, copy=False))
+    before = [w.copy() for w in model.get_weights()]
+    packed[:] = 255
+    assert all(np.array_equal(a, b) for a, b in zip(model.get_weights(), before, strict=True))

@@ -107,11 +107,13 @@ def call_function(value: Call, args: list[Array | list[Array]], stage: Stage, bl
         keywords = dict(given)
         if "block_id" in op.wants:
             keywords["block_id"] = stage.domain.index(block)
+        if "out" in op.wants:
+            keywords["out"] = out
         try:
             with usual_warnings(), collecting(op.adds, block):
                 with interruptible(current_batch()):
                     returned = function(*args, *extra, **keywords)
-                made = plain(op.label, returned)
+                made = out if returned is out else plain(op.label, returned)
         except Exception as error:
             if isinstance(error, ValueError) and "read-only" in str(error):
                 error.add_note(f"{op.label}: the blocks a function is given are read-only; write to a copy of them")
