@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import settings
 
-settings.register_profile("windrow", max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "50")), deadline=None)
+settings.register_profile("windrow", max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "30")), deadline=None)
 settings.load_profile("windrow")
 
 os.environ.setdefault("WINDROW_FULL_TRACEBACK", "1")  # a test that fails is looked into
