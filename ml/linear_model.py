@@ -276,7 +276,7 @@ class SGDRegressor(FitsByAveraging, own.SGDRegressor):
     -----
     For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are shuffled over
     all of them, and weights are averaged after each epoch: coefficients differ from one process's, and scores little.
-    `tol` looks at the score on the training rows, not at the loss. `average`, `early_stopping` and
+    `tol` looks at the mean loss of rows before they are learnt. `average`, `early_stopping` and
     `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which stands for 0.
 
     Examples
@@ -296,7 +296,7 @@ class SGDClassifier(FitsByAveraging, own.SGDClassifier):
     -----
     For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are shuffled over
     all of them, and weights are averaged after each epoch: coefficients differ from one process's, and scores little.
-    `tol` looks at the score on the training rows, not at the loss. `average`, `early_stopping` and
+    `tol` looks at the mean loss of rows before they are learnt. `average`, `early_stopping` and
     `learning_rate="adaptive"` are refused; `random_state` is an integer or None, which stands for 0.
 
     Examples
@@ -317,7 +317,7 @@ class Perceptron(FitsByAveraging, own.Perceptron):
     -----
     For Windrow arrays shards are as many as there are ranks (threads, on the embedded engine), rows are shuffled over
     all of them, and weights are averaged after each epoch: coefficients differ from one process's, and scores little.
-    `tol` looks at the score on the training rows, not at the loss. `early_stopping` is refused;
+    `tol` looks at the mean loss of rows before they are learnt. `early_stopping` is refused;
     `random_state` is an integer or None, which stands for 0.
 
     Examples

@@ -24,8 +24,8 @@ __all__ = ["FitsByAveraging"]
 class FitsByAveraging(Supervised):
     """Makes an estimator's `fit` and `partial_fit` train on shards where any of the rows are in Windrow arrays.
 
-    `max_iter` epochs are run, fewer when `tol` is set and the loss of a network, or another's score on the training
-    rows, stays the same for `n_iter_no_change` of them; `partial_fit` runs one. With `warm_start` training goes on from
+    `max_iter` epochs are run, fewer when `tol` is set and the loss on the training rows, or of what has none the score,
+    stays the same for `n_iter_no_change` of them; `partial_fit` runs one. With `warm_start` training goes on from
     what was learnt before. `random_state` (an integer) seeds the shuffles; shards are as many as there are ranks.
     """
 

@@ -1,4 +1,4 @@
-"""When training on shards ends before its last epoch: by the loss of networks, by the score of other estimators."""
+"""When training on shards ends before its last epoch: by the loss, or the score where an estimator has no loss."""
 
 from __future__ import annotations
 
@@ -48,22 +48,24 @@ class ByLoss:
 
 @dataclass
 class ByScore:
-    """Ends training when the score on the training rows, weighed as their losses are, no longer rises.
+    """Ends training when the score on the training rows no longer rises, or their loss no longer falls.
 
-    Each epoch tells the score of the model it begins with. Training ends when for `patience` epochs it hasn't risen by
-    `tol`; None: not before its last epoch.
+    Both are weighed as rows are in training. A score is that of the model with which an epoch begins, a loss that of
+    rows each before they are learnt. Training ends when for `patience` epochs it hasn't got better by `tol`; None: not
+    before its last epoch.
     """
 
     tol: float | None
     patience: int
-    metric = "score"
+    metric: str = "score"
     best: float = -np.inf
     since: int = 0
 
-    def ends(self, epoch: int, score: float) -> bool:
-        """Keep the score of an epoch; return whether it is the last one."""
-        if self.tol is None or not epoch:  # the first score is that of a model that has learnt nothing
+    def ends(self, epoch: int, value: float) -> bool:
+        """Keep the score, or the loss, of an epoch; return whether it is the last one."""
+        if self.tol is None or not epoch:  # the first is that of a model that has learnt nothing
             return False
+        score = -value if self.metric == "loss" else value
         self.since = 0 if score > self.best + self.tol else self.since + 1
         self.best = max(self.best, score)
         return self.since >= self.patience

@@ -22,6 +22,7 @@ from ..training import History, add_epoch, is_async, period_of
 from .asynchronous import PUSHES, Asynchronous
 from .averageable import NOTHING, Averageable, averageable, balanced_weights, is_balanced, partial_fit
 from .gradients import check_gradient, gradient_rounds, rows_of
+from .losses import row_losses, tells_by_loss
 from .outer import check_outer, outer_update
 from .rates import ADAPTIVE, PLAIN, WARM, check_scale, rate_factor
 from .rounds import Rounds
@@ -42,6 +43,8 @@ __all__ = ["train_averaged"]
 Values = np.ndarray[Any, Any]
 BATCH = 200
 """Rows of a batch, as scikit-learn's networks take them."""
+PARTS = 16
+"""Parts of a shard's rows, the loss of each of which is told before it is learnt."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,10 @@ class _Epoch:
             return state, own, RoundMetrics(0.0)
         estimator = copy.deepcopy(self.template)
         self.kind.put(estimator, state, own)
-        sums = self._score(estimator, rows) if self.scored else np.zeros(2 if self.kind.loss else 0)
+        by_loss = self.scored and tells_by_loss(estimator)
+        sums = np.zeros(2 if self.scored or self.kind.loss else 0)
+        if self.scored and not by_loss:
+            sums = self._measure(estimator, rows, by_loss)
         if self.kind.steps == "batches":  # it draws numbers in each step
             names = [at.seed, at.epoch, at.shard, *([at.number] if self.rounds > 1 else [])]
             estimator.set_params(random_state=np.random.RandomState(names))
@@ -80,9 +86,12 @@ class _Epoch:
         others = rows_of(self.sizes, at.number, self.rounds) - len(rows[0])
         if self.kind.steps == "rows":  # first: it takes many steps to recover from the first rates
             self.kind.count_others(estimator, others)
-        for some, factor in self._pace(self._passes(rows, at), warm=warm):
+        passes = self._passes(rows, at)
+        for some, factor in self._pace(_cut(passes, len(rows[0])) if by_loss else passes, warm=warm):
             if not len(some[0]):
                 continue
+            if by_loss:  # of rows that it is about to learn, as scikit-learn has it: that falls more steadily
+                sums = sums + self._measure(estimator, some, by_loss)
             if warm:
                 self.kind.deal(estimator, min(self.size or _batch(self.template), len(some[0])))
             self.kind.set_rates(estimator, factor)
@@ -96,15 +105,19 @@ class _Epoch:
             _keep_absent(estimator, before, self.classes, rows[1])
         return self.kind.state(estimator), self.kind.own(estimator), RoundMetrics(float(len(rows[0])), sums=sums)
 
-    def _score(self, estimator: Any, rows: Sequence[Values]) -> Values:
-        """Return the score times what the rows weigh, and what they weigh: as much as they count in the loss."""
+    def _measure(self, estimator: Any, rows: Sequence[Values], by_loss: bool) -> Values:
+        """Return the score, or the loss, times what the rows weigh, and what they weigh: as they count in the loss."""
         weight = rows[2].astype(np.float64) if len(rows) > 2 else np.ones(len(rows[0]))
         classes = getattr(estimator, "class_weight", None)
         if classes is not None and rows[1].ndim == 1:
             each = compute_class_weight(classes, classes=self.classes, y=self.classes)
             weight *= each[np.searchsorted(self.classes, rows[1])]
         whole = float(weight.sum())
-        return np.array([whole * float(estimator.score(*rows[:2], sample_weight=weight)), whole] if whole else [0.0, 0])
+        if not whole:
+            return np.zeros(2)
+        if by_loss:
+            return np.array([float(weight @ row_losses(estimator, rows[0], rows[1], self.classes)), whole])
+        return np.array([whole * float(estimator.score(*rows[:2], sample_weight=weight)), whole])
 
     def part(self, rows: tuple[Values, ...], at: Round) -> tuple[Values, ...]:
         """Return the rows of a round, in the order of the epoch."""
@@ -141,6 +154,13 @@ class _Epoch:
             yield from ([r[lo : lo + size] for r in some] for lo in range(0, len(some[0]), size))
 
 
+def _cut(passes: Iterator[list[Values]], count: int) -> Iterator[list[Values]]:
+    """Yield the rows of each pass in small parts, of so many rows in all."""
+    size = -(-count // PARTS)
+    for some in passes:
+        yield from ([r[lo : lo + size] for r in some] for lo in range(0, len(some[0]), size))
+
+
 def _keep_absent(estimator: Any, before: dict[str, Any], classes: Any, y: Values) -> None:
     """Undo what a shard learnt of classes that it has no rows of: it would only push these away from the average."""
     coef = getattr(estimator, "coef_", None)
@@ -171,7 +191,7 @@ def train_averaged(
 ) -> tuple[Any, History]:
     """Return a fitted copy of an estimator, trained on shards and averaged, and its history.
 
-    With `tol`, training ends as `stopping` says: by the loss of networks, else by the score on the training rows. It
+    With `tol`, training ends as `stopping` says: by the loss, or by the score where there is none. It
     goes on from `start`, where that has learnt something; `classes` are those that labels may have. `outer` are
     momentum, learning rate and Nesterov's kind of the outer steps.
     """
@@ -226,7 +246,11 @@ def train_averaged(
         rounds = Rounds(*given, sums, outer_update(given[1], *outer, ("t_",)))
     restore_slots(rounds, start if first else None)
     history, seen = History(), 0
-    patient = ByLoss(template, start if first else None, tol, patience) if kind.loss else ByScore(tol, patience)
+    patient: ByLoss | ByScore
+    if kind.loss:
+        patient = ByLoss(template, start if first else None, tol, patience)
+    else:
+        patient = ByScore(tol, patience, "loss" if tells_by_loss(template) else "score")
     with rounds, Progress(name, epochs, sum(parts.sizes)) as progress:
         for epoch in run:
             begin = time.perf_counter()

@@ -6,10 +6,11 @@ import pickle
 
 import numpy as np
 import pytest
+import sklearn.linear_model
 import sklearn.neural_network
+from sklearn.base import is_classifier
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import SGDRegressor as Plain
-from sklearn.metrics import accuracy_score, r2_score
 
 import windrow as wr
 from windrow.ml import Averaged, Fitted, over_rows
@@ -25,40 +26,67 @@ WEIGHT = generator.random(200)
 LAZY = wr.from_array(X, chunks=(70, 3))
 
 
+LOSSES = {
+    "hinge": lambda m: np.maximum(0, 1 - m),
+    "log_loss": lambda m: np.where(m < -30, -m, np.log1p(np.exp(-np.maximum(m, -30)))),
+    "modified_huber": lambda m: np.where(m < -1, -4 * m, np.maximum(0, 1 - m) ** 2),
+    "squared_error": lambda r: r**2 / 2,
+    "epsilon_insensitive": lambda r: np.maximum(0, np.abs(r) - 0.1),
+    "huber": lambda r: np.where(np.abs(r) <= 0.1, r**2 / 2, 0.1 * np.abs(r) - 0.005),
+}
+
+
+def losses_of_scikit_learns(model, y, each, loss, epochs=3):
+    """Return the weighed mean of each epoch: of parts of the rows, each before it is learnt."""
+    means = []
+    keywords = {"classes": [-1, 1]} if is_classifier(model) else {}
+    for _ in range(epochs):
+        lost = []
+        for lo in range(0, len(X), 13):  # a sixteenth
+            part = slice(lo, lo + 13)
+            values = (
+                X[part] @ model.coef_.ravel() + model.intercept_ if hasattr(model, "coef_") else np.zeros(len(X[part]))
+            )
+            lost.append(LOSSES[loss](values * y[part] if keywords else values - y[part]))
+            model.partial_fit(X[part], y[part], sample_weight=each[part], **keywords)
+        means.append(np.average(np.concatenate(lost), weights=each))
+    return means
+
+
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 @pytest.mark.parametrize("classes", [None, {1: 40.0}, "balanced"])
-def test_the_score_that_stops_training_is_weighed_as_the_loss_is(classes, weight):
-    def fitted(epochs):
-        model = SGDClassifier(class_weight=classes, max_iter=epochs, tol=0.0, n_iter_no_change=99, random_state=1)
-        return model.fit(LAZY, LABELS, sample_weight=weight)
-
+@pytest.mark.parametrize("loss", ["hinge", "log_loss", "modified_huber"])
+def test_the_loss_that_stops_training_is_that_of_rows_before_they_are_learnt(loss, classes, weight):
+    y = LABELS * 2 - 1
+    how = {"loss": loss, "random_state": 1, "shuffle": False}
     scales = {None: np.ones(2), "balanced": 100 / np.bincount(LABELS)}.get(None if classes is None else str(classes))
     each = (np.array([1.0, 40.0]) if scales is None else scales)[LABELS] * (1 if weight is None else weight)
-    wanted = accuracy_score(LABELS, fitted(2).predict(X), sample_weight=each)
-    np.testing.assert_allclose(fitted(3).history_.history["score"][2], wanted, rtol=1e-12)
-
-
-def test_the_score_of_regressors_is_weighed():
-    def fitted(epochs):
-        model = SGDRegressor(max_iter=epochs, tol=0.0, n_iter_no_change=99, random_state=1)
-        return model.fit(LAZY[:70], X[:70, 0] * 2 - X[:70, 1], sample_weight=WEIGHT[:70])
-
     with wr.Cluster(threads=1):
-        wanted = r2_score(X[:70, 0] * 2 - X[:70, 1], fitted(2).predict(X[:70]), sample_weight=WEIGHT[:70])
-        np.testing.assert_allclose(fitted(3).history_.history["score"][2], wanted, rtol=1e-9)
+        model = SGDClassifier(max_iter=3, tol=0.0, n_iter_no_change=99, class_weight=classes, **how)
+        model.fit(wr.from_array(X, chunks=(200, 3)), y, sample_weight=weight)
+    wanted = losses_of_scikit_learns(sklearn.linear_model.SGDClassifier(**how), y, each, loss)
+    np.testing.assert_allclose(model.history_.history["loss"], wanted, rtol=1e-9)
 
 
-@pytest.mark.parametrize("cls", [SGDClassifier, Perceptron])
-def test_a_model_that_has_learnt_nothing_is_not_the_best_one(cls):
-    """Weights of zeros say the first class of every row: with nearly all of the weight on it, that is no failure."""
-    rows = np.random.default_rng(0).normal(size=(60, 2)) * 20
-    y = (np.arange(60) % 2).astype("i8")
-    model = cls(class_weight={0: 1000, 1: 0.0001}, n_iter_no_change=20, random_state=0)
-    model.fit(wr.from_array(rows, chunks=(20, 2)), y)
-    told = model.history_.history["score"]
-    assert told[0] > 0.999
-    assert model.n_iter_ - 20 == 1 + np.argmax(told[1:]) + 1
-    assert np.mean(model.predict(rows) == 0) > 0.9
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "epsilon_insensitive"])
+def test_the_loss_of_regressors_is_weighed(loss):
+    y = X[:, 0] * 2 - X[:, 1]
+    how = {"loss": loss, "random_state": 1, "shuffle": False}
+    with wr.Cluster(threads=1):
+        model = SGDRegressor(max_iter=3, tol=0.0, n_iter_no_change=99, **how)
+        model.fit(wr.from_array(X, chunks=(200, 3)), y, sample_weight=WEIGHT)
+    wanted = losses_of_scikit_learns(Plain(**how), y, WEIGHT, loss)
+    np.testing.assert_allclose(model.history_.history["loss"], wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
+def test_linear_models_train_on_until_their_loss_stays(loss):
+    """As long as scikit-learn's nearly: by the score they stopped after a tenth of its epochs."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1000, 20))
+    y = (rows @ rng.normal(size=20) + 2 * rng.normal(size=1000) > 0).astype(int)
+    wanted = sklearn.linear_model.SGDClassifier(loss=loss, random_state=0).fit(rows, y).n_iter_
+    assert SGDClassifier(loss=loss, random_state=0).fit(wr.from_array(rows, chunks=(500, 20)), y).n_iter_ > wanted / 4
 
 
 @pytest.mark.filterwarnings("ignore:.*takes only 1 steps")
