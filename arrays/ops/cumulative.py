@@ -114,7 +114,7 @@ def _carried(ufunc: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype in which parts are scanned.
 
     That of totals, added in another order, would differ from a long chunk's last element by more than neighbours do.
-    Products are scanned as they are: what has left the range of a dtype doesn't come back.
+    Products are scanned as they are: what has left the range of a dtype at the end of a chunk stays out of it.
     """
     if ufunc == "add" and dtype.kind in "fc":
         return np.result_type(dtype, np.float64)

@@ -68,7 +68,7 @@ def _times_power(x: Array, powers: Array) -> Array:
 
 
 def scan_scaled(totals: Array, axis: int, dtype: np.dtype[Any]) -> Array:
-    """Return the running products of what `total_scaled` gave; what has left the range of floats doesn't come back."""
+    """Return the running products of what `total_scaled` gave; what has left the range of floats stays out of it."""
     lines = np.moveaxis(totals, axis, 0)
     found, powers = lines[0::2], lines[1::2].real.astype(np.int64)
     out = np.empty(found.shape, totals.dtype)
