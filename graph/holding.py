@@ -9,26 +9,33 @@ stages that begin together share what they read (`workers.reading`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .access import distinct
-from .expr import Expr, rewrite, with_operands
+from .axismap import Fixed, Slice, Window
+from .counted import Counted, Marked
+from .expr import Expr, rewrite, walk, with_operands
 from .grid import Axis, Grid
+from .kinds.anchor import HOLD
 from .kinds.mapping import BlockFunction
-from .kinds.move import Move, rechunk
+from .kinds.move import Move, Route, rechunk
 from .kinds.points import TakePoints
+from .positions import Periodic, Runs, Take
 from .program import Load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .access import Rows
+    from .axismap import AxisMap
     from .grid import Index
     from .stage import Stage
 
-HELD = BlockFunction("anchors:held")
+HELD = BlockFunction(HOLD)
+_OF_POSITIONS = (Slice, Window, Fixed, Take, Runs, Periodic, Counted, Marked)
 OFTEN, MUCH = 1.1, 4
 """A source is held where its stored chunks would be decoded more than so many times as often as for the copy; and where
 that has no room, and goes to disk."""
@@ -39,22 +46,89 @@ MOST = 1 << 22
 
 
 def hold(source: Expr) -> Expr:
-    """Return a copy of a source, in its chunks."""
+    """Return a copy of a source, or of what is cut out of one, in its chunks."""
     return Expr(HELD, (source,), source.grid, source.dtype, source.origin)
 
 
 def hold_sources(roots: list[Expr], grids: dict[str, Grid], stored: Callable[[str], bool]) -> list[Expr]:
-    """Return expressions that read copies of some sources, held on these grids, in place of the sources."""
+    """Return simplified expressions that read copies of some sources, on these grids, in place of the sources.
+
+    Where moves alone read a source, and all the same slices of its axes, no more than these is held.
+    """
+    cuts: dict[str, set[tuple[tuple[Slice, int], ...]]] = {token: set() for token in grids}
+    nodes = [node for node in walk(roots, lambda node: stored(node.token)) if not stored(node.token)]
+    for node in nodes:
+        for k, child in enumerate(node.operands):
+            if child.token in cuts:
+                cuts[child.token].add(tuple([cut[:2] for cut in _cut_route(node, k)]))
 
     def build(node: Expr, operands: tuple[Expr, ...]) -> Expr:
-        grid = grids.get(node.token)
-        if grid is None:
+        if not any(child.token in grids for child in node.operands):
             return with_operands(node, operands)
-        copy = hold(Expr(node.op, (), grid, node.dtype, node.origin))
-        return copy if grid == node.grid else Expr(rechunk(grid.ndim), (copy,), node.grid, node.dtype, node.origin)
+        routes, over = list(node.op.routes) if isinstance(node.op, Move) else [], list(operands)
+        for k, source in enumerate(node.operands):
+            if (grid := grids.get(source.token)) is None:
+                continue
+            whole = Expr(source.op, (), grid, source.dtype, source.origin)
+            if grid != source.grid and not _by_positions(node.op):
+                over[k] = Expr(rechunk(grid.ndim), (hold(whole),), source.grid, source.dtype, source.origin)
+            elif routes and len(cuts[source.token]) == 1:
+                over[k], routes[k] = _hold_part(whole, _cut_route(node, k), routes[k])
+            else:
+                over[k] = hold(whole)
+        if not isinstance(node.op, Move):
+            return node.over(tuple(over), node.pin)
+        op = replace(node.op, routes=tuple(routes))
+        return Expr(op, tuple(over), node.grid, node.dtype, node.origin, node.pin, node.token)
 
-    made = rewrite(roots, lambda node: node if stored(node.token) else None, build)
-    return [root if root.token in grids else new for root, new in zip(roots, made, strict=True)]
+    return rewrite(roots, lambda node: node if stored(node.token) else None, build)
+
+
+def _by_positions(access: object) -> bool:
+    """Return whether what is read doesn't depend on the chunks in which it lies, as a halo does."""
+    if not isinstance(access, Move):
+        return isinstance(access, TakePoints)
+    return all(isinstance(axis_map, _OF_POSITIONS) for route in access.routes for _, axis_map in route.axes)
+
+
+class _Cut(NamedTuple):
+    """A slice of an axis of a source, its length, and where in it is read."""
+
+    slice: Slice
+    length: int
+    rest: AxisMap
+
+
+def _cut_route(node: Expr, number: int) -> list[_Cut]:
+    """Return, for each axis of an operand, the slice of it that a node reads."""
+    source = node.operands[number]
+    if not isinstance(node.op, Move):
+        return [_Cut(Slice(), n, Slice()) for n in source.shape]
+    found = []
+    for (target, axis_map), length in zip(node.op.routes[number].axes, source.shape, strict=True):
+        cut = _Cut(Slice(), length, axis_map)
+        if isinstance(axis_map, Fixed):
+            cut = _Cut(Slice(axis_map.index), 1, Fixed(0))
+        elif isinstance(axis_map, Slice) and target is not None and axis_map.step > 0:
+            count = node.shape[target]
+            if count and axis_map.start >= 0 and axis_map.start + axis_map.step * (count - 1) < length:
+                cut = _Cut(axis_map, count, Slice())
+        found.append(cut)
+    return found
+
+
+def _hold_part(source: Expr, cuts: list[_Cut], route: Route) -> tuple[Expr, Route]:
+    """Return a copy of the slices of a source, cut where its chunks end, and the route that reads it."""
+    if tuple(cut.length for cut in cuts) == source.shape:
+        return hold(source), route
+    axes = []
+    for cut, axis in zip(cuts, source.grid.axes, strict=True):
+        borders = np.append(axis.start(np.arange(axis.count)), axis.length)
+        inside = np.clip(-((cut.slice.start - borders) // cut.slice.step), 0, cut.length)
+        axes.append(Axis.of_sizes(np.diff(distinct(inside))))
+    own = Move("getitem", (Route(tuple((k, cut.slice) for k, cut in enumerate(cuts))),))
+    part = Expr(own, (source,), Grid(axes), source.dtype, source.origin)
+    return hold(part), Route(tuple((target, cut.rest) for (target, _), cut in zip(route.axes, cuts, strict=True)))
 
 
 def find_read_often(stages: list[Stage], room: int) -> dict[str, Grid]:
@@ -75,8 +149,9 @@ def find_read_often(stages: list[Stage], room: int) -> dict[str, Grid]:
             read = source.chunks_read(stage)
             wanted = source.count_in_blocks(distinct(read))
             source.total += len(read)
-            again = token in before and source.nbytes <= room // 2 and source.total > OFTEN * wanted
-            if again or len(read) > (OFTEN if source.nbytes <= room else MUCH) * wanted:
+            nbytes = source.nbytes * wanted // source.chunks.nblocks
+            again = token in before and nbytes <= room // 2 and source.total > OFTEN * wanted
+            if again or len(read) > (OFTEN if nbytes <= room else MUCH) * wanted:
                 found[token] = source.grid
     return found
 
@@ -86,32 +161,30 @@ class _Stored:
 
     def __init__(self, stage: Stage) -> None:
         assert stage.data is not None
-        sizes = stage.data.stored or [axis.largest for axis in stage.grid.axes]
+        sizes = stage.data.stored or ()
         self.token, self.nbytes, self._blocks = stage.token, stage.grid.size * stage.dtype.itemsize, stage.grid
         self.total = 0
-        if stage.data.stored:
-            self.chunks = Grid([Axis.regular(n, size) for n, size in zip(stage.grid.shape, sizes, strict=True)])
-        else:
-            self.chunks = stage.grid
+        self.chunks = Grid([Axis.regular(n, size) for n, size in zip(stage.grid.shape, sizes, strict=True)])
         self.grid = Grid([_aligned(axis, chunk) for axis, chunk in zip(stage.grid.axes, self.chunks.axes, strict=True)])
 
     def chunks_read(self, stage: Stage) -> Index:
         """Return the stored chunks that the blocks of a stage decode, as often as they do."""
         blocks = np.arange(stage.domain.nblocks)
         mine = {number for number, token in enumerate(stage.inputs) if token == self.token}
-        grids = [self.chunks if k in mine else grid for k, grid in enumerate(stage.input_grids)]
-        finer = stage.remake(input_grids=tuple(grids))
-        read, whole = [], []
+        read: list[Index] = []
+        whole: list[Index] = []
         for value in stage.program.values:
-            if not isinstance(value, Load) or not isinstance(value.access, Move | TakePoints):
-                whole += [rows.items for k, rows in stage.rows(value, blocks) if k in mine]
-            elif len(blocks) <= FEW:
+            by_positions = isinstance(value, Load) and _by_positions(value.access)
+            grids = [self.chunks if k in mine and by_positions else g for k, g in enumerate(stage.input_grids)]
+            items = read if by_positions else whole
+            if isinstance(value, Load) and isinstance(value.access, Move | TakePoints) and len(blocks) <= FEW:
                 frame, within = value.frame_blocks(stage.domain, blocks)
                 own = tuple([grids[k] for k in value.inputs])
                 pieces = [piece for block in within.tolist() for piece in value.access.pieces(frame, own, block)]
-                read += [np.array([p.block for p in pieces if value.inputs[p.operand] in mine], np.int64)]
+                items += [np.array([p.block for p in pieces if value.inputs[p.operand] in mine], np.int64)]
             else:
-                read += [rows.items for k, rows in finer.rows(value, blocks) if k in mine]
+                rows = stage.remake(input_grids=tuple(grids)).rows(value, blocks)
+                items += [found.items for k, found in rows if k in mine]
         read += [self._chunks_of(np.arange(self._blocks.nblocks)).of(each) for each in whole if len(each)]
         return np.concatenate([np.zeros(0, np.int64), *read])
 
@@ -134,6 +207,6 @@ class _Stored:
 def _aligned(axis: Axis, chunks: Axis) -> Axis:
     """Return an axis's chunks where each has whole stored chunks; else some as large that have."""
     starts = axis.start(np.arange(axis.count))
-    if axis is chunks or not (starts % chunks.step).any():
+    if not (starts % chunks.step).any():
         return axis
     return Axis.regular(axis.length, chunks.step * max(1, round(axis.largest / chunks.step)))

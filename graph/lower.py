@@ -55,13 +55,14 @@ def lower(roots: list[Expr], stored: Callable[[str], bool], room: int = UNBOUNDE
     room : int, optional
         Bytes that there are for chunks.
     """
-    stages = _lower(roots, stored)
-    often = find_read_often(stages, room)
-    return _lower(hold_sources(roots, often, stored), stored) if often else stages
-
-
-def _lower(roots: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
     simple = reduce_together(simplify(roots, stored), stored)
+    stages = _write(simple, stored)
+    often = find_read_often(stages, room)
+    return _write(hold_sources(simple, often, stored), stored) if often else stages
+
+
+def _write(simple: list[Expr], stored: Callable[[str], bool]) -> list[Stage]:
+    """Return the stages of simplified expressions."""
     nodes = list(walk(simple, lambda node: stored(node.token)))
     for node in nodes:
         if isinstance(node.op, Anchor) and not stored(node.token):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .access import ByBlock, Rows, concatenate_ranges
-from .kinds.anchor import COPY, SPREAD
+from .kinds.anchor import COPY, HOLD, SPREAD
 from .kinds.gang import Gang
 from .kinds.mapping import BlockFunction, MapBlocks
 from .kinds.move import Move
@@ -168,7 +168,7 @@ class Stage:
     @cached_property
     def blocks_per_task(self) -> int:
         """Blocks of the result that one task covers."""
-        if self.foreign or self.fixed:
+        if self.foreign or self.fixed or self._copies(HOLD) is not None:  # nobody is to wait for another's reading
             return self.fixed or 1
         widest = max([self.dtype.itemsize, *(v.dtype.itemsize for v in self.program.values)])
         bytes_each = self.domain.largest * widest

@@ -138,6 +138,8 @@ def from_array(
     if copy:
         data, in_place = np.array(data[(slice(None),) * len(shape)], order="C"), True
     decoded = () if in_place else decoded_chunks(data)
+    if not decoded and hasattr(data, "indexer_cls"):  # a variable of xarray's, in chunks that its file asks for
+        decoded = tuple([axis.largest for axis in grid.axes])
     held = lock if isinstance(lock, bool) else None
     return wrap_host(data, grid, dtype, in_place=in_place, lock=held, chunks=decoded)
 

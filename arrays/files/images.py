@@ -95,7 +95,8 @@ def imread(
     grid = Grid([Axis.regular(len(places), 1), *(Axis.whole(n) for n in first.shape)])
     check_grid("imread", grid)
     if imread is None and preprocess is None:
-        data = HostData(None, in_place=False, file=ImageStack(places, first.shape, dtype), label="imread")
+        images = ImageStack(places, first.shape, dtype)
+        data = HostData(None, in_place=False, file=images, label="imread", chunks=(1, *first.shape))
         return wrap(Expr(Host(data), (), grid, dtype, origin.find_origin()))
     reads = _Reads(places, imread, preprocess, first.shape, dtype)
     new = list(range(1, grid.ndim))

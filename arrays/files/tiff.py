@@ -93,7 +93,7 @@ def from_tiff(
         depth = check_integer("from_tiff", "level", level, 0, len(levels) - 1)
         found, stored = _describe(place, levels[depth], number, depth)
     grid = grid_of_stored("from_tiff", chunks, found.shape, stored, found.dtype)
-    data = HostData(None, in_place=False, file=found, label="from_tiff")
+    data = HostData(None, in_place=False, file=found, label="from_tiff", chunks=stored)
     return wrap(Expr(Host(data), (), grid, found.dtype, origin.find_origin()))
 
 

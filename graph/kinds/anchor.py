@@ -12,7 +12,7 @@ from ..errors import ClusterError
 from ..expr import Expr, Op
 from .mapping import BlockFunction
 
-COPY, RESTORE, SPREAD = "anchors:copy", "anchors:restore", "anchors:spread"
+COPY, RESTORE, SPREAD, HOLD = "anchors:copy", "anchors:restore", "anchors:spread", "anchors:hold"
 
 
 def spread_over(ranks: int) -> BlockFunction:

@@ -118,9 +118,8 @@ class HostData:
 
     @property
     def stored(self) -> tuple[int, ...] | None:
-        """Shape of the chunks that are decoded as a whole; () where nobody tells, None where any part is read alone."""
-        alone = not self.slow or (self.chunks and max(self.chunks) == 1)
-        return None if alone else self.chunks
+        """Shape of the chunks that are decoded as a whole; None where any part is read alone, as far as we know."""
+        return self.chunks if self.slow and self.chunks and max(self.chunks) > 1 else None
 
     @property
     def in_memory(self) -> bool:

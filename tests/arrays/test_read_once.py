@@ -61,6 +61,24 @@ OPERATIONS = {
 }
 
 
+def test_no_more_is_held_than_is_read():
+    def held(x):
+        return sum(stage.bytes_held for stage in wr.explain(x).stages if stage.name == "from_array")
+
+    x = wr.from_array(Stored(), chunks=CHUNKS)
+    assert held(x.rechunk((-1, 5, 3)).std(0)) == DATA.nbytes
+    assert held(x[:, ::5, ::3].rechunk((-1, 1, 1)).std(0)) == DATA[:, ::5, ::3].nbytes
+    assert held(x[13:14].rechunk((-1, 1, 1)).std(0)) == DATA[13:14].nbytes
+    assert held(x[3].rechunk((1, -1)).sum(0)) == DATA[3].nbytes
+    assert held((x[:, ::5].rechunk((-1, 1, 1)) + x[:, 1::5].rechunk((-1, 1, 1))).std(0)) == DATA.nbytes
+    np.testing.assert_allclose(x[5:44:3, ::5, 2].rechunk((-1, 1)).std(0).compute(), DATA[5:44:3, ::5, 2].std(0))
+    small = Stored()
+    small.chunks = (1, 20, 12)
+    y = wr.from_array(small, chunks=(1, 20, 12))[4].rechunk((1, -1)).sum(0)
+    np.testing.assert_allclose(y.compute(), DATA[4].sum(0))
+    assert small.decoded.sum() == 2
+
+
 @pytest.mark.parametrize("chunks", ["auto", (24, 20, 12), (10, 7, 12), CHUNKS], ids=str)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_each_is_decoded_once(name, chunks):

@@ -19,7 +19,7 @@ def copy(block: Array, *, out: Array) -> Array:
     return out
 
 
-held = restore = copy
+hold = restore = copy
 
 
 @filling
