@@ -30,6 +30,7 @@ from .inference import build, column, evaluate_rows, list_metrics, predict
 from .listeners import build_metrics, listen, watch_loss
 from .pace import choose_pace, find_innermost
 from .recipe import Recipe
+from .replicas import import_ahead
 from .state import Variables
 
 if TYPE_CHECKING:
@@ -235,6 +236,7 @@ class Distributed:
         check_outer("fit", average, outer_momentum, outer_learning_rate, outer_nesterov)
         if checkpoint is not None:
             check_path("checkpoint", checkpoint)
+        ahead = import_ahead()
         parts = _shards(x, y, sample_weight, shards, shuffle, seed)
         if sample_weight is not None:
             some_weight("fit", parts.arrays[2])
@@ -251,6 +253,7 @@ class Distributed:
         period = min(period_of("fit", average, whole), whole)
         some = tuple(np.asarray(a[: min(size, parts.sizes[0])].compute()) for a in parts.arrays)
         names, count = names_of(recipe, some, state, own), -(-whole // period)
+        del ahead  # all have begun
         _warn_of_apart(names.apart)
         warn_of_threads()
         work = Epoch(recipe, size, period, shuffle, names.means)

@@ -14,11 +14,15 @@ import os
 import sys
 import threading
 from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...arrays.creation.filled import zeros
+from ...arrays.user_functions.map_blocks import map_blocks
 from ...graph.errors import ArgumentError, bad
+from ...scheduler.cluster import session
 from .backends import Backend, backend
 from .metrics import Counters, Names, plain_logs
 from .recipe import LOG_LEVEL
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
 
     from .recipe import Recipe
 
-__all__ = ["Replica", "borrow_replica"]
+__all__ = ["Replica", "borrow_replica", "import_ahead"]
 
 Values = np.ndarray[Any, Any]
 MOST = 8
@@ -228,6 +232,26 @@ def borrow_replica(recipe: Recipe) -> Iterator[Replica]:
     yield found
     with _lock:  # not after an error, which may have left it in any state
         _idle.get(recipe.name, []).append(found)
+
+
+def import_ahead() -> object:
+    """Have ranks that run none of the user's lines begin to import the backend; return what holds them to it.
+
+    That takes longer than most first epochs, and meanwhile rows are dealt and the model is looked at.
+    """
+    if session().ranks == 1 or session().place[1] > 1:
+        return None
+    begin = partial(_begin_import, sys.modules["keras"].backend.backend(), os.environ.get(LOG_LEVEL, ""))
+    return map_blocks(begin, zeros(session().ranks, dtype=bool, chunks=1), dtype=bool).persist(spread=True)
+
+
+def _begin_import(wanted: str, log_level: str, block: Values) -> Values:
+    def begin() -> None:
+        with contextlib.suppress(Exception), _building:  # the first task says what went wrong
+            _prepare(wanted, log_level)
+
+    threading.Thread(target=begin, name="windrow-imports", daemon=True).start()
+    return block
 
 
 @functools.cache

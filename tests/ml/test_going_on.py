@@ -231,3 +231,20 @@ def test_integers_of_a_state_that_moves():
     start = {"n": np.int64(0), "w": np.zeros(1)}
     made, _ = train(step, start, np.zeros((80, 1)), epochs=2, batch_size=10, shards=2, average="async", shuffle=False)
     assert 8 <= made["n"] <= 16  # what one shard alone counts at least, what both do at most
+
+
+@pytest.mark.filterwarnings("ignore:.*takes only")
+@pytest.mark.parametrize("average", ["gradient", "batch", "epoch"])
+def test_larger_batches_go_on_with_the_optimisers_slots(data, average):
+    X, _, _, y = data
+    network = MLPRegressor(hidden_layer_sizes=(4,), batch_size=100, random_state=0)
+    model, steps, slots = Averaged(network, average=average, shards=2), [0], None
+    for size in (100, 300, 750):
+        network.set_params(batch_size=size)
+        optimizer = model.partial_fit(X, y).estimator_._optimizer
+        steps.append(optimizer.t)
+        for before, now in zip(slots or [], optimizer.vs, strict=slots is not None):
+            assert (now >= 0.999 * before * optimizer.beta_2 ** (steps[-1] - steps[-2])).all(), "it is a part of it"
+        slots = [v.copy() for v in optimizer.vs]
+    per_step = {"gradient": 1, "batch": 1, "epoch": 2}[average]  # a shard's batches are of all rows, or of its own
+    assert steps == [n // per_step for n in (0, 30, 40, 44)]
