@@ -121,19 +121,19 @@ def sliding_window_view(
     return make(op, (move("windows", array, steps, read),), Grid([*places, *windows]), array.dtype)
 
 
-LONG = 32
+SHORT = 2
 """Elements of the longest window that is reduced by looking at all of them."""
 
 
 def reduce_windows(name: str, array: Array, axes: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
-    """Return a reduction of long windows, which takes no longer for longer ones; None where it isn't one."""
+    """Return a reduction of windows, which takes hardly longer for longer ones; None where it isn't one."""
     node = array.expr
     if not isinstance(node.op, BlockFunction) or node.op.function != "signal:windows":
         return None
     lengths, along = node.op.params
     if (
         len(lengths) != 1
-        or lengths[0] <= LONG
+        or lengths[0] <= SHORT
         or axes != (array.ndim - 1,)
         or name not in ("sum", "prod", "min", "max")
     ):

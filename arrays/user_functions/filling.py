@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,23 +70,55 @@ def push(array: Any, n: int | None = None, axis: int = -1) -> Array:
     return cumreduction(fill, fill_from, missing, x, at, x.dtype, preop=last)
 
 
+WIDE = 256
+"""Elements of a block across an axis from which on it is gone through along that, line by line."""
+
+
+def _is_wide(block: Any, axis: int) -> bool:
+    return bool(block.size >= WIDE * block.shape[axis])
+
+
 def fill(block: Any, axis: int, limit: int | None = None) -> Any:
     """Fill what is missing in a block."""
+    if limit is None and _is_wide(block, axis):
+        filled = block.copy()
+        for before, line in itertools.pairwise(np.moveaxis(filled, axis, 0)):
+            np.copyto(line, before, where=np.isnan(line))
+        return filled
     missing = np.isnan(block)
     place = np.arange(block.shape[axis]).reshape([-1 if i == axis else 1 for i in range(block.ndim)])
     before = np.maximum.accumulate(np.where(missing, -1, place), axis)
-    filled = missing & (before >= 0)
+    late = missing & (before >= 0)
     if limit is not None:
-        filled &= place - before <= limit
-    return np.where(filled, np.take_along_axis(block, np.maximum(before, 0), axis), block)
+        late &= place - before <= limit
+    return np.where(late, np.take_along_axis(block, np.maximum(before, 0), axis), block)
 
 
 def fill_from(before: Any, block: Any) -> Any:
-    """Fill what is missing in a block with what came before it."""
-    return np.where(np.isnan(block), before, block)
+    """Fill what is missing in a block, which is filled but for the beginnings of lines, with what came before it."""
+    along = [i for i, (n, m) in enumerate(zip(before.shape, block.shape, strict=True)) if n != m]
+    if not along or not _is_wide(block, along[0]):
+        return np.where(np.isnan(block), before, block)
+    filled = block.copy()
+    (first,) = np.moveaxis(before, along[0], 0)
+    for line in np.moveaxis(filled, along[0], 0):
+        missing = np.isnan(line)
+        if not missing.any():
+            break
+        np.copyto(line, first, where=missing)
+    return filled
 
 
 def last(block: Any, axis: int, keepdims: bool) -> Any:
     """Return the last element along an axis that isn't missing."""
-    found = fill(block, axis)
-    return found[(slice(None),) * axis + (slice(-1, None),)] if keepdims else found.take(-1, axis)
+    if not _is_wide(block, axis):
+        found = fill(block, axis).take(-1, axis)
+    else:
+        latest, *others = np.moveaxis(block, axis, 0)[::-1]
+        found = latest.copy()
+        for line in others:
+            missing = np.isnan(found)
+            if not missing.any():
+                break
+            np.copyto(found, line, where=missing)
+    return np.expand_dims(found, axis) if keepdims else found

@@ -303,6 +303,26 @@ def test_windows_that_slide(data):
     same(view(lazy, lengths, axes), expected)
 
 
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 28, 31, 32, 64, 65, 100])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "?", "u1"])
+def test_windows_are_reduced(dtype, length):
+    """By doubling where they are short, by runs where they are long; a mean is a sum's."""
+    a = np.random.default_rng(length).random((130, 6))
+    a = a > 0.5 if dtype == "?" else (a * (1 if dtype == "f2" else 100)).astype(dtype)
+    windows = np.lib.stride_tricks.sliding_window_view
+    for axis, turned in ((0, a), (1, a.T)):
+        x = wr.from_array(turned, chunks=(40, 4) if axis == 0 else (4, 40))
+        for name in ("sum", "mean", "min", "max"):
+            found = getattr(wr.sliding_window_view(x, length, axis), name)(-1)
+            wanted = getattr(windows(turned, length, axis), name)(-1)
+            assert found.dtype == wanted.dtype
+            tolerance = {"f2": 4e-3, "f4": 3e-5}.get(found.dtype.str[1:], 1e-12)
+            np.testing.assert_allclose(found.compute(), wanted, rtol=tolerance)
+    holes = np.where(np.arange(130)[:, None] % 71 == 5, np.nan, a.astype("f8"))
+    found = wr.sliding_window_view(wr.from_array(holes, chunks=(50, 6)), length, 0).sum(-1)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(windows(holes, length, 0).sum(-1)))
+
+
 def test_chunks_of_windows_hardly_grow():
     x = wr.ones((1000, 1000), chunks=500)
     found = wr.sliding_window_view(x, (5, 5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -73,24 +74,48 @@ def windows(x: Array, lengths: tuple[int, ...], axes: tuple[int, ...]) -> Array:
 _STEPS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
+LONG = 64
+"""Elements of a window from which on runs are gone through, and from which down windows are doubled."""
+
+
 def reduced_windows(x: Array, length: int, axis: int, name: str, dtype: str) -> Array:
-    """Return the sum, product or extreme of each window along an axis.
+    """Return the sum, product or extreme of each window along an axis; only elements of the window take part in it."""
+    step, lines, target = _STEPS[name], np.moveaxis(x, axis, 0), np.dtype(dtype)
+    with np.errstate(all="ignore"):
+        made = (_by_runs if length > LONG else _by_doubling)(lines, length, step, target)
+    return np.moveaxis(made, 0, axis)
+
+
+def _by_doubling(x: Array, length: int, step: np.ufunc, target: np.dtype[Any]) -> Array:
+    """Reduce windows of two, of two of these, and so on; a window is put together from those of which it consists."""
+    work = np.result_type(target, np.float32) if target.kind == "f" else target
+    if step is np.add and x.dtype.kind == "b" and target.kind in "iu":
+        work = np.dtype(np.uint8)  # which holds numbers of up to `LONG`
+    part, size, at, parts = x.astype(work, copy=False), 1, 0, []
+    count = x.shape[0] - length + 1
+    while True:
+        if length & size:
+            parts.append(part[at : at + count])
+            at += size
+        if 2 * size > length:
+            return functools.reduce(step, parts).astype(target)
+        part, size = step(part[:-size], part[size:]), 2 * size
+
+
+def _by_runs(x: Array, length: int, step: np.ufunc, target: np.dtype[Any]) -> Array:
+    """Reduce long windows in a time that doesn't depend on their length.
 
     The axis is cut into runs as long as a window: a window is the end of a run and the beginning of the next one, and
-    both are known for all windows when each run has been gone through forwards and backwards. Only elements of the
-    window take part, and nothing is subtracted.
+    both are known for all windows when each run has been gone through forwards and backwards.
     """
-    step, x = _STEPS[name], np.moveaxis(x, axis, 0)
-    target = np.dtype(dtype)
-    wide = np.float64 if target.kind == "f" and target.itemsize < 8 and name in ("sum", "prod") else target
+    wide = np.float64 if target.kind == "f" and target.itemsize < 8 and step in (np.add, np.multiply) else target
     count = x.shape[0] - length + 1
     made = np.empty((count, *x.shape[1:]), target)
-    with np.errstate(all="ignore"):
-        for first in range(0, count, length):
-            stop = min(first + length, count)
-            ends = step.accumulate(x[first : first + length][::-1], axis=0, dtype=wide)[::-1]
-            made[first] = ends[0]
-            if stop > first + 1:
-                begins = step.accumulate(x[first + length : stop + length - 1], axis=0, dtype=wide)
-                made[first + 1 : stop] = step(ends[1 : stop - first], begins)
-    return np.moveaxis(made, 0, axis)
+    for first in range(0, count, length):
+        stop = min(first + length, count)
+        ends = step.accumulate(x[first : first + length][::-1], axis=0, dtype=wide)[::-1]
+        made[first] = ends[0]
+        if stop > first + 1:
+            begins = step.accumulate(x[first + length : stop + length - 1], axis=0, dtype=wide)
+            made[first + 1 : stop] = step(ends[1 : stop - first], begins)
+    return made
