@@ -296,8 +296,21 @@ def nanmean(
         return deliver("nanmean", red.mean(array, axis, dtype, keepdims=keepdims), out)
     wanted = inexact_dtype("nanmean", array, dtype)
     wide = np.result_type(wanted, np.float32) if wanted == np.float16 else wanted
+    if where is True:
+        return deliver("nanmean", _mean_of_some(astype(array, wide), axis, keepdims, wanted), out)
     total = nansum(array, axis, wide, keepdims=keepdims, where=where)
     return deliver("nanmean", astype(divide(total, count_not_nan(array, axis, keepdims, where)), wanted), out)
+
+
+def _mean_of_some(array: Array, axis: Axes, keepdims: bool, dtype: np.dtype[Any]) -> Array:
+    """Divide the sum of what is not NaN by how many these are; both are found in one pass."""
+    axes = find_axes("nanmean", axis, array.ndim)
+    if not isinstance(keepdims, bool | np.bool):
+        raise ArgumentError(bad("nanmean", "keepdims", keepdims, "True or False"))
+    grid = reduce_grid(array.expr.grid, axes, bool(keepdims))
+    heads = {"sum_some": array.dtype, "count_some": np.dtype(np.int64)}
+    total, count = (make(Reduce(head, axes, bool(keepdims)), (array,), grid, wide) for head, wide in heads.items())
+    return astype(divide(total, count), dtype)
 
 
 def has_nan(array: Array) -> bool:

@@ -119,6 +119,18 @@ def _count_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) ->
     return np.asarray(np.add.reduce(some, axis=axes, dtype=level.target, keepdims=True))
 
 
+def _some_sum_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
+    return _sum_tile(np.where(np.isnan(x), x.dtype.type(0), x), axes, level, origin)
+
+
+def _some_count_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
+    some = ~np.isnan(x)
+    few = math.prod(x.shape[a] for a in axes) <= np.iinfo(np.uint8).max  # bytes are added several at a time
+    return np.asarray(np.add.reduce(some, axis=axes, dtype=np.uint8 if few else level.target, keepdims=True)).astype(
+        level.target, copy=False
+    )
+
+
 def _extreme_head(name: str) -> ReductionKernel:
     find: Callable[..., Array] = getattr(np, name)
     better: np.ufunc = np.less if name == "argmin" else np.greater
@@ -165,6 +177,8 @@ REDUCTION_KERNELS: dict[str, ReductionKernel] = {
     "any": _ufunc_head("logical_or", logical=True),
     "all": _ufunc_head("logical_and", logical=True),
     "count_nonzero": ReductionKernel(_count_tile, _sum_merge, _sum_combine, _keep, _as_is),
+    "sum_some": ReductionKernel(_some_sum_tile, _sum_merge, _sum_combine, _sum_close, _as_is),
+    "count_some": ReductionKernel(_some_count_tile, _sum_merge, _sum_combine, _keep, _as_is),
     "var": ReductionKernel(moments_tile, moments_merge, _halving(moments_merge), _keep, moments_finish),
     "std": ReductionKernel(moments_tile, moments_merge, _halving(moments_merge), _keep, moments_finish),
     "nanmin": _ufunc_head("fmin"),
