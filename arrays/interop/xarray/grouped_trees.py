@@ -161,7 +161,9 @@ def _of_chunk(
     found = np.full((*block.shape[:-1], groups), nothing, dtype)
     if len(present):
         typed = dtype if COMBINED[func] in ("sum", "prod") else None
-        found[..., present] = ufunc.reduceat(given[..., order], starts, axis=-1, dtype=typed)
+        if len(order) < len(mine) or (np.diff(order) < 0).any():  # else groups follow each other already
+            given = given[..., order]
+        found[..., present] = ufunc.reduceat(given, starts, axis=-1, dtype=typed)
     return found[..., None, :]
 
 
