@@ -13,11 +13,14 @@ from .access import distinct
 from .axismap import AxisMap, Fixed, Slice
 from .counted import cut, lead
 from .expr import Expr, rewrite, with_operands
+from .generated import is_cheap
 from .grid import Axis, Grid
 from .kinds.contraction import Contract
 from .kinds.elementwise import Elementwise
 from .kinds.move import Move, Route, join_operands, rechunk
 from .kinds.reduction import Reduce, expand
+from .kinds.source import Source
+from .kinds.view import leads_back
 from .patches import compose
 from .pushing import push_down
 from .recurring import recall, recurs
@@ -58,7 +61,7 @@ def _simplify_node(
                 op, operands = composed, inner.operands
         if op.joins is not None and len(operands) > JOINED:
             op, operands = _in_groups(node, op.joins, operands)
-        elif (both := compose(op, operands, node, stored)) is not None:
+        elif not _is_generated(node, operands[0], stored) and (both := compose(op, operands, node, stored)) is not None:
             op, operands = both
         elif (cut := _cut(op, operands[0], node, stored)) is not None:
             op, operands = cut, operands[0].operands
@@ -74,6 +77,15 @@ def _simplify_node(
     if op is node.op:
         return with_operands(node, operands)
     return Expr(op, operands, node.grid, node.dtype, node.origin, node.pin, node.token)
+
+
+def _is_generated(node: Expr, below: Expr, stored: Callable[[str], bool]) -> bool:
+    """Return whether a node is a view of views of a cheap source, which is made position by position."""
+    if not (leads_back(node) and isinstance(below.op, Move)):
+        return False
+    while leads_back(below) and not stored(below.token):
+        below = below.operands[0]
+    return isinstance(below.op, Source) and is_cheap(below.op)
 
 
 def _compose_slices(inner: Move, outer: Move) -> Move | None:

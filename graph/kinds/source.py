@@ -161,8 +161,8 @@ class Host(Op):
 
     @property
     def form(self) -> object:
-        """See `Op`."""
-        return self.label, self.data.stored
+        """See `Op`: no tuple, which would be remembered with the user's data."""
+        return f"{self.label} {self.data.stored or ''}"
 
     @property
     def given(self) -> tuple[object, ...]:
