@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.errors import ArgumentError, ChunksError, DTypeError, FileError, FileExists, bad
+from ...graph.errors import ArgumentError, ChunksError, DTypeError, FileError, FileExists, FileFormatError, bad
 from ...workers.stores.libraries import is_of, library
 from ...workers.stores.zarr import METADATA, array_at
 from .aside import aside
@@ -196,7 +196,12 @@ def _replaceable(path: str, whole: bool) -> bool:
 
 def _find_old(array: Array, place: Place, overwrite: bool) -> bool:
     """Tell whether there is an array, which may be replaced: not by one that is made of it, which goes first here."""
-    there = find_node("to_zarr", place)
+    try:
+        there = find_node("to_zarr", place)
+    except FileFormatError:  # of a writer that was killed while it wrote the description, where that isn't set at once
+        if not overwrite:
+            raise
+        return True
     if there is not None and not (overwrite and is_of(there, "zarr", "Array")):
         kind = "an array" if is_of(there, "zarr", "Array") else "a group, which to_zarr doesn't replace"
         raise FileExists(f"to_zarr: there is {kind} at {place.shown}; expected a new path or overwrite=True")
