@@ -31,29 +31,34 @@ def wait_for(condition):
         time.sleep(0.001)
 
 
-def test_a_loop_is_interrupted_wherever_it_is():
+def interrupt_each(poll, count):
+    """Interrupt a thread's calls `poll(k, begun)`, each once it has put its number into `begun`; return which ended."""
     ended, begun = [], [-1]  # an interrupt amid an Event's method would leave its lock closed
 
-    def loop(k):
-        while True:
-            begun[0] = k
-
     def run():
-        for k in range(100):
+        for k in range(count):
             try:
-                call(k, lambda k=k: loop(k))
+                call(k, lambda k=k: poll(k, begun))
             except Interrupted:
                 forget(threading.get_ident())
                 ended.append(k)
 
     thread = threading.Thread(target=run)
     thread.start()
-    for k in range(100):
+    for k in range(count):
         wait_for(lambda k=k: begun[0] == k)
         interrupt(thread.ident, k)
         wait_for(lambda k=k: len(ended) > k)
     thread.join(20)
-    assert ended == list(range(100))
+    return ended
+
+
+def test_a_loop_is_interrupted_wherever_it_is():
+    def loop(k, begun):
+        while True:
+            begun[0] = k
+
+    assert interrupt_each(loop, 100) == list(range(100))
 
 
 def test_an_interrupt_never_reaches_what_comes_after():
@@ -90,27 +95,13 @@ def test_an_interrupt_never_reaches_what_comes_after():
 
 def test_a_lock_that_others_wait_for_is_never_left_closed():
     """An exception amid `Condition.__enter__` would do that, and who completes the future would wait for ever."""
-    future, ended, begun = Future(), [], [-1]
+    future = Future()
 
-    def poll(k):
+    def poll(k, begun):
         while not future.done():
             begun[0] = k
 
-    def run():
-        for k in range(30):
-            try:
-                call(k, lambda k=k: poll(k))
-            except Interrupted:
-                forget(threading.get_ident())
-                ended.append(k)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    for k in range(30):
-        wait_for(lambda k=k: begun[0] == k)
-        interrupt(thread.ident, k)
-        wait_for(lambda k=k: len(ended) > k)
-    thread.join(20)
+    assert interrupt_each(poll, 30) == list(range(30))
     assert future._condition.acquire(timeout=1)
 
 
