@@ -108,7 +108,7 @@ def _by_runs(x: Array, length: int, step: np.ufunc, target: np.dtype[Any]) -> Ar
     The axis is cut into runs as long as a window: a window is the end of a run and the beginning of the next one, and
     both are known for all windows when each run has been gone through forwards and backwards.
     """
-    wide = np.float64 if target.kind == "f" and target.itemsize < 8 and step in (np.add, np.multiply) else target
+    wide = np.float64 if target.kind == "f" and target.itemsize < 8 and step is np.add else target
     count = x.shape[0] - length + 1
     made = np.empty((count, *x.shape[1:]), target)
     for first in range(0, count, length):
