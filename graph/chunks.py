@@ -41,7 +41,10 @@ def parse_bytes(text: str | float) -> int:
         if not found or found[2].upper() not in _UNITS:
             raise ValueError(f"{text!r} is no number of bytes such as '64 MiB'")
         value, unit = float(found[1]), found[2].upper()
-    count = int(value * _UNITS[unit])
+    size = value * _UNITS[unit]
+    if not math.isfinite(size):
+        raise ValueError(f"{text!r} is no number of bytes")
+    count = int(size)
     if count < 1:
         raise ValueError(f"{text!r} is less than one byte")
     return count

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from pathlib import Path
 
 from ..graph.chunks import parse_bytes
 from ..graph.errors import ArgumentError, OutOfMemory, bad
 from ..workers.config import ConfigError, config
+from ..workers.memory_limit import address_room, memory_limit
 from .html import size_text
 
 log = logging.getLogger("windrow")
@@ -25,18 +25,7 @@ def usable_cores() -> int:
 
 def usable_memory() -> int:
     """Return the bytes of memory that the processes of this job may use on this node."""
-    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            text = Path(path).read_text().strip()
-        except OSError:
-            continue
-        if text.isdigit():
-            found.append(int(text))
-    slurm = os.environ.get("SLURM_MEM_PER_NODE", "")
-    if slurm.isdigit() and int(slurm) > 0:
-        found.append(int(slurm) << 20)
-    return min(found)
+    return memory_limit().nbytes
 
 
 def refuse_larger(operation: str, nbytes: int, argument: str = "shape") -> None:
@@ -55,32 +44,52 @@ def refuse_larger(operation: str, nbytes: int, argument: str = "shape") -> None:
 
 
 def arena_bytes(ranks_on_node: int) -> int:
-    """Return the bytes of an arena when none are given: a share of what the node's ranks may use."""
-    return int(usable_memory() * SHARE / ranks_on_node) // 4096 * 4096
+    """Return the bytes of an arena when none are given: a share of what the node's ranks may use, and may map."""
+    share = int(usable_memory() * SHARE / ranks_on_node)
+    room = address_room()
+    if room is not None:  # each rank maps the arenas of all, and needs as much for files, stacks and what it computes
+        share = max(LEAST_MEMORY, min(share, int(room.nbytes * SHARE / ranks_on_node)))
+    return share // 4096 * 4096
 
 
 def read_memory(operation: str, memory: int | str | None, ranks_on_node: int) -> int:
-    """Return the bytes of an arena: what is asked for, or is set, or a share of what the node's ranks may use."""
+    """Return the bytes of an arena: what is asked for, or is set, or a share of what the node's ranks may use.
+
+    Raises
+    ------
+    ArgumentError
+        It is no number of bytes, or too few.
+    OutOfMemory
+        A process may not map so much.
+    """
     memory = memory if memory is not None else config.memory
     if memory is None:
         return arena_bytes(ranks_on_node)
     try:
         found = parse_bytes(memory)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise ArgumentError(bad(operation, "memory", memory, "bytes, such as '2 GiB'")) from error
     if found < LEAST_MEMORY:
         raise ArgumentError(bad(operation, "memory", memory, f"at least {LEAST_MEMORY >> 10} KiB"))
+    room = address_room()
+    if room is not None and found * ranks_on_node > room.nbytes:
+        times = f" for each of {ranks_on_node} ranks, which map each other's," if ranks_on_node > 1 else ""
+        raise OutOfMemory(
+            f"{operation}: argument 'memory' is {memory!r}{times} but a process may map {size_text(room.nbytes)} more "
+            f"({room.who}); expected less"
+        )
     return found
 
 
 def check_memory(operation: str, arena: int, ranks_here: int) -> None:
-    """Say that the arenas of a machine's ranks are larger than its memory; until they fill they do no harm."""
-    most = usable_memory()
-    if arena * ranks_here > most:
+    """Say that the arenas of a host's ranks are larger than what they may use; until they fill they do no harm."""
+    limit = memory_limit()
+    if arena * ranks_here > limit.nbytes:
         each = f" for each of {ranks_here} ranks" if ranks_here > 1 else ""
+        most = f"{size_text(limit.nbytes)} of {limit.who}"
         log.warning(
-            f"{operation}: memory={size_text(arena)!r}{each} is more than the {size_text(most)} of this machine: when "
-            "it fills the system may end a process, where less memory would spill to disk"
+            f"{operation}: memory={size_text(arena)!r}{each} is more than the {most}: "
+            "when it fills the system may end a process, where less memory would spill to disk"
         )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .gangs.thread_meeting import ThreadMeeting
+from .memory_limit import unmappable
 from .transport import Bytes, Peer, Region
 
 if TYPE_CHECKING:
@@ -31,7 +32,10 @@ class EmbeddedTransport:
         self.meeting = ThreadMeeting()
         self._wakes: SimpleQueue[None] = SimpleQueue()
         self._spills: dict[int, Bytes] = {}
-        self._memory = mmap.mmap(-1, arena_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE)
+        try:
+            self._memory = mmap.mmap(-1, arena_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE)
+        except OSError as error:
+            raise unmappable(arena_bytes, error) from error
         with contextlib.suppress(OSError):  # a kernel without them
             self._memory.madvise(mmap.MADV_HUGEPAGE)
         self._arena: Bytes = np.frombuffer(self._memory, np.uint8)

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import WindrowError
 from ...workers.config import config
+from ...workers.memory_limit import memory_limit
 from ...workers.mpi.environment import mark_rank, ulfm_enabled
 from ..cluster import session
-from ..resources import arena_bytes, usable_cores, usable_memory
+from ..resources import arena_bytes, usable_cores
 from .probe import listening, probe
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _tolerance(made: Report, found: dict[str, Any]) -> str:
 
 
 def _limits(made: Report) -> Iterator[str]:
-    memory = usable_memory()
+    limit = memory_limit()
     arena = arena_bytes(1)
     try:
         arena = config.memory or arena
@@ -144,7 +145,7 @@ def _limits(made: Report) -> Iterator[str]:
         made.problem(f"the settings can't be read: {error}")
         spill = tempfile.gettempdir()
     chunks = f"chunks of one process may take {_bytes(arena)}, shared by the ranks of a host"
-    yield made.line("memory", f"limit {_bytes(memory)}; {chunks}")
+    yield made.line("memory", f"limit {_bytes(limit.nbytes)} of {limit.who}; {chunks}")
     yield made.line("cores", _cores(made))
     yield made.line("/dev/shm", _shared_memory(made))
     yield made.line("huge pages", _huge_pages())

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..memory_limit import unmappable
+
 if TYPE_CHECKING:
     from ..transport import Bytes
 
@@ -39,8 +41,12 @@ class Arena:
     def __init__(self, name: str, size: int) -> None:
         self.size = size
         self.fd = os.memfd_create(name, os.MFD_CLOEXEC)
-        os.ftruncate(self.fd, size)
-        self._map = mmap.mmap(self.fd, size)
+        try:
+            os.ftruncate(self.fd, size)
+            self._map = mmap.mmap(self.fd, size)
+        except OSError as error:
+            os.close(self.fd)
+            raise unmappable(size, error) from error
         with contextlib.suppress(OSError, AttributeError):  # some kernels give shared memory huge pages when asked
             self._map.madvise(mmap.MADV_HUGEPAGE)
         self.bytes: Bytes = np.frombuffer(self._map, np.uint8)
