@@ -30,6 +30,7 @@ TEST_EXTRAS := test
 ALL_EXTRAS := test,all,servers
 BENCH_EXTRAS := bench
 LEARN_EXTRAS := bench,ml
+ARENA_EXTRAS := arena
 MUTANTS_EXTRAS := mutants
 SITE_EXTRAS := site
 
@@ -47,7 +48,7 @@ endif
 # Tests start hundreds of Pythons, and each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all pytest checks lint types mypy pyright imports size docs site conformance xarray dask bench ml seeds npbench mutants clean
+.PHONY: help run test test-all pytest checks lint types mypy pyright imports size docs site conformance xarray dask bench arena ml seeds npbench mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -116,6 +117,9 @@ bench: .venv/.bench $(if $(filter ml,$(MAKECMDGOALS)),.venv/.learn) ## measure a
 
 ml seeds: bench
 
+arena: .venv/.arena ## public workloads beside the peers, each under a limit; ARGS="--only dot,ols --memory 2GiB", ARGS="--climate"
+	$(PY) benchmarks/arena $(ARGS)
+
 npbench: .venv/.bench ## npbench's kernels on lazy arrays beside NumPy, SUITE=its checkout; ARGS="--only gemm,jacobi_2d"
 	$(PY) benchmarks/npbench $(SUITE) $(ARGS)
 
@@ -138,12 +142,13 @@ $(PY):
 .venv/.all: EXTRAS = $(ALL_EXTRAS)
 .venv/.bench: EXTRAS = $(BENCH_EXTRAS)
 .venv/.learn: EXTRAS = $(LEARN_EXTRAS)
+.venv/.arena: EXTRAS = $(ARENA_EXTRAS)
 .venv/.mutants: EXTRAS = $(MUTANTS_EXTRAS)
 .venv/.site: EXTRAS = $(SITE_EXTRAS)
-.venv/.learn: | .venv/.bench
+.venv/.learn .venv/.arena: | .venv/.bench
 .venv/.all: | .venv/.test
 .venv/.mutants: | .venv/.test
-.venv/.run .venv/.test .venv/.all .venv/.bench .venv/.learn .venv/.mutants .venv/.site: pyproject.toml | $(PY)
+.venv/.run .venv/.test .venv/.all .venv/.bench .venv/.learn .venv/.arena .venv/.mutants .venv/.site: pyproject.toml | $(PY)
 	@echo "installing .[$(EXTRAS)]"
 	@$(PY) -m pip install -q --disable-pip-version-check -e ".[$(EXTRAS)]"
 	@touch $@

@@ -140,3 +140,53 @@ def test_one_kernel_of_npbench_is_run_by_its_description(suite):
     done = run(suite, BENCHMARKS / "npbench", suite / "bench_info" / "halved.json", "--preset", "S")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "geometric mean over 1 right" in done.stdout
+
+
+ARENA = """
+import json, sys
+from arena.measuring import Order, measure
+from arena.options import size
+from arena.registry import load
+
+system, data, *only = sys.argv[1:]
+for name, workload in load().items():
+    if system not in workload.without and (not only or name in only):
+        order = Order(name, system, data, f"{data}/late", size("1GiB"), 60, 1, True)
+        print(json.dumps([name, measure(order, lambda: 0)]), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("system", "only"),
+    [("windrow", []), ("windrow2", ["dot"]), pytest.param("windrow2", [], marks=pytest.mark.slow)],
+)
+def test_workloads_of_the_arena_are_right_in_small(tmp_path, system, only):
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{BENCHMARKS}", "WINDROW_CONFIG": ""}
+    command = [sys.executable, "-c", ARENA, system, str(tmp_path), *only]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) >= (len(only) or 12)
+    assert {name: row["wrong"] for name, row in rows if row["wrong"]} == {}
+    assert all(row["times"] and row["first_task"] >= 0 for _, row in rows)
+
+
+def test_the_arena_measures_under_a_limit_and_goes_on_where_it_was(tmp_path):
+    words = ["--scale", "small", "--only", "dot", "--memory", "6GiB", "--repeats", "1", "--limit", "60"]
+    words += ["--results", tmp_path / "results.jsonl", "--data", tmp_path]
+    done = run(tmp_path, BENCHMARKS / "arena", *words, "--systems", "windrow,numpy")
+    assert done.returncode == 0, done.stdout + done.stderr
+    cells = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    assert [cell["system"] for cell in cells] == ["windrow", "numpy"]
+    assert all(cell["times"] and cell["peak"] > 2**20 and not cell["error"] for cell in cells), cells
+    assert run(tmp_path, BENCHMARKS / "arena", *words, "--systems", "numpy").returncode == 0
+    assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 2
+    shown = run(tmp_path, BENCHMARKS / "arena", *words, "--table")
+    assert "| dot |" in shown.stdout
+
+
+def test_who_dies_of_memory_in_the_arena_is_written_so(module, monkeypatch, tmp_path):
+    cells, options = module("arena.cells"), module("arena.options")
+    words = ["--memory", "600MiB", "--only", "ols", "--repeats", "1", "--limit", "60", "--data", str(tmp_path)]
+    cell = cells.measure("ols", "numpy", options.arguments(words), "")
+    assert cell.error.startswith("died at"), cell

@@ -1,0 +1,1 @@
+"""Workloads that other projects publish, run by Windrow and by its peers under one limit of memory."""

@@ -1,0 +1,74 @@
+"""Windrow: embedded with 2 threads, or on 2 ranks of 1 thread."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import windrow as wr
+from windrow.scheduler.engine import Engine
+from windrow.workers.protocol import Run
+
+from .base import System
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..sinks import Sink
+
+
+class Windrow(System):
+    """The embedded engine."""
+
+    xp = wr
+    manager = "windrow"
+
+    def cluster(self) -> wr.Cluster:
+        """Return what computes; the arena is half of the limit, as it is where the limit is the machine's."""
+        return wr.Cluster(threads=2, memory=self.order.memory // 2)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Start, and note when the first task is handed out."""
+        send = Engine.send
+
+        def noting(engine: Engine, rank: int, command: Any) -> None:
+            if self._first is None and isinstance(command, Run):
+                self._first = time.perf_counter()
+                Engine.send = send
+            send(engine, rank, command)
+
+        import xarray as xr
+
+        with self.cluster(), xr.set_options(chunk_manager="windrow"):
+            Engine.send = noting
+            yield
+
+    def compute(self, *arrays: Any) -> Any:
+        """Together."""
+        found = wr.compute(*arrays)
+        return found[0] if len(arrays) == 1 else found
+
+    def null(self, x: Any) -> Sink:
+        """By `store`."""
+        sink = self.sink(x)
+        wr.store(x, sink)
+        return sink
+
+    def save(self, x: Any, name: str) -> str:
+        """By `to_zarr`."""
+        wr.to_zarr(x, self.path(name))
+        return self.path(name)
+
+    def load(self, path: str) -> Any:
+        """By `from_zarr`."""
+        return wr.from_zarr(path)
+
+
+class Ranks(Windrow):
+    """Ranks that it starts."""
+
+    def cluster(self) -> wr.Cluster:
+        """Share the memory."""
+        return wr.Cluster(ranks=2, memory=self.order.memory // 4)

@@ -1,0 +1,47 @@
+"""Run one workload on one system in this process, and print one line of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import traceback
+from pathlib import Path
+
+
+def enter() -> None:
+    """Take on the limit of memory, before anything large is imported."""
+    group = os.environ.get("ARENA_GROUP")
+    if group is not None:
+        Path(group, "cgroup.procs").write_text(str(os.getpid()))
+        return
+    limit = int(os.environ["ARENA_LIMIT"])
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def peak() -> int:
+    """Return the most bytes until now: the group's, else the largest process's."""
+    group = os.environ.get("ARENA_GROUP")
+    if group is not None:
+        file = Path(group, os.environ["ARENA_PEAK"])
+        return int(file.read_text()) if file.exists() else 0
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return max(resource.getrusage(each).ru_maxrss for each in who) * 1024
+
+
+def main() -> None:
+    """Do as the command line says: a system, a workload, and how."""
+    enter()
+    from arena.measuring import Order, measure
+
+    try:
+        found = measure(Order(**json.loads(sys.argv[1])), peak)
+    except Exception as error:
+        found = {"failed": f"{type(error).__name__}: {error}", "stack": traceback.format_exc()[-3000:], "peak": peak()}
+    print("\n" + json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    main()
