@@ -3,6 +3,9 @@
 They give the bits of `randoms.philox` and `randoms.normal`: integer arithmetic, and the same additions, products and
 roots. The logarithm between is NumPy's own, so a piece of normal numbers is drawn, handed to `np.log`, and finished.
 Products of 64 bits are written in halves of 32, which vector instructions multiply: two thirds as fast again.
+
+Of short runs, as blocks that are thin along the last axis have them, the first blocks of all runs are drawn side by
+side, then the second ones; another loop picks the draws that the runs have. So a run of one costs one block of four.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 Make: TypeAlias = "Callable[[Array, int, Array], None]"
+"""`make(starts, width, out)` draws so many whole blocks for each run."""
 Name = tuple[int, int, int, int, int]
 
 LEAST = 1 << 10
@@ -31,6 +35,12 @@ LEAST = 1 << 10
 PIECE = 1 << 17
 """So many draws are made at once: a tile's. In smaller pieces threads wait for each other between the loops."""
 
+SHORT = 16
+"""Runs of fewer draws are made by array arithmetic where there is no kernel, which takes much longer."""
+
+NARROW = 64
+"""Runs of fewer blocks are drawn side by side."""
+
 WORK = 8
 """A draw's work, as NumPy's generator has it; what follows for a normal number is as much."""
 
@@ -38,6 +48,8 @@ FACTORS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
 STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 _LOW, _ALL = (1 << 32) - 1, (1 << 64) - 1
 _DOUBLE = np.dtype(np.float64)
+_WIDE = '"prefer-vector-width"="512"'
+"""LLVM itself takes half of the widest vectors, which has these loops take two thirds longer."""
 _pieces = Buffers(1 << 20)
 
 
@@ -57,15 +69,19 @@ def draw_runs(name: Name, starts: Array, length: int, out: Array) -> bool:
     """
     if len(out) < LEAST:
         return False
-    philox = ready(_philox(out.dtype, False), 1, WORK * len(out))
-    if philox is None:
+    width, work = _width(starts, length), _work(length, out)
+    philox, pick = (
+        ready(_philox(out.dtype, False, width < NARROW), 1, work),
+        _ready_pick(out.dtype, width, length, work),
+    )
+    if philox is None or pick is None:
         return False
     stream = np.array(name, np.uint64)
 
-    def make(blocks: Array, width: int, target: Array) -> None:
-        philox(_address(blocks), _address(stream), _address(target), len(blocks), width, 0, 0)
+    def make(first: Array, width: int, target: Array) -> None:
+        philox(_address(first), _address(stream), _address(target), len(first), width, 0, 0)
 
-    _fill(starts, length, out, make)
+    _fill(starts, length, width, out, make, pick)
     return True
 
 
@@ -76,43 +92,48 @@ def draw_normal_runs(name: Name, starts: Array, length: int, out: Array, series:
     """
     if len(out) < LEAST:
         return False
-    work = 2 * WORK * len(out)
-    philox, polar = ready(_philox(_DOUBLE, True), 1, work), ready(_polar(out.dtype, series), 1, work)
-    if philox is None or polar is None:
+    width, work = _width(starts, length), 2 * _work(length, out)
+    philox, polar = ready(_philox(_DOUBLE, True, width < NARROW), 1, work), ready(_polar(out.dtype, series), 1, work)
+    pick = _ready_pick(out.dtype, width, length, work)
+    if philox is None or polar is None or pick is None:
         return False
     stream = np.array(name, np.uint64)
 
-    def make(blocks: Array, width: int, target: Array) -> None:
-        count = len(blocks) * width
+    def make(first: Array, width: int, target: Array) -> None:
+        count = len(first) * width
         parts = _pieces.lend("parts", (4 * count,), _DOUBLE)
-        philox(_address(blocks), _address(stream), _address(parts), len(blocks), width, 0, 0)
+        philox(_address(first), _address(stream), _address(parts), len(first), width, 0, 0)
         rest = parts[: 2 * count]
         np.log(rest, out=rest)
         polar(_address(parts), _address(parts), _address(target), count, 0, 0, 0)
 
-    _fill(starts, length, out, make)
+    _fill(starts, length, width, out, make, pick)
     return True
 
 
-def _fill(starts: Array, length: int, out: Array, make: Make) -> None:
+def _width(starts: Array, length: int) -> int:
+    """Return how many blocks each run is drawn from, at most."""
+    return -(-(int((starts & np.uint64(3)).max()) + length) // 4)
+
+
+def _work(length: int, out: Array) -> int:
+    """Return what drawing runs would take without kernels: at single positions much more than by NumPy's generator."""
+    return WORK * len(out) * (1 if length >= SHORT else 16)
+
+
+def _fill(starts: Array, length: int, width: int, out: Array, make: Make, pick: Any) -> None:
     """Fill `out` with runs: of short ones several at once."""
     if 8 * length > PIECE:
         for number, start in enumerate(starts.tolist()):
             _fill_long(start, out[number * length : (number + 1) * length], make)
         return
-    cuts, blocks = starts & np.uint64(3), (starts >> np.uint64(2)).astype(np.int64)
-    width = -(-(int(cuts.max()) + length) // 4)
     step = PIECE // (4 * width)
     for begin in range(0, len(starts), step):
-        rows = out.reshape(-1, length)[begin : begin + step]
-        whole = _pieces.lend("whole", (len(rows), 4 * width), out.dtype)
-        make(blocks[begin : begin + step], width, whole)
-        for cut in range(4):
-            mine = cuts[begin : begin + step] == cut
-            if mine.all():
-                np.copyto(rows, whole[:, cut : cut + length])
-            elif mine.any():
-                rows[mine] = whole[mine, cut : cut + length]
+        first = starts[begin : begin + step]
+        whole = _pieces.lend("whole", (4 * width * len(first),), out.dtype)
+        make(first, width, whole)
+        rows = out[begin * length : (begin + len(first)) * length]
+        pick(_address(first), _address(whole), _address(rows), len(first), length, width, 0)
 
 
 def _fill_long(first: int, out: Array, make: Make) -> None:
@@ -123,7 +144,7 @@ def _fill_long(first: int, out: Array, make: Make) -> None:
         count = min(PIECE // 4, stop - block)
         begin = 4 * block - first
         end = begin + 4 * count
-        at = np.array([block], np.int64)
+        at = np.array([4 * block], np.uint64)
         if begin >= 0 and end <= size:
             make(at, count, out[begin:end])
         else:
@@ -133,40 +154,99 @@ def _fill_long(first: int, out: Array, make: Make) -> None:
             out[lo:hi] = whole[lo - begin : hi - begin]
 
 
+def _ready_pick(dtype: DType, width: int, length: int, work: int) -> Any:
+    """Return the loop that takes runs out of the blocks they were drawn from."""
+    across = width < NARROW
+    return ready(_pick(np.dtype(f"u{dtype.itemsize}"), across, length if length <= 4 else 0), 1, work)
+
+
 def _address(x: Array) -> int:
     address: int = x.__array_interface__["data"][0]
     return address
 
 
-@lru_cache(maxsize=8)
-def _philox(dtype: DType, apart: bool) -> str:
-    """Write the loops over runs of blocks, which are `width` long and begin at `blocks`.
+@lru_cache(maxsize=16)
+def _philox(dtype: DType, apart: bool, across: bool) -> str:
+    """Write the loops over runs, for each of which `width` blocks are drawn, from the one that has its first draw on.
 
-    They store draws as they follow each other; or `apart`, each word of all blocks on its own: what is left to one of
-    words 0 and 2, then words 1 and 3.
+    They store draws as they follow each other, a run after the other, or with `across` the first blocks of all runs
+    and then the second ones; or `apart`, each word of all blocks on its own: what is left to one of words 0 and 2, then
+    words 1 and 3.
     """
     body = Body()
     entry, text = body.entry, body.text
     key_and_counter = [entry.load(np.dtype(np.uint64), "%name", str(i)) for i in range(5)]
     total = entry.set("mul i64 %runs, %width")
     rows = [entry.set(f"mul i64 {total}, {row}") for row in (0, 2, 1, 3)]
-    with body.loop("0", "%runs", "1") as run:
-        first = text.set(f"add i64 {text.load(np.dtype(np.int64), '%blocks', run)}, 1")
-        base = text.set(f"mul i64 {run}, %width")
-        with body.loop("0", "%width", "1", together=2) as i:  # one vector alone waits for its products
-            block = text.set(f"add nsw nuw i64 {base}, {i}")
-            words = _rounds(body, text.set(f"add i64 {first}, {i}"), key_and_counter)
-            for number, word in enumerate(words):
-                value = word if dtype.kind == "u" else _unit(text, word, dtype)
-                if not apart:
-                    place = text.set(f"add i64 {text.set(f'shl i64 {block}, 2')}, {number}")
-                else:
-                    value = text.set(f"fsub double 1.0, {value}") if number % 2 == 0 else value
-                    place = text.set(f"add i64 {block}, {rows[number]}")
-                text.store(dtype, value, "%out", place)
+
+    def draw(counter: str, block: str) -> None:
+        for number, word in enumerate(_rounds(body, counter, key_and_counter)):
+            value = word if dtype.kind == "u" else _unit(text, word, dtype)
+            if not apart:
+                place = text.set(f"add i64 {text.set(f'shl i64 {block}, 2')}, {number}")
+            else:
+                value = text.set(f"fsub double 1.0, {value}") if number % 2 == 0 else value
+                place = text.set(f"add i64 {block}, {rows[number]}")
+            text.store(dtype, value, "%out", place)
+
+    def first(run: str) -> str:
+        start = text.load(np.dtype(np.uint64), "%starts", run)
+        return text.set(f"add i64 {text.set(f'lshr i64 {start}, 2')}, 1")
+
+    # One vector alone waits for its products.
+    if across:
+        with body.loop("0", "%width", "1") as i:
+            base = text.set(f"mul i64 {i}, %runs")
+            with body.loop("0", "%runs", "1", together=2) as run:
+                draw(text.set(f"add i64 {first(run)}, {i}"), text.set(f"add nsw nuw i64 {base}, {run}"))
+    else:
+        with body.loop("0", "%runs", "1") as run:
+            begin, base = first(run), text.set(f"mul i64 {run}, %width")
+            with body.loop("0", "%width", "1", together=2) as i:
+                draw(text.set(f"add i64 {begin}, {i}"), text.set(f"add nsw nuw i64 {base}, {i}"))
     return body.whole(
-        f"define void @{ENTRY}(ptr noalias readonly %blocks, ptr noalias readonly %name, ptr noalias %out, "
-        "i64 %runs, i64 %width, i64 %c, i64 %d) {"
+        f"define void @{ENTRY}(ptr noalias readonly %starts, ptr noalias readonly %name, ptr noalias %out, "
+        f"i64 %runs, i64 %width, i64 %c, i64 %d) {_WIDE} {{"
+    )
+
+
+@lru_cache(maxsize=16)
+def _pick(dtype: DType, across: bool, length: int) -> str:
+    """Write the loops that take runs out of blocks of draws, which lie as `_philox` stores them.
+
+    Those of a `length` that is known, not zero, are taken draw by draw of all runs.
+    """
+    body = Body()
+    text = body.text
+
+    def cut(run: str) -> str:
+        return text.set(f"and i64 {text.load(np.dtype(np.uint64), '%starts', run)}, 3")
+
+    def copy(run: str, base: str, draw: str, count: str) -> None:
+        if across:
+            block, word = text.set(f"lshr i64 {draw}, 2"), text.set(f"and i64 {draw}, 3")
+            block = text.set(f"add i64 {text.set(f'mul i64 {block}, %runs')}, {run}")
+            draw = text.set(f"add i64 {text.set(f'shl i64 {block}, 2')}, {word}")
+        else:
+            draw = text.set(f"add i64 {base}, {draw}")
+        at = text.set(f"add nsw nuw i64 {text.set(f'mul i64 {run}, %length')}, {count}")
+        text.store(dtype, text.load(dtype, "%whole", draw), "%out", at)
+
+    if length:
+        with body.loop("0", "%runs", "1") as run:
+            base = text.set(f"mul i64 {run}, {text.set('shl i64 %width, 2')}")
+            begin = cut(run)
+            for count in range(length):
+                copy(run, base, text.set(f"add i64 {begin}, {count}"), str(count))
+    else:
+        with body.loop("0", "%runs", "1") as run:
+            base = text.set(f"mul i64 {run}, {text.set('shl i64 %width, 2')}")
+            begin = cut(run)
+            with body.loop("0", "%length", "1") as i:
+                copy(run, base, text.set(f"add i64 {begin}, {i}"), i)
+    return body.whole(
+        f"define void @{ENTRY}(ptr noalias readonly %starts, ptr noalias readonly %whole, ptr noalias %out, "
+        "i64 %runs, i64 %length, i64 %width, i64 %d) {"
     )
 
 

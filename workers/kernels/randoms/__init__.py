@@ -16,7 +16,7 @@ from . import continuous, discrete, gamma, urns
 from .draws import Draws, run_starts
 from .normal import standard
 from .permuting import Permutation
-from .philox import product, to_unit
+from .philox import product
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,10 +27,7 @@ Array = np.ndarray[Any, Any]
 
 
 def _random(draws: Draws, out: Array) -> None:
-    if draws.scattered:
-        to_unit(draws.raw()[:, 0], out)
-    else:
-        draws.fill(out)
+    draws.fill(out)
 
 
 def _uniform(draws: Draws, out: Array, low: float, high: float) -> None:
@@ -120,5 +117,5 @@ def draws_of(
     key: tuple[int, int], jump: int, offset: int, shape: tuple[int, ...], origin: Array, extents: tuple[int, ...]
 ) -> Draws:
     """Return the draws of blocks of an array whose numbers begin at position `offset` of a generator."""
-    starts = run_starts(shape, origin, extents).astype(np.uint64) + np.uint64(offset)
+    starts = run_starts(shape, origin, extents, offset)
     return Draws(key, jump, starts, extents[-1] if extents else 1)

@@ -5,14 +5,15 @@ holds those of one lane and attempt for all positions. Its counter has the draw'
 generator has jumped in word 1, the attempt in word 2, lane and number of words in word 3. So no two draws are ever
 the same one, and the first lane's single draws are those of NumPy's `Generator(Philox(seed))`.
 
-First attempts are drawn run after run, by compiled loops or NumPy's generator; later ones, which few elements need,
-at their positions.
+First attempts are drawn run after run, by compiled loops; without them by NumPy's generator, or by array arithmetic
+where runs are short. Later ones, which few elements need, are drawn at their positions.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 SHORT = 16
-"""Where runs are shorter on average, drawing all elements at their positions is faster."""
+"""Where runs are shorter on average, array arithmetic at all positions is faster than NumPy's generator."""
 _SHIFT = {1: 0, 2: 1, 4: 2}
 
 
@@ -54,29 +55,32 @@ class Draws:
         return (self.starts[:, None] + np.arange(self.length, dtype=np.uint64)).reshape(-1)
 
     @cached_property
-    def _bounds(self) -> tuple[list[int], list[int]]:
-        breaks = np.flatnonzero(np.diff(self.starts) != self.length) + 1
-        return [0, *breaks.tolist()], [*breaks.tolist(), len(self.starts)]
+    def _begins(self) -> Array:
+        """Numbers of the runs that don't follow the one before."""
+        breaks = np.flatnonzero(self.starts[1:] - self.starts[:-1] != self.length) + 1
+        return np.concatenate([[0], breaks])
 
     def runs(self) -> Iterator[tuple[int, int, int]]:
         """Yield (first element, one past the last, position of the first) of runs, joined where they can be."""
         if self.size:
-            for a, b in zip(*self._bounds, strict=True):
+            begins = self._begins.tolist()
+            for a, b in pairwise([*begins, len(self.starts)]):
                 yield a * self.length, b * self.length, int(self.starts[a])
 
-    @property
+    @cached_property
     def even_runs(self) -> tuple[Array, int]:
         """Where runs of one length begin, and their length: joined ones, if these are as long as each other."""
-        begins, ends = (np.array(side) for side in self._bounds)
-        lengths = ends - begins
-        if (lengths == lengths[0]).all():
-            return self.starts[begins], self.length * int(lengths[0])
-        return self.starts, self.length
+        if len(self.starts) < 2 or int(self.starts[0]) + self.length != int(self.starts[1]):
+            return self.starts, self.length
+        count, joined = divmod(len(self.starts), len(self._begins))
+        if joined or (np.diff(self._begins) != count).any():
+            return self.starts, self.length
+        return self.starts[self._begins], self.length * count
 
     @property
     def scattered(self) -> bool:
-        """Whether runs are so short that elements are better drawn at their positions."""
-        return self.size < SHORT * len(self._bounds[0])
+        """Whether runs are so short that elements are better drawn at their positions, without compiled loops."""
+        return self.size < SHORT * len(self._begins)
 
     def _mostly(self, which: Array) -> bool:
         """Whether so many elements are wanted that drawing all of them is faster."""
@@ -88,37 +92,37 @@ class Draws:
 
     def fill(self, out: Array, words: int = 1, attempt: int = 0) -> None:
         """Fill `out`, along one axis, with all elements' draws: as 64 bits each, or as numbers in [0, 1)."""
-        name = self.name(words, attempt)
+        if not out.size:
+            return
+        name, shift = self.name(words, attempt), np.uint64(_SHIFT[words])
         starts, length = self.even_runs
-        if not draw_runs(name, starts << np.uint64(_SHIFT[words]), length * words, out):
-            for lo, hi, q in self.runs():
-                fill_run(name, q * words, out[lo * words : hi * words])
+        if draw_runs(name, starts << shift if shift else starts, length * words, out):
+            return
+        if self.scattered:
+            raw = raw_at(name, self.positions << shift, words).reshape(-1)
+            if out.dtype == np.uint64:
+                np.copyto(out, raw)
+            else:
+                to_unit(raw, out)
+            return
+        for lo, hi, q in self.runs():
+            fill_run(name, q * words, out[lo * words : hi * words])
 
     def raw(self, words: int = 1, attempt: int = 0, which: Array | None = None) -> Array:
         """Return (n, words) draws of 64 bits of all elements, or of those whose numbers are given."""
-        if which is None and not self.scattered:
-            out = np.empty((self.size, words), np.uint64)
-            self.fill(out.reshape(-1), words, attempt)
-            return out
-        if which is not None and self._mostly(which):
-            return self.raw(words, attempt)[which]
-        positions = self.positions if which is None else self.positions[which]
-        return raw_at(self.name(words, attempt), positions << np.uint64(_SHIFT[words]), words)
+        return self._made(np.dtype(np.uint64), words, attempt, which)
 
     def uniform(self, words: int = 1, attempt: int = 0, which: Array | None = None) -> tuple[Array, ...]:
         """Return as many arrays of numbers in [0, 1) as there are words."""
-        whole = which is None or self._mostly(which)
-        made: Array
-        if whole and not self.scattered:
-            made = np.empty((self.size, words))
-            self.fill(made.reshape(-1), words, attempt)
-            if which is not None:
-                made = made[which]
-        else:
-            raw = self.raw(words, attempt, which)
-            made = np.empty(raw.shape)
-            to_unit(raw, made)
+        made = self._made(np.dtype(np.float64), words, attempt, which)
         return tuple(np.ascontiguousarray(made[:, word]) for word in range(words))
+
+    def _made(self, dtype: np.dtype[Any], words: int, attempt: int, which: Array | None) -> Array:
+        if which is None or self._mostly(which):
+            out = np.empty((self.size, words), dtype)
+            self.fill(out.reshape(-1), words, attempt)
+            return out if which is None else out[which]
+        return replace(self, starts=self.positions[which], length=1)._made(dtype, words, attempt, None)
 
 
 def accept_draws(
@@ -144,12 +148,13 @@ def accept_draws(
     return value
 
 
-def run_starts(shape: tuple[int, ...], origin: Array, extents: tuple[int, ...]) -> Array:
-    """Flat positions at which the runs along the last axis begin, for all blocks in order."""
+def run_starts(shape: tuple[int, ...], origin: Array, extents: tuple[int, ...], offset: int) -> Array:
+    """Flat positions, from an offset on, at which the runs along the last axis begin, for all blocks in order."""
     strides = [1] * len(shape)
     for i in range(len(shape) - 2, -1, -1):
         strides[i] = strides[i + 1] * shape[i + 1]
     start = (origin * np.array(strides, np.int64)).sum(1) if shape else np.zeros(len(origin), np.int64)
+    start = start.astype(np.uint64) + np.uint64(offset)
     for axis, n in enumerate(extents[:-1]):
-        start = (start[:, None] + np.arange(n) * strides[axis]).reshape(-1)
+        start = (start[:, None] + np.arange(n, dtype=np.uint64) * np.uint64(strides[axis])).reshape(-1)
     return start

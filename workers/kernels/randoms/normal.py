@@ -76,9 +76,11 @@ def gauss(u: Array, v: Array) -> Array:
 
 def standard(draws: Draws, out: Array) -> None:
     """Fill `out`, doubles or floats, with the normal numbers of the positions."""
+    if draw_normal_runs(draws.name(1), *draws.even_runs, out, _SERIES):
+        return
     if draws.scattered:
         _single(draws, draws.positions, out)
-    elif not draw_normal_runs(draws.name(1), *draws.even_runs, out, _SERIES):
+    else:
         _pairs(draws, out)
 
 
