@@ -70,7 +70,7 @@ def hold_sources(roots: list[Expr], grids: dict[str, Grid], stored: Callable[[st
             if (grid := grids.get(source.token)) is None:
                 continue
             whole = Expr(source.op, (), grid, source.dtype, source.origin)
-            if grid != source.grid and not _by_positions(node.op):
+            if grid != source.grid and not reads_by_positions(node.op):
                 over[k] = Expr(rechunk(grid.ndim), (hold(whole),), source.grid, source.dtype, source.origin)
             elif routes and len(cuts[source.token]) == 1:
                 over[k], routes[k] = _hold_part(whole, _cut_route(node, k), routes[k])
@@ -84,7 +84,7 @@ def hold_sources(roots: list[Expr], grids: dict[str, Grid], stored: Callable[[st
     return rewrite(roots, lambda node: node if stored(node.token) else None, build)
 
 
-def _by_positions(access: object) -> bool:
+def reads_by_positions(access: object) -> bool:
     """Return whether what is read doesn't depend on the chunks in which it lies, as a halo does."""
     if not isinstance(access, Move):
         return isinstance(access, TakePoints)
@@ -174,7 +174,7 @@ class _Stored:
         read: list[Index] = []
         whole: list[Index] = []
         for value in stage.program.values:
-            by_positions = isinstance(value, Load) and _by_positions(value.access)
+            by_positions = isinstance(value, Load) and reads_by_positions(value.access)
             grids = [self.chunks if k in mine and by_positions else g for k, g in enumerate(stage.input_grids)]
             items = read if by_positions else whole
             if isinstance(value, Load) and isinstance(value.access, Move | TakePoints) and len(blocks) <= FEW:

@@ -14,7 +14,7 @@ Create, of chunks that `chunks=` says
 Compute, into NumPy arrays; or keep chunks where they are made
     compute, x.compute, persist, x.persist, wait, x.release
 Look: what would run, as text and as a picture
-    explain, visualize, x.shape, x.dtype, x.chunks, x.nbytes
+    explain, plan, visualize, x.shape, x.dtype, x.chunks, x.nbytes
 Elementwise: all of NumPy's ufuncs, and more
     add, sqrt, isnan, where, clip, round
 Over axes
@@ -154,6 +154,7 @@ if _typing.TYPE_CHECKING:
     from .arrays.files.zarr import *
     from .arrays.interop.dask.conversion import *
     from .arrays.linalg.einsum import *
+    from .arrays.planning.plan import *
     from .arrays.signal.polynomials import *
     from .arrays.tasks.delayed import *
     from .arrays.tasks.submit import *
@@ -175,6 +176,7 @@ _LATER = {
     "imread": ".arrays.files.images",
     "from_zarr": ".arrays.files.zarr",
     "operation_graph": ".arrays.display.operation_graph",
+    "plan": ".arrays.planning.plan",
     "polyfit": ".arrays.signal.polynomials",
     "push": ".arrays.user_functions.filling",
     "read_csv": ".arrays.files.csv",
