@@ -11,19 +11,16 @@ its history is. Nothing but a rank's death looks at all of them.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..graph.access import distinct
-from .gangs import Gangs
-from .planning import Planner, Stopped, add_each, never
-from .readings import Readings, bytes_read
-from .ready_queue import SPARE
+from .dealing import Dealer
+from .planning import Stopped, add_each, never
 from .record import Batch, Claim, Input, Loss, Record, State
 from .strays import Strays
-from .suspicion import Deadly, Suspicion
+from .suspicion import Deadly
 from .timings import Timings
 
 if TYPE_CHECKING:
@@ -36,46 +33,27 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
-BATCH_SECONDS = 0.02
-FIRST_BYTES = 1 << 25
-BATCH_BYTES = 1 << 24
-PLENTY = 3 << 26
-"""Bytes that an arena may hold beside what it held before, while what only frees its inputs is put off."""
 
-
-class Ledger(Planner):
+class Ledger(Dealer):
     """All stages, in an order in which inputs come before their readers."""
 
     def __init__(self, arenas: Sequence[int], threads: Sequence[int]) -> None:
         super().__init__(arenas, threads)
-        self.arenas = self.slabs.arenas
         self.records: dict[str, Record] = {}
-        self.batches: dict[int, Batch] = {}
-        self.given: list[dict[int, Batch]] = [{} for _ in arenas]
-        self.readings = Readings(self.arenas, threads)
-        """Each rank's batches, the oldest first."""
         self.ended: list[tuple[int, bool]] = []
         """Batches that have ended, and whether what they made counts; taken by who undoes what the others did."""
-        self.gangs = Gangs(len(arenas))
         self.void: set[int] = set()
         """Batches that run, and don't count: what they did to arrays that all ranks write has been undone."""
         self.anchors: dict[Record, Stage] = {}
         """Copies that aren't there yet, or were just made, and what makes the arrays from them: see `anchors`."""
-        self.suspicion = Suspicion()
         self.timings = Timings()
         self.strays = Strays()
-        self._before = [0] * len(arenas)
-        self._stages = self._number = 0
+        self._stages = 0
 
     @property
     def astir(self) -> bool:
         """Whether something waits or runs, or is to be told."""
         return bool(self.active or self.slabs.dropped or self.suspicion)
-
-    @property
-    def only_gangs(self) -> bool:
-        """Whether nothing runs, but for gangs, which may take long."""
-        return len(self.batches) == sum(self.gangs.counts)
 
     # ---------------------------------------------------------------- stages
 
@@ -186,12 +164,6 @@ class Ledger(Planner):
         record.readers_left[tasks] -= 1
         self._unwant(record, tasks)
 
-    def plan(self, stop: Callable[[], bool] = never) -> int:
-        """See `Planner.plan`; what is in use before anything runs was there before."""
-        if self.only_gangs:
-            self._before = [arena.used for arena in self.arenas]
-        return super().plan(stop)
-
     def _want(self, record: Record, tasks: Mask) -> None:
         self._wanted[record] = None
         if record in self._pending:
@@ -230,93 +202,6 @@ class Ledger(Planner):
 
     # ---------------------------------------------------------------- running
 
-    def trust(self, record: Record) -> None:
-        """Note that a task has run for a while: what it calls ends no process at once."""
-        self.suspicion.trust(record.stage.functions)
-
-    def _dangerous(self, record: Record, alone: bool) -> bool:
-        """Whether rank 0 leaves a record's tasks to others: it dies last, and is the last to call what is unknown.
-
-        What a user's function does to the process that calls it is found out on a rank that can be spared, if one is
-        at leisure.
-        """
-        stage = record.stage
-        if not stage.functions:
-            return False
-        if not any(self.alive[1:]):
-            return self.suspicion.ends_rank_0(stage.functions)
-        if record.deaths:
-            return True
-        if alone or self.suspicion.trusts(stage.functions):
-            return False
-        return bool(record.nrunning) or any(
-            self.alive[rank] and self.load(rank) < self.threads[rank] for rank in range(1, len(self.threads))
-        )
-
-    def take(self, rank: int, ahead: bool = False, alone: bool = False) -> Batch | None:
-        """Give out ready tasks to a rank; None when none is ready or none fits.
-
-        What somebody waits for goes before what is only held, and the latest stages before others.
-
-        While little memory is used, what others wait for goes before what only frees its inputs. Tasks to be run
-        `ahead`, after what the rank has, aren't taken from other ranks' short queues, since these may well be quicker,
-        but from an earlier stage if need be. Rank 0 is not given what may end it, unless it is the one that can go on
-        `alone`.
-        """
-        arena, before = self.arenas[rank], self._before[rank]
-        little = arena.used - before < min((arena.size - before) // 2, PLENTY)
-        for candidate in self.ready.candidates(rank, ahead, little):
-            record = self.readings.abreast(rank, candidate)
-            if rank and record.stage.at_driver:
-                continue
-            if (rank == 0 and self._dangerous(record, alone)) or not self.readings.allows(rank, record):
-                continue
-            spare = record.ntasks if record.is_dealt else SPARE if ahead else 0
-            tasks, queue = record.dequeue(rank, self._share(record), spare)
-            if not len(tasks):
-                continue
-            offsets = self.slabs.place(rank, record.bytes[tasks])
-            if len(offsets) < len(tasks):
-                record.put_back(queue, tasks[len(offsets) :])
-            if len(offsets):
-                self.ready.update(record)
-                return self.give(rank, record, tasks[: len(offsets)], offsets)
-        return None
-
-    def load(self, rank: int) -> int:
-        """Return how many batches a rank has that need its compute threads alone."""
-        return self.busy(rank) - self.readings.counts[rank]
-
-    def busy(self, rank: int) -> int:
-        """Return how many batches a rank has that end soon: gangs, which have threads of their own, may not."""
-        return len(self.given[rank]) - self.gangs.counts[rank]
-
-    def _share(self, record: Record) -> int:
-        largest = max(1, int(record.bytes[0]), bytes_read(record))
-        fair = min(-(-record.nready // (2 * self._slots)), max(1, BATCH_BYTES // largest))
-        if record.seconds:
-            return max(1, min(fair, int(BATCH_SECONDS / record.seconds)))
-        stage = record.stage
-        if stage.costly:
-            return 1
-        work = stage.domain.largest * stage.dtype.itemsize * math.prod(stage.groups) * stage.blocks_per_task
-        return max(1, min(fair, FIRST_BYTES // max(1, work)))
-
-    def give(self, rank: int, record: Record, tasks: Index, offsets: Index) -> Batch:
-        """Note that tasks are given to a rank, with these places for their slabs."""
-        self._number += 1
-        batch = Batch(self._number, rank, record, tasks, offsets)
-        self.batches[batch.number] = self.given[rank][batch.number] = batch
-        self.readings.counts[rank] += record.slow
-        self.gangs.counts[rank] += record.stage.gang is not None
-        record.state[tasks] = State.RUNNING
-        record.owner[tasks] = rank
-        record.offset[tasks] = offsets
-        record.source[tasks] = -1
-        record.nwaiting -= len(tasks)
-        record.nrunning += len(tasks)
-        return batch
-
     def end_batch(self, number: int) -> Batch | None:
         """Take a batch off the list of those that run; None where it isn't there."""
         batch = self.batches.pop(number, None)
@@ -351,6 +236,8 @@ class Ledger(Planner):
         record.state[tasks] = State.STORED
         record.nstored += len(tasks)
         self.holding[record] = None
+        if record.admission is not None:
+            record.admission.end(record.places_of(tasks))
         if record.stage.foreign:
             self.suspicion.trust(record.stage.functions, len(tasks))
             for task in tasks.tolist() if record.deaths else ():
@@ -384,6 +271,8 @@ class Ledger(Planner):
             return
         self.ended.append((number, False))
         self.slabs.give(batch.rank, batch.offsets, batch.record.bytes[batch.tasks])
+        if batch.record.admission is not None:
+            batch.record.admission.free(batch.record.places_of(batch.tasks))
         self.put_off(batch.record, batch.tasks)
         self.slabs.bury(self.batches, number)
 
@@ -424,6 +313,8 @@ class Ledger(Planner):
         self.strays.lose(self, rank)
         self.slabs.lose(rank, self.batches)
         self.gangs.rest(self)
+        for record in [*self.active, *self.holding]:
+            record.admission = record.places = None  # what is left is put in order anew
         self._plan_again()
         return Loss(rank, lost, max(0, self.waiting() - before - again))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..graph.access import distinct
+from .admission import arrange
 from .ready_queue import Ready, set_leading
 from .record import AWAITED, Record, State
 from .slabs import Slabs
@@ -70,6 +71,11 @@ class Planner:
         self._loose: dict[Record, None] = {}
 
     @property
+    def room(self) -> int:
+        """Bytes that are free in all arenas."""
+        return sum(arena.free for arena, ok in zip(self.slabs.arenas, self.alive, strict=True) if ok)
+
+    @property
     def _slots(self) -> int:
         return sum(t for t, ok in zip(self.threads, self.alive, strict=True) if ok)
 
@@ -126,6 +132,8 @@ class Planner:
                         heappush(order, (-other.number, other))
                     need[other][items[absent]] = True
         set_leading(begun, self._slots)
+        if len(fresh) > 1:
+            arrange(fresh, self.room, self._slots, sum(self.alive))
         self._press(fresh)
         for record, tasks in fresh.items():
             self._enqueue(record, tasks[record.inputs_missing[tasks] == 0])
@@ -167,6 +175,8 @@ class Planner:
     def _withdraw(self, record: Record, tasks: Index) -> None:
         """Let tasks wait or be ready no longer: they read nothing."""
         record.withdraw(tasks)
+        if record.admission is not None:
+            record.admission.end(record.places_of(tasks))
         self.ready.update(record)
         self._note_unread(record, tasks)
         self._rest(record)
@@ -290,4 +300,6 @@ class Planner:
         record.nstored -= len(tasks)
         if not record.nstored:
             self.holding.pop(record, None)
+        if record.admission is not None:
+            record.admission.free(record.places_of(tasks))
         self.slabs.free(record, tasks)

@@ -21,7 +21,7 @@ FEW = 4
 """A stage has few tasks when there are no more than so many for each thread that computes."""
 
 _ALL, _LONG = -1, -2
-_Entry = tuple[int, int, int, Record]
+_Entry = tuple[int, int, int, int, Record]
 
 
 class Ready:
@@ -29,13 +29,15 @@ class Ready:
 
     Each lies in two orders: the latest stages first, or as `leading` says. A change costs no more than finding a place.
     In the first, which is for scarce memory, what shares stages with something awaited goes along with it, so that
-    what both read is freed.
+    what both read is freed. Tasks that have places in an order go by these in both, but for stages of few tasks.
     """
 
     def __init__(self, ranks: int) -> None:
         self._lists: dict[tuple[bool, int], list[_Entry]] = {
             (leading, kind): [] for leading in (False, True) for kind in (_ALL, _LONG, *range(ranks))
         }
+        self._entries: dict[Record, tuple[_Entry, _Entry]] = {}
+        """By which each is listed."""
         self.pressing: dict[Record, None] = {}
         """Records that somebody waits for, or beside, as long as they are busy."""
 
@@ -46,16 +48,34 @@ class Ready:
             now.add(_ALL)
             if max(record.lengths.values()) > SPARE:
                 now.add(_LONG)
-        if now == record.listed:
-            return
+        if record.admission is None:
+            if now == record.listed:
+                return
+        elif now:
+            self._unlist(record)  # its next task has another place
+        entries = self._entries.get(record) or _entries_of(record)
         for leading in (False, True):
-            entry = _entry(record, leading)
             for kind in now - record.listed:
-                insort(self._lists[leading, kind], entry)
+                insort(self._lists[leading, kind], entries[leading])
             for kind in record.listed - now:
-                entries = self._lists[leading, kind]
-                del entries[bisect_left(entries, entry)]
+                self._remove(leading, kind, entries[leading])
         record.listed = now
+        if now:
+            self._entries[record] = entries
+        else:
+            self._entries.pop(record, None)
+
+    def _unlist(self, record: Record) -> None:
+        """Take a record off all lists."""
+        entries = self._entries.pop(record, None)
+        for kind in record.listed if entries is not None else ():
+            for leading in (False, True):
+                self._remove(leading, kind, entries[leading])  # type: ignore[index]
+        record.listed = set()
+
+    def _remove(self, leading: bool, kind: int, entry: _Entry) -> None:
+        entries = self._lists[leading, kind]
+        del entries[bisect_left(entries, entry)]
 
     def press(self, records: Iterable[Record]) -> None:
         """Note that records are awaited: so is all that they wait for, and what shares stages with it is beside."""
@@ -85,12 +105,8 @@ class Ready:
         self.pressing.pop(record, None)
 
     def _set_pressing(self, record: Record, pressing: int) -> None:
-        for leading in (False, True):
-            entry = _entry(record, leading)
-            for kind in record.listed:
-                entries = self._lists[leading, kind]
-                del entries[bisect_left(entries, entry)]
-        record.pressing, record.listed = pressing, set()
+        self._unlist(record)
+        record.pressing = pressing
         if record.stage.gang is None:  # that takes no compute thread
             self.pressing[record] = None
         self.update(record)
@@ -123,11 +139,14 @@ class Ready:
             last = record
 
 
-def _entry(record: Record, leading: bool) -> _Entry:
-    """Return a record's place in an order."""
-    if leading:
-        return -(record.pressing == AWAITED), record.leading, record.number, record
-    return -(record.pressing > 0), -record.number, record.number, record
+def _entries_of(record: Record) -> tuple[_Entry, _Entry]:
+    """Return a record's place in each order."""
+    awaited, beside = -(record.pressing == AWAITED), -(record.pressing > 0)
+    last, first, leading = -record.number, 0, record.leading
+    if record.admission is not None:
+        last, first = -record.admission.number, record.first_place
+        leading = record.leading if record.few else last
+    return (beside, last, first, record.number, record), (awaited, leading, first, record.number, record)
 
 
 def set_leading(records: Sequence[Record], slots: int) -> None:
@@ -146,7 +165,7 @@ def set_leading(records: Sequence[Record], slots: int) -> None:
     chosen = set(few)
     order = [next(longest) if r in chosen else r for r in records if r not in last] + [r for r in records if r in last]
     for place, r in zip(records, order, strict=True):
-        r.leading = -place.number
+        r.leading, r.few = -place.number, r in chosen
 
 
 def find_heights(records: Sequence[Record]) -> dict[Record, int]:

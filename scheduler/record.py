@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ..graph.access import Rows
     from ..graph.grid import Index
     from ..graph.stage import Stage
+    from .admission import Admission
 
 
 class State:
@@ -56,9 +58,10 @@ class Record:
     `readers_left` counts gathers that are owed and readers that aren't done, `inputs_missing` inputs that aren't
     stored, `gathers` gathers to the user that are owed, `gathers_owed` those of all tasks. `hold` keeps all chunks
     (persisted arrays). `seconds` is what a task takes lately; `ran` tasks have taken `spent` seconds in all. Inputs
-    have smaller numbers than their readers. `slow`: tasks read a source that I/O threads read first. `leading` and
-    `listed` belong to `ready_queue.Ready`. `watched`: somebody waits for what is held. `pressing` says how much its
-    tasks are waited for: `AWAITED`, `BESIDE` (they share stages with what is), or 0 for what is only held.
+    have smaller numbers than their readers. `slow`: tasks read a source that I/O threads read first. `leading`, `few`
+    and `listed` belong to `ready_queue.Ready`. `watched`: somebody waits for what is held. `pressing` says how much its
+    tasks are waited for: `AWAITED`, `BESIDE` (they share stages with what is), or 0 for what is only held. `admission`
+    says how far tasks may run ahead in an order in which `places` has their places (-1: none), where memory matters.
     """
 
     stage: Stage
@@ -81,9 +84,12 @@ class Record:
     lengths: dict[int, int] = field(default_factory=dict)
     nready: int = 0
     leading: int = 0
+    few: bool = False
     listed: set[int] = field(default_factory=set)
     watched: bool = False
     pressing: int = 0
+    admission: Admission | None = None
+    places: Index | None = None
 
     def __post_init__(self) -> None:
         n = self.stage.ntasks
@@ -154,21 +160,51 @@ class Record:
         """Return the tasks whose slabs a rank holds."""
         return np.flatnonzero((self.owner == rank) & (self.state == State.STORED))
 
+    def places_of(self, tasks: Index) -> Index:
+        """Return the places in the order of those tasks that have one."""
+        if self.places is None:
+            return tasks[:0]
+        found = self.places[tasks]
+        return found[found >= 0]
+
+    @property
+    def first_place(self) -> int:
+        """The least place of the tasks that come next in the queues."""
+        assert self.places is not None
+        return min((int(self.places[queue[0][0]]) for queue in self.queues.values() if queue), default=0)
+
     def enqueue(self, tasks: Index, preferred: NDArray[np.int64]) -> None:
         """Put tasks that became ready into the queues of the ranks they should run on."""
         self.state[tasks] = State.READY
         self.nready += len(tasks)
+        if self.places is not None and len(tasks) > 1:
+            order = np.argsort(self.places[tasks], kind="stable")
+            tasks, preferred = tasks[order], preferred[order]
         for rank in distinct(preferred).tolist():
             mine = tasks[preferred == rank]
-            self.queues.setdefault(rank, deque()).append(mine)
+            self._put(self.queues.setdefault(rank, deque()), mine)
             self.lengths[rank] = self.lengths.get(rank, 0) + len(mine)
+
+    def _put(self, queue: deque[Index], tasks: Index) -> None:
+        """Put a run into a queue: at the end, or by the place of its first task."""
+        places = self.places
+        if places is None or not queue or places[queue[-1][0]] <= places[tasks[0]]:
+            queue.append(tasks)
+        else:
+            at = bisect_right(queue, int(places[tasks[0]]), key=lambda run: int(places[run[0]]))
+            queue.insert(at, tasks)
 
     def dequeue(self, rank: int, limit: int, spare: int) -> tuple[Index, int]:
         """Take up to `limit` ready tasks: the rank's own first, else from the longest queue, but for `spare`.
 
+        Where tasks have places, and the rank's own next one would run too far ahead, the first of all queues is taken.
         Return them and the queue they were in.
         """
-        if not self.lengths.get(rank):
+        own = self.queues[rank] if self.lengths.get(rank) else None
+        if own and self.admission is not None and not self.admission.admit(self.places_of(own[0][:1])):
+            ready = [(int(self.places[q[0][0]]), r) for r, q in self.queues.items() if q]  # type: ignore[index]
+            rank = min(ready)[1] if not spare else rank
+        elif not own:
             length, rank = max(((n, r) for r, n in self.lengths.items()), default=(0, rank))
             if length <= spare:
                 return np.zeros(0, np.int64), rank
@@ -177,7 +213,7 @@ class Record:
         run = queue.popleft()
         tasks, rest = run[:limit], run[limit:]
         if len(rest):
-            queue.appendleft(rest)
+            self._put(queue, rest) if self.places is not None else queue.appendleft(rest)
         self.nready -= len(tasks)
         self.lengths[rank] -= len(tasks)
         return tasks, rank

@@ -13,7 +13,8 @@ from windrow.graph.kinds.move import Move, Route, rechunk
 from windrow.graph.kinds.source import Host, HostData, Random
 from windrow.graph.lower import lower
 from windrow.scheduler.arena import Arena
-from windrow.scheduler.ledger import SPARE, Ledger
+from windrow.scheduler.ledger import Ledger
+from windrow.scheduler.ready_queue import SPARE
 
 F8 = np.dtype("f8")
 

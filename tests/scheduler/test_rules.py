@@ -16,10 +16,12 @@ from windrow.graph.kinds.reduction import Reduce, reduce_grid
 from windrow.graph.kinds.source import Host, HostData, Random
 from windrow.graph.lower import lower
 from windrow.scheduler.arena import Arena
+from windrow.scheduler.dealing import BATCH_BYTES, BATCH_SECONDS
 from windrow.scheduler.job import Job
 from windrow.scheduler.job_index import Jobs
-from windrow.scheduler.ledger import BATCH_BYTES, BATCH_SECONDS, SPARE, Batch, Ledger, Loss
+from windrow.scheduler.ledger import Batch, Ledger, Loss
 from windrow.scheduler.progress import status
+from windrow.scheduler.ready_queue import SPARE
 from windrow.scheduler.record import Record, State
 from windrow.scheduler.slabs import Slabs
 from windrow.scheduler.spiller import victims
