@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 TICK = 0.1
+SINK_BYTES = 1 << 16
+"""Bytes of a stage's largest block from which on kernels of the same process write into the user's result."""
 given_up: ContextVar[threading.Event | None] = ContextVar("windrow_given_up", default=None)
 """What ends the computations of a context from outside: those of a thread that somebody awaits."""
 
@@ -68,6 +70,12 @@ def insist(act: Callable[[], None]) -> None:
             return
         except KeyboardInterrupt:
             continue
+
+
+def writes_results(stage: Stage) -> bool:
+    """Tell whether kernels of this process write a stage's blocks straight into the user's result, if they can."""
+    large = stage.grid.largest * stage.dtype.itemsize >= SINK_BYTES
+    return large and stage.data is None and stage.blocks_per_task == 1
 
 
 class ResultCollector:

@@ -24,7 +24,7 @@ from .kept import Kept
 from .pages.counting import count_additions, forget_additions
 from .places import find_places
 from .record import State
-from .result_collector import ResultCollector, insist
+from .result_collector import ResultCollector, insist, writes_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -44,7 +44,6 @@ AHEAD, PAUSE, LONGEST_PAUSE = 64, 0.0005, 0.005
 """Stages under way beyond which what is to be kept waits: so many seconds for each time as many, up to a limit.
 
 A loop that never asks for values would else run ahead of the engine by more than lineage is long (`anchors`)."""
-SINK_BYTES = 1 << 16
 _numbers = itertools.count()
 
 
@@ -415,9 +414,7 @@ def _with_sinks(
     sinks: dict[str, Array] = {}
     made: dict[str, Stage] = {}
     for stage in stages:
-        large = stage.grid.largest * stage.dtype.itemsize >= SINK_BYTES
-        direct = large and stage.data is None and stage.blocks_per_task == 1
-        if direct and stage.token in numbers and stage.token not in read:
+        if stage.token in numbers and stage.token not in read and writes_results(stage):
             result = results[numbers[stage.token]]
             token = f"{stage.token}/{next(_numbers)}"
             made[stage.token] = stage.rename(token)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .reader import Reader
 
 Array = np.ndarray[Any, Any]
+FOLDED = 1 << 12
+"""Elements of a block from which on partial results are folded: NumPy adds few of them in another order."""
 Target = Callable[[int, int], Array]
 """`target(first, count)` returns where consecutive blocks of one shape go: (count, *shape)."""
 
@@ -90,12 +92,28 @@ def _partials(frame: Frame) -> Array:
 
 def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array) -> None:
     """Reduce the blocks of one group to one result."""
+    fold = kernel_of(level).fold
+    if not level.leaf and fold is not None and stage.grid.largest >= FOLDED:
+        _finish(level, _fold(level, fold, reader, blocks, out)[None], out)
+        return
     if level.leaf:
         partials = [_partials(_frame(stage, reader, frame)) for frame in _frames(stage, blocks)]
         stack = np.concatenate(partials) if len(partials) > 1 else partials[0]
     else:
         stack = np.stack([_partial(level, reader, block) for block in blocks.tolist()])
     _finish(level, kernel_of(level).combine(stack)[None] if len(stack) > 1 else stack, out)
+
+
+def _fold(level: Level, fold: np.ufunc, reader: Reader, blocks: Index, out: Array) -> Array:
+    """Combine large blocks of partial results one after the other, as `combine` does it, but with no copies of them."""
+    first, *rest = blocks.tolist()
+    partial = _partial(level, reader, first)
+    place = out.reshape(partial.shape)
+    made = place if place.dtype == partial.dtype and np.shares_memory(place, out) else np.empty_like(partial)
+    np.copyto(made, partial)
+    for block in rest:
+        fold(made, _partial(level, reader, block), out=made)
+    return made
 
 
 def _partial(level: Level, reader: Reader, block: int) -> Array:
@@ -106,4 +124,5 @@ def _partial(level: Level, reader: Reader, block: int) -> Array:
 
 def _finish(level: Level, partial: Array, out: Array) -> None:
     made = kernel_of(level).finish(partial, level) if level.final else partial
-    np.copyto(out, made.reshape(out.shape), casting="unsafe")
+    if not np.may_share_memory(made, out):
+        np.copyto(out, made.reshape(out.shape), casting="unsafe")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...graph.expr import walk
+from ...scheduler.bound import Room, find_bound
 from ...scheduler.cluster import session
 from ...scheduler.html import size_text
 from ...scheduler.timings import find_seconds
@@ -49,6 +50,9 @@ class StageCost:
         Whether it is planned when it runs, from values found then: its tasks and what it reads aren't known.
     task_bytes : int
         What one task reads and makes.
+    work_bytes : int
+        The most that one task takes while it runs: the chunks it makes, what it reads into memory of its own, and what
+        its kernels need besides.
     task_seconds : float, optional
         What one task took when the stage last ran on this cluster; None: it didn't.
     token : str
@@ -72,6 +76,7 @@ class StageCost:
     token: str = ""
     inputs: tuple[str, ...] = ()
     interpreted: str = ""
+    work_bytes: int = 0
 
     @property
     def short(self) -> str:
@@ -107,10 +112,21 @@ class Explanation:
     notes : tuple of str
         Operations that are planned when they run, those that make chunks much larger than they are given, and those
         whose chunks have no room in the ranks' memory.
+    peak_bytes : int
+        The most memory that one rank's process and arena take above what they have before, if the arrays are computed.
+        Code that is loaded or compiled on the way isn't counted. An operation that is planned when it runs counts as
+        if all it reads and makes were held twice.
+    held_bytes : int
+        What stays of that: the results.
+    peak_stage : StageCost or None
+        The stage that causes most of it; None where nothing is computed.
     """
 
     stages: tuple[StageCost, ...]
     notes: tuple[str, ...] = ()
+    peak_bytes: int = 0
+    held_bytes: int = 0
+    peak_stage: StageCost | None = None
 
     @property
     def tasks(self) -> int:
@@ -154,7 +170,7 @@ class Explanation:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What stands below the table: critical paths of more than one stage, what isn't compiled, and the notes."""
+        """What stands below the table: the memory it takes, critical paths, what isn't compiled, and the notes."""
         most, slowest = self.critical_path, self.measured_path
         apart = slowest is not None and slowest.stages != most.stages
         paths = (
@@ -167,7 +183,13 @@ class Explanation:
                 took = "" if path.seconds is None else f", {path.seconds:.3g} s when they last ran"
                 found.append(f"{name}: {names}; one task of each: {size_text(path.bytes)}{took}")
         found += [f"{s.short}: NumPy's loops for {s.interpreted}" for s in self.stages if s.interpreted]
-        return (*found, *self.notes)
+        return (self._peak, *found, *self.notes)
+
+    @property
+    def _peak(self) -> str:
+        by = "" if self.peak_stage is None else f", most by {self.peak_stage.short}"
+        task = "" if self.peak_stage is None else f", {size_text(self.peak_stage.work_bytes)} a task"
+        return f"memory: at most {size_text(self.peak_bytes)} a rank{by}{task}; {size_text(self.held_bytes)} stay"
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the table: its head, a row for each stage, the totals."""
@@ -239,8 +261,12 @@ def explain(*arrays: Any) -> Explanation:
     later = {node.token for node in waiting}
     mine = [s for s in stages if s.data is None]
     took = session().ask(partial(find_seconds, tokens=[s.token for s in mine]))
-    made = [_cost(s, hosts, s.token in later, took.get(s.token)) for s in mine]
-    return Explanation(tuple(made), tuple(dict.fromkeys(notes)))
+    plans = [sketch_plan(a) for a in lazy]
+    results = {plan.token: plan.nbytes for plan in plans}
+    bound = find_bound(stages, results, Room(tuple(arenas), (session().threads,) * len(arenas)), later)
+    made = [_cost(s, hosts, s.token in later, took.get(s.token), bound.work.get(s.token, 0)) for s in mine]
+    cause = next((cost for cost in made if cost.token == bound.stage), None)
+    return Explanation(tuple(made), tuple(dict.fromkeys(notes)), bound.peak, bound.held, cause)
 
 
 def _describe_crowding(stage: Stage, arenas: list[int]) -> str:
@@ -283,7 +309,7 @@ def _describe_widening(node: Expr) -> str:
     return f"{node.label}{where}: makes chunks of {size_text(made)} from chunks of {size_text(given)}"
 
 
-def _cost(stage: Stage, hosts: set[str], planned: bool, seconds: float | None) -> StageCost:
+def _cost(stage: Stage, hosts: set[str], planned: bool, seconds: float | None, work: int) -> StageCost:
     read = moved = total = 0
     for number, count, across in count_bytes_read(stage):
         total += count
@@ -298,4 +324,5 @@ def _cost(stage: Stage, hosts: set[str], planned: bool, seconds: float | None) -
     each = (total + held) // (stage.grid.nblocks if planned else stage.ntasks)
     counts = (0, stage.grid.nblocks, 0, 0, held) if planned else (stage.ntasks, stage.grid.nblocks, read, moved, held)
     interpreted = "" if planned else tell_interpreted(stage)
-    return StageCost(stage.name, stage.origin, *counts, planned, each, seconds, stage.token, stage.inputs, interpreted)
+    names = stage.token, stage.inputs
+    return StageCost(stage.name, stage.origin, *counts, planned, each, seconds, *names, interpreted, work)

@@ -38,6 +38,7 @@ def blockwise(
     name: str | None = None,
     token: str | None = None,
     meta: Any = None,
+    memory: float | None = None,
     **kwargs: Any,
 ) -> Array:
     """Apply a function to blocks that are matched by the labels of their axes.
@@ -67,6 +68,9 @@ def blockwise(
         The operation's name in representations and drawings; None: the function's.
     meta : numpy.ndarray, optional
         An empty array of the result's dtype, as in dask.
+    memory : float, optional
+        How many times the bytes of its arguments and its result `func` takes while it runs, for the bound on memory
+        that `explain` tells; None: three times.
     **kwargs : any
         Passed on to `func`.
 
@@ -143,7 +147,7 @@ def blockwise(
         samples = [np.ones(n, a.dtype) for n, a in zip(lengths, arrays, strict=True)]
         sample = called if concatenate else _wrap_lists(plain, matched, named, out, lambda axis: (1,) * axis.count)
         known = infer_dtype("blockwise", sample, samples, (), kwargs, label)
-    packed = payload("blockwise", called, (), kwargs, label)
+    packed = payload("blockwise", called, (), kwargs, label, memory)
     return make(MapBlocks(packed, operand_axes), arrays, grid, known)
 
 

@@ -44,6 +44,7 @@ def apply_gufunc(
     vectorize: bool = False,
     allow_rechunk: bool = True,
     meta: Any = None,
+    memory: float | None = None,
     **kwargs: Any,
 ) -> Any:
     """Apply a function of some axes, the core axes, at all positions along the others.
@@ -76,6 +77,9 @@ def apply_gufunc(
         Whether to join the chunks of core axes; False: several raise an error.
     meta : numpy.ndarray or sequence of them, optional
         Empty arrays of the results' dtypes, as in dask.
+    memory : float, optional
+        How many times the bytes of its arguments and its result `func` takes while it runs, for the bound on memory
+        that `explain` tells; None: three times.
     **kwargs : any
         Passed on to `func`.
 
@@ -146,12 +150,12 @@ def apply_gufunc(
     )
     name = name_of(func)
     if len(form.outputs) == 1:
-        packed = payload("apply_gufunc", Packed(called, None, form.several), (), kwargs, name)
+        packed = payload("apply_gufunc", Packed(called, None, form.several), (), kwargs, name, memory)
         found = [make(MapBlocks(packed, operand_axes), arrays, _with_core(outer, shapes[0]), dtypes[0])]
     else:
         # All results lie in one array of records, so that the function is called once.
         record = np.dtype([(f"f{i}", d, s) for i, (d, s) in enumerate(zip(dtypes, shapes, strict=True))])
-        packed = payload("apply_gufunc", Packed(called, record, True), (), kwargs, name)
+        packed = payload("apply_gufunc", Packed(called, record, True), (), kwargs, name, memory)
         records = make(MapBlocks(packed, operand_axes), arrays, Grid(outer), record)
         own = (tuple(range(len(outer))),)
         found = [

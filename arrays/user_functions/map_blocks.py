@@ -41,6 +41,7 @@ def map_blocks(
     enforce_ndim: bool = False,
     meta: Any = None,
     blocks: str = "numpy",
+    memory: float | None = None,
     **kwargs: Any,
 ) -> Array:
     """Apply a function to each chunk.
@@ -76,6 +77,9 @@ def map_blocks(
         "numpy", or "arrow": lazy arrays' blocks come as `pyarrow.Array`, those of two or more axes as
         `FixedShapeTensorArray` with a tensor for each position along the first axis; a 0-d block has length 1. `func`
         returns such, an Arrow scalar, or a NumPy array.
+    memory : float, optional
+        How many times the bytes of its arguments and its result `func` takes while it runs, for the bound on memory
+        that `explain` tells; None: three times.
     **kwargs : any
         Passed on to `func`.
 
@@ -142,7 +146,7 @@ def map_blocks(
             called = replace(called, dtype=known)
     if "block_info" in wants:
         called = Informed(called, sources, grid, known, "block_id" in wants)
-    packed = payload("map_blocks", called, extra, kwargs, label)
+    packed = payload("map_blocks", called, extra, kwargs, label, memory)
     adds = name_additions(packed, arrays, grid)
     return make(MapBlocks(packed, tuple(operand_axes), ("block_id",) if wants else (), adds), arrays, grid, known)
 

@@ -61,6 +61,7 @@ def map_overlap(
     drop_axis: int | Sequence[int] | None = None,
     new_axis: int | Sequence[int] | None = None,
     meta: Any = None,
+    memory: float | None = None,
     **kwargs: Any,
 ) -> Array:
     """Apply a function to each chunk together with a margin of its neighbours.
@@ -97,6 +98,9 @@ def map_overlap(
         Axes that `func` removes and adds; see `map_blocks`.
     meta : numpy.ndarray, optional
         An empty array of the result's dtype, as in dask.
+    memory : float, optional
+        How many times the bytes of its arguments and its result `func` takes while it runs, for the bound on memory
+        that `explain` tells; None: three times.
     **kwargs : any
         Passed on to `func`.
 
@@ -185,7 +189,7 @@ def map_overlap(
     if trim and margins:
         called = Trimmed(called, margins, grid, bool(wants))
         wants = ("block_id",)
-    packed = payload("map_overlap", called, extra, kwargs, label)
+    packed = payload("map_overlap", called, extra, kwargs, label, memory)
     adds = name_additions(packed, wide, grid)
     return make(MapBlocks(packed, tuple(operand_axes), ("block_id",) if wants else (), adds), wide, grid, known)
 

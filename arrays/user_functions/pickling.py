@@ -56,16 +56,20 @@ def payload(
     extra: tuple[Any, ...],
     keywords: dict[str, Any],
     name: str = "",
+    memory: Any = None,
 ) -> Payload:
     """Pickle a function with its arguments.
 
-    `name` is that of the user's function in one of Windrow's that stands around it.
+    `name` is that of the user's function in one of Windrow's that stands around it; `memory` is how many times the
+    bytes of its arguments and its result a call takes, where the user says so.
 
     Raises
     ------
     ArgumentError
-        When it is no function, or can't be pickled.
+        When it is no function, or can't be pickled; or `memory` is no number.
     """
+    if memory is not None and not (isinstance(memory, int | float | np.number) and 0 <= memory < np.inf):
+        raise ArgumentError(bad(operation, "memory", memory, "how many times its blocks' bytes the function takes"))
     if not callable(function):
         raise ArgumentError(bad(operation, "func", function, "a function"))
     shown = name or ("" if _is_own(function) else name_of(function))
@@ -86,7 +90,9 @@ def payload(
             f"{operation}: argument 'func', the function {name!r} with its arguments, can't be pickled: "
             f"{type(error).__name__}: {error}; expected one that can travel to other processes"
         ) from error
-    return Payload(shown, pickled, digest, tuple(used))
+    made = Payload(shown, pickled, digest, tuple(used))
+    made.memory = None if memory is None else float(memory)
+    return made
 
 
 def _digest(function: Any, pickled: bytes) -> str:

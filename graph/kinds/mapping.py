@@ -12,8 +12,11 @@ class Payload:
     """A user's function with its arguments, pickled when the operation was made, so that it fails there.
 
     `name` is empty for a function of Windrow's own. `used` is kept as long as the function is: shared objects that are
-    pickled by name, versions of shared arrays. It doesn't travel.
+    pickled by name, versions of shared arrays. It doesn't travel, nor does `memory`: how many times the bytes of its
+    arguments and its result a call takes, where the user has said so.
     """
+
+    memory: float | None = None
 
     def __init__(self, name: str, pickled: bytes, digest: str, used: tuple[object, ...] = ()) -> None:
         self.name, self.pickled, self.digest, self.used = name, pickled, digest, used

@@ -41,6 +41,8 @@ class ReductionKernel:
     close: Callable[[Any, tuple[int, ...]], Array]
     finish: Callable[[Array, Level], Array]
     placed: bool = False
+    fold: np.ufunc | None = None
+    room: int = 3
 
 
 def _sum_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
@@ -111,7 +113,7 @@ def _ufunc_head(name: str, *, logical: bool = False) -> ReductionKernel:
     def combine(stack: Array) -> Array:
         return np.asarray(ufunc.reduce(stack, axis=0))
 
-    return ReductionKernel(tile, merge, combine, _keep, _as_is)
+    return ReductionKernel(tile, merge, combine, _keep, _as_is, fold=None if logical else ufunc)
 
 
 def _count_tile(x: Array, axes: tuple[int, ...], level: Level, origin: Array) -> Array:
@@ -161,7 +163,11 @@ def _extreme_head(name: str) -> ReductionKernel:
     def finish(partial: Array, level: Level) -> Array:
         return np.asarray(partial["index"])
 
-    return ReductionKernel(tile, merge, _halving(merge), _keep, finish, placed=True)
+    return ReductionKernel(tile, merge, _halving(merge), _keep, finish, placed=True, room=6)
+
+
+def _moments_head(tile: Callable[..., Array], finish: Callable[[Array, Level], Array]) -> ReductionKernel:
+    return ReductionKernel(tile, moments_merge, _halving(moments_merge), _keep, finish, room=8)
 
 
 def _sum_combine(stack: Array) -> Array:
@@ -169,22 +175,26 @@ def _sum_combine(stack: Array) -> Array:
 
 
 REDUCTION_KERNELS: dict[str, ReductionKernel] = {
-    "sum": ReductionKernel(_sum_tile, _sum_merge, _sum_combine, _sum_close, _as_is),
-    "mean": ReductionKernel(_sum_tile, _sum_merge, _sum_combine, _sum_close, _mean_finish),
+    "sum": ReductionKernel(_sum_tile, _sum_merge, _sum_combine, _sum_close, _as_is, fold=np.add),
+    "mean": ReductionKernel(_sum_tile, _sum_merge, _sum_combine, _sum_close, _mean_finish, fold=np.add),
     "prod": _ufunc_head("multiply"),
     "min": _ufunc_head("minimum"),
     "max": _ufunc_head("maximum"),
     "any": _ufunc_head("logical_or", logical=True),
     "all": _ufunc_head("logical_and", logical=True),
-    "count_nonzero": ReductionKernel(_count_tile, _sum_merge, _sum_combine, _keep, _as_is),
-    "sum_some": ReductionKernel(_some_sum_tile, _sum_merge, _sum_combine, _sum_close, _as_is),
-    "count_some": ReductionKernel(_some_count_tile, _sum_merge, _sum_combine, _keep, _as_is),
-    "var": ReductionKernel(moments_tile, moments_merge, _halving(moments_merge), _keep, moments_finish),
-    "std": ReductionKernel(moments_tile, moments_merge, _halving(moments_merge), _keep, moments_finish),
+    "count_nonzero": ReductionKernel(_count_tile, _sum_merge, _sum_combine, _keep, _as_is, fold=np.add),
+    "sum_some": ReductionKernel(_some_sum_tile, _sum_merge, _sum_combine, _sum_close, _as_is, fold=np.add),
+    "count_some": ReductionKernel(_some_count_tile, _sum_merge, _sum_combine, _keep, _as_is, fold=np.add),
+    "var": _moments_head(moments_tile, moments_finish),
+    "std": _moments_head(moments_tile, moments_finish),
     "nanmin": _ufunc_head("fmin"),
     "nanmax": _ufunc_head("fmax"),
-    "nanvar": ReductionKernel(some_moments_tile, moments_merge, _halving(moments_merge), _keep, some_moments_finish),
-    "nanstd": ReductionKernel(some_moments_tile, moments_merge, _halving(moments_merge), _keep, some_moments_finish),
+    "nanvar": ReductionKernel(
+        some_moments_tile, moments_merge, _halving(moments_merge), _keep, some_moments_finish, room=8
+    ),
+    "nanstd": ReductionKernel(
+        some_moments_tile, moments_merge, _halving(moments_merge), _keep, some_moments_finish, room=8
+    ),
     "logical_xor": _ufunc_head("logical_xor", logical=True),
     "argmin": _extreme_head("argmin"),
     "argmax": _extreme_head("argmax"),
@@ -227,4 +237,5 @@ def _several(parts: tuple[Level, ...]) -> ReductionKernel:
         fields = [np.ascontiguousarray(stack[name]) for name in names]
         return gather([head.combine(field) for head, field in zip(heads, fields, strict=True)])
 
-    return ReductionKernel(tile, merge, combine, close, _as_is, any(head.placed for head in heads))
+    placed, most = any(head.placed for head in heads), max(head.room for head in heads)
+    return ReductionKernel(tile, merge, combine, close, _as_is, placed, room=most + 2)

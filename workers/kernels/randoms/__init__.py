@@ -88,6 +88,17 @@ KERNELS: dict[str, Callable[..., Array]] = {
     name: getattr(module, name) for module, names in _MODULES.items() for name in names.split()
 }
 KERNELS |= {"normal": normal, "lognormal": lognormal}
+_FILL_ROOM, _SCATTERED_ROOM, _KERNEL_ROOM = 2, 12, 24
+"""Arrays of 8 bytes for each number that is drawn at once, which kernels have beside the result, at most."""
+_SHORT = 64
+"""Numbers that follow each other, from which on no more are drawn than are asked for."""
+
+
+def room_of_random(source: Random, run: int) -> int:
+    """Return how many bytes drawing takes for each number of those that are drawn at once, in runs of so many."""
+    if source.distribution not in _FILLS:
+        return 8 * (_KERNEL_ROOM + len(source.params))
+    return 8 * (_FILL_ROOM if run >= _SHORT and source.distribution != "permutation" else _SCATTERED_ROOM)
 
 
 def fill_random(source: Random, shape: tuple[int, ...], origin: Array, out: Array) -> None:

@@ -1,0 +1,135 @@
+"""A bound on the memory that a computation takes: what lives between stages, and what tasks take while they run.
+
+What lives in arenas is never more than what one thread would hold and what may run ahead of it (`admission`), nor more
+than all that is made. To that come, for each thread, what its task takes at work (`workers.footprint`), what I/O
+threads have read ahead, and what is handed to the user.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..graph.stage import relations
+from ..workers.footprint import read_bytes, task_bytes
+from ..workers.reading import READERS
+from .admission import PLENTY, find_allowance
+from .readings import NEAR_BYTES
+from .result_collector import writes_results
+from .sequence import Step, best_order, padded
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from ..graph.grid import Index
+    from ..graph.kinds.source import HostData
+    from ..graph.stage import Stage
+
+MOST_TASKS = 1 << 20
+"""Tasks from which on what is made counts as if all of it lived at once."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """Where it runs: bytes of each rank's arena that are free, and each rank's threads."""
+
+    arenas: tuple[int, ...]
+    threads: tuple[int, ...]
+
+    @property
+    def embedded(self) -> bool:
+        """Whether one process does it all, and hands its own memory to the user."""
+        return len(self.arenas) == 1
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a computation takes above what is held before, at most, in bytes.
+
+    Attributes
+    ----------
+    peak : int
+        Of one rank: arena and process.
+    held : int
+        What stays: results.
+    stage : str
+        Token of the stage that causes most of it; "" where nothing is made.
+    work : dict of str to int
+        What a task of each stage takes at work, with its slab.
+    """
+
+    peak: int
+    held: int
+    stage: str
+    work: dict[str, int]
+
+
+def find_bound(stages: Sequence[Stage], results: Mapping[str, int], room: Room, unknown: Collection[str] = ()) -> Bound:
+    """Return the bound of stages, inputs before their readers.
+
+    Parameters
+    ----------
+    stages : sequence of Stage
+    results : mapping of str to int
+        Bytes of what is handed to the user, by the token of the stage that makes it.
+    room : Room
+    unknown : collection of str
+        Tokens of stages that stand for what isn't known: each counts by what it reads and makes.
+    """
+    sources = {s.token: s.data for s in stages if s.data is not None}
+    made = [s for s in stages if s.data is None or not (room.embedded or s.data.file is not None)]
+    read = {token for s in stages for token in s.inputs}
+    held = sum(results.values())
+    if not made:
+        return Bound(held, held, "", {})
+    slabs = [_slabs(s, s.token in results and s.token not in read and room.embedded) for s in made]
+    each = [int(sizes.max(initial=0)) for sizes in slabs]
+    work = [_unknown_bytes(s) if s.token in unknown else task_bytes(s, sources) for s in made]
+    threads, ahead = max(room.threads), max(_read_ahead(s, sources, room) for s in made)
+    live = sum(int(padded(sizes).sum()) for sizes in slabs)
+    if live > PLENTY and not unknown and sum(map(len, slabs)) <= MOST_TASKS:
+        kept = {s.token for s in made if s.data is not None or (s.token in results and s.token in read)}
+        order = best_order(_steps(made, slabs, kept))
+        slots = sum(room.threads)
+        allowance = max(find_allowance(order, sum(room.arenas), slots, len(room.arenas)), slots * max(each))
+        live = min(live, order.peak + allowance + 2 * max(each))
+    # Threads may all be at the stage whose tasks take most.
+    peak = min(live, max(room.arenas)) + threads * max(work) + ahead + held
+    cause = max(range(len(made)), key=lambda k: threads * (work[k] + each[k]))
+    return Bound(peak, held, made[cause].token, {s.token: work[k] + each[k] for k, s in enumerate(made)})
+
+
+def _steps(made: Sequence[Stage], slabs: Sequence[Index], kept: Collection[str]) -> list[Step]:
+    numbers = {stage.token: number for number, stage in enumerate(made)}
+    reads = relations(made, {token: 1 for stage in made for token in stage.inputs})
+    steps = []
+    for stage, sizes in zip(made, slabs, strict=True):
+        edges = zip(stage.inputs, reads[stage.token][1], strict=True)
+        inputs = tuple((numbers[token], rows) for token, rows in edges if token in numbers)
+        steps.append(Step(sizes, inputs, stage.token in kept))
+    return steps
+
+
+def _slabs(stage: Stage, handed: bool) -> Index:
+    """Return the bytes of a stage's slabs; what kernels write where the user has it takes none."""
+    if handed and writes_results(stage):
+        return np.zeros(stage.ntasks, np.int64)
+    return stage.all_slab_bytes
+
+
+def _unknown_bytes(stage: Stage) -> int:
+    """Return what counts for an operation that is planned when it runs: copies of all that it reads and makes."""
+    read = sum(grid.size for grid in stage.input_grids) * stage.dtype.itemsize
+    return 2 * (read + stage.grid.size * stage.dtype.itemsize)
+
+
+def _read_ahead(stage: Stage, sources: Mapping[str, HostData], room: Room) -> int:
+    """Return the bytes of what I/O threads of a rank have read for tasks that haven't begun; see `readings`."""
+    one = read_bytes(stage, sources)
+    if not one:
+        return 0
+    near = all(sources[token].near for token in stage.inputs if token in sources)
+    most = min(max(room.arenas) // 4, NEAR_BYTES if near else 1 << 62)
+    return one * max(2, max(room.threads) + 1, min(READERS, most // max(1, one // 2)))

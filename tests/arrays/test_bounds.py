@@ -1,0 +1,179 @@
+"""The bound on memory that `explain` tells: never below what is measured, over each kind of operation."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from windrow.scheduler.arena import Arena
+from windrow.scheduler.cluster import session
+
+N = 1000
+
+
+def arrays(n):
+    """Arrays in chunks, n by n: drawn, of the user's memory, a line, whole numbers, what a user's function made."""
+    generator = wr.random.default_rng(3)
+    x = generator.random((n, n), chunks=(n // 4, n // 2))
+    return {
+        "x": x,
+        "y": generator.random((n, n), chunks=(n // 2, n // 4)),
+        "h": wr.from_array(np.random.default_rng(1).random((n, n)), chunks=(n // 4, n)),
+        "v": generator.random(n * n, chunks=n * n // 8),
+        "i": generator.integers(0, 50, (n, n), chunks=n // 4),
+        "p": wr.map_blocks(np.array, x, dtype=float),
+        "n": n,
+        "rng": wr.random.default_rng(5),
+    }
+
+
+def _set(x):
+    y = x.copy()
+    y[5:30, ::2] = 3
+    y[:, 7] = 1
+    return y
+
+
+OPERATIONS = {
+    "elementwise": lambda a: wr.exp(a["x"] + a["y"]) * 2,
+    "where": lambda a: wr.where(a["x"] > 0.5, a["y"], 0),
+    "complex": lambda a: a["x"].astype("c16") * 2j,
+    "sum": lambda a: ((a["x"] + 1) * 2).sum(),
+    "mean along": lambda a: a["h"].mean(1),
+    "std": lambda a: a["h"].std(0),
+    "nanstd": lambda a: wr.nanstd(a["x"], 1),
+    "argmax": lambda a: a["h"].argmax(0),
+    "median": lambda a: wr.median(a["h"], 0),
+    "cumsum": lambda a: a["x"].cumsum(0),
+    "transposed": lambda a: (a["x"] + a["x"].T).mean(),
+    "kept transposed": lambda a: a["x"].T + 1,
+    "rechunk": lambda a: a["x"].rechunk((a["n"] // 10, -1)),
+    "rechunk, reduced": lambda a: a["x"].rechunk((-1, a["n"] // 10)).sum(0),
+    "reshape": lambda a: a["x"].reshape(a["n"] // 2, -1) + 1,
+    "concatenate": lambda a: wr.concatenate([a["x"], a["y"]]),
+    "stack": lambda a: wr.stack([a["x"], a["y"]], 1),
+    "slices": lambda a: a["x"][::-3, 5::7],
+    "taken": lambda a: a["x"][np.arange(a["n"])[::-1]],
+    "points": lambda a: a["x"][np.arange(40), np.arange(40)],
+    "roll": lambda a: wr.roll(a["x"], 3, 0) + a["x"],
+    "pad": lambda a: wr.pad(a["x"], 5),
+    "repeat": lambda a: wr.repeat(a["v"], 2),
+    "setitem": lambda a: _set(a["x"]),
+    "product": lambda a: a["x"] @ a["y"],
+    "with its transpose": lambda a: (a["x"] @ a["x"].T).sum(),
+    "narrow product": lambda a: a["h"].T @ a["h"],
+    "einsum": lambda a: wr.einsum("ij,kj->ik", a["x"], a["y"]),
+    "map_blocks": lambda a: wr.map_blocks(lambda b: b * 2 + 1, a["x"], dtype=float),
+    "map_overlap": lambda a: wr.map_overlap(lambda b: b * 2, a["x"], depth=2),
+    "after a function": lambda a: a["p"] * 2 - a["p"].mean(0),
+    "standardised": lambda a: (a["h"] - a["h"].mean(0)) / a["h"].std(0),
+    "sort": lambda a: wr.sort(a["v"]),
+    "sort along": lambda a: wr.sort(a["x"], axis=0),
+    "argsort": lambda a: wr.argsort(a["v"]),
+    "unique": lambda a: wr.unique(a["i"].ravel()),
+    "mask": lambda a: a["v"][a["v"] > 0.5],
+    "nonzero": lambda a: wr.nonzero(a["i"].ravel())[0],
+    "topk": lambda a: wr.topk(a["v"], 10),
+    "searchsorted": lambda a: wr.searchsorted(wr.arange(100), a["v"]),
+    "isin": lambda a: wr.isin(a["i"], [1, 2]),
+    "bincount": lambda a: wr.bincount(a["i"].ravel()),
+    "histogram": lambda a: wr.histogram(a["v"], 50, range=(0, 1))[0],
+    "fft": lambda a: wr.fft.fft(a["h"], axis=1),
+    "fft2": lambda a: wr.fft.fft2(a["h"]),
+    "rfft of a line": lambda a: wr.fft.rfft(a["v"]),
+    "tall qr": lambda a: wr.linalg.qr(a["x"][:, : a["n"] // 10].rechunk((a["n"] // 4, -1)))[0],
+    "qr": lambda a: wr.linalg.qr(a["y"])[1],
+    "svd": lambda a: wr.linalg.svd(a["x"][:, : a["n"] // 10].rechunk((a["n"] // 4, -1)), full_matrices=False)[1],
+    "cholesky": lambda a: wr.linalg.cholesky(a["x"] @ a["x"].T + 1000 * wr.eye(a["n"], chunks=a["n"] // 4)),
+    "solve": lambda a: wr.linalg.solve(a["y"] + 1000 * wr.eye(a["n"], chunks=a["n"] // 4), a["h"][:, 0]),
+    "inv": lambda a: wr.linalg.inv(a["x"][: a["n"] // 4, : a["n"] // 4].rechunk(-1)),
+    "normal": lambda a: a["rng"].normal(0, 1, (a["n"], a["n"]), chunks=a["n"] // 2),
+    "gamma": lambda a: a["rng"].gamma(2, 1, (a["n"], a["n"]), chunks=a["n"] // 2),
+    "poisson": lambda a: a["rng"].poisson(2, (a["n"], a["n"]), chunks=a["n"] // 2),
+    "thin random": lambda a: a["rng"].random((a["n"], a["n"]), chunks=(a["n"], 1)).sum(),
+    "permutation": lambda a: a["rng"].permutation(a["v"]),
+    "cov": lambda a: wr.cov(a["h"][: a["n"] // 5]),
+    "gradient": lambda a: wr.gradient(a["x"], axis=0),
+    "convolve": lambda a: wr.convolve(a["v"], np.ones(50)),
+    "interp": lambda a: wr.interp(a["x"], np.arange(10.0), np.arange(10.0)),
+    "windows": lambda a: wr.sliding_window_view(a["v"], 7).mean(-1),
+    "products' means": lambda a: wr.stack([(a["x"] * a["x"]).mean(0), (a["x"] * a["y"]).mean(0)]),
+}
+
+
+@pytest.fixture
+def arena(monkeypatch):
+    """Note the most that has lain in arenas."""
+    most = [0]
+    take = Arena._take
+
+    def noting(self, nbytes):
+        found = take(self, nbytes)
+        most[0] = max(most[0], self.used)
+        return found
+
+    monkeypatch.setattr(Arena, "_take", noting)
+    return most
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_what_is_taken_stays_below_the_bound(name, arena):
+    make = OPERATIONS[name]
+    make(arrays(40)).compute()  # what is compiled and imported isn't counted
+    x = make(arrays(N))
+    plan = x.explain()
+    gc.collect()
+    before = sum(each.used for each in session().engine.ledger.arenas)
+    arena[0] = before
+    tracemalloc.start()
+    try:
+        x.compute()
+        _, process = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    taken = process + arena[0] - before
+    assert taken <= plan.peak_bytes
+    assert plan.held_bytes == x.nbytes or any(stage.planned for stage in plan.stages)
+    assert plan.peak_stage in plan.stages
+
+
+def test_it_is_told():
+    x = wr.random.default_rng(1).random((2000, 2000), chunks=500)
+    plan = ((x + x.T) * x).mean(0).explain()
+    assert plan.peak_stage.name in ("random", "transpose+add+multiply+mean (partial)")
+    assert max(stage.work_bytes for stage in plan.stages) == plan.peak_stage.work_bytes
+    assert 500 * 500 * 8 < plan.peak_stage.work_bytes < plan.peak_bytes
+    assert str(plan).splitlines()[len(plan.rows())].startswith("memory: at most ")
+    assert "memory: at most " in plan._repr_html_()
+    assert "15.6 KiB stay" in str(plan)
+    assert wr.explain(wr.from_array(np.ones(5))).peak_stage is None
+
+
+def test_it_grows_with_chunks_and_not_with_the_array():
+    def peak(blocks, side):
+        x = wr.random.default_rng(1).random((blocks, side, side), chunks=(1, -1, -1))
+        return (x * x.T.T).mean(0).explain().peak_bytes
+
+    assert peak(1000, 1000) < 1.5 * peak(500, 1000)
+    assert peak(300, 2000) > 2 * peak(300, 1000)
+
+
+def test_what_a_function_takes_is_for_its_user_to_say():
+    x = wr.ones((400, 1000), chunks=(100, 1000))
+    block = 100 * 1000 * 8
+    unknown, little, much = (wr.map_blocks(np.array, x, dtype=float, memory=m).explain() for m in (None, 0, 20))
+    assert unknown.peak_stage.work_bytes - little.peak_stage.work_bytes == 3 * 2 * block
+    assert much.peak_stage.work_bytes - little.peak_stage.work_bytes == 20 * 2 * block
+    for made in (
+        wr.map_overlap(np.array, x, depth=1, dtype=float, memory=50),
+        wr.blockwise(np.array, "ij", x, "ij", dtype=float, memory=50),
+        wr.apply_gufunc(np.array, "(i)->(i)", x, output_dtypes=float, memory=50),
+    ):
+        assert made.explain().peak_stage.work_bytes > 50 * 2 * block
+    for wrong in (-1, "2 GiB", float("inf")):
+        with pytest.raises(wr.ArgumentError, match="map_blocks: argument 'memory' is"):
+            wr.map_blocks(np.array, x, memory=wrong)

@@ -1,0 +1,180 @@
+"""What a task takes beside its slab while it runs: what it reads, frames, tiles, kernels' temporaries.
+
+It follows the executor: whatever that allocates has its term here, so that the sum is never less.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ..graph.access import ByBlock
+from ..graph.axismap import Fixed, Slice
+from ..graph.kinds.gang import Gang
+from ..graph.kinds.mapping import BlockFunction, MapBlocks
+from ..graph.kinds.move import Move
+from ..graph.kinds.reduction import partial_dtype
+from ..graph.kinds.source import Random
+from ..graph.kinds.view import View
+from ..graph.program import Apply, Call, Generate, Load, Product
+from .kernels.blocks import block_function, fills, room_of
+from .kernels.interpreter.tile_regions import TILE
+from .kernels.reductions import kernel_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..graph.grid import Grid
+    from ..graph.kinds.reduction import Level
+    from ..graph.kinds.source import HostData
+    from ..graph.stage import Stage
+
+LITTLE = 1 << 20
+"""Bytes for what isn't told apart: indices, lists of pieces, buffers of compiled loops."""
+USERS = 3.0
+"""What a user's function takes where nobody says: so many times the bytes that it is given and returns."""
+PLANS = 64
+"""Bytes of what is kept for each piece of a block that is brought together."""
+
+
+def task_bytes(stage: Stage, sources: Mapping[str, HostData]) -> int:
+    """Return the most bytes that one task of a stage takes beside its slab.
+
+    Parameters
+    ----------
+    stage : Stage
+    sources : mapping of str to HostData
+        What the user handed in, by token, as far as the stage reads it.
+    """
+    if stage.data is not None:
+        return 2 * _block(stage.grid, stage.dtype.itemsize)
+    values, level = stage.program.values, stage.program.level
+    elements = _frame_elements(stage.domain)
+    tile = min(elements, TILE)
+    called = {a for v in values if isinstance(v, Call) for a in v.args}
+    last = len(values) - 1
+    direct = last if level is None else -1
+    total = LITTLE
+    for number, value in enumerate(values):
+        if isinstance(value, Load) and value.inputs:
+            total += _load_bytes(stage, value, sources, number == direct, number in called)
+        elif isinstance(value, Product):
+            total += _product_bytes(stage, value, sources)
+        elif isinstance(value, Call):
+            total += _call_bytes(stage, value, number == direct)
+        elif isinstance(value, Generate):
+            total += _drawing_bytes(stage, value, tile)
+        if number in called and isinstance(value, Apply | Generate):
+            total += elements * value.dtype.itemsize
+    tiled = [v for v in values if isinstance(v, Apply | Generate | Load)]
+    widest = max((v.dtype.itemsize for v in tiled), default=0)
+    # Buffers of tiles stay with the thread; kernels of functions make two arrays beside them at most.
+    total += (min(len(tiled), 16) + 3) * max(tile * max(widest, 8), min(LITTLE, elements * 16)) if tiled else 0
+    if level is not None:
+        total += _level_bytes(stage, level, tile)
+    return total
+
+
+def read_bytes(stage: Stage, sources: Mapping[str, HostData]) -> int:
+    """Return the bytes that I/O threads have read for one task before it begins."""
+    slow = [i for i, token in enumerate(stage.inputs) if token in sources and sources[token].slow]
+    return sum(
+        2 * _loaded(stage, v) for v in stage.program.values if isinstance(v, Load) and any(i in slow for i in v.inputs)
+    )
+
+
+def _block(grid: Grid, itemsize: int) -> int:
+    return grid.largest * itemsize
+
+
+def _frame_elements(domain: Grid) -> int:
+    """Return the elements of a frame: a block, or several small ones that fit a tile."""
+    return min(max(domain.largest, TILE), domain.size)
+
+
+def _loaded(stage: Stage, value: Load) -> int:
+    """Return the bytes of a value in one frame."""
+    grid = value.frame
+    if grid is None:
+        grid = stage.input_grids[value.inputs[0]] if isinstance(value.access, ByBlock) else stage.domain
+    return _frame_elements(grid) * value.dtype.itemsize
+
+
+def _load_bytes(stage: Stage, value: Load, sources: Mapping[str, HostData], direct: bool, called: bool) -> int:
+    whole = _loaded(stage, value)
+    files = [sources[stage.inputs[i]] for i in value.inputs if stage.inputs[i] in sources]
+    read = 0
+    if any(not data.in_memory for data in files):
+        read = 2 * max(whole, max(_block(stage.input_grids[i], value.dtype.itemsize) for i in value.inputs))
+    small = min(whole, TILE * value.dtype.itemsize)
+    if isinstance(value.access, ByBlock):
+        return read + (small if stage.domain.largest < TILE else 0) + (whole if files else 0)
+    if isinstance(value.access, Move) and _is_plain(value.access):
+        # Rectangles of blocks: read where they lie, tile by tile, or straight into the slab; memory is lent in eighths.
+        aside = called or (not direct and value.frame != stage.domain)
+        return read + (whole + whole // 8 if aside else small)
+    return read + (2 if direct else 3) * whole
+
+
+def _is_plain(move: Move) -> bool:
+    """Tell whether what is moved are rectangles of blocks, as they lie there."""
+    maps = [axis_map for route in move.routes for _, axis_map in route.axes]
+    return all(isinstance(m, Fixed) or (isinstance(m, Slice) and m.step == 1) for m in maps)
+
+
+def _drawing_bytes(stage: Stage, value: Generate, tile: int) -> int:
+    source, run = value.source, 0
+    if value.axes and value.axes[-1] is not None:
+        run = stage.domain.axes[value.axes[-1]].largest
+    while isinstance(source, View):
+        source, run = source.source, 0
+    if not isinstance(source, Random):
+        return 0
+    from .kernels.randoms import room_of_random
+
+    return tile * room_of_random(source, run)
+
+
+def _product_bytes(stage: Stage, product: Product, sources: Mapping[str, HostData]) -> int:
+    total = 2 * _block(stage.domain, product.dtype.itemsize)
+    for operand in product.operands:
+        grid = stage.operand_grid(operand)
+        total += 2 * _block(grid, product.dtype.itemsize)
+    for fused in product.fused:
+        total += task_bytes(stage.fused(fused), sources)
+    return total
+
+
+def _call_bytes(stage: Stage, value: Call, direct: bool) -> int:
+    op = value.op
+    made = _block(stage.domain, value.dtype.itemsize)
+    if isinstance(op, Gang):
+        return made
+    given = sum(_argument(stage, number) for number in value.args)
+    if isinstance(op, MapBlocks):
+        factor = USERS if op.payload.memory is None else op.payload.memory
+        return math.ceil(factor * (given + made)) + made
+    assert isinstance(op, BlockFunction)
+    function = block_function(op.function)
+    return math.ceil(room_of(function) * (given + made)) + (0 if direct and fills(function) else made)
+
+
+def _argument(stage: Stage, number: int) -> int:
+    value = stage.program.values[number]
+    return _loaded(stage, value) if isinstance(value, Load) else _block(stage.domain, value.dtype.itemsize)
+
+
+def _level_bytes(stage: Stage, level: Level, tile: int) -> int:
+    parts = level.parts or (level,)
+    itemsize = sum(partial_dtype(part.reduce, part.source, part.target).itemsize for part in parts)
+    kernel = kernel_of(level)
+    group = math.prod(stage.groups)
+    one = _block(stage.grid, max(itemsize, stage.dtype.itemsize))
+    if level.leaf:
+        seen = min(tile, stage.domain.largest)
+        states = min(seen, stage.grid.largest) * itemsize  # of one tile
+        total = kernel.room * (seen * max(level.source.itemsize, level.target.itemsize) + states) + 2 * one
+        return total + (kernel.room + 1) * group * one if group > 1 else total
+    if kernel.fold is not None and group > 1:
+        return 2 * one
+    return (kernel.room + 1) * group * one
