@@ -15,6 +15,7 @@ sys.path[:] = [each for each in sys.path if each != str(Path(__file__).parent)]
 from report import machine  # noqa: E402
 
 from arena.cells import keep, measure, read, ready  # noqa: E402
+from arena.comparison import comparison  # noqa: E402
 from arena.options import arguments, revision  # noqa: E402
 from arena.registry import load  # noqa: E402
 from arena.table import line_of, table, text  # noqa: E402
@@ -25,11 +26,11 @@ def main() -> int:
     options = arguments()
     workloads = load()
     if options.list:
-        print("\n".join(workloads))
+        print("\n".join(name for name in workloads if ("/" in name) == options.climate))
         return 0
     if unknown := [name for name in options.only if name not in workloads]:
         sys.exit(f"make arena: unknown workloads {unknown}; expected some of {', '.join(workloads)}")
-    names = options.only or list(workloads)
+    names = options.only or [name for name in workloads if ("/" in name) == options.climate]
     cells = read(options.results)
     now = revision()
     for name in names if not options.table else ():
@@ -45,7 +46,7 @@ def main() -> int:
     shown = [
         c for c in cells.values() if (c.memory, c.small) == (options.memory, options.small) and c.workload in names
     ]
-    print(table(shown, options.systems, names))
+    print(comparison(shown, options.systems) if options.climate else table(shown, options.systems, names))
     return int(any(cell.error == "wrong" for cell in shown if cell.system.startswith("windrow")))
 
 

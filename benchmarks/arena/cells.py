@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from limits import ONE_BLAS
 from process import answer
 
+from .data import ensure
 from .groups import limited
 from .measuring import Order
 from .options import gib
+from .registry import load
 from .systems import SYSTEMS
 
 if TYPE_CHECKING:
@@ -37,6 +39,10 @@ class Cell:
     ----------
     times
         Seconds of each run, the first first; none: it failed.
+    cpu
+        Seconds of processor time of the worker itself; of ranks and other processes not.
+    decoded
+        How many stored chunks the worker itself decoded in the last run.
     peak, held
         The most bytes of the group, and of those that are no files' pages.
     error
@@ -53,7 +59,9 @@ class Cell:
     small: bool
     revision: str
     times: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
     first_task: float | None = None
+    decoded: int = 0
     peak: int = 0
     held: int = 0
     kills: int = 0
@@ -107,7 +115,10 @@ def ready(systems: Sequence[str]) -> Iterator[str]:
 
 
 def measure(workload: str, system: str, options: Any, revision: str) -> Cell:
-    """Run it; whatever happens is a cell."""
+    """Run it; whatever happens is a cell. What it reads is written before, outside of the limit."""
+    options.data.mkdir(parents=True, exist_ok=True)
+    for name in load()[workload].stores:
+        ensure(options.data, name, options.small)
     with tempfile.TemporaryDirectory(prefix="arena-") as folder, limited(options.memory) as group:
         late = Path(folder, "late")
         order = Order(
@@ -124,7 +135,11 @@ def measure(workload: str, system: str, options: Any, revision: str) -> Cell:
         environment |= ONE_BLAS if system in ("dask", "distributed", "cubed") else {}
         command = [sys.executable, str(HERE / "worker.py"), json.dumps(asdict(order))]
         found: dict[str, Any] = answer(command, environment, 4 * options.limit + SLACK)
-        more: dict[str, Any] = {"peak": found.get("peak") or group.peak(), "held": group.held, "kills": group.kills()}
+        more: dict[str, Any] = {
+            "peak": found.get("peak", 0) or group.peak(),
+            "held": group.held,
+            "kills": group.kills(),
+        }
         failed = found.get("failed") or found.get("error", "")
         if late.exists() and late.stat().st_size:
             more |= {"error": f"over {options.limit:.0f} s", "detail": late.read_text()[-3000:]}
@@ -135,7 +150,7 @@ def measure(workload: str, system: str, options: Any, revision: str) -> Cell:
             more |= {"error": "no end" if late_end else "refused" if refused else "fails"}
             more["detail"] = found.get("stack", "") + failed
         else:
-            more |= {"times": found["times"], "first_task": found["first_task"]}
+            more |= found["figures"]
             more |= {"error": "wrong", "detail": found["wrong"]} if found["wrong"] else {}
         return Cell(
             workload,

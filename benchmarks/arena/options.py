@@ -35,7 +35,9 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="make arena", description=__doc__)
     parser.add_argument("--only", type=words, default=[], help="workloads; dot,ols (see --list)")
-    parser.add_argument("--systems", type=words, default=list(SYSTEMS), help=f"default: {','.join(SYSTEMS)}")
+    parser.add_argument(
+        "--systems", type=words, default=[], help=f"default: {','.join(SYSTEMS)}; with --climate windrow,dask"
+    )
     parser.add_argument("--memory", type=size, default=size("8GiB"), help="the limit for each; default: 8GiB")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds of a run; default: %(default)s")
     parser.add_argument("--repeats", type=int, default=3, help="runs, while they take 20 seconds; default: %(default)s")
@@ -49,6 +51,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     options = parser.parse_args(given)
     if unknown := [name for name in options.systems if name not in SYSTEMS]:
         parser.error(f"unknown systems {unknown}; expected some of {', '.join(SYSTEMS)}")
+    options.systems = options.systems or (["windrow", "dask"] if options.climate else list(SYSTEMS))
     options.data = options.data or ROOT / "build/arena/data"
     options.small = options.scale == "small"
     return options

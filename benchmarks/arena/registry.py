@@ -27,6 +27,8 @@ class Workload:
         What is timed: from nothing to values or to a store.
     stores
         The data sets that it reads.
+    held
+        Those of them that NumPy's arrays hold when it begins.
     tight
         Whether it is run under 2 GiB, too.
     without
@@ -38,6 +40,7 @@ class Workload:
     name: str
     run: Callable[[System], Any]
     stores: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
     tight: bool = False
     without: dict[str, str] = field(default_factory=dict)
     check: Callable[[System, Any], None] = _unchecked
@@ -52,12 +55,17 @@ WORKLOADS: dict[str, Workload] = {}
 
 
 def workload(
-    name: str, *, stores: tuple[str, ...] = (), tight: bool = False, without: dict[str, str] | None = None
+    name: str,
+    *,
+    stores: tuple[str, ...] = (),
+    held: tuple[str, ...] = (),
+    tight: bool = False,
+    without: dict[str, str] | None = None,
 ) -> Callable[[Callable[[System], Any]], Workload]:
     """Enter a function as the workload of this name."""
 
     def enter(run: Callable[[System], Any]) -> Workload:
-        WORKLOADS[name] = Workload(name, run, stores, tight, without or {})
+        WORKLOADS[name] = Workload(name, run, stores, held, tight, without or {})
         return WORKLOADS[name]
 
     return enter

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shutil
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..data import ensure
 from ..sinks import Sink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from ..measuring import Order
 
@@ -26,17 +27,21 @@ class System:
         Its namespace with NumPy's names; creation functions take `chunks`.
     manager
         The name of xarray's chunk manager; None: arrays are NumPy's.
+    grouping
+        Keywords that reductions of groups need.
     turn
         The number of the run: each has numbers of its own.
     """
 
     xp: Any = np
     manager: str | None = None
+    grouping: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, order: Order, folder: Path) -> None:
         self.order, self.folder = order, folder
         self.turn = 0
         self._first: float | None = None
+        self._loaded: dict[str, Any] = {}
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -100,14 +105,38 @@ class System:
 
     # ---------------------------------------------------------------- xarray
 
-    def open(self, store: str) -> Any:
-        """Open a data set of the shared ones with xarray, in its own chunks."""
+    def stored(self, name: str) -> str:
+        """Return the path of one of the shared data sets."""
+        return str(ensure(Path(self.order.data), name, self.order.small))
+
+    def open(self, name: str) -> Any:
+        """Open a shared data set with xarray, in its own chunks."""
         import xarray as xr
 
-        path = f"{self.order.data}/{store}.zarr"
         if self.manager is None:
-            return xr.open_zarr(path, chunks=None, consolidated=False)
-        return xr.open_zarr(path, chunked_array_type=self.manager, consolidated=False)
+            return xr.open_zarr(self.stored(name), chunks=None, consolidated=False)
+        return xr.open_zarr(self.stored(name), chunked_array_type=self.manager, consolidated=False)
+
+    def loaded(self, name: str) -> Any:
+        """Return a shared data set in memory; it is read once."""
+        if name not in self._loaded:
+            self._loaded[name] = self.open_plain(self.stored(name)).load()
+        return self._loaded[name]
+
+    def chunk(self, data: Any, **chunks: int) -> Any:
+        """Give an object of xarray's chunks, where the system has any."""
+        return data if self.manager is None else data.chunk(chunks, chunked_array_type=self.manager)
+
+    def open_plain(self, path: str) -> Any:
+        """Open a zarr store with xarray on NumPy, to check."""
+        import xarray as xr
+
+        return xr.open_zarr(path, chunks=None, consolidated=False)
+
+    def to_zarr(self, data: Any, name: str) -> str:
+        """Write an object of xarray's into a new store, and return its path."""
+        data.to_zarr(self.path(name), consolidated=False)
+        return self.path(name)
 
     def labelled(self, data: Any, dims: tuple[str, ...], **more: Any) -> Any:
         """Wrap an array."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import cubed
 import cubed.array_api
 import cubed.random
 from cubed.runtime.types import Callback
+from flox import ReindexStrategy
 
 from ..sinks import Sink, Written
 from .base import System
@@ -66,6 +67,7 @@ class Cubed(System):
 
     xp = Namespace()
     manager = "cubed"
+    grouping: ClassVar[dict[str, Any]] = {"method": "map-reduce", "reindex": ReindexStrategy(blockwise=True)}
 
     @contextmanager
     def running(self) -> Iterator[None]:

@@ -25,8 +25,8 @@ class Windrow(System):
     manager = "windrow"
 
     def cluster(self) -> wr.Cluster:
-        """Return what computes; the arena is half of the limit, as it is where the limit is the machine's."""
-        return wr.Cluster(threads=2, memory=self.order.memory // 2)
+        """Return what computes; it finds the limit by itself."""
+        return wr.Cluster(threads=2)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -70,5 +70,5 @@ class Ranks(Windrow):
     """Ranks that it starts."""
 
     def cluster(self) -> wr.Cluster:
-        """Share the memory."""
-        return wr.Cluster(ranks=2, memory=self.order.memory // 4)
+        """Start them."""
+        return wr.Cluster(ranks=2)
