@@ -8,6 +8,7 @@ from ...graph.keywords import refuse
 from ..base import as_array, check_axis
 from .outputs import deliver
 from .reduction_nodes import Axes, mask_out, reduce_from, reduce_to
+from .selected import reduces_selection
 from .ufuncs import subtract
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 
+@reduces_selection
 def min(
     a: Any,
     axis: Axes = None,
@@ -85,6 +87,7 @@ def min(
     return deliver("min", found, out)  # type: ignore[no-any-return]
 
 
+@reduces_selection
 def max(
     a: Any,
     axis: Axes = None,
@@ -282,6 +285,7 @@ def _position(name: str, a: Any, axis: int | None, keepdims: bool) -> Array:
     return reduce_to(name, array, axis, keepdims, None, empty=False)
 
 
+@reduces_selection
 def any(
     a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True, **unknown: Any
 ) -> Array:
@@ -328,6 +332,7 @@ def any(
     return deliver("any", reduce_to("any", given, axis, keepdims, None), out)  # type: ignore[no-any-return]
 
 
+@reduces_selection
 def all(
     a: Any, axis: Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True, **unknown: Any
 ) -> Array:

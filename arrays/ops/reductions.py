@@ -11,6 +11,7 @@ from ..base import as_array, check_dtype
 from .elementwise_nodes import cast
 from .outputs import deliver
 from .reduction_nodes import Axes, count_where, mask_out, reduce_from, reduce_to, target_dtype
+from .selected import reduces_selection
 from .ufuncs import divide
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 
+@reduces_selection
 def sum(
     a: Any,
     axis: Axes = None,
@@ -90,6 +92,7 @@ def sum(
     return deliver("sum", found, out)  # type: ignore[no-any-return]
 
 
+@reduces_selection
 def prod(
     a: Any,
     axis: Axes = None,
@@ -153,6 +156,7 @@ def prod(
     return deliver("prod", found, out)  # type: ignore[no-any-return]
 
 
+@reduces_selection
 def count_nonzero(a: Any, axis: Axes = None, *, keepdims: bool = False, **unknown: Any) -> Array:
     """Count the elements that are not zero (True, not empty) over axes.
 
@@ -189,6 +193,7 @@ def count_nonzero(a: Any, axis: Axes = None, *, keepdims: bool = False, **unknow
     return reduce_to("count_nonzero", a, axis, keepdims, None)
 
 
+@reduces_selection
 def mean(
     a: Any,
     axis: Axes = None,

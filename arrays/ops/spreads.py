@@ -13,6 +13,7 @@ from .elementwise_nodes import cast
 from .outputs import deliver
 from .reduction_nodes import Axes, count_where, mask_out, reduce_to, target_dtype
 from .reductions import mean as mean_of
+from .selected import reduces_selection
 from .ufuncs import absolute, divide, maximum, multiply, sqrt, subtract
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
 _SPREAD = ["axis", "dtype", "out", "ddof", "keepdims", "where", "mean", "correction"]
 
 
+@reduces_selection
 def var(
     a: Any,
     axis: Axes = None,
@@ -101,6 +103,7 @@ def var(
     return deliver("var", found, out)  # type: ignore[no-any-return]
 
 
+@reduces_selection
 def std(
     a: Any,
     axis: Axes = None,

@@ -8,7 +8,7 @@ axis; the last level also finishes.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from ..grid import Axis, Grid
 
 GROUP_BYTES = 1 << 20
 GROUP_BLOCKS = 4096
+SELECTED = "selected_"
+"""Begins the names of reductions of pairs of an element and whether it counts."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,9 @@ def accumulator(head: str, dtype: DType) -> DType:
 
 def partial_dtype(reduce: Reduce, source: DType, target: DType) -> DType:
     """Return the dtype of partial results."""
+    if reduce.head.startswith(SELECTED):
+        inner = replace(reduce, head=reduce.head.removeprefix(SELECTED))
+        return np.dtype([("n", "i8"), ("value", partial_dtype(inner, source["value"], target))])
     if reduce.head in ("var", "std", "nanvar", "nanstd"):
         real = np.dtype(target)
         wide = np.result_type(source, real)

@@ -57,6 +57,9 @@ OPERATIONS = {
     "products": (lambda x: x.reshape(48, -1) @ x.reshape(48, -1).T, DATA.reshape(48, -1) @ DATA.reshape(48, -1).T),
     "points": (lambda x: x[[3, 40, 3, 1], :, [5, 11, 0, 7]], DATA[[3, 40, 3, 1], :, [5, 11, 0, 7]]),
     "taken": (lambda x: wr.take(x, [47, 0, 3, 3, 20, 9], axis=0), DATA[[47, 0, 3, 3, 20, 9]]),
+    "selected, mean": (lambda x: x[x > 0.5].mean(), DATA[DATA > 0.5].mean()),
+    "selected, spread": (lambda x: (x[x > 0.5] * 2).std(), (DATA[DATA > 0.5] * 2).std()),
+    "selected, greatest": (lambda x: np.max(x[x < 0.5]), DATA[DATA < 0.5].max()),
     "one element": (lambda x: x[5, 6, 7], DATA[5, 6, 7]),
 }
 
@@ -68,6 +71,7 @@ def test_no_more_is_held_than_is_read():
     x = wr.from_array(Stored(), chunks=CHUNKS)
     assert held(x.rechunk((-1, 5, 3)).std(0)) == DATA.nbytes
     assert held(x[:, ::5, ::3].rechunk((-1, 1, 1)).std(0)) == DATA[:, ::5, ::3].nbytes
+    assert held(x[x > 0.5].mean()) == held((x[x > 0.5] + 1).var()) == held(x[x > 0.5].sum()) == 0
     assert held(x[13:14].rechunk((-1, 1, 1)).std(0)) == DATA[13:14].nbytes
     assert held(x[3].rechunk((1, -1)).sum(0)) == DATA[3].nbytes
     assert held((x[:, ::5].rechunk((-1, 1, 1)) + x[:, 1::5].rechunk((-1, 1, 1))).std(0)) == DATA.nbytes

@@ -54,6 +54,11 @@ def _round(x: Any, decimals: Any, *, out: Array) -> None:
         np.round(x, decimals, out=out)
 
 
+def _pair(x: Any, counts: Any, *, out: Array) -> None:
+    out["value"] = x
+    out["counts"] = counts
+
+
 def _same_records(x: Any, y: Any, *, out: Array) -> None:
     np.copyto(out, x == y)
 
@@ -80,6 +85,7 @@ _NAMED: dict[str, Callable[..., Any]] = {
     "complex": _complex,
     "view": _view,
     "choose": _choose,
+    "pair": _pair,
     "round": _round,
     "equal_records": _same_records,
     "not_equal_records": _other_records,

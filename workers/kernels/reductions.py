@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph.kinds.reduction import Level, count_reduced
+from ...graph.kinds.reduction import SELECTED, Level, count_reduced
 from ...graph.together import field_name
 from .moments import moments_finish, moments_merge, moments_tile, some_moments_finish, some_moments_tile
+from .selected import extreme_of_selected, mean_of_selected, selected_merge, selected_tile, spread_of_selected
 from .sums import add_along, is_whole, lanes_of, reduce_lanes
 
 if TYPE_CHECKING:
@@ -205,6 +206,25 @@ REDUCTION_KERNELS |= {
         "bitwise_and", "bitwise_or", "bitwise_xor", "fmax", "fmin", "gcd", "hypot", "lcm", "logaddexp", "logaddexp2",
     )
 }  # fmt: skip
+
+
+def _selected_head(name: str, finish: Callable[[Array, Level], Array]) -> ReductionKernel:
+    """Return the head of a reduction of what a mask selects."""
+    inner = REDUCTION_KERNELS[name]
+    merge = selected_merge(inner.merge)
+    return ReductionKernel(selected_tile(inner.tile, inner.close), merge, _halving(merge), _keep, finish)
+
+
+REDUCTION_KERNELS |= {
+    SELECTED + name: _selected_head(name, finish)
+    for name, finish in {
+        "mean": mean_of_selected,
+        "min": extreme_of_selected,
+        "max": extreme_of_selected,
+        "var": spread_of_selected,
+        "std": spread_of_selected,
+    }.items()
+}
 
 
 def kernel_of(level: Level) -> ReductionKernel:

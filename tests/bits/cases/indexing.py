@@ -27,6 +27,7 @@ def cases(a: dict[str, wr.Array], keep: Callable[[wr.Array], wr.Array]) -> dict[
         "index-points-apart": wr.stack([y, f])[:, rows[:9], 5:90:3],
         "index-integers-2d": y[rows.reshape(20, 35), ::-50],
         "index-mask-2d": y[y > 1.4],
+        **{f"selected-{name}": getattr(wr, name)(y[y > 1.1]) for name in ("sum", "mean", "std", "max")},
         "index-mask-known": x[np.arange(300) % 3 == 0],
         "index-lazy": y[lazy_rows],
         "index-lazy-points": y[lazy_rows, columns],
