@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .access import ByBlock, Rows, concatenate_ranges
+from .access import ByBlock, Rows, concatenate_ranges, distinct
 from .kinds.anchor import COPY, HOLD, SPREAD
 from .kinds.gang import Gang
 from .kinds.mapping import BlockFunction, MapBlocks
@@ -233,6 +233,20 @@ class Stage:
         run = self.blocks(task)
         sizes = self.grid.block_sizes(np.arange(run.start, run.stop)) * self.dtype.itemsize
         return np.concatenate([[0], np.cumsum(sizes)])
+
+    def find_offsets(self, blocks: Index) -> Index:
+        """Return where blocks begin in their tasks' slabs, in bytes, of many blocks at once."""
+        count, itemsize = self.blocks_per_task, self.dtype.itemsize
+        if all(axis.is_regular and axis.length % axis.step == 0 for axis in self.grid.axes):
+            return blocks % count * (self.grid.largest * itemsize)
+        tasks = distinct(blocks // count)
+        first = tasks * count
+        lengths = np.minimum(first + count, self.grid.nblocks) - first
+        sizes = self.grid.block_sizes(concatenate_ranges(first, lengths)) * itemsize
+        begins, ends = np.cumsum(sizes) - sizes, np.cumsum(lengths)
+        at = (ends - lengths)[np.searchsorted(tasks, blocks // count)]
+        found: Index = begins[at + blocks % count] - begins[at]
+        return found
 
     def task_bytes(self, tasks: Index) -> Index:
         """Return the bytes that each task makes."""

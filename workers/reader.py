@@ -60,6 +60,10 @@ class Located(Mapping[int, Place]):
     def __len__(self) -> int:
         return len(self._columns.tasks)
 
+    def all_in(self, owner: int) -> bool:
+        """Whether one rank, or the user, has all of them."""
+        return bool((self._columns.owners == owner).all())
+
     def memories(self) -> list[Place]:
         """Return one place in each memory that holds some of the tasks."""
         pairs = set(zip(self._columns.owners.tolist(), self._columns.sources.tolist(), strict=True))
@@ -163,16 +167,40 @@ class Reader:
 
         They are in C order, and stay there as long as the batch runs.
         """
-        places = self.places[number]
-        if self.producers[number].blocks_per_task != 1 or not isinstance(places, Located) or self.ahead or self.fetched:
+        places, producer = self.places[number], self.producers[number]
+        if not isinstance(places, Located) or self.ahead or self.fetched:
             return None
-        found = np.zeros(len(blocks), np.int64)
-        for place, mine, offsets in places.by_memory(blocks):
+        tasks, found = blocks // producer.blocks_per_task, np.zeros(len(blocks), np.int64)
+        for place, mine, offsets in places.by_memory(tasks):
             memory = None if place.owner == HOST else self.memory(place)
             if memory is None:
                 return None
             found[mine] = memory.__array_interface__["data"][0] + offsets
-        return found
+        return found if producer.blocks_per_task == 1 else found + producer.find_offsets(blocks)
+
+    def lie(self, number: int, blocks: Index) -> tuple[Index, Index] | None:
+        """Return where blocks of an input begin, and by how many bytes neighbours along each axis are apart.
+
+        Of blocks in the user's memory as well; None where some aren't in place.
+        """
+        producer, places = self.producers[number], self.places[number]
+        data = producer.data
+        if data is not None and data.in_memory and isinstance(places, Located) and places.all_in(HOST):
+            whole = host.read(data, tuple([slice(0, n) for n in producer.grid.shape])).view(np.ndarray)
+            if whole.dtype != producer.dtype:
+                return None
+            begin = producer.grid.block_origins(blocks) @ np.array(whole.strides, np.int64)
+            return whole.__array_interface__["data"][0] + begin, np.broadcast_to(
+                whole.strides, (len(blocks), whole.ndim)
+            )
+        at = self.addresses(number, blocks)
+        if at is None:
+            return None
+        apart = np.full((len(blocks), producer.grid.ndim), producer.dtype.itemsize, np.int64)
+        if producer.grid.ndim > 1:
+            lengths = producer.grid.block_shapes(blocks)[:, :0:-1]
+            apart[:, :-1] *= np.cumprod(lengths, 1)[:, ::-1]
+        return at, apart
 
     def _slab(self, number: int, block: int) -> Bytes | slice | None:
         producer = self.producers[number]

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..access import Into, Piece, Rows, concatenate_ranges, distinct, product_rows
 from ..axismap import AxisMap, Fixed, Segment, Slice
+from ..boxes import Boxes, cross, cut_axis, strides_of
 from ..expr import Op
 from ..grid import Axis, Grid, Index
 from ..recurring import recurs
@@ -133,6 +134,24 @@ class Move(Op):
                     found.append(_repeated(Piece(number, at, take, order, None, tuple(put)), along, domain, block))
                 else:
                     found.append(Piece(number, at, take, order, shape, tuple(put)))
+        return found
+
+    def boxes(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Boxes] | None:
+        """Return the same pieces as arrays; None where some are no boxes that go to boxes."""
+        index, shape = domain.index(block), domain.block_shape(block)
+        strides, found = strides_of(shape), []
+        for number in self._leading(domain, index):
+            route, source = self.routes[number], sources[number]
+            if any(n != 1 for a, n in enumerate(shape) if a not in route.targets):
+                return None
+            cuts = []
+            for (a, axis_map), axis in zip(route.axes, source.axes, strict=True):
+                out, k = (ONE, 0) if a is None else (domain.axes[a], index[a])
+                if (cut := cut_axis(axis_map, out, axis, k)) is None:
+                    return None
+                cuts.append(cut)
+            apart = [0 if a is None else strides[a] for a, _ in route.axes]
+            found.append(cross(number, cuts, source.counts, apart))
         return found
 
     @cached_property

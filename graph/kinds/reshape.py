@@ -14,14 +14,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..access import Into, Piece, Rows, concatenate_ranges, product_rows
+from ..boxes import cross, cut_range, strides_of
 from ..expr import Op
 from ..grid import Axis, Grid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..boxes import Boxes
     from ..grid import Index
 
 Groups = tuple[tuple[tuple[int, int], tuple[int, int]], ...]
 Segments = list[tuple[int, slice, slice]]
+Box = tuple[slice, list[tuple[int, int]]]
+"""A box of some axes: where it goes in a flat range, and its range along each axis."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +64,11 @@ class Reshape(Op):
     def pieces(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Piece]:
         """See `graph.access.Access`."""
         (source,) = sources
-        index, found = domain.index(block), []
-        per_group = []
-        for (slo, shi), (tlo, thi) in self.groups:
-            lo, size = 0, 1
-            for axis, k in zip(domain.axes[tlo:thi], index[tlo:thi], strict=True):
-                lo = lo * axis.length + axis.start(k)
-                size *= axis.size(k)
-            per_group.append(_boxes(source.axes[slo:shi], lo, lo + size))
-        for chosen in itertools.product(*per_group):
-            into = Into(tuple(at for at, _, _ in chosen), tuple(n for _, shape, _ in chosen for n in shape))
-            segments = [each for _, _, mine in chosen for each in mine]
+        found = []
+        for chosen in self._boxes_in_groups(domain, source, block):
+            ranges = [ends for _, mine in chosen for ends in mine]
+            into = Into(tuple(at for at, _ in chosen), tuple(stop - start for start, stop in ranges))
+            segments = [_segments(axis, *ends) for axis, ends in zip(source.axes, ranges, strict=True)]
             for parts in itertools.product(*segments):
                 number = 0
                 for count, (k, _, _) in zip(source.counts, parts, strict=True):
@@ -76,6 +76,31 @@ class Reshape(Op):
                 take, put = tuple([t for _, t, _ in parts]), tuple([p for _, _, p in parts])
                 found.append(Piece(0, number, take, None, None, put, into=into))
         return found
+
+    def boxes(self, domain: Grid, sources: tuple[Grid, ...], block: int) -> list[Boxes]:
+        """Return the same pieces as arrays."""
+        (source,) = sources
+        strides, found = strides_of(self.target_shape(domain, block)), []
+        for chosen in self._boxes_in_groups(domain, source, block):
+            ranges = [ends for _, mine in chosen for ends in mine]
+            cuts = [cut_range(axis, *ends, ends[0]) for axis, ends in zip(source.axes, ranges, strict=True)]
+            apart = []
+            for stride, (_, mine) in zip(strides, chosen, strict=True):
+                apart += [stride * n for n in strides_of([stop - start for start, stop in mine])]
+            first = sum([at.start * stride for stride, (at, _) in zip(strides, chosen, strict=True)])
+            found.append(cross(0, cuts, source.counts, apart, first))
+        return found
+
+    def _boxes_in_groups(self, domain: Grid, source: Grid, block: int) -> Iterator[tuple[Box, ...]]:
+        """Yield a box for each group of axes, in all combinations, that make up a block."""
+        index, per_group = domain.index(block), []
+        for (slo, shi), (tlo, thi) in self.groups:
+            lo, size = 0, 1
+            for axis, k in zip(domain.axes[tlo:thi], index[tlo:thi], strict=True):
+                lo = lo * axis.length + axis.start(k)
+                size *= axis.size(k)
+            per_group.append(_boxes(source.axes[slo:shi], lo, lo + size))
+        yield from itertools.product(*per_group)
 
 
 @dataclass(frozen=True)
@@ -144,16 +169,13 @@ def _box_blocks(axes: tuple[Axis, ...], inner: list[int], depth: int, lo: Index,
     return box, number
 
 
-def _boxes(axes: tuple[Axis, ...], lo: int, hi: int) -> list[tuple[slice, tuple[int, ...], list[Segments]]]:
-    """Cut the flat range [lo, hi) of a group of axes into boxes: where in the range, of what shape, from which chunks.
-
-    Along each axis a box has segments: (chunk, positions within it, positions within the box).
-    """
+def _boxes(axes: tuple[Axis, ...], lo: int, hi: int) -> list[Box]:
+    """Cut the flat range [lo, hi) of a group of axes into boxes."""
     if hi <= lo:
         return []
     if not axes:
-        return [(slice(0, 1), (), [])]
-    inner, found = _inner(axes), []
+        return [(slice(0, 1), [])]
+    inner, found = _inner(axes), list[Box]()
     stack = [(0, lo, hi)]
     while stack:
         depth, begin, end = stack.pop()
@@ -170,13 +192,12 @@ def _boxes(axes: tuple[Axis, ...], lo: int, hi: int) -> list[tuple[slice, tuple[
             at = [first * size // n % axis.length for n, axis in zip(inner[: depth + 1], axes, strict=False)]
             ranges = [(k, k + 1) for k in at[:depth]] + [(at[depth], at[depth] + last - first)]
             ranges += [(0, axis.length) for axis in axes[depth + 1 :]]
-            segments = [_segments(axis, *each) for axis, each in zip(axes, ranges, strict=True)]
-            where = slice(first * size - lo, last * size - lo)
-            found.append((where, tuple([stop - start for start, stop in ranges]), segments))
+            found.append((slice(first * size - lo, last * size - lo), ranges))
     return found
 
 
 def _segments(axis: Axis, start: int, stop: int) -> Segments:
+    """Return what a range has of each chunk: (chunk, positions within it, positions within the range)."""
     found, at = [], start
     while at < stop:
         k = axis.find(at)

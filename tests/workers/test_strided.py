@@ -10,7 +10,7 @@ from windrow.graph.lower import lower
 from windrow.graph.program import Load
 from windrow.workers.config import config
 from windrow.workers.kernels.compiled import strided
-from windrow.workers.kernels.compiled.gathering import GatheredPieces
+from windrow.workers.kernels.compiled.gathering import Pieces
 
 pytest.importorskip("llvmlite")
 
@@ -268,8 +268,8 @@ def test_blocks_of_many_pieces_are_gathered_tile_by_tile(shape, dtype, axis, add
 
 def test_sums_of_columns_gather_rows_by_a_kernel(monkeypatch):
     filled = []
-    fill = GatheredPieces.fill
-    monkeypatch.setattr(GatheredPieces, "fill", lambda self, *given: (filled.append(1), fill(self, *given))[1])
+    fill = Pieces.fill
+    monkeypatch.setattr(Pieces, "fill", lambda self, *given: (filled.append(1), fill(self, *given))[1])
     values = np.random.default_rng(0).random((1000, 300))
     for jit in ("on", "off"):
         with config.set(jit=jit):

@@ -19,10 +19,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ....graph.program import Load
 from ...config import config
 from . import dispatch
-from .boxes import Layout, Layouts, NotStrided, address_of, lay_out, layouts_of
+from .boxes import FEW, Layout, Layouts, NotStrided, address_of, lay_out, layouts_of
 from .dispatch import Bound, bind
+from .gathering import count_pieces
 from .llvm_text import NotCompilable
 from .strided_text import compile_strided
 
@@ -114,6 +116,9 @@ def _find(stage: Stage) -> Strided | None:
     except KeyError:
         pass
     program = stage.program
+    if isinstance(program.result, Load) and count_pieces(stage, len(program.values) - 1) > FEW:
+        _bound[stage] = None  # which are copied without an object for each
+        return None
     if program not in _fused:
         try:
             _fused[program] = compile_strided(program)

@@ -21,7 +21,7 @@ from ....graph.program import Apply, Call, Generate, Load, Product, Program, Val
 from ...reader import points_first
 from ..blocks import block_function, fills, takes_pieces
 from ..buffers import ARGUMENTS
-from ..compiled.gathering import find_gathered
+from ..compiled.gathering import assemble, find_pieces, told
 from ..contraction import Lying, contract
 from ..reductions import ReductionKernel, kernel_of
 from .block_calls import call_function, read_only
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ....graph.program import Operand
     from ....graph.stage import Kin, Stage
     from ...reader import Reader
-    from ..compiled.gathering import GatheredPieces
+    from ..compiled.gathering import Pieces
     from ..contraction import Block
 
 Array = np.ndarray[Any, Any]
@@ -63,7 +63,7 @@ class Frame:
     blocks: list[int]
     shape: tuple[int, ...]
     wholes: dict[int, Array] = field(default_factory=dict)
-    gathers: dict[int, AssembledPieces | GatheredPieces | None] = field(default_factory=dict)
+    gathers: dict[int, AssembledPieces | Pieces | None] = field(default_factory=dict)
     _numbers: dict[int, list[int]] = field(default_factory=dict)
     _found: dict[int, tuple[list[Piece], tuple[int, ...]]] = field(default_factory=dict)
 
@@ -133,7 +133,7 @@ class Frame:
         for region in (whole,) if len(self.blocks) > 1 else regions(self.shape):
             yield region, tiles(region)
 
-    def assemble_pieces(self, number: int) -> AssembledPieces | GatheredPieces | None:
+    def assemble_pieces(self, number: int) -> AssembledPieces | Pieces | None:
         """Return the pieces of a moved block that is made tile by tile: several, in the domain's own frame."""
         value = self.program.values[number]
         if number in self.wholes or not isinstance(value, Load):
@@ -142,12 +142,12 @@ class Frame:
             self.gathers[number] = None
             plain = len(self.blocks) == 1 and isinstance(value.access, Move) and value.frame == self.stage.domain
             if plain and value.axes == tuple(range(len(self.shape))) and len(regions(self.shape)) > 1:
-                self.gathers[number] = gathered = find_gathered(self, number)
+                self.gathers[number] = gathered = find_pieces(self, number)
                 if gathered is not None:
                     return gathered
                 pieces, shape = self.pieces(number, value, 0)
                 if len(pieces) > 1 and AssembledPieces.takes(pieces):
-                    self.gathers[number] = AssembledPieces(value, pieces, shape, self.reader)
+                    self.gathers[number] = told(self, number, AssembledPieces(value, pieces, shape, self.reader))
         return self.gathers[number]
 
     def whole(self, number: int) -> Array:
@@ -159,7 +159,7 @@ class Frame:
             elif isinstance(value, Load) and len(self.blocks) == 1 and (view := self._view(number, value)) is not None:
                 self.wholes[number] = view
             else:
-                out = np.empty((len(self.blocks), *self._own_shape(number)), value.dtype)
+                out = np.empty((len(self.blocks), *self.own_shape(number)), value.dtype)
                 self._make(number, out)
                 self.wholes[number] = self._align_to_domain(number, out)
         return self.wholes[number]
@@ -171,7 +171,7 @@ class Frame:
         """
         if number not in self.wholes and self.in_place(number) is None:
             value = self.program.values[number]
-            shape = (1, *self._own_shape(number))
+            shape = (1, *self.own_shape(number))
             if kept:
                 out = ARGUMENTS.lend_free((number, kept), shape, value.dtype)
             else:
@@ -190,7 +190,13 @@ class Frame:
             self.wholes[number] = view
         return self.whole(number)
 
-    def _own_shape(self, number: int) -> tuple[int, ...]:
+    def block_within(self, number: int, i: int) -> int:
+        """Return the block in a moved value's own grid that is block i of the frame."""
+        value = self.program.values[number]
+        assert isinstance(value, Load)
+        return self._within(number, value)[i]
+
+    def own_shape(self, number: int) -> tuple[int, ...]:
         """Return the shape that a value has in each block of the frame."""
         value = self.program.values[number]
         if isinstance(value, Load) and value.frame is not None:
@@ -269,7 +275,7 @@ class Frame:
         pieces, _ = self.pieces(number, value, 0)
         if len(pieces) != 1 or any(isinstance(t, np.ndarray) for t in pieces[0].put):
             return None
-        found, own_shape = self.reader.piece(value.inputs, pieces[0]), self._own_shape(number)
+        found, own_shape = self.reader.piece(value.inputs, pieces[0]), self.own_shape(number)
         if pieces[0].into is not None and found.size != math.prod(own_shape):  # it is put several times
             return None
         whole = np.broadcast_to(found, own_shape) if pieces[0].into is None else found.reshape(own_shape)
@@ -319,6 +325,8 @@ class Frame:
 
     def _assemble(self, number: int, value: Load, i: int, out: Array) -> None:
         """Bring a moved value's block i of the frame together."""
+        if assemble(self, number, i, out):
+            return
         pieces, shape = self.pieces(number, value, i)
         target = out.reshape(shape)
         if not np.shares_memory(target, out) and out.size:

@@ -22,11 +22,11 @@ class AssembledPieces:
     def __init__(self, value: Load, pieces: list[Piece], shape: tuple[int, ...], reader: Reader) -> None:
         puts: list[Any] = [put for p in pieces for put in zip(p.put, shape, strict=True)]
         bounds = [(s.start or 0, n if s.stop is None else s.stop) for s, n in puts]
-        self._bounds = np.array(bounds, np.int64).reshape(len(pieces), len(shape), 2)
-        extents = (self._bounds[:, :, 1] - self._bounds[:, :, 0]).tolist()
+        self.bounds = np.array(bounds, np.int64).reshape(len(pieces), len(shape), 2)
+        extents = (self.bounds[:, :, 1] - self.bounds[:, :, 0]).tolist()
         parts = [reader.piece(value.inputs, p) for p in pieces]
-        self._parts = [_broadcast_part(part, tuple(extent)) for part, extent in zip(parts, extents, strict=True)]
-        self._value = getattr(value.access, "fill", None)
+        self.parts = [_broadcast_part(part, tuple(extent)) for part, extent in zip(parts, extents, strict=True)]
+        self.value = getattr(value.access, "fill", None)
 
     @staticmethod
     def takes(pieces: list[Piece]) -> bool:
@@ -35,16 +35,16 @@ class AssembledPieces:
 
     def fill(self, region: Region, out: Array) -> None:
         """Copy what lies in a region of the block to `out`, which has the region's shape."""
-        if self._value is not None:
-            out.fill(self._value)
+        if self.value is not None:
+            out.fill(self.value)
         corner = np.array([s.start for s in region])
-        lo = np.maximum(self._bounds[:, :, 0], corner)
-        hi = np.minimum(self._bounds[:, :, 1], [s.stop for s in region])
+        lo = np.maximum(self.bounds[:, :, 0], corner)
+        hi = np.minimum(self.bounds[:, :, 1], [s.stop for s in region])
         mine = np.flatnonzero((lo < hi).all(1))
-        begin, end = lo[mine] - self._bounds[mine, :, 0], hi[mine] - self._bounds[mine, :, 0]
+        begin, end = lo[mine] - self.bounds[mine, :, 0], hi[mine] - self.bounds[mine, :, 0]
         at, to = lo[mine] - corner, hi[mine] - corner
         for k, number in enumerate(mine.tolist()):
-            part = self._parts[number][tuple(map(slice, begin[k].tolist(), end[k].tolist()))]
+            part = self.parts[number][tuple(map(slice, begin[k].tolist(), end[k].tolist()))]
             np.copyto(out[tuple(map(slice, at[k].tolist(), to[k].tolist()))], part)
 
 
