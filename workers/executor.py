@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..graph.kinds.source import Full
+from ..graph.program import Apply, Generate
 from ..graph.together import field_name
 from .kernels import compiled
 from .kernels.interpreter.block_calls import BlockError
@@ -24,6 +27,12 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 FOLDED = 1 << 12
 """Elements of a block from which on partial results are folded: NumPy adds few of them in another order."""
+SMALL, FEW = 1 << 18, 4
+"""Bytes of partial results that are remembered, and of how many shapes."""
+NEVER: dict[tuple[int, tuple[int, ...]], Array] = {}
+
+_alike: WeakKeyDictionary[Stage, dict[tuple[int, tuple[int, ...]], Array]] = WeakKeyDictionary()
+
 Target = Callable[[int, int], Array]
 """`target(first, count)` returns where consecutive blocks of one shape go: (count, *shape)."""
 
@@ -86,8 +95,29 @@ def _store(frame: Frame, out: Array) -> None:
 
 
 def _partials(frame: Frame) -> Array:
+    """Return a partial result for each block; of blocks that hold one value everywhere, those of a shape once."""
+    known = _alike.get(frame.stage)
+    if known is None:
+        known = _alike[frame.stage] = {} if _is_constant(frame.stage) else NEVER
+    key = len(frame.blocks), frame.shape
+    if known is not NEVER and key in known:
+        return known[key].copy()
     made = compiled.reduce(frame)
-    return frame.reduce() if made is None else made
+    made = frame.reduce() if made is None else made
+    if known is not NEVER and made.nbytes <= SMALL and len(known) < FEW:
+        known[key] = made.copy()
+    return made
+
+
+def _is_constant(stage: Stage) -> bool:
+    """Whether what is reduced is one value everywhere, and where it lies doesn't matter."""
+    level = stage.program.level
+    assert level is not None
+    if kernel_of(level).placed:
+        return False
+    return all(
+        isinstance(v, Apply) or (isinstance(v, Generate) and isinstance(v.source, Full)) for v in stage.program.values
+    )
 
 
 def _group(stage: Stage, level: Level, reader: Reader, blocks: Index, out: Array) -> None:

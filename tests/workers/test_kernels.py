@@ -14,6 +14,7 @@ from windrow.graph.kinds.source import Full
 from windrow.graph.lower import lower
 from windrow.workers.executor import run_task
 from windrow.workers.kernels.contraction import Lying, contract
+from windrow.workers.kernels.interpreter import tile_loop
 from windrow.workers.kernels.sources import generate
 from windrow.workers.reader import HOST, Place, Reader
 from windrow.workers.spill import SpillFile
@@ -222,3 +223,14 @@ def test_rows_of_a_larger_matrix_are_multiplied_where_they_lie_with_the_bits_of_
         contract(op, [(Lying(left), Lying(right))], found)
         contract(op, [(Lying(left.copy()), Lying(right.copy()))], expected)
         assert found.tobytes() == expected.tobytes(), (m, k, n)
+
+
+def test_blocks_of_one_value_are_reduced_once_for_a_shape(monkeypatch):
+    made = []
+    plain = tile_loop.generate
+    monkeypatch.setattr(tile_loop, "generate", lambda *given: (made.append(1), plain(*given))[1])
+    found = wr.full((20_007, 300), 0.1, chunks=(400, -1)).sum(axis=1).compute()
+    np.testing.assert_allclose(found, np.full(20_007, 30.0))
+    assert len(made) <= 6  # two threads may begin together, and the last block has a shape of its own
+    placed = wr.zeros((2000, 3), chunks=(500, -1)).argmin(axis=0)
+    np.testing.assert_array_equal(placed.compute(), [0, 0, 0])
